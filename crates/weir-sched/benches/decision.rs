@@ -1,0 +1,69 @@
+//! What one decision costs: pick, grant, receipt, with many jobs waiting.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use divan::Bencher;
+use weir_sched::{
+    BitRate, ClientId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, PolicyKind, Time,
+};
+
+fn main() {
+    divan::main();
+}
+
+/// A gate in lasting overload: heavy-tailed jobs, one more arriving whenever one finishes.
+struct Overloaded {
+    gate: Gate,
+    now: Time,
+    seed: u64,
+}
+
+impl Overloaded {
+    fn new(policy: PolicyKind, jobs: usize) -> Overloaded {
+        let rate = BitRate::new(10_000_000_000).unwrap_or_else(|| unreachable!("not zero"));
+        let config = GateConfig {
+            grant: Duration::from_nanos(1200),
+            ..GateConfig::new(policy, Framing::ETHERNET)
+        };
+        let gate = Gate::new(config, Arc::new(Pacer::new(rate)));
+        let mut full = Overloaded { gate, now: Time::from_nanos(1), seed: 1 };
+        while full.gate.jobs() < jobs {
+            full.arrive();
+            full.decide();
+        }
+        full
+    }
+
+    fn arrive(&mut self) {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let unit = ((self.seed >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
+        let size = (1500.0 * unit.powf(-1.0 / 1.2)).min(2e6) as u64;
+        let client = ClientId(self.seed.into());
+        let flow = self.gate.open(FlowSpec { client, mss: 1448 });
+        self.gate.arrive(self.now, JobSpec { flow, size: Some(size), range_of: None });
+    }
+
+    /// One grant and its receipt; an arrival keeps the number of waiting jobs.
+    fn decide(&mut self) {
+        loop {
+            self.gate.tick(self.now);
+            match self.gate.next(self.now) {
+                Next::Grant(grant) => return self.gate.used(self.now, &grant, grant.bytes),
+                Next::Wait(at) | Next::Receipt(at) => self.now = at,
+                Next::Idle => return,
+            }
+        }
+    }
+}
+
+#[divan::bench(args = PolicyKind::ALL, consts = [100, 10_000], sample_size = 2000)]
+fn decision<const JOBS: usize>(bencher: Bencher, policy: PolicyKind) {
+    let mut gate = Overloaded::new(policy, JOBS);
+    bencher.bench_local(|| {
+        gate.decide();
+        if gate.gate.jobs() < JOBS {
+            gate.arrive();
+        }
+    });
+}

@@ -1,0 +1,264 @@
+//! Connections and their responses: who is here, who can take data, who has gone.
+
+use std::collections::VecDeque;
+
+use super::entries::EntryId;
+use super::{Gate, UNKNOWN};
+use crate::time::Time;
+
+/// A connection at the gate. One that has been closed is never mistaken for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlowId {
+    pub(super) place: usize,
+    pub(super) number: u64,
+}
+
+/// A response at the gate. One that has gone is never mistaken for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct JobId {
+    pub(super) place: usize,
+    pub(super) number: u64,
+}
+
+/// Whom connections belong to, such as an address as a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u128);
+
+/// What is sent, such as a hash of a file's identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u64);
+
+/// A connection that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    /// Whose it is.
+    pub client: ClientId,
+    /// Bytes of stream in a full segment.
+    pub mss: u32,
+}
+
+/// A response that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct JobSpec {
+    /// Its connection. Only the first of a connection's jobs is sent; the others wait behind it.
+    pub flow: FlowId,
+    /// Bytes of its stream, head included; `None` if that is not known yet. Zero counts as one.
+    pub size: Option<u64>,
+    /// For a range: what it is a range of. Ranges of one object that one client asks at the same
+    /// time count as one job.
+    pub range_of: Option<ObjectId>,
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) number: u64,
+    pub(super) client: ClientId,
+    pub(super) mss: u32,
+    ready: bool,
+    /// Places of its jobs in order; only the first can be sent.
+    jobs: VecDeque<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: u64,
+    pub(super) flow: usize,
+    pub(super) entry: EntryId,
+    /// Bytes neither sent nor granted.
+    pub(super) remaining: u64,
+    pub(super) attained: u64,
+    pub(super) known: bool,
+    /// Grants that are out.
+    pub(super) leases: u32,
+    pub(super) last_grant: Time,
+    /// It can be sent, and its entry has been told.
+    pub(super) queued: bool,
+    /// It could be sent but for a grant that is out.
+    pub(super) pending: bool,
+}
+
+impl Gate {
+    /// A connection arrives. It can take data until [`Gate::blocked`] says otherwise.
+    pub fn open(&mut self, spec: FlowSpec) -> FlowId {
+        let number = self.issue();
+        let flow =
+            Flow { number, client: spec.client, mss: spec.mss, ready: true, jobs: VecDeque::new() };
+        FlowId { place: self.flows.insert(flow), number }
+    }
+
+    /// A response arrives. `None` if its connection has been closed.
+    pub fn arrive(&mut self, now: Time, spec: JobSpec) -> Option<JobId> {
+        let client = self.flow(spec.flow)?.client;
+        self.pass_idle_time(now);
+        self.idle_since = None;
+        let number = self.issue();
+        let size = spec.size.unwrap_or(UNKNOWN).max(1);
+        let group = spec
+            .range_of
+            .filter(|_| self.config.policy.joins_ranges())
+            .map(|object| (client, object));
+        let entry = match group.and_then(|group| self.entries.group(group)) {
+            Some(entry) => {
+                self.grow_entry(entry, size);
+                self.entries.get_mut(entry).members += 1;
+                entry
+            }
+            None => self.enter(now, number, size, group),
+        };
+        let job = Job {
+            number,
+            flow: spec.flow.place,
+            entry,
+            remaining: size,
+            attained: 0,
+            known: spec.size.is_some(),
+            leases: 0,
+            last_grant: now,
+            queued: false,
+            pending: false,
+        };
+        let place = self.jobs.insert(job);
+        self.relief.watch(now, place, number, &self.jobs);
+        self.flows[spec.flow.place].jobs.push_back(place);
+        self.refresh(place);
+        Some(JobId { place, number })
+    }
+
+    /// The connection can take data.
+    pub fn ready(&mut self, flow: FlowId) {
+        self.set_ready(flow, true);
+    }
+
+    /// The connection cannot take data: its window or buffer is full.
+    pub fn blocked(&mut self, flow: FlowId) {
+        self.set_ready(flow, false);
+    }
+
+    /// The connection's segment size was measured.
+    pub fn measured(&mut self, id: FlowId, mss: u32) {
+        if self.flow(id).is_some() {
+            self.flows[id.place].mss = mss.max(1);
+        }
+    }
+
+    /// The client half closed: it may have gone. It gets a few bytes ahead of its turn, which one
+    /// that has gone answers with a reset.
+    pub fn probe(&mut self, job: JobId) {
+        if self.job_place(job).is_some() {
+            self.probes.push_back(job);
+        }
+    }
+
+    /// The length of a response that was unknown is known now to end after `bytes` more, counted
+    /// from what has been granted.
+    pub fn ends_after(&mut self, now: Time, id: JobId, bytes: u64) {
+        let Some(place) = self.job_place(id) else { return };
+        let job = &mut self.jobs[place];
+        job.known = true;
+        let (entry, old) = (job.entry, std::mem::replace(&mut job.remaining, bytes));
+        if bytes > old {
+            self.grow_entry(entry, bytes - old);
+        } else {
+            self.entries.get_mut(entry).remaining -= old - bytes;
+            self.policy.shrink(entry, old - bytes);
+        }
+        self.account(now, place, 0);
+    }
+
+    /// The job's client has gone: nothing more is sent for it, and its place is free.
+    pub fn gone(&mut self, now: Time, id: JobId) {
+        if let Some(place) = self.job_place(id) {
+            self.leave(now, place, false);
+        }
+    }
+
+    /// The connection is closed; its jobs go with it. Returns how many there were.
+    pub fn close(&mut self, now: Time, id: FlowId) -> usize {
+        if self.flow(id).is_none() {
+            return 0;
+        }
+        let jobs = self.flows[id.place].jobs.clone();
+        for &place in &jobs {
+            self.leave(now, place, false);
+        }
+        self.flows.remove(id.place);
+        jobs.len()
+    }
+
+    pub(super) fn flow(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(id.place).filter(|flow| flow.number == id.number)
+    }
+
+    pub(super) fn job_place(&self, id: JobId) -> Option<usize> {
+        let job = self.jobs.get(id.place)?;
+        (job.number == id.number).then_some(id.place)
+    }
+
+    fn set_ready(&mut self, id: FlowId, ready: bool) {
+        if self.flow(id).is_none() {
+            return;
+        }
+        let flow = &mut self.flows[id.place];
+        flow.ready = ready;
+        if let Some(&head) = flow.jobs.front() {
+            self.refresh(head);
+        }
+    }
+
+    /// Tells the job's entry whether the job can be sent, and the policy whether the entry can.
+    pub(super) fn refresh(&mut self, place: usize) {
+        let job = &mut self.jobs[place];
+        let flow = &self.flows[job.flow];
+        let sendable = flow.ready && flow.jobs.front() == Some(&place) && job.remaining > 0;
+        let (queued, pending) = (sendable && job.leases == 0, sendable && job.leases > 0);
+        let (was_queued, was_pending) = (job.queued, job.pending);
+        (job.queued, job.pending) = (queued, pending);
+        let id = job.entry;
+        let entry = self.entries.get_mut(id);
+        let was_ready = entry.ready();
+        if queued && !was_queued {
+            entry.waiting.push_back(place);
+        } else if was_queued && !queued {
+            entry.waiting.retain(|&other| other != place);
+        }
+        entry.pending = entry.pending + u32::from(pending) - u32::from(was_pending);
+        match (was_ready, entry.ready()) {
+            (false, true) => self.policy.ready(id, self.fair.level()),
+            (true, false) => self.policy.blocked(id),
+            _ => {}
+        }
+    }
+
+    /// Removes a job: it was sent whole, or its client has gone.
+    pub(super) fn leave(&mut self, now: Time, place: usize, complete: bool) {
+        let left = std::mem::take(&mut self.jobs[place].remaining);
+        self.refresh(place);
+        let job = self.jobs.remove(place);
+        for (_, lease) in self.leases.iter_mut().filter(|_| job.leases > 0) {
+            if lease.job == Some(place) {
+                lease.job = None;
+            }
+        }
+        let flow = &mut self.flows[job.flow];
+        let was_head = flow.jobs.front() == Some(&place);
+        flow.jobs.retain(|&other| other != place);
+        let next = flow.jobs.front().copied().filter(|_| was_head);
+        let entry = self.entries.get_mut(job.entry);
+        entry.remaining -= left;
+        entry.members -= 1;
+        entry.complete &= complete;
+        if entry.members > 0 {
+            self.policy.shrink(job.entry, left);
+        } else {
+            self.policy.depart(job.entry);
+            self.entries.depart(job.entry, now, &mut self.settled);
+        }
+        if let Some(next) = next {
+            self.refresh(next);
+        }
+        if self.jobs.is_empty() {
+            self.idle_since = Some(now.max(self.pacer.free_at()));
+        }
+        self.bound_the_departed();
+    }
+}

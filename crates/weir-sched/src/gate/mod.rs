@@ -1,0 +1,379 @@
+//! The gate of a scarce thing: holds the waiting jobs and says which is sent next, and how much.
+//!
+//! Contract. Calls in: [`Gate::open`], [`Gate::arrive`], [`Gate::ready`], [`Gate::blocked`],
+//! [`Gate::used`], [`Gate::gone`], [`Gate::close`]. Calls out: [`Gate::next`] returns grants. A
+//! grant is a lease: what was not used comes back when the socket is full, all of it after
+//! [`LEASE`]. The gate has no sockets, clock or threads; it belongs to one owner.
+
+mod entries;
+mod flows;
+mod ledger;
+mod relief;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use slab::Slab;
+
+use crate::framing::Framing;
+use crate::pacer::Pacer;
+use crate::policy::{Policy, PolicyKind};
+use crate::time::Time;
+use crate::virtual_fair::VirtualFair;
+use entries::{Entries, EntryId};
+use flows::{Flow, Job};
+use relief::Relief;
+
+pub use flows::{ClientId, FlowId, FlowSpec, JobId, JobSpec, ObjectId};
+pub use ledger::Settled;
+
+/// How long a grant may stay unused before it goes to somebody else.
+pub const LEASE: Duration = Duration::from_millis(2);
+
+/// A response of unknown length counts as having left this much, or what it has had if that is
+/// more.
+const UNKNOWN: u64 = 16 * 1024;
+
+/// What a half-closed client is sent ahead of its turn: one that has left answers with a reset.
+const PROBE: u64 = 64;
+
+/// How a gate schedules.
+#[derive(Clone, Copy, Debug)]
+pub struct GateConfig {
+    /// Which job goes next.
+    pub policy: PolicyKind,
+    /// What a packet costs on the link.
+    pub framing: Framing,
+    /// The link's time that one grant is worth; at least one segment is granted.
+    pub grant: Duration,
+    /// A response that has had nothing for this long gets a segment, so that intermediaries do not
+    /// cut it. `None`: the policy alone decides.
+    pub relief: Option<Duration>,
+}
+
+impl GateConfig {
+    /// `policy` with grants of 1 ms and a segment every 10 s for those who starve.
+    pub fn new(policy: PolicyKind, framing: Framing) -> GateConfig {
+        GateConfig {
+            policy,
+            framing,
+            grant: Duration::from_millis(1),
+            relief: Some(Duration::from_secs(10)),
+        }
+    }
+}
+
+/// Leave to send so many bytes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The response.
+    pub job: JobId,
+    /// Its connection.
+    pub flow: FlowId,
+    /// Bytes of its stream, head included.
+    pub bytes: u64,
+    /// More of the response follows, and `bytes` fills whole segments: the kernel may wait for it.
+    pub more: bool,
+    lease: usize,
+    number: u64,
+}
+
+/// What the owner does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Send this, then report [`Gate::used`].
+    Grant(Grant),
+    /// The link is busy until then; ask again.
+    Wait(Time),
+    /// The job that goes next still holds a grant; ask after its receipt, at the latest then.
+    Receipt(Time),
+    /// Nobody who waits can take data.
+    Idle,
+}
+
+#[derive(Debug)]
+struct Lease {
+    number: u64,
+    /// `None` when the job went while the grant was out.
+    job: Option<usize>,
+    mss: u32,
+    bytes: u64,
+}
+
+/// The waiting jobs of one scarce thing.
+#[derive(Debug)]
+pub struct Gate {
+    config: GateConfig,
+    pacer: Arc<Pacer>,
+    policy: Box<dyn Policy>,
+    fair: VirtualFair,
+    flows: Slab<Flow>,
+    jobs: Slab<Job>,
+    entries: Entries,
+    leases: Slab<Lease>,
+    /// Leases in order of their end: end, place, number.
+    lease_ends: VecDeque<(Time, usize, u64)>,
+    relief: Relief,
+    probes: VecDeque<JobId>,
+    settled: Vec<Settled>,
+    /// Numbers flows, jobs and leases, so that a number of one that has gone is never taken for
+    /// its successor's.
+    issued: u64,
+    /// Since when no job has been here: the virtual server goes on at the rate of the link.
+    idle_since: Option<Time>,
+    grant: u64,
+}
+
+impl Gate {
+    /// A gate without jobs. `pacer` may be shared with others who send over the same link.
+    pub fn new(config: GateConfig, pacer: Arc<Pacer>) -> Gate {
+        let grant = pacer.rate().bytes_in(config.grant).max(1);
+        Gate {
+            config,
+            policy: config.policy.build(pacer.rate()),
+            fair: VirtualFair::default(),
+            flows: Slab::new(),
+            jobs: Slab::new(),
+            entries: Entries::default(),
+            leases: Slab::new(),
+            lease_ends: VecDeque::new(),
+            relief: Relief::new(config.relief),
+            probes: VecDeque::new(),
+            settled: Vec::new(),
+            issued: 0,
+            idle_since: Some(Time::ZERO),
+            grant,
+            pacer,
+        }
+    }
+
+    /// Jobs that are here, whether or not they can be sent.
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Jobs the virtual fair server still counts, those that have left among them.
+    pub fn virtual_jobs(&self) -> usize {
+        self.fair.len()
+    }
+
+    /// Grants that are out.
+    pub fn leases(&self) -> usize {
+        self.leases.len()
+    }
+
+    /// Bytes that were granted and neither reported nor returned.
+    pub fn leased_bytes(&self) -> u64 {
+        self.leases.iter().map(|(_, lease)| lease.bytes).sum()
+    }
+
+    /// What one grant is worth in bytes before it is cut to whole segments.
+    pub fn grant_size(&self) -> u64 {
+        self.grant
+    }
+
+    /// Counts bytes on the wire that no job asked for: handshakes, acknowledgements,
+    /// retransmissions.
+    pub fn charge(&self, now: Time, wire_bytes: u64) {
+        self.pacer.charge(now, wire_bytes);
+    }
+
+    /// How far ahead or behind fair sharing responses finished since the last call.
+    pub fn settled(&mut self) -> impl Iterator<Item = Settled> + '_ {
+        self.settled.drain(..)
+    }
+
+    /// Takes back grants that were never reported and lets the virtual server pass idle time.
+    pub fn tick(&mut self, now: Time) {
+        while let Some(&(end, place, number)) = self.lease_ends.front() {
+            let out = self.leases.get(place).is_some_and(|lease| lease.number == number);
+            if out && end > now {
+                break;
+            }
+            self.lease_ends.pop_front();
+            if out {
+                self.end_lease(now, place, 0);
+            }
+        }
+        self.pass_idle_time(now);
+    }
+
+    /// What to do at `now`: the next grant, or what to wait for.
+    pub fn next(&mut self, now: Time) -> Next {
+        let free_at = self.pacer.free_at();
+        if free_at > now {
+            return Next::Wait(free_at);
+        }
+        if let Some(grant) = self.next_probe(now) {
+            return Next::Grant(grant);
+        }
+        let starved = self.relief.due(now, &self.jobs);
+        if let Some(place) = starved {
+            let mss = self.flows[self.jobs[place].flow].mss;
+            return Next::Grant(self.give(now, place, u64::from(mss)));
+        }
+        let Some(id) = self.policy.pick(self.fair.level(), self.grant) else {
+            return Next::Idle;
+        };
+        match self.entries.next_member(id) {
+            Some(place) => {
+                let mss = self.flows[self.jobs[place].flow].mss;
+                let size = self.whole_segments(mss);
+                Next::Grant(self.give(now, place, size))
+            }
+            None => {
+                let end = self.lease_ends.front().map_or(now + LEASE, |(end, ..)| *end);
+                Next::Receipt(end)
+            }
+        }
+    }
+
+    /// `bytes` of `grant` were sent. Fewer than granted: the rest goes back to the gate.
+    pub fn used(&mut self, now: Time, grant: &Grant, bytes: u64) {
+        let bytes = bytes.min(grant.bytes);
+        let current = self.leases.get(grant.lease).is_some_and(|l| l.number == grant.number);
+        if current {
+            return self.end_lease(now, grant.lease, bytes);
+        }
+        // The lease ran out before its receipt came: what was sent must be counted all the same.
+        let mss = self.flow(grant.flow).map_or(1448, |flow| flow.mss);
+        self.pacer.charge(now, self.config.framing.data(bytes, mss));
+        if let Some(place) = self.job_place(grant.job) {
+            let bytes = bytes.min(self.jobs[place].remaining);
+            self.take(now, place, bytes);
+            self.account(now, place, bytes);
+        }
+    }
+
+    /// Largest multiple of a segment in a grant, at least one; a segment that is much longer than
+    /// a grant (loopback) is cut.
+    fn whole_segments(&self, mss: u32) -> u64 {
+        let mss = u64::from(mss.max(1));
+        if mss > 2 * self.grant {
+            self.grant.max(1448).min(mss)
+        } else {
+            (self.grant / mss).max(1) * mss
+        }
+    }
+
+    /// Grants up to `size` bytes of the job at `place`.
+    fn give(&mut self, now: Time, place: usize, size: u64) -> Grant {
+        let job = &self.jobs[place];
+        let flow = &self.flows[job.flow];
+        let (mss, flow_id) = (flow.mss, FlowId { place: job.flow, number: flow.number });
+        let bytes = size.min(job.remaining);
+        let more = bytes < job.remaining && bytes.is_multiple_of(u64::from(mss.max(1)));
+        let id = JobId { place, number: job.number };
+        self.pacer.charge(now, self.config.framing.data(bytes, mss));
+        self.take(now, place, bytes);
+        let number = self.issue();
+        let lease = self.leases.insert(Lease { number, job: Some(place), mss, bytes });
+        self.lease_ends.push_back((now + LEASE, lease, number));
+        let job = &mut self.jobs[place];
+        job.leases += 1;
+        job.last_grant = now;
+        self.refresh(place);
+        Grant { job: id, flow: flow_id, bytes, more, lease, number }
+    }
+
+    /// Moves `bytes` of a job from waiting to granted, here and in the virtual server.
+    fn take(&mut self, now: Time, place: usize, bytes: u64) {
+        let job = &mut self.jobs[place];
+        job.remaining -= bytes;
+        let entry = job.entry;
+        self.entries.get_mut(entry).remaining -= bytes;
+        self.serve_virtually(now, now, bytes);
+        self.policy.served(entry, bytes);
+    }
+
+    fn end_lease(&mut self, now: Time, place: usize, used: u64) {
+        let lease = self.leases.remove(place);
+        let back = lease.bytes - used;
+        if back > 0 {
+            let framing = self.config.framing;
+            self.pacer.refund(framing.data(lease.bytes, lease.mss) - framing.data(used, lease.mss));
+            self.fair.take_back(back);
+        }
+        let Some(job_place) = lease.job else { return };
+        let job = &mut self.jobs[job_place];
+        job.leases -= 1;
+        if back > 0 {
+            job.remaining += back;
+            let entry = job.entry;
+            self.entries.get_mut(entry).remaining += back;
+            self.policy.returned(entry, back);
+        }
+        self.account(now, job_place, used);
+    }
+
+    /// Counts what a job was really sent; one that has had everything departs.
+    fn account(&mut self, now: Time, place: usize, sent: u64) {
+        let job = &mut self.jobs[place];
+        job.attained += sent;
+        if !job.known {
+            let (entry, more) =
+                (job.entry, UNKNOWN.max(job.attained).saturating_sub(job.remaining));
+            job.remaining += more;
+            self.grow_entry(entry, more);
+        }
+        if self.jobs[place].remaining == 0 && self.jobs[place].leases == 0 {
+            self.leave(now, place, true);
+        } else {
+            self.refresh(place);
+        }
+    }
+
+    fn next_probe(&mut self, now: Time) -> Option<Grant> {
+        while let Some(id) = self.probes.pop_front() {
+            if let Some(place) = self.job_place(id)
+                && self.jobs[place].remaining > 0
+            {
+                return Some(self.give(now, place, PROBE));
+            }
+        }
+        None
+    }
+
+    /// Tells the virtual server of `bytes` served from `start` on, at `start` if they are not
+    /// spread over time.
+    fn serve_virtually(&mut self, start: Time, end: Time, bytes: u64) {
+        let rate = self.pacer.rate();
+        let Gate { fair, policy, entries, settled, .. } = self;
+        fair.serve(bytes, |id, after| {
+            policy.virtually_finished(id);
+            let at = if end > start { start + rate.time_for(after) } else { start };
+            entries.virtually_finished(id, at, settled);
+        });
+    }
+
+    /// With no job here the fair server would go on with those who left early.
+    fn pass_idle_time(&mut self, now: Time) {
+        if let Some(since) = self.idle_since
+            && now > since
+        {
+            self.idle_since = Some(now);
+            if !self.fair.is_empty() {
+                let bytes = self.pacer.rate().bytes_in(now.since(since));
+                self.serve_virtually(since, now, bytes);
+            }
+        }
+    }
+
+    fn grow_entry(&mut self, id: EntryId, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let entry = self.entries.get_mut(id);
+        entry.remaining += bytes;
+        entry.size += bytes;
+        entry.finish = self.fair.grow(id, entry.finish, bytes);
+        entry.sharing = true;
+        self.policy.grow(id, bytes, self.fair.level(), entry.finish);
+    }
+
+    fn issue(&mut self) -> u64 {
+        self.issued += 1;
+        self.issued
+    }
+}

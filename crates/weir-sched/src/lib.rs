@@ -1,0 +1,24 @@
+//! Which response goes next over a scarce thing: jobs, policies, gates and pacing.
+//!
+//! A [`Gate`] holds the waiting jobs, asks a [`Policy`] which goes next, lets through no more than
+//! its [`Pacer`] allows and forgets a job the moment its client has gone. Nothing here does I/O,
+//! reads a clock or starts a thread: time comes in as an argument and decisions go out as values,
+//! so the server, the simulator and the tests run the same code.
+
+mod framing;
+mod gate;
+mod heap;
+mod pacer;
+pub mod policy;
+mod time;
+mod virtual_fair;
+
+pub use framing::Framing;
+pub use gate::{
+    ClientId, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next, ObjectId,
+    Settled,
+};
+pub use pacer::{BitRate, Pacer};
+pub use policy::{Policy, PolicyKind};
+pub use time::Time;
+pub use virtual_fair::{Level, VirtualFair};

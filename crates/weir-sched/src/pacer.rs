@@ -1,0 +1,217 @@
+//! A token bucket that tells when the link may be given more. It knows bytes and rates, no clock.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::time::Time;
+
+/// Bits per second, as links are named. Never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BitRate(u64);
+
+impl BitRate {
+    /// `None` for zero: nothing could ever be sent.
+    pub const fn new(bits_per_second: u64) -> Option<BitRate> {
+        if bits_per_second == 0 { None } else { Some(BitRate(bits_per_second)) }
+    }
+
+    /// Bits per second.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// This rate times `fraction` (above 0), at least 1 bit/s.
+    pub fn scaled(self, fraction: f64) -> BitRate {
+        BitRate(((self.0 as f64 * fraction) as u64).max(1))
+    }
+
+    /// How long `bytes` bytes take.
+    pub fn time_for(self, bytes: u64) -> Duration {
+        let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(self.0);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// How many whole bytes pass in `span`.
+    pub fn bytes_in(self, span: Duration) -> u64 {
+        let bytes = span.as_nanos() * u128::from(self.0) / 8_000_000_000;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b if b % 1_000_000_000 == 0 => write!(f, "{}gbit", b / 1_000_000_000),
+            b if b % 1_000_000 == 0 => write!(f, "{}mbit", b / 1_000_000),
+            b if b % 1_000 == 0 => write!(f, "{}kbit", b / 1_000),
+            b => write!(f, "{b}bit"),
+        }
+    }
+}
+
+/// Paces to a rate: what is charged now must have left the link before more may follow.
+///
+/// The whole state is one number, the time at which all that was charged will have left the link
+/// (the generic cell rate algorithm, ITU-T I.371), so several threads may share it without a lock.
+/// After a pause at most [`Pacer::depth`] of the link's time is caught up.
+#[derive(Debug)]
+pub struct Pacer {
+    rate: BitRate,
+    free_at: AtomicU64,
+    depth: AtomicU64,
+    lateness: AtomicU64,
+}
+
+/// The least and most that a pause lets through at once, as time of the link. Below 1 ms an
+/// ordinary late wake-up would waste the link; above 5 ms the burst itself becomes a queue.
+const DEPTH: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(5));
+
+impl Pacer {
+    /// A pacer that lets `rate` through.
+    pub fn new(rate: BitRate) -> Pacer {
+        Pacer {
+            rate,
+            free_at: AtomicU64::new(0),
+            depth: AtomicU64::new(DEPTH.0.as_nanos() as u64),
+            lateness: AtomicU64::new(0),
+        }
+    }
+
+    /// The rate that is let through.
+    pub fn rate(&self) -> BitRate {
+        self.rate
+    }
+
+    /// When the link will have sent all that was charged.
+    pub fn free_at(&self) -> Time {
+        Time::from_nanos(self.free_at.load(Ordering::Relaxed))
+    }
+
+    /// Counts `wire_bytes` as sent at `now`, whether or not the link was free.
+    pub fn charge(&self, now: Time, wire_bytes: u64) {
+        let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
+            Some(self.after(free, now, wire_bytes))
+        });
+    }
+
+    /// Counts `wire_bytes` as sent if the link is free at `now`; tells whether it was.
+    pub fn take(&self, now: Time, wire_bytes: u64) -> bool {
+        self.free_at
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
+                (free <= now.as_nanos()).then(|| self.after(free, now, wire_bytes))
+            })
+            .is_ok()
+    }
+
+    /// Gives back what was charged and not sent.
+    pub fn refund(&self, wire_bytes: u64) {
+        let span = self.rate.time_for(wire_bytes).as_nanos() as u64;
+        let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
+            Some(free.saturating_sub(span))
+        });
+    }
+
+    /// Tells how late the owner was woken when it asked for [`Pacer::free_at`].
+    ///
+    /// The bucket is kept at twice the usual lateness (a running mean over about 16 wake-ups), so
+    /// that being late costs no throughput.
+    pub fn woken_late_by(&self, late: Duration) {
+        let late = late.as_nanos().min(DEPTH.1.as_nanos()) as u64;
+        let old = self.lateness.load(Ordering::Relaxed);
+        let mean = old - old / 16 + late / 16;
+        self.lateness.store(mean, Ordering::Relaxed);
+        let depth = (2 * mean).clamp(DEPTH.0.as_nanos() as u64, DEPTH.1.as_nanos() as u64);
+        self.depth.store(depth, Ordering::Relaxed);
+    }
+
+    /// How much of the link's time a pause saves up.
+    pub fn depth(&self) -> Duration {
+        Duration::from_nanos(self.depth.load(Ordering::Relaxed))
+    }
+
+    fn after(&self, free: u64, now: Time, wire_bytes: u64) -> u64 {
+        let earliest = now.before(self.depth()).as_nanos();
+        let start = Time::from_nanos(free.max(earliest));
+        (start + self.rate.time_for(wire_bytes)).as_nanos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(micros: u64) -> Time {
+        Time::from_nanos(micros * 1000)
+    }
+
+    fn megabit(n: u64) -> BitRate {
+        BitRate::new(n * 1_000_000).unwrap()
+    }
+
+    #[test]
+    fn what_was_charged_must_leave_before_more_follows() {
+        let pacer = Pacer::new(megabit(8));
+        let start = at(1_000_000);
+        assert!(pacer.take(start, 1000));
+        // The first charge after a pause may use up the depth of 1 ms.
+        assert_eq!(pacer.free_at(), at(1_000_000));
+        assert!(pacer.take(start, 1500));
+        assert_eq!(pacer.free_at(), at(1_001_500));
+        assert!(!pacer.take(at(1_001_499), 1));
+        assert!(pacer.take(at(1_001_500), 1));
+    }
+
+    #[test]
+    fn a_refund_is_as_if_it_had_never_been_charged() {
+        let pacer = Pacer::new(megabit(8));
+        pacer.charge(at(5000), 3000);
+        let before = pacer.free_at();
+        pacer.charge(at(5000), 1514);
+        pacer.refund(1514);
+        assert_eq!(pacer.free_at(), before);
+    }
+
+    #[test]
+    fn late_wake_ups_deepen_the_bucket_within_bounds() {
+        let pacer = Pacer::new(megabit(8));
+        for _ in 0..100 {
+            pacer.woken_late_by(Duration::from_millis(1));
+        }
+        assert!(pacer.depth() > Duration::from_micros(1900), "{:?}", pacer.depth());
+        for _ in 0..100 {
+            pacer.woken_late_by(Duration::from_secs(1));
+        }
+        assert_eq!(pacer.depth(), Duration::from_millis(5));
+    }
+
+    #[test]
+    fn rates_print_as_they_are_written() {
+        assert_eq!(megabit(300).to_string(), "300mbit");
+        assert_eq!(BitRate::new(1_500_000_000).unwrap().to_string(), "1500mbit");
+        assert_eq!(BitRate::new(8001).unwrap().to_string(), "8001bit");
+        assert!(BitRate::new(0).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_the_rate_and_the_depth(
+            steps in prop::collection::vec((0u64..5_000, 1u64..5_000), 1..500),
+        ) {
+            let pacer = Pacer::new(megabit(10));
+            let (mut now, mut sent) = (at(10_000), 0u64);
+            let start = now;
+            let mut last = 0;
+            for (pause, bytes) in steps {
+                now += Duration::from_micros(pause);
+                if pacer.take(now, bytes) {
+                    sent += bytes;
+                    last = bytes;
+                }
+                let allowed = pacer.rate().bytes_in(now.since(start) + pacer.depth());
+                prop_assert!(sent <= allowed + last + 1);
+            }
+        }
+    }
+}

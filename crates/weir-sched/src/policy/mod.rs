@@ -1,0 +1,164 @@
+//! Which of the waiting jobs goes next. A policy knows sizes and service, not flows or links.
+
+mod fair;
+mod protective;
+mod ranked;
+mod rules;
+mod slack;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::pacer::BitRate;
+use crate::time::Time;
+use crate::virtual_fair::Level;
+
+/// What is known of a job when it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Arrival order: ties go to the lower number.
+    pub order: u64,
+    /// When it arrived.
+    pub at: Time,
+    /// Bytes to send, at least 1.
+    pub size: u64,
+    /// Where the virtual fair server stands.
+    pub level: Level,
+    /// Where it will have finished the job.
+    pub finish: Level,
+}
+
+/// Orders jobs. The gate tells it of arrivals, service and departures and asks which goes next.
+///
+/// `id` is a small number, the gate's, free for another job once the job has departed *and* has
+/// finished in the virtual fair server. A job may be chosen only between `ready` and `blocked`.
+pub trait Policy: fmt::Debug + Send {
+    /// A job arrives; it cannot be sent yet.
+    fn arrive(&mut self, id: u32, job: &Arrival);
+    /// A job turns out to be `bytes` longer and now finishes virtually at `finish`.
+    fn grow(&mut self, id: u32, bytes: u64, level: Level, finish: Level);
+    /// The job can be sent now. `level` is where the virtual fair server stands.
+    fn ready(&mut self, id: u32, level: Level);
+    /// The job cannot be sent now.
+    fn blocked(&mut self, id: u32);
+    /// `bytes` of the job were granted.
+    fn served(&mut self, id: u32, bytes: u64);
+    /// `bytes` that had been granted were not sent.
+    fn returned(&mut self, id: u32, bytes: u64);
+    /// `bytes` of the job will never be sent: one of several responses that it stands for has gone.
+    fn shrink(&mut self, id: u32, bytes: u64);
+    /// The job has finished or its client has gone.
+    fn depart(&mut self, id: u32);
+    /// The job has finished in the virtual fair server.
+    fn virtually_finished(&mut self, id: u32) {
+        let _ = id;
+    }
+    /// The job that goes next, `grant` bytes of it, with the virtual fair server at `level`.
+    fn pick(&mut self, level: Level, grant: u64) -> Option<u32>;
+}
+
+/// The policies by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicyKind {
+    /// Processor sharing by quantum: what every server does today.
+    Fair,
+    /// First come first served.
+    Fifo,
+    /// Shortest remaining processing time (Schrage 1968; Schroeder 2003 section 2).
+    Srpt,
+    /// Preemptive shortest job first, by original size.
+    Psjf,
+    /// Least attained service: needs no size.
+    Las,
+    /// In the order of virtual fair finishing (Friedman & Henderson 2003).
+    Fsp,
+    /// Least remaining first as long as nobody misses the virtual fair finish.
+    #[default]
+    Protective,
+    /// Schroeder's size classes (section 2.2: 1, 2, 5 and 50 KB), first come first served inside.
+    Bands,
+    /// Remaining size less a credit for waiting (Crovella 1999 section 7).
+    Ageing,
+}
+
+impl PolicyKind {
+    /// Every policy, in the order of the documentation.
+    pub const ALL: [PolicyKind; 9] = [
+        PolicyKind::Fair,
+        PolicyKind::Fifo,
+        PolicyKind::Srpt,
+        PolicyKind::Psjf,
+        PolicyKind::Las,
+        PolicyKind::Fsp,
+        PolicyKind::Protective,
+        PolicyKind::Bands,
+        PolicyKind::Ageing,
+    ];
+
+    /// The name in configuration and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            PolicyKind::Fair => "fair",
+            PolicyKind::Fifo => "fifo",
+            PolicyKind::Srpt => "srpt",
+            PolicyKind::Psjf => "psjf",
+            PolicyKind::Las => "las",
+            PolicyKind::Fsp => "fsp",
+            PolicyKind::Protective => "protective",
+            PolicyKind::Bands => "bands",
+            PolicyKind::Ageing => "ageing",
+        }
+    }
+
+    /// Whether ranges of one object that a client asks at the same time count as one job. The
+    /// strict baselines ignore who asks.
+    pub fn joins_ranges(self) -> bool {
+        !matches!(self, PolicyKind::Srpt | PolicyKind::Psjf | PolicyKind::Fifo)
+    }
+
+    /// A policy with no jobs, for a link of `rate`.
+    pub fn build(self, rate: BitRate) -> Box<dyn Policy> {
+        use ranked::Ranked;
+        match self {
+            PolicyKind::Fair => Box::new(fair::Fair::on_a_link_of(rate)),
+            PolicyKind::Fifo => Box::new(Ranked::new(rules::Fifo)),
+            PolicyKind::Srpt => Box::new(Ranked::new(rules::Srpt)),
+            PolicyKind::Psjf => Box::new(Ranked::new(rules::Psjf)),
+            PolicyKind::Las => Box::new(Ranked::new(rules::Las)),
+            PolicyKind::Fsp => Box::new(Ranked::new(rules::Fsp)),
+            PolicyKind::Protective => Box::new(protective::Protective::new()),
+            PolicyKind::Bands => Box::new(Ranked::new(rules::Bands)),
+            PolicyKind::Ageing => Box::new(Ranked::new(rules::Ageing::on_a_link_of(rate))),
+        }
+    }
+}
+
+impl fmt::Display for PolicyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PolicyKind {
+    type Err = UnknownPolicy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        PolicyKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| UnknownPolicy(name.to_owned()))
+    }
+}
+
+/// A name that is no policy's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownPolicy(String);
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = PolicyKind::ALL.map(PolicyKind::name).join(", ");
+        write!(f, "no policy is called \"{}\"; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownPolicy {}

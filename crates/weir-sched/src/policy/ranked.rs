@@ -1,0 +1,118 @@
+//! Policies that give each job a key and serve the least one. The rule says what the key is.
+
+use std::fmt;
+
+use super::{Arrival, Policy};
+use crate::heap::RankHeap;
+use crate::time::Time;
+use crate::virtual_fair::Level;
+
+/// What rules may look at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Facts {
+    pub(super) order: u64,
+    pub(super) at: Time,
+    pub(super) size: u64,
+    pub(super) remaining: u64,
+    pub(super) attained: u64,
+    /// Where the virtual fair server finishes it; a rule may move it when a job was blocked.
+    pub(super) finish: Level,
+    ready: bool,
+}
+
+/// What the key of a job is. Keys are compared first, then arrival order.
+pub(super) trait Rule: fmt::Debug + Send {
+    type Key: Ord + Copy + fmt::Debug + Send;
+
+    fn key(&self, job: &Facts) -> Self::Key;
+
+    /// The job becomes ready with the virtual fair server at `level`.
+    fn on_ready(&self, job: &mut Facts, level: Level) {
+        let _ = (job, level);
+    }
+}
+
+/// Serves the job with the least key: O(log n) for every call.
+#[derive(Debug)]
+pub(super) struct Ranked<R: Rule> {
+    rule: R,
+    jobs: Vec<Facts>,
+    ready: RankHeap<(R::Key, u64)>,
+}
+
+impl<R: Rule> Ranked<R> {
+    pub(super) fn new(rule: R) -> Self {
+        Ranked { rule, jobs: Vec::new(), ready: RankHeap::new() }
+    }
+
+    fn change(&mut self, id: u32, change: impl FnOnce(&R, &mut Facts)) {
+        let job = &mut self.jobs[id as usize];
+        change(&self.rule, job);
+        if job.ready {
+            self.ready.set(id, (self.rule.key(job), job.order));
+        }
+    }
+}
+
+impl<R: Rule> Policy for Ranked<R> {
+    fn arrive(&mut self, id: u32, job: &Arrival) {
+        let index = id as usize;
+        if index >= self.jobs.len() {
+            self.jobs.resize(index + 1, Facts::default());
+        }
+        self.jobs[index] = Facts {
+            order: job.order,
+            at: job.at,
+            size: job.size,
+            remaining: job.size,
+            finish: job.finish,
+            ..Facts::default()
+        };
+    }
+
+    fn grow(&mut self, id: u32, bytes: u64, _level: Level, finish: Level) {
+        self.change(id, |_, job| {
+            job.size += bytes;
+            job.remaining += bytes;
+            job.finish = finish;
+        });
+    }
+
+    fn ready(&mut self, id: u32, level: Level) {
+        self.change(id, |rule, job| {
+            job.ready = true;
+            rule.on_ready(job, level);
+        });
+    }
+
+    fn blocked(&mut self, id: u32) {
+        self.jobs[id as usize].ready = false;
+        self.ready.remove(id);
+    }
+
+    fn served(&mut self, id: u32, bytes: u64) {
+        self.change(id, |_, job| {
+            job.remaining = job.remaining.saturating_sub(bytes);
+            job.attained += bytes;
+        });
+    }
+
+    fn returned(&mut self, id: u32, bytes: u64) {
+        self.change(id, |_, job| {
+            job.remaining += bytes;
+            job.attained = job.attained.saturating_sub(bytes);
+        });
+    }
+
+    fn shrink(&mut self, id: u32, bytes: u64) {
+        self.change(id, |_, job| job.remaining = job.remaining.saturating_sub(bytes));
+    }
+
+    fn depart(&mut self, id: u32) {
+        self.blocked(id);
+    }
+
+    fn pick(&mut self, _level: Level, _grant: u64) -> Option<u32> {
+        self.ready.top().map(|(_, id)| id)
+    }
+}

@@ -1,0 +1,276 @@
+//! How much of other jobs' service each job can still afford. It knows sizes and fair finishes only.
+//!
+//! Let `v` be what each job would still need under processor sharing and `r` what it still needs
+//! here. Job `k` can meet its fair finish exactly while
+//! `slack(k) = Σ min(v_i, v_k) over all virtual jobs − Σ r_i over those with v_i ≤ v_k`
+//! is not negative. Serving job `j` costs slack only to jobs before it in order of `v`; that order
+//! never changes, and an arrival only raises slack. So each job keeps a stale lower bound that is
+//! made exact when it looks tight. Jobs stand in rows of a few dozen with sums over each row, so
+//! that a decision scans a column of sums and one row instead of all jobs: O(√n), and a few
+//! nanoseconds a row.
+
+use crate::virtual_fair::{Level, whole_bytes};
+
+/// A row is split when it grows past this; half of it stays.
+const ROW: usize = 64;
+
+/// A job by its place in the order of virtual finishing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) finish: Level,
+    pub(super) id: u32,
+    pub(super) order: u64,
+    /// What it still needs here.
+    pub(super) remaining: u64,
+    /// At most the slack, if the job is `tested`, once the row's `spent` is taken from it.
+    bound: i64,
+    /// Here and promised its fair finish; otherwise only the virtual server still counts it.
+    pub(super) protected: bool,
+    pub(super) ready: bool,
+    /// Not finished in the virtual server.
+    pub(super) sharing: bool,
+}
+
+impl Entry {
+    pub(super) fn new(id: u32, order: u64, size: u64, finish: Level) -> Entry {
+        Entry {
+            finish,
+            id,
+            order,
+            remaining: size,
+            bound: 0,
+            protected: true,
+            ready: false,
+            sharing: true,
+        }
+    }
+
+    fn place(&self) -> (Level, u32) {
+        (self.finish, self.id)
+    }
+
+    /// A job with nothing left to be granted cannot be late any more.
+    fn tested(&self) -> bool {
+        self.protected && self.remaining > 0
+    }
+
+    fn rank(&self) -> Option<Rank> {
+        (self.protected && self.ready).then_some((self.remaining, self.order, self.id))
+    }
+
+    fn owed(&self) -> u64 {
+        if self.protected { self.remaining } else { 0 }
+    }
+}
+
+/// A ready job by what it has left, then by arrival; the least goes first.
+pub(super) type Rank = (u64, u64, u32);
+
+/// Where a job stands: row and place in it. Good until the next insertion or removal.
+pub(super) type Place = (usize, usize);
+
+const NOBODY: Rank = (u64::MAX, u64::MAX, u32::MAX);
+const NOBODY_TESTED: i64 = i64::MAX;
+
+/// All jobs in order of their virtual finish, with their slack.
+///
+/// The sums of the rows stand in columns, because every decision runs down some of them.
+#[derive(Debug, Default)]
+pub(super) struct SlackOrder {
+    rows: Vec<Vec<Entry>>,
+    /// To be taken from every bound in the row.
+    spent: Vec<i64>,
+    /// The least bound of the row, `spent` taken from it.
+    least: Vec<i64>,
+    sharing: Vec<u64>,
+    finish_sum: Vec<u128>,
+    owed: Vec<u64>,
+    best: Vec<Rank>,
+}
+
+impl SlackOrder {
+    /// Adds a job; its slack is computed exactly.
+    pub(super) fn insert(&mut self, entry: Entry, level: Level) {
+        if self.rows.is_empty() {
+            self.insert_row(0, Vec::new(), 0);
+        }
+        let mut row = self.row_for(entry.place());
+        let at = self.rows[row].partition_point(|other| other.place() < entry.place());
+        self.rows[row].insert(at, entry);
+        if self.rows[row].len() > ROW {
+            let upper = self.rows[row].split_off(ROW / 2);
+            self.insert_row(row + 1, upper, self.spent[row]);
+            self.sum_up(row);
+            row = self.row_for(entry.place());
+        }
+        self.refresh(row, level);
+    }
+
+    pub(super) fn remove(&mut self, finish: Level, id: u32) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        self.rows[row].remove(at);
+        if self.rows[row].is_empty() {
+            self.remove_row(row);
+        } else {
+            self.sum_up(row);
+        }
+    }
+
+    /// Changes a job without moving it; the slack of others must not fall by it.
+    pub(super) fn change(&mut self, finish: Level, id: u32, change: impl FnOnce(&mut Entry)) {
+        if let Some((row, at)) = self.find(finish, id) {
+            change(&mut self.rows[row][at]);
+            self.sum_up(row);
+        }
+    }
+
+    /// `bytes` of the job were granted: those before it in the order have that much less slack.
+    pub(super) fn spend(&mut self, finish: Level, id: u32, bytes: u64) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        self.spend_in_rows(0, row, bytes);
+        for entry in &mut self.rows[row][..at] {
+            entry.bound -= bytes as i64;
+        }
+        let own = &mut self.rows[row][at];
+        own.remaining = own.remaining.saturating_sub(bytes);
+        self.sum_up(row);
+    }
+
+    /// `bytes` went to a job outside the promise: everybody has that much less slack.
+    pub(super) fn spend_on_outsider(&mut self, bytes: u64) {
+        self.spend_in_rows(0, self.rows.len(), bytes);
+    }
+
+    /// Granted `bytes` came back: the job, and those after it, have that much more to wait for.
+    pub(super) fn restore(&mut self, finish: Level, id: u32, bytes: u64) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        self.rows[row][at].remaining += bytes;
+        for entry in &mut self.rows[row][at..] {
+            entry.bound -= bytes as i64;
+        }
+        self.sum_up(row);
+        self.spend_in_rows(row + 1, self.rows.len(), bytes);
+    }
+
+    /// The first job, in order of virtual finish, whose slack is less than `grant` bytes.
+    pub(super) fn first_tight(&mut self, level: Level, grant: u64) -> Option<Place> {
+        let grant = i64::try_from(grant).unwrap_or(i64::MAX);
+        let mut from = 0;
+        while let Some(step) = self.least[from..].iter().position(|least| *least < grant) {
+            let row = from + step;
+            self.refresh(row, level);
+            if self.least[row] < grant {
+                let tight = |entry: &Entry| entry.tested() && entry.bound < grant;
+                return self.rows[row].iter().position(tight).map(|at| (row, at));
+            }
+            from = row + 1;
+        }
+        None
+    }
+
+    pub(super) fn at(&self, (row, at): Place) -> &Entry {
+        &self.rows[row][at]
+    }
+
+    /// The ready job with least left among all, or among those up to `last`.
+    pub(super) fn best(&self, last: Option<Place>) -> Option<Rank> {
+        let (row, at) = last.map_or((self.rows.len(), None), |(row, at)| (row, Some(at)));
+        let part = at.map_or(&[][..], |at| &self.rows[row][..=at]);
+        let ranks = part.iter().filter_map(Entry::rank);
+        let best = self.best[..row].iter().copied().chain(ranks).min()?;
+        (best != NOBODY).then_some(best)
+    }
+
+    /// Makes the bounds of one row exact.
+    fn refresh(&mut self, row: usize, level: Level) {
+        let mut finish_sum: u128 = self.finish_sum[..row].iter().sum();
+        let mut sharing_before: u64 = self.sharing[..row].iter().sum();
+        let mut owed: u64 = self.owed[..row].iter().sum();
+        let own_sharing = self.rows[row].iter().filter(|entry| entry.sharing).count() as u64;
+        let mut sharing_after: u64 = self.sharing[row + 1..].iter().sum::<u64>() + own_sharing;
+        for entry in &mut self.rows[row] {
+            if entry.sharing {
+                finish_sum += entry.finish.raw();
+                sharing_before += 1;
+                sharing_after -= 1;
+            }
+            owed += entry.owed();
+            let own_need = entry.finish.above(level) as i128;
+            let fair = finish_sum as i128 - (u128::from(sharing_before) * level.raw()) as i128
+                + i128::from(sharing_after) * own_need;
+            entry.bound = whole_bytes(fair).saturating_sub_unsigned(owed);
+        }
+        self.spent[row] = 0;
+        self.sum_up(row);
+    }
+
+    fn sum_up(&mut self, row: usize) {
+        let (mut sharing, mut finish_sum, mut owed) = (0, 0, 0);
+        let (mut least, mut best) = (NOBODY_TESTED, NOBODY);
+        for entry in &self.rows[row] {
+            if entry.sharing {
+                sharing += 1;
+                finish_sum += entry.finish.raw();
+            }
+            owed += entry.owed();
+            if entry.tested() {
+                least = least.min(entry.bound);
+            }
+            if let Some(rank) = entry.rank() {
+                best = best.min(rank);
+            }
+        }
+        self.sharing[row] = sharing;
+        self.finish_sum[row] = finish_sum;
+        self.owed[row] = owed;
+        self.best[row] = best;
+        self.least[row] = match least {
+            NOBODY_TESTED => NOBODY_TESTED,
+            least => least.saturating_sub(self.spent[row]),
+        };
+    }
+
+    fn spend_in_rows(&mut self, from: usize, to: usize, bytes: u64) {
+        for spent in &mut self.spent[from..to] {
+            *spent += bytes as i64;
+        }
+        for least in &mut self.least[from..to] {
+            let less = least.saturating_sub(bytes as i64);
+            *least = if *least == NOBODY_TESTED { NOBODY_TESTED } else { less };
+        }
+    }
+
+    fn insert_row(&mut self, row: usize, entries: Vec<Entry>, spent: i64) {
+        self.rows.insert(row, entries);
+        self.spent.insert(row, spent);
+        self.least.insert(row, NOBODY_TESTED);
+        self.sharing.insert(row, 0);
+        self.finish_sum.insert(row, 0);
+        self.owed.insert(row, 0);
+        self.best.insert(row, NOBODY);
+        self.sum_up(row);
+    }
+
+    fn remove_row(&mut self, row: usize) {
+        self.rows.remove(row);
+        self.spent.remove(row);
+        self.least.remove(row);
+        self.sharing.remove(row);
+        self.finish_sum.remove(row);
+        self.owed.remove(row);
+        self.best.remove(row);
+    }
+
+    fn row_for(&self, place: (Level, u32)) -> usize {
+        let starts_by = |row: &Vec<Entry>| row.first().is_some_and(|e| e.place() <= place);
+        self.rows.partition_point(starts_by).saturating_sub(1)
+    }
+
+    fn find(&self, finish: Level, id: u32) -> Option<Place> {
+        let place = (finish, id);
+        let row = self.row_for(place);
+        let entries = self.rows.get(row)?;
+        let at = entries.partition_point(|entry| entry.place() < place);
+        (entries.get(at)?.place() == place).then_some((row, at))
+    }
+}
