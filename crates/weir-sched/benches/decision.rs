@@ -40,7 +40,7 @@ impl Overloaded {
         let unit = ((self.seed >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
         let size = (1500.0 * unit.powf(-1.0 / 1.2)).min(2e6) as u64;
         let client = ClientId(self.seed.into());
-        let flow = self.gate.open(FlowSpec { client, mss: 1448 });
+        let flow = self.gate.open(FlowSpec { client, mss: 1448, tag: 0 });
         self.gate.arrive(self.now, JobSpec { flow, size: Some(size), range_of: None });
     }
 

@@ -12,11 +12,11 @@ use weir_sched::{
 };
 
 fn open(gate: &mut Gate, client: u128) -> FlowId {
-    gate.open(FlowSpec { client: ClientId(client), mss: 1000 })
+    gate.open(FlowSpec { client: ClientId(client), mss: 1000, tag: 0 })
 }
 
 fn arrive(gate: &mut Gate, now: Time, flow: FlowId, size: u64) -> JobId {
-    gate.arrive(now, JobSpec { flow, size: Some(size), range_of: None }).unwrap()
+    gate.arrive(now, JobSpec { flow, size: Some(size), range_of: None }).expect("the flow is open")
 }
 
 /// The next grant, however long the link is busy.

@@ -35,6 +35,8 @@ pub struct FlowSpec {
     pub client: ClientId,
     /// Bytes of stream in a full segment.
     pub mss: u32,
+    /// The owner's own number for it; grants carry it.
+    pub tag: u64,
 }
 
 /// A response that arrives.
@@ -54,6 +56,7 @@ pub(super) struct Flow {
     pub(super) number: u64,
     pub(super) client: ClientId,
     pub(super) mss: u32,
+    pub(super) tag: u64,
     ready: bool,
     /// Places of its jobs in order; only the first can be sent.
     jobs: VecDeque<usize>,
@@ -81,8 +84,14 @@ impl Gate {
     /// A connection arrives. It can take data until [`Gate::blocked`] says otherwise.
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let number = self.issue();
-        let flow =
-            Flow { number, client: spec.client, mss: spec.mss, ready: true, jobs: VecDeque::new() };
+        let flow = Flow {
+            number,
+            client: spec.client,
+            mss: spec.mss.max(1),
+            tag: spec.tag,
+            ready: true,
+            jobs: VecDeque::new(),
+        };
         FlowId { place: self.flows.insert(flow), number }
     }
 

@@ -71,6 +71,8 @@ pub struct Grant {
     pub job: JobId,
     /// Its connection.
     pub flow: FlowId,
+    /// The owner's number for the connection.
+    pub tag: u64,
     /// Bytes of its stream, head included.
     pub bytes: u64,
     /// More of the response follows, and `bytes` fills whole segments: the kernel may wait for it.
@@ -261,7 +263,8 @@ impl Gate {
     fn give(&mut self, now: Time, place: usize, size: u64) -> Grant {
         let job = &self.jobs[place];
         let flow = &self.flows[job.flow];
-        let (mss, flow_id) = (flow.mss, FlowId { place: job.flow, number: flow.number });
+        let (mss, tag) = (flow.mss, flow.tag);
+        let flow_id = FlowId { place: job.flow, number: flow.number };
         let bytes = size.min(job.remaining);
         let more = bytes < job.remaining && bytes.is_multiple_of(u64::from(mss.max(1)));
         let id = JobId { place, number: job.number };
@@ -274,7 +277,7 @@ impl Gate {
         job.leases += 1;
         job.last_grant = now;
         self.refresh(place);
-        Grant { job: id, flow: flow_id, bytes, more, lease, number }
+        Grant { job: id, flow: flow_id, tag, bytes, more, lease, number }
     }
 
     /// Moves `bytes` of a job from waiting to granted, here and in the virtual server.

@@ -95,7 +95,7 @@ impl Link {
             while let Some(&(_, index, arrives)) = events.peek().filter(|(at, ..)| *at <= now) {
                 events.next();
                 if arrives {
-                    let spec = FlowSpec { client: ClientId(index as u128), mss: self.mss };
+                    let spec = FlowSpec { client: ClientId(index as u128), mss: self.mss, tag: 0 };
                     let flow = gate.open(spec);
                     let spec = JobSpec { flow, size: Some(requests[index].size), range_of: None };
                     let job = gate.arrive(now, spec).expect("the flow is open");

@@ -1,0 +1,14 @@
+//! HTTP/1.1 messages for a server of files: request heads in, decisions and response heads out.
+//! Everything here is a pure function over bytes and numbers. It does not know sockets, files or
+//! the clock: what was read, what a file looks like and what time it is come in as arguments.
+
+pub mod conditions;
+pub mod date;
+pub mod media;
+pub mod path;
+pub mod range;
+pub mod request;
+pub mod response;
+pub mod status;
+
+pub use status::Status;

@@ -1,0 +1,158 @@
+//! The head of a request as one checked value (RFC 9112, sections 2 to 6), and why there is none.
+//! It does not know how the bytes arrived, nor what the server does with a valid request.
+
+use std::fmt;
+
+use crate::status::Status;
+
+mod fields;
+mod framing;
+mod parse;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use framing::RequestBody;
+pub use parse::parse;
+
+/// How large a request head may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the request line before its LF; more are answered with 414.
+    pub request_line: usize,
+    /// Bytes of the whole head with its empty line; more are answered with 431.
+    pub head: usize,
+    /// Number of fields, at most 128; more are answered with 431.
+    pub headers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { request_line: 8192, head: 32_768, headers: 100 }
+    }
+}
+
+/// What a buffer holds so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives on the stack for one call; a box would be an allocation"
+)]
+pub enum Parsed<'b> {
+    /// The beginning of a head that may still become valid. The buffer is then shorter than
+    /// [`Limits::head`].
+    Partial,
+    /// A valid head.
+    Complete {
+        /// The request.
+        request: Request<'b>,
+        /// Bytes of the buffer the head takes: a body or the next request starts there.
+        head_len: usize,
+    },
+}
+
+/// A valid request. Texts are as the client sent them, so they can hold any character but ASCII
+/// controls: escape them for a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request<'b> {
+    /// The method, as far as the server tells methods apart.
+    pub method: Method,
+    /// The method as sent.
+    pub method_text: &'b str,
+    /// The request target as sent.
+    pub target: &'b str,
+    /// The path of the target, still encoded, without the query. `*` for the asterisk-form and the
+    /// target as sent for CONNECT; in both cases the method is [`Method::Other`].
+    pub path: &'b str,
+    /// What follows the first `?` of the target.
+    pub query: Option<&'b str>,
+    /// The version of the message.
+    pub version: Version,
+    /// Whether the connection may carry another request (RFC 9112, section 9.3). False for a request
+    /// with a body, as the server does not read bodies.
+    pub keep_alive: bool,
+    /// The framing of the body.
+    pub body: RequestBody,
+    /// The authority of the target if it has one, else the `Host` field (RFC 9112, section 3.2.2).
+    /// `None` only in HTTP/1.0.
+    pub host: Option<&'b str>,
+    /// `If-None-Match`, if there is exactly one.
+    pub if_none_match: Option<&'b str>,
+    /// `If-Modified-Since`, if there is exactly one and no `If-None-Match` at all.
+    pub if_modified_since: Option<&'b str>,
+    /// `Range`, if there is exactly one. It means something for GET only (RFC 9110, section 14.2).
+    pub range: Option<&'b str>,
+    /// `If-Range`, if there is exactly one. Several of them take `range` away.
+    pub if_range: Option<&'b str>,
+    /// `User-Agent`, if there is exactly one.
+    pub user_agent: Option<&'b str>,
+    /// `Referer`, if there is exactly one.
+    pub referer: Option<&'b str>,
+}
+
+/// A request method (RFC 9110, section 9). Methods are case-sensitive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// GET
+    Get,
+    /// HEAD
+    Head,
+    /// Any other token.
+    Other,
+}
+
+impl Method {
+    fn from_token(token: &str) -> Method {
+        match token {
+            "GET" => Method::Get,
+            "HEAD" => Method::Head,
+            _ => Method::Other,
+        }
+    }
+}
+
+/// A version of HTTP this crate understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+}
+
+impl Version {
+    /// The version as it stands in the request line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        }
+    }
+}
+
+/// Why a buffer is not the beginning of a valid request. The connection cannot carry another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadRequest {
+    /// The status to answer with: 400, 414, 431, 501 or 505.
+    pub status: Status,
+    /// What is wrong, for the log.
+    pub reason: &'static str,
+}
+
+impl BadRequest {
+    const fn new(status: Status, reason: &'static str) -> BadRequest {
+        BadRequest { status, reason }
+    }
+
+    const fn syntax(reason: &'static str) -> BadRequest {
+        BadRequest::new(Status::BadRequest, reason)
+    }
+}
+
+impl fmt::Display for BadRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status.code(), self.status.reason(), self.reason)
+    }
+}
+
+impl std::error::Error for BadRequest {}

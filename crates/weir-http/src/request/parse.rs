@@ -1,0 +1,136 @@
+//! From bytes to a request: limits, the syntax of lines, and the checks over the whole head.
+//! It keeps nothing between calls, so a head that comes in pieces is read again from its start.
+
+use std::mem::MaybeUninit;
+
+use super::fields::Fields;
+use super::{BadRequest, Limits, Method, Parsed, Request, RequestBody, Version, framing, target};
+use crate::status::Status;
+
+/// No limit admits more fields than this: the space for them is on the stack.
+const MOST_HEADERS: usize = 128;
+
+/// Parses the request head at the start of `buf`, which may hold more behind it.
+///
+/// Call it again with the longer buffer while it returns [`Parsed::Partial`]. The result of a longer
+/// buffer never contradicts that of a shorter one: a valid head stays the same, an error stays an
+/// error. Lines end in CRLF or in LF alone (RFC 9112, section 2.2); up to two empty lines before the
+/// request line are skipped and count as part of the head.
+///
+/// # Errors
+///
+/// [`BadRequest`] as soon as no continuation of `buf` can be a valid head within `limits`, though
+/// some faults show only when their line or the head is complete.
+pub fn parse<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadRequest> {
+    let window = buf.get(..limits.head).unwrap_or(buf);
+    match parse_within(window, limits)? {
+        Parsed::Partial if buf.len() >= limits.head => {
+            Err(BadRequest::new(Status::RequestHeaderFieldsTooLarge, "head too long"))
+        }
+        parsed => Ok(parsed),
+    }
+}
+
+/// Parses a buffer that is not longer than a head may be.
+fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadRequest> {
+    let skipped = empty_lines(buf)?;
+    let message = buf.get(skipped..).unwrap_or_default();
+    let most = limits.request_line.saturating_add(1);
+    let line_end = message.iter().take(most).position(|&byte| byte == b'\n');
+    let overlong = line_end.is_none() && message.len() >= most;
+    // Bytes beyond the limit must not decide between 400 and 414: the next call may see more of them.
+    let message = if overlong { message.get(..most).unwrap_or(message) } else { message };
+
+    let mut space = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+    let space = space.get_mut(..limits.headers.min(MOST_HEADERS)).unwrap_or_default();
+    let mut head = httparse::Request::new(&mut []);
+    match (head.parse_with_uninit_headers(message, space), line_end) {
+        (Ok(httparse::Status::Complete(length)), _) => {
+            Ok(Parsed::Complete { request: check(&head)?, head_len: skipped + length })
+        }
+        (Err(httparse::Error::Version), Some(end)) => {
+            Err(bad_version(message.get(..end).unwrap_or_default()))
+        }
+        (Err(error), _) if error != httparse::Error::Version => Err(bad_syntax(error)),
+        _ if overlong => Err(BadRequest::new(Status::UriTooLong, "request line too long")),
+        // An incomplete line, perhaps with a version only its end can tell from a malformed one.
+        _ => Ok(Parsed::Partial),
+    }
+}
+
+/// Length of the empty lines to skip before the request line (RFC 9112, section 2.2).
+fn empty_lines(buf: &[u8]) -> Result<usize, BadRequest> {
+    let mut rest = buf;
+    for _ in 0..2 {
+        let after = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"));
+        rest = after.unwrap_or(rest);
+    }
+    let skipped = buf.len() - rest.len();
+    match rest {
+        // Half a line end: no byte of a request line, and what follows decides.
+        b"\r" => Ok(buf.len()),
+        [b'\r' | b'\n', ..] => Err(BadRequest::syntax("no request line")),
+        _ => Ok(skipped),
+    }
+}
+
+/// Tells a well-formed line with an unknown version from a malformed line.
+fn bad_version(line: &[u8]) -> BadRequest {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let version = line.split(|&byte| byte == b' ').nth(2);
+    let digits = version.and_then(|version| version.strip_prefix(b"HTTP/"));
+    match digits {
+        Some([major, b'.', minor]) if major.is_ascii_digit() && minor.is_ascii_digit() => {
+            BadRequest::new(Status::HttpVersionNotSupported, "neither HTTP/1.0 nor HTTP/1.1")
+        }
+        _ => BadRequest::syntax("malformed version"),
+    }
+}
+
+fn bad_syntax(error: httparse::Error) -> BadRequest {
+    BadRequest::syntax(match error {
+        httparse::Error::TooManyHeaders => {
+            return BadRequest::new(Status::RequestHeaderFieldsTooLarge, "too many fields");
+        }
+        httparse::Error::HeaderName => "malformed field name",
+        httparse::Error::HeaderValue => "malformed field value",
+        httparse::Error::NewLine => "malformed line end",
+        httparse::Error::Version => "malformed version",
+        httparse::Error::Token | httparse::Error::Status => "malformed request line",
+    })
+}
+
+/// Checks what the syntax of single lines does not show, and gathers the request.
+fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest> {
+    let (Some(method_text), Some(target)) = (head.method, head.path) else {
+        return Err(BadRequest::syntax("malformed request line"));
+    };
+    let version = if head.version == Some(0) { Version::Http10 } else { Version::Http11 };
+    let method = Method::from_token(method_text);
+    let parts = target::split(method_text, target)?;
+    let fields = Fields::collect(head.headers);
+    let host = fields.host(version)?;
+    let body = framing::body(version, fields.content_length, fields.transfer_encoding)?;
+    let persistent = fields.connection.is_persistent(version);
+
+    Ok(Request {
+        method,
+        method_text,
+        target,
+        path: parts.path,
+        query: parts.query,
+        version,
+        keep_alive: persistent && body == RequestBody::None,
+        body,
+        host: parts.authority.or(host),
+        if_none_match: fields.if_none_match.text(),
+        if_modified_since: fields
+            .if_modified_since
+            .text()
+            .filter(|_| fields.if_none_match.is_absent()),
+        range: fields.range.text().filter(|_| !fields.if_range.is_unusable()),
+        if_range: fields.if_range.text(),
+        user_agent: fields.user_agent.text(),
+        referer: fields.referer.text(),
+    })
+}

@@ -1,0 +1,88 @@
+//! The status codes this server can send, with their phrases and ready-made texts.
+//! It does not know when a status is the right one.
+
+/// Defines [`Status`] and the constant texts of each code from one table.
+macro_rules! statuses {
+    ($($(#[$doc:meta])* $name:ident = $code:literal $reason:literal;)*) => {
+        /// A response status (RFC 9110, section 15; 431: RFC 6585, section 5).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Status {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Status {
+            /// Every status, in the order of the codes.
+            pub const ALL: &'static [Status] = &[$(Status::$name),*];
+
+            /// The three-digit code.
+            pub fn code(self) -> u16 {
+                match self { $(Status::$name => $code,)* }
+            }
+
+            /// The reason phrase.
+            pub fn reason(self) -> &'static str {
+                match self { $(Status::$name => $reason,)* }
+            }
+
+            /// The status line of a response, with its CRLF (RFC 9112, section 4).
+            pub(crate) fn line(self) -> &'static str {
+                match self { $(Status::$name => concat!("HTTP/1.1 ", $code, " ", $reason, "\r\n"),)* }
+            }
+
+            /// Code and phrase as one line of text: `404 Not Found` and a newline.
+            pub(crate) fn page(self) -> &'static str {
+                match self { $(Status::$name => concat!($code, " ", $reason, "\n"),)* }
+            }
+        }
+    };
+}
+
+statuses! {
+    /// The representation follows.
+    Ok = 200 "OK";
+    /// One part of the representation follows.
+    PartialContent = 206 "Partial Content";
+    /// The resource lives at the URI in `Location`.
+    MovedPermanently = 301 "Moved Permanently";
+    /// The client's copy is current.
+    NotModified = 304 "Not Modified";
+    /// The message is malformed.
+    BadRequest = 400 "Bad Request";
+    /// The resource exists and is not given out.
+    Forbidden = 403 "Forbidden";
+    /// No such resource.
+    NotFound = 404 "Not Found";
+    /// Neither GET nor HEAD.
+    MethodNotAllowed = 405 "Method Not Allowed";
+    /// The request did not arrive in time.
+    RequestTimeout = 408 "Request Timeout";
+    /// The request line is longer than the limit.
+    UriTooLong = 414 "URI Too Long";
+    /// No byte of the requested range exists.
+    RangeNotSatisfiable = 416 "Range Not Satisfiable";
+    /// The head is longer, or has more fields, than the limit.
+    RequestHeaderFieldsTooLarge = 431 "Request Header Fields Too Large";
+    /// The server failed.
+    InternalServerError = 500 "Internal Server Error";
+    /// The request needs something the server does not have.
+    NotImplemented = 501 "Not Implemented";
+    /// The server is overloaded or stopping.
+    ServiceUnavailable = 503 "Service Unavailable";
+    /// The request is not HTTP/1.0 or HTTP/1.1.
+    HttpVersionNotSupported = 505 "HTTP Version Not Supported";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status;
+
+    #[test]
+    fn texts_agree_with_code_and_reason() {
+        for status in Status::ALL {
+            let line = format!("HTTP/1.1 {} {}\r\n", status.code(), status.reason());
+            assert_eq!(status.line(), line);
+            assert_eq!(status.page(), &line[9..].replace('\r', ""));
+        }
+        assert_eq!(Status::NotFound.line(), "HTTP/1.1 404 Not Found\r\n");
+    }
+}

@@ -1,0 +1,68 @@
+//! The admin address: figures and health, for operators and not for the public.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use weir_http::Status;
+use weir_http::request::{Method, Request};
+
+use crate::content::Object;
+use crate::metrics::{Metrics, listen_overflows, listen_queue};
+use crate::response::{Framing, Response};
+use crate::stop::Stop;
+use crate::uplink::Uplink;
+use crate::worker::InFlightQuery;
+
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Answers `/metrics`, `/healthz` and `/readyz`.
+#[derive(Debug)]
+pub(crate) struct Admin {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) uplink: Option<Arc<Uplink>>,
+    pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
+    /// Copies of the listening sockets, to see how many wait there.
+    pub(crate) listeners: Vec<std::net::TcpListener>,
+    pub(crate) stop: Stop,
+}
+
+impl Admin {
+    pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
+        if request.method == Method::Other {
+            return framing.error(Status::MethodNotAllowed);
+        }
+        match request.path {
+            "/metrics" => framing.whole(Object::text(self.figures().await, METRICS)),
+            "/healthz" => framing.whole(Object::text("ok\n", TEXT)),
+            // No new requests, please: those under way still end.
+            "/readyz" if self.stop.is_stopping() => framing.error(Status::ServiceUnavailable),
+            "/readyz" => framing.whole(Object::text("ok\n", TEXT)),
+            _ => framing.error(Status::NotFound),
+        }
+    }
+
+    async fn figures(&self) -> String {
+        let figures = &self.metrics.at_reading;
+        figures.listen_queue.set(listen_queue(&self.listeners));
+        if let Some(overflows) = listen_overflows() {
+            figures.listen_overflows.set(overflows);
+        }
+        if let Some(uplink) = &self.uplink {
+            figures.waiting.set(uplink.waiting() as i64);
+            figures.bytes_in_flight.set(self.bytes_in_flight().await as i64);
+        }
+        self.metrics.text()
+    }
+
+    async fn bytes_in_flight(&self) -> u64 {
+        let mut bytes = 0;
+        for worker in &self.workers {
+            let (answer, question) = oneshot::channel();
+            if worker.send(answer).is_ok() {
+                bytes += question.await.unwrap_or(0);
+            }
+        }
+        bytes
+    }
+}

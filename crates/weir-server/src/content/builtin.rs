@@ -1,0 +1,82 @@
+//! The site that is served when no directory is named: it says what weir is and holds files of many
+//! sizes to try.
+
+use std::sync::Arc;
+
+use weir_http::Status;
+use weir_http::conditions::{ETag, Validators};
+use weir_http::path::SitePath;
+use weir_sched::ObjectId;
+
+use super::{Body, Object};
+
+const PAGE: &str = include_str!("builtin.html");
+
+/// Names and lengths of the files to try.
+const FILES: [(&str, u64); 7] = [
+    ("files/1kb.bin", 1_000),
+    ("files/10kb.bin", 10_000),
+    ("files/100kb.bin", 100_000),
+    ("files/1mb.bin", 1_000_000),
+    ("files/10mb.bin", 10_000_000),
+    ("files/100mb.bin", 100_000_000),
+    ("files/1gb.bin", 1_000_000_000),
+];
+
+pub(super) fn find(path: &SitePath) -> Result<Object, Status> {
+    let name = path.as_bytes();
+    if name == b"index.html" || name.is_empty() {
+        let page: Arc<[u8]> = PAGE.as_bytes().into();
+        let length = page.len() as u64;
+        return Ok(object(0, length, "text/html; charset=utf-8", Body::Text(page)));
+    }
+    let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
+    let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
+    let (_, length) = FILES[place];
+    Ok(object(place as u64 + 1, length, "application/octet-stream", Body::Pattern))
+}
+
+fn object(id: u64, length: u64, media: &'static str, body: Body) -> Object {
+    // The content changes with the version only, and has no date.
+    let version = env!("CARGO_PKG_VERSION").bytes().fold(0, |sum, byte| sum * 31 + i64::from(byte));
+    let validators = Some(Validators { etag: ETag::new(version, 0, length), modified: None });
+    Object { length, media, validators, id: ObjectId(id), body }
+}
+
+/// Appends `count` bytes from `offset` on of an endless text that does not compress well.
+pub(super) fn pattern(offset: u64, count: usize, out: &mut Vec<u8>) {
+    let end = out.len() + count;
+    let mut word = offset / 8;
+    let mut skip = (offset % 8) as usize;
+    while out.len() < end {
+        let mixed = (word ^ (word >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let bytes = mixed.wrapping_mul(0x94D0_49BB_1331_11EB).to_le_bytes();
+        let take = (end - out.len()).min(8 - skip);
+        out.extend_from_slice(&bytes[skip..skip + take]);
+        skip = 0;
+        word += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_pattern_is_a_part_of_the_whole() {
+        let mut whole = Vec::new();
+        pattern(0, 1000, &mut whole);
+        for (offset, count) in [(0, 1), (7, 2), (8, 8), (13, 500), (999, 1)] {
+            let mut part = Vec::new();
+            pattern(offset as u64, count, &mut part);
+            assert_eq!(part, &whole[offset..offset + count]);
+        }
+    }
+
+    #[test]
+    fn the_page_names_every_file() {
+        for (name, _) in FILES {
+            assert!(PAGE.contains(name), "{name}");
+        }
+    }
+}

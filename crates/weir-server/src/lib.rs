@@ -1,0 +1,25 @@
+//! The server: listeners, connections, files, the uplink, the admin address and their configuration.
+//!
+//! A request's path reads in order: [`mod@listen`], read, resolve, schedule, send, log. This crate
+//! knows nothing of experiments or of how load is made.
+
+mod access_log;
+mod admin;
+mod clock;
+pub mod config;
+mod connection;
+mod content;
+mod listen;
+mod metrics;
+mod presence;
+mod read;
+mod response;
+mod send;
+mod serve;
+mod stop;
+mod sys;
+mod uplink;
+mod worker;
+
+pub use config::{Config, ConfigError, Settings};
+pub use serve::{ServeError, check, serve};

@@ -1,0 +1,101 @@
+//! Listening sockets: opened before anything starts, then accepted from by every worker.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use crate::connection;
+use crate::metrics::note_event;
+use crate::worker::Worker;
+
+/// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
+const BACKLOG: i32 = 4096;
+
+/// How long to wait when there are no descriptors left.
+const RECOVER: Duration = Duration::from_millis(50);
+
+/// Opens `address`; `shared`: several workers will listen on it.
+pub(crate) fn open(
+    address: SocketAddr,
+    shared: bool,
+    patience: Duration,
+) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(shared)?;
+    if address.is_ipv6() {
+        // IPv4 has sockets of its own, so that both can be named.
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    // Connections inherit these: no waiting for acknowledgements before the last segment, and a
+    // client that has silently vanished is noticed.
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_user_timeout(Some(patience))?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Accepts connections until the server stops.
+pub(crate) async fn accept(worker: Rc<Worker>, listener: tokio::net::TcpListener) {
+    let mut out_of_descriptors = false;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = worker.stop.requested() => return,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                out_of_descriptors = false;
+                note_event();
+                start(&worker, stream, peer);
+            }
+            Err(error) => {
+                worker.metrics.accept_errors.inc();
+                if is_of_one_connection(&error) {
+                    continue;
+                }
+                if !std::mem::replace(&mut out_of_descriptors, true) {
+                    tracing::error!("cannot accept connections, will try again: {error}");
+                }
+                sleep(RECOVER).await;
+            }
+        }
+    }
+}
+
+fn start(worker: &Rc<Worker>, stream: TcpStream, peer: SocketAddr) {
+    worker.metrics.accepted.inc();
+    let open = worker.count_connection();
+    let worker = worker.clone();
+    tokio::task::spawn_local(async move {
+        connection::run(worker, stream, peer).await;
+        drop(open);
+    });
+}
+
+/// Errors of a connection that ended before it was accepted (accept(2)).
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(
+            Errno::CONNABORTED
+                | Errno::INTR
+                | Errno::NETDOWN
+                | Errno::PROTO
+                | Errno::NOPROTOOPT
+                | Errno::HOSTDOWN
+                | Errno::NONET
+                | Errno::HOSTUNREACH
+                | Errno::OPNOTSUPP
+                | Errno::NETUNREACH
+        )
+    )
+}

@@ -1,0 +1,98 @@
+//! The fairness ledger: seconds won or lost by each response against the virtual fair server. The
+//! promise is that (almost) nobody loses; here it is audited on every real request.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::{Label, SIZES, size_class, size_label};
+
+type Seconds = Counter<f64, AtomicU64>;
+
+/// Less than this is neither won nor lost: a grant that was under way, a late wake-up.
+const EVEN: f64 = 0.005;
+
+/// Totals by size class.
+#[derive(Debug)]
+pub(crate) struct Fairness {
+    classes: Vec<Class>,
+}
+
+#[derive(Debug)]
+struct Class {
+    sooner: Counter,
+    even: Counter,
+    later: Counter,
+    won: Seconds,
+    lost: Seconds,
+    worst: Gauge<f64, AtomicU64>,
+}
+
+impl Fairness {
+    pub(super) fn register(registry: &mut Registry) -> Fairness {
+        let responses = Family::<[(&'static str, &'static str); 2], Counter>::default();
+        let won = Family::<Label, Seconds>::default();
+        let lost = Family::<Label, Seconds>::default();
+        let worst = Family::<Label, Gauge<f64, AtomicU64>>::default();
+        registry.register(
+            "fairness_responses",
+            "Responses that ended sooner or later than under fair sharing, or within 5 ms of it",
+            responses.clone(),
+        );
+        let seconds = Unit::Seconds;
+        registry.register_with_unit(
+            "fairness_won",
+            "Seconds by which responses ended before fair sharing would have ended them",
+            seconds.clone(),
+            won.clone(),
+        );
+        registry.register_with_unit(
+            "fairness_lost",
+            "Seconds by which responses ended after fair sharing would have ended them",
+            seconds.clone(),
+            lost.clone(),
+        );
+        registry.register_with_unit(
+            "fairness_worst_loss",
+            "The most that a single response lost",
+            seconds,
+            worst.clone(),
+        );
+        let class = |class| {
+            let label: Label = size_label(class);
+            let ended = |how| responses.get_or_create(&[label[0], ("ended", how)]).clone();
+            Class {
+                sooner: ended("sooner"),
+                even: ended("even"),
+                later: ended("later"),
+                won: won.get_or_create(&label).clone(),
+                lost: lost.get_or_create(&label).clone(),
+                worst: worst.get_or_create(&label).clone(),
+            }
+        };
+        Fairness { classes: (0..SIZES.len()).map(class).collect() }
+    }
+
+    /// A response of `size` bytes ended `won` seconds before fair sharing would have ended it.
+    pub(crate) fn settled(&self, size: u64, won: f64) {
+        let class = &self.classes[size_class(size)];
+        if won.abs() < EVEN {
+            class.even.inc();
+        } else if won > 0.0 {
+            class.sooner.inc();
+        } else {
+            class.later.inc();
+        }
+        if won > 0.0 {
+            class.won.inc_by(won);
+        } else if won < 0.0 {
+            class.lost.inc_by(-won);
+            if -won > class.worst.get() {
+                class.worst.set(-won);
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What the server counts, and how Prometheus reads it. Counting is a few atomic additions.
+
+mod fairness;
+mod listeners;
+mod wakes;
+
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use weir_http::Status;
+
+use crate::send::Outcome;
+pub(crate) use fairness::Fairness;
+pub(crate) use listeners::{listen_overflows, listen_queue};
+pub(crate) use wakes::{note_event, take_events};
+
+type Label = [(&'static str, &'static str); 1];
+
+/// Responses are told apart by their length in bytes.
+const SIZES: [(u64, &str); 6] = [
+    (1_000, "to 1 kB"),
+    (10_000, "to 10 kB"),
+    (100_000, "to 100 kB"),
+    (1_000_000, "to 1 MB"),
+    (10_000_000, "to 10 MB"),
+    (u64::MAX, "above 10 MB"),
+];
+
+fn size_class(bytes: u64) -> usize {
+    SIZES.partition_point(|(largest, _)| *largest < bytes).min(SIZES.len() - 1)
+}
+
+fn size_label(class: usize) -> Label {
+    [("size", SIZES[class].1)]
+}
+
+/// All figures of the server.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    responses: Vec<Counter>,
+    incomplete: Counter,
+    bytes: Counter,
+    response_time: Vec<Histogram>,
+    pub(crate) connections: Gauge,
+    pub(crate) accepted: Counter,
+    pub(crate) accept_errors: Counter,
+    pub(crate) grants: Counter,
+    pub(crate) dead_jobs: Counter,
+    pub(crate) pacer_lateness: Histogram,
+    pub(crate) events_per_wake: Histogram,
+    pub(crate) log_lines_lost: Counter,
+    pub(crate) fairness: Fairness,
+    /// Set when the figures are read.
+    pub(crate) at_reading: AtReading,
+}
+
+/// Figures that are looked up when somebody asks.
+#[derive(Debug, Default)]
+pub(crate) struct AtReading {
+    pub(crate) waiting: Gauge,
+    pub(crate) bytes_in_flight: Gauge,
+    pub(crate) listen_queue: Gauge,
+    pub(crate) listen_overflows: Gauge,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("weir");
+        let responses = Family::<Label, Counter>::default();
+        registry.register("responses", "Responses by status", responses.clone());
+        let times = Family::<Label, Histogram>::new_with_constructor(response_times);
+        registry.register_with_unit(
+            "response_time",
+            "From the end of a request head to the last byte handed to the kernel, by response size",
+            Unit::Seconds,
+            times.clone(),
+        );
+        let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs, lost) =
+            Default::default();
+        let pacer_lateness = Histogram::new(exponential(0.000_01, 2.0, 12));
+        let events_per_wake = Histogram::new(exponential(1.0, 2.0, 11));
+        let metrics = Metrics {
+            fairness: Fairness::register(&mut registry),
+            responses: Status::ALL
+                .iter()
+                .map(|s| responses.get_or_create(&code(*s)).clone())
+                .collect(),
+            response_time: (0..SIZES.len())
+                .map(|class| times.get_or_create(&size_label(class)).clone())
+                .collect(),
+            incomplete,
+            bytes,
+            connections,
+            accepted,
+            accept_errors,
+            grants,
+            dead_jobs,
+            pacer_lateness,
+            events_per_wake,
+            log_lines_lost: lost,
+            at_reading: AtReading::default(),
+            registry,
+        };
+        metrics.registered()
+    }
+
+    fn registered(mut self) -> Metrics {
+        let registry = &mut self.registry;
+        let counters = [
+            (
+                "incomplete_responses",
+                "Responses whose client left or whose content failed",
+                &self.incomplete,
+            ),
+            ("response_bytes", "Bytes of heads and bodies handed to the kernel", &self.bytes),
+            ("accepted_connections", "Connections accepted", &self.accepted),
+            (
+                "accept_errors",
+                "Times that accepting failed, such as for want of descriptors",
+                &self.accept_errors,
+            ),
+            ("uplink_grants", "Grants the uplink's gate gave out", &self.grants),
+            (
+                "uplink_dead_jobs",
+                "Responses taken from the uplink's gate because their client left",
+                &self.dead_jobs,
+            ),
+            (
+                "access_log_lines_lost",
+                "Log lines dropped because the log could not keep up",
+                &self.log_lines_lost,
+            ),
+        ];
+        for (name, help, counter) in counters {
+            registry.register(name, help, counter.clone());
+        }
+        let gauges = [
+            ("connections", "Connections that are open", &self.connections),
+            ("uplink_waiting_jobs", "Responses at the uplink's gate", &self.at_reading.waiting),
+            (
+                "uplink_bytes_in_flight",
+                "Bytes of connections at the uplink that are not acknowledged",
+                &self.at_reading.bytes_in_flight,
+            ),
+            (
+                "listen_queue_length",
+                "Connections that wait to be accepted",
+                &self.at_reading.listen_queue,
+            ),
+            (
+                "listen_overflows",
+                "Connections this host dropped because a listen queue was full, since it started",
+                &self.at_reading.listen_overflows,
+            ),
+        ];
+        for (name, help, gauge) in gauges {
+            registry.register(name, help, gauge.clone());
+        }
+        registry.register_with_unit(
+            "pacer_lateness",
+            "How late the uplink's pacer was woken",
+            Unit::Seconds,
+            self.pacer_lateness.clone(),
+        );
+        registry.register(
+            "ready_events_per_wake",
+            "Socket events a worker handled between two waits",
+            self.events_per_wake.clone(),
+        );
+        self
+    }
+
+    /// Counts a response that ended.
+    pub(crate) fn responded(&self, status: Status, bytes: u64, took: Duration, outcome: Outcome) {
+        if let Some(place) = Status::ALL.iter().position(|known| *known == status) {
+            self.responses[place].inc();
+        }
+        self.bytes.inc_by(bytes);
+        if outcome == Outcome::Complete {
+            self.response_time[size_class(bytes)].observe(took.as_secs_f64());
+        } else {
+            self.incomplete.inc();
+        }
+    }
+
+    /// The figures as OpenMetrics text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+            tracing::error!("metrics could not be written: {error}");
+        }
+        text
+    }
+}
+
+fn code(status: Status) -> Label {
+    let text = match status {
+        Status::Ok => "200",
+        Status::PartialContent => "206",
+        Status::MovedPermanently => "301",
+        Status::NotModified => "304",
+        Status::BadRequest => "400",
+        Status::Forbidden => "403",
+        Status::NotFound => "404",
+        Status::MethodNotAllowed => "405",
+        Status::RequestTimeout => "408",
+        Status::UriTooLong => "414",
+        Status::RangeNotSatisfiable => "416",
+        Status::RequestHeaderFieldsTooLarge => "431",
+        Status::InternalServerError => "500",
+        Status::NotImplemented => "501",
+        Status::ServiceUnavailable => "503",
+        Status::HttpVersionNotSupported => "505",
+    };
+    [("status", text)]
+}
+
+fn response_times() -> Histogram {
+    Histogram::new(exponential(0.000_1, 2.0, 21))
+}
+
+fn exponential(first: f64, factor: f64, count: usize) -> impl Iterator<Item = f64> {
+    std::iter::successors(Some(first), move |bound| Some(bound * factor)).take(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_classes_cover_all_sizes() {
+        assert_eq!(size_class(0), 0);
+        assert_eq!(size_class(1_000), 0);
+        assert_eq!(size_class(1_001), 1);
+        assert_eq!(size_class(u64::MAX), 5);
+    }
+
+    #[test]
+    fn every_status_has_its_own_label() {
+        for status in Status::ALL {
+            assert_eq!(code(*status)[0].1, status.code().to_string());
+        }
+    }
+
+    #[test]
+    fn what_is_counted_can_be_read() {
+        let metrics = Metrics::new();
+        metrics.responded(Status::Ok, 500, Duration::from_millis(3), Outcome::Complete);
+        metrics.fairness.settled(500, -0.25);
+        let text = metrics.text();
+        for line in [
+            "weir_responses_total{status=\"200\"} 1",
+            "weir_response_bytes_total 500",
+            "weir_response_time_seconds_count{size=\"to 1 kB\"} 1",
+            "weir_fairness_lost_seconds_total{size=\"to 1 kB\"} 0.25",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The answer to a request: which status, which head, which bytes. It sends nothing.
+
+use weir_http::conditions::{self, Validators};
+use weir_http::path::{self, SitePath};
+use weir_http::range::{self, Range};
+use weir_http::request::{Method, Request};
+use weir_http::response::{Connection, ContentRange, Head, error_page};
+use weir_http::{Status, request::Version};
+use weir_sched::ObjectId;
+
+use crate::content::{Body, Content, Found, Object};
+
+/// Objects longer than this say that ranges of them can be had. Short ones do not: heads cost time
+/// in overload, and nobody resumes a few kilobytes.
+const WORTH_RESUMING: u64 = 16 * 1024;
+
+/// A response that is ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: Status,
+    pub(crate) head: Vec<u8>,
+    pub(crate) body: Body,
+    /// Where in the object the body begins.
+    pub(crate) body_at: u64,
+    /// Bytes of the body that are sent.
+    pub(crate) body_length: u64,
+    /// For a range: what it is a range of.
+    pub(crate) range_of: Option<ObjectId>,
+    /// The connection ends with it.
+    pub(crate) close: bool,
+}
+
+impl Response {
+    /// Bytes on the connection, head included.
+    pub(crate) fn length(&self) -> u64 {
+        self.head.len() as u64 + self.body_length
+    }
+}
+
+/// How a response is framed: what it says of the connection, and whether it has a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Framing {
+    date: [u8; 29],
+    connection: Connection,
+    close: bool,
+    head_only: bool,
+}
+
+impl Framing {
+    /// For a response to `request`; the connection persists if both sides want it.
+    pub(crate) fn answering(request: &Request<'_>, keep_alive: bool, date: [u8; 29]) -> Framing {
+        let connection = match (keep_alive, request.version) {
+            (true, Version::Http11) => Connection::Default,
+            (true, Version::Http10) => Connection::KeepAlive,
+            (false, _) => Connection::Close,
+        };
+        let head_only = request.method == Method::Head;
+        Framing { date, connection, close: !keep_alive, head_only }
+    }
+
+    /// For a response to something that is no request.
+    pub(crate) fn closing(date: [u8; 29]) -> Framing {
+        Framing { date, connection: Connection::Close, close: true, head_only: false }
+    }
+
+    fn head(&self, status: Status) -> Head<'static> {
+        Head { connection: self.connection, ..Head::new(status, self.date) }
+    }
+
+    fn response(&self, head: &Head<'_>, body: Body, body_at: u64, length: u64) -> Response {
+        let mut bytes = Vec::with_capacity(256);
+        head.write(&mut bytes);
+        Response {
+            status: head.status,
+            head: bytes,
+            body,
+            body_at,
+            body_length: if self.head_only { 0 } else { length },
+            range_of: None,
+            close: self.close,
+        }
+    }
+
+    /// A short text that says what is wrong.
+    pub(crate) fn error(&self, status: Status) -> Response {
+        let retry_after = (status == Status::ServiceUnavailable).then_some(1);
+        let allow = status == Status::MethodNotAllowed;
+        self.page(&Head { retry_after, allow, ..self.head(status) })
+    }
+
+    fn page(&self, head: &Head<'_>) -> Response {
+        let page = Object::text(error_page(head.status), "text/plain; charset=utf-8");
+        let head = Head { length: Some(page.length), content_type: Some(page.media), ..*head };
+        self.response(&head, page.body, 0, page.length)
+    }
+
+    /// The whole of an object that has no parts and no conditions.
+    pub(crate) fn whole(&self, object: Object) -> Response {
+        let head = Head {
+            length: Some(object.length),
+            content_type: Some(object.media),
+            ..self.head(Status::Ok)
+        };
+        self.response(&head, object.body, 0, object.length)
+    }
+
+    fn moved_to_directory(&self, path: &SitePath, query: Option<&str>) -> Response {
+        let location = path.directory_location(query);
+        let head = Head { location: Some(&location), ..self.head(Status::MovedPermanently) };
+        self.page(&head)
+    }
+
+    fn not_modified(&self, validators: &Validators) -> Response {
+        let head = Head { validators: Some(validators), ..self.head(Status::NotModified) };
+        self.response(&head, Body::Pattern, 0, 0)
+    }
+}
+
+/// Answers a valid request (RFC 9110 sections 13.2.2 and 14.2 give the order of the steps).
+pub(crate) async fn respond(
+    content: &Content,
+    request: &Request<'_>,
+    framing: Framing,
+) -> Response {
+    if request.method == Method::Other {
+        return framing.error(Status::MethodNotAllowed);
+    }
+    let path = match path::resolve(request.path) {
+        Ok(path) => path,
+        Err(error) => return framing.error(error.status()),
+    };
+    match content.find(&path).await {
+        Ok(Found::Object(object)) => present(request, object, framing),
+        Ok(Found::Directory) => framing.moved_to_directory(&path, request.query),
+        Err(status) => framing.error(status),
+    }
+}
+
+fn present(request: &Request<'_>, object: Object, framing: Framing) -> Response {
+    let none = Validators { etag: conditions::ETag::new(0, 0, 0), modified: None };
+    let validators = object.validators.as_ref();
+    if validators.is_some_and(|v| conditions::not_modified(request, v)) {
+        return framing.not_modified(validators.unwrap_or(&none));
+    }
+    let asked = request.range.filter(|_| request.method == Method::Get);
+    let applies = conditions::range_applies(request, validators.unwrap_or(&none));
+    let range = asked.filter(|_| applies).map(|header| range::resolve(header, object.length));
+    let head = Head {
+        content_type: Some(object.media),
+        validators,
+        accept_ranges: object.length > WORTH_RESUMING,
+        ..framing.head(Status::Ok)
+    };
+    let total = object.length;
+    match range.unwrap_or(Range::Whole) {
+        Range::Whole => {
+            let head = Head { length: Some(total), ..head };
+            framing.response(&head, object.body, 0, total)
+        }
+        Range::Part { first, last } => {
+            let length = last - first + 1;
+            let head = Head {
+                status: Status::PartialContent,
+                length: Some(length),
+                content_range: Some(ContentRange::Part { first, last, total }),
+                accept_ranges: false,
+                ..head
+            };
+            let mut response = framing.response(&head, object.body, first, length);
+            response.range_of = Some(object.id);
+            response
+        }
+        Range::Unsatisfiable => {
+            let content_range = Some(ContentRange::Unsatisfied { total });
+            framing.page(&Head { content_range, ..framing.head(Status::RangeNotSatisfiable) })
+        }
+    }
+}

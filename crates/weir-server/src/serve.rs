@@ -1,0 +1,229 @@
+//! Starts the server and ends it: what `weir serve` does, from top to bottom.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+
+use crate::access_log;
+use crate::admin::Admin;
+use crate::config::Config;
+use crate::content::{Content, Root};
+use crate::listen;
+use crate::metrics::Metrics;
+use crate::stop;
+use crate::uplink;
+use crate::worker::{self, Plan, Service, Times};
+
+/// Serves until SIGTERM or SIGINT. A second signal ends it at once.
+pub fn serve(config: &Config) -> Result<(), ServeError> {
+    let metrics = Arc::new(Metrics::new());
+    let times = Times {
+        head: config.header_timeout,
+        idle: config.idle_timeout,
+        send: config.send_timeout,
+        stop: config.stop_timeout,
+    };
+    let (stop_sender, stop) = stop::channel();
+    let (access_log, log_writer) = access_log::start(&config.access_log, metrics.clone())
+        .map_err(|error| ServeError::new("cannot open the access log", &error))?;
+    let (uplink, mut gate) =
+        config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
+
+    let listeners = open_listeners(config)?;
+    let addresses = local_addresses(&listeners)?;
+    let watched = copies(&listeners)?;
+    let admin_listener = config.admin.map(|at| open_listener(config, at, false)).transpose()?;
+
+    let mut threads = Vec::new();
+    let mut askers = Vec::new();
+    for (index, listeners) in listeners.into_iter().enumerate() {
+        let (asker, queries) = mpsc::unbounded_channel();
+        askers.push(asker);
+        let plan = Plan {
+            index,
+            service: Service::Site(content(config.root.as_deref())?),
+            listeners,
+            uplink: uplink.clone(),
+            gate: gate.take(),
+            exempt: config.uplink_exempt.clone(),
+            metrics: metrics.clone(),
+            access_log: access_log.clone(),
+            times,
+            stop: stop.clone(),
+            queries,
+        };
+        let thread = worker::start(plan)
+            .map_err(|error| ServeError::new("cannot start a worker", &error))?;
+        threads.push(thread);
+    }
+
+    let admin = Admin {
+        metrics: metrics.clone(),
+        uplink,
+        workers: askers,
+        listeners: watched,
+        stop: stop.clone(),
+    };
+    let (_asker, queries) = mpsc::unbounded_channel();
+    let (no_log, _) = access_log::start(&crate::config::AccessLog::Off, metrics.clone())
+        .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
+    let admin_addresses = admin_listener
+        .iter()
+        .map(TcpListener::local_addr)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
+    let plan = Plan {
+        index: config.workers,
+        service: Service::Admin(admin),
+        listeners: admin_listener.into_iter().collect(),
+        uplink: None,
+        gate: None,
+        exempt: Vec::new(),
+        metrics: metrics.clone(),
+        access_log: no_log,
+        times,
+        stop,
+        queries,
+    };
+
+    let runtime = worker::runtime(&metrics)
+        .map_err(|error| ServeError::new("cannot start the main thread", &error))?;
+    let result = LocalSet::new().block_on(&runtime, async {
+        let mut signals = Signals::new()?;
+        let admin = tokio::task::spawn_local(worker::run(plan));
+        announce(config, &addresses, &admin_addresses);
+        signals.next().await;
+        tracing::info!("stopping: responses under way may take {:?}", config.stop_timeout);
+        stop_sender.stop();
+        let ended = tokio::task::spawn_blocking(move || join(threads));
+        tokio::select! {
+            ended = ended => ended.unwrap_or_else(|_| Err(io::Error::other("a worker failed"))),
+            () = signals.next() => {
+                tracing::warn!("second signal: responses under way are cut");
+                std::process::exit(0);
+            }
+        }?;
+        admin.abort();
+        Ok(())
+    });
+    drop(access_log);
+    log_writer.finish();
+    result.map_err(|error: io::Error| ServeError::new("the server failed", &error))
+}
+
+/// Checks what can be checked without serving: the directory.
+pub fn check(config: &Config) -> Result<(), ServeError> {
+    content(config.root.as_deref()).map(drop)
+}
+
+fn content(root: Option<&Path>) -> Result<Content, ServeError> {
+    let Some(path) = root else { return Ok(Content::Builtin) };
+    let what = format!("cannot serve {}", path.display());
+    Root::open(path).map(Content::Files).map_err(|error| ServeError::new(what, &error))
+}
+
+/// One set of listeners to a worker.
+fn open_listeners(config: &Config) -> Result<Vec<Vec<TcpListener>>, ServeError> {
+    let shared = config.workers > 1;
+    let mut addresses = config.listen.clone();
+    let mut all = Vec::new();
+    for _ in 0..config.workers {
+        let mut listeners = Vec::new();
+        for address in &mut addresses {
+            let listener = open_listener(config, *address, shared)?;
+            // A port that the kernel chose is the same for all workers.
+            if let Ok(local) = listener.local_addr() {
+                *address = local;
+            }
+            listeners.push(listener);
+        }
+        all.push(listeners);
+    }
+    Ok(all)
+}
+
+fn open_listener(config: &Config, at: SocketAddr, shared: bool) -> Result<TcpListener, ServeError> {
+    listen::open(at, shared, config.send_timeout)
+        .map_err(|error| ServeError::new(format!("cannot listen on {at}"), &error))
+}
+
+fn local_addresses(listeners: &[Vec<TcpListener>]) -> Result<Vec<SocketAddr>, ServeError> {
+    let first = listeners.first().map(Vec::as_slice).unwrap_or_default();
+    let addresses: io::Result<Vec<_>> = first.iter().map(TcpListener::local_addr).collect();
+    addresses.map_err(|error| ServeError::new("cannot listen", &error))
+}
+
+fn copies(listeners: &[Vec<TcpListener>]) -> Result<Vec<TcpListener>, ServeError> {
+    let copies: io::Result<Vec<_>> =
+        listeners.iter().flatten().map(TcpListener::try_clone).collect();
+    copies.map_err(|error| ServeError::new("cannot listen", &error))
+}
+
+fn announce(config: &Config, addresses: &[SocketAddr], admin: &[SocketAddr]) {
+    let what = match &config.root {
+        Some(root) => root.display().to_string(),
+        None => "the built-in site".to_owned(),
+    };
+    let how = match config.uplink {
+        Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
+        None => String::new(),
+    };
+    for address in addresses {
+        tracing::info!("serving {what} on http://{address}{how}");
+    }
+    for address in admin {
+        tracing::info!("metrics on http://{address}/metrics");
+    }
+}
+
+fn join(threads: Vec<std::thread::JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    for thread in threads {
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("a worker failed")))?;
+    }
+    Ok(())
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Why the server could not start, or ended.
+#[derive(Debug)]
+pub struct ServeError(String);
+
+impl ServeError {
+    fn new(what: impl fmt::Display, error: &io::Error) -> ServeError {
+        ServeError(format!("{what}: {error}"))
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ServeError {}

@@ -1,0 +1,123 @@
+//! What has no safe wrapper: system calls that ask TCP, and watching a descriptor. It decides nothing.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The beginning of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h), to what is used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TcpInfo {
+    state_to_windows: [u8; 8],
+    rto: u32,
+    ato: u32,
+    /// Bytes of stream in a full segment that is sent.
+    pub(crate) snd_mss: u32,
+    rcv_mss: u32,
+    /// Unacknowledged segments; of a listener: connections that wait to be accepted.
+    pub(crate) unacked: u32,
+    /// Of a listener: how many may wait.
+    pub(crate) sacked: u32,
+    lost: u32,
+    retrans: u32,
+    fackets: u32,
+    times: [u32; 4],
+    pmtu: u32,
+    rcv_ssthresh: u32,
+    rtt: u32,
+    rttvar: u32,
+    snd_ssthresh: u32,
+    snd_cwnd: u32,
+    advmss: u32,
+    reordering: u32,
+    rcv_rtt: u32,
+    rcv_space: u32,
+    /// Segments sent again since the beginning.
+    pub(crate) total_retrans: u32,
+    pacing_rates: [u64; 2],
+    bytes_acked: u64,
+    bytes_received: u64,
+    /// Segments sent since the beginning, with and without data.
+    pub(crate) segs_out: u32,
+    segs_in: u32,
+    notsent_bytes: u32,
+    min_rtt: u32,
+    data_segs_in: u32,
+    /// Segments with data sent since the beginning.
+    pub(crate) data_segs_out: u32,
+    delivery_rate: u64,
+    busy_time: u64,
+    rwnd_limited: u64,
+    sndbuf_limited: u64,
+    delivered: u32,
+    delivered_ce: u32,
+    bytes_sent: u64,
+    /// Bytes of stream sent again since the beginning.
+    pub(crate) bytes_retrans: u64,
+}
+
+/// What TCP knows of a connection, or of a listener. Fields that an old kernel lacks are zero.
+pub(crate) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
+    let mut info = TcpInfo::default();
+    let mut length = size_of::<TcpInfo>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel
+    // writes at most `length` bytes, and every bit pattern is a valid `TcpInfo`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Bytes that were written to the connection and not yet acknowledged by the client.
+pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
+    let mut bytes = MaybeUninit::<libc::c_int>::zeroed();
+    // SAFETY: TIOCOUTQ (SIOCOUTQ) writes one int to the pointer, which is valid for the call.
+    let result =
+        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, bytes.as_mut_ptr()) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was zeroed, and the kernel wrote an int.
+    Ok(u64::try_from(unsafe { bytes.assume_init() }).unwrap_or(0))
+}
+
+/// Has the runtime tell when `descriptor` is readable.
+pub(crate) fn watch(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is one descriptor from its making to its end, and the `AsyncFd` owns it;
+    // nobody here takes it out or replaces it.
+    let watched = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
+    Ok(watched?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn tcp_tells_what_it_knows() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let waiting = tcp_info(&listener).unwrap();
+        assert_eq!(waiting.unacked, 1);
+        assert!(waiting.sacked >= 1);
+        let (server, _) = listener.accept().unwrap();
+        client.write_all(b"0123456789").unwrap();
+        let info = tcp_info(&client).unwrap();
+        assert!(info.snd_mss >= 536);
+        assert_eq!((info.data_segs_out, info.bytes_retrans), (1, 0));
+        assert!(info.segs_out >= 1);
+        assert!(unacknowledged(&client).unwrap() <= 10);
+        drop(server);
+    }
+}

@@ -1,0 +1,203 @@
+//! A connection's side of the uplink: it posts what happens and waits for its grants.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Poll, Waker};
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+use weir_sched::{FlowSpec, Grant, ObjectId};
+
+use super::meter::Meter;
+use super::{Message, Uplink, client};
+use crate::clock;
+use crate::sys;
+
+/// How many grants go by between looks at what was retransmitted.
+const LOOK_EVERY: u32 = 16;
+
+/// What is assumed of a segment when the kernel does not say.
+const USUAL_MSS: u32 = 1448;
+
+/// A connection, and the grants that wait for its task.
+#[derive(Debug)]
+struct Slot {
+    stream: Rc<TcpStream>,
+    grants: RefCell<VecDeque<Grant>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// The connections of one worker, by number.
+#[derive(Debug, Default)]
+pub(crate) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
+
+impl LocalFlows {
+    /// Bytes of these connections that their clients have not acknowledged.
+    pub(crate) fn bytes_in_flight(&self) -> u64 {
+        let flows = self.0.borrow();
+        flows.values().filter_map(|slot| sys::unacknowledged(&*slot.stream).ok()).sum()
+    }
+
+    /// Hands the grants for `worker` to its connections, for as long as the worker runs.
+    pub(crate) async fn distribute(&self, uplink: &Uplink, worker: usize) {
+        let Some(outbox) = uplink.outboxes.get(worker) else { return };
+        let mut grants = Vec::new();
+        loop {
+            outbox.filled.notified().await;
+            outbox.take(&mut grants);
+            let flows = self.0.borrow();
+            for grant in grants.drain(..) {
+                match flows.get(&grant.tag) {
+                    Some(slot) => {
+                        slot.grants.borrow_mut().push_back(grant);
+                        if let Some(waker) = slot.waker.borrow_mut().take() {
+                            waker.wake();
+                        }
+                    }
+                    None => uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false }),
+                }
+            }
+        }
+    }
+}
+
+/// A connection that sends over the uplink.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    uplink: Arc<Uplink>,
+    registry: Rc<LocalFlows>,
+    slot: Rc<Slot>,
+    number: u64,
+    mss: u32,
+    meter: Meter,
+    grants_since_look: u32,
+    /// A response of it is at the gate.
+    waiting: bool,
+}
+
+impl Flow {
+    pub(crate) fn open(
+        uplink: Arc<Uplink>,
+        registry: Rc<LocalFlows>,
+        worker: usize,
+        stream: &Rc<TcpStream>,
+        peer: SocketAddr,
+    ) -> Flow {
+        let mss = sys::tcp_info(&**stream).map_or(USUAL_MSS, |info| info.snd_mss.max(1));
+        // With at most a segment unsent in the kernel, a connection that cannot take more is
+        // noticed, and no response waits behind another's data.
+        if let Err(error) = SockRef::from(&**stream).set_tcp_notsent_lowat(mss) {
+            tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
+        }
+        let number = uplink.flows.fetch_add(1, Ordering::Relaxed);
+        let (grants, waker) = Default::default();
+        let slot = Rc::new(Slot { stream: stream.clone(), grants, waker });
+        registry.0.borrow_mut().insert(number, slot.clone());
+        let spec = FlowSpec { client: client(peer), mss, tag: number };
+        uplink.inbox.post(Message::Open { worker, spec });
+        let meter = Meter::new(uplink.framing_to(peer));
+        uplink.pacer.charge(clock::now(), meter.handshake());
+        Flow { uplink, registry, slot, number, mss, meter, grants_since_look: 0, waiting: false }
+    }
+
+    /// Takes the whole of a response from the pacer if it fits one grant and nobody waits.
+    pub(crate) fn take_if_free(&self, bytes: u64) -> bool {
+        bytes <= self.uplink.grant.max(u64::from(self.mss))
+            && self.uplink.waiting.load(Ordering::Relaxed) == 0
+            && self.uplink.pacer.take(clock::now(), self.uplink.framing.data(bytes, self.mss))
+    }
+
+    /// Counts a response that never met the gate: it was sent when fair sharing would have.
+    pub(crate) fn sent_at_once(&self, bytes: u64) {
+        self.uplink.metrics.fairness.settled(bytes, 0.0);
+    }
+
+    /// A response of `bytes` comes to the gate.
+    pub(crate) fn arrive(&mut self, bytes: u64, range_of: Option<ObjectId>) {
+        self.waiting = true;
+        self.uplink.waiting.fetch_add(1, Ordering::Relaxed);
+        self.post(Message::Arrive { flow: self.number, size: bytes, range_of });
+    }
+
+    /// Waits for leave to send.
+    pub(crate) async fn granted(&mut self) -> Grant {
+        let grant = poll_fn(|context| match self.slot.grants.borrow_mut().pop_front() {
+            Some(grant) => Poll::Ready(grant),
+            None => {
+                *self.slot.waker.borrow_mut() = Some(context.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await;
+        self.grants_since_look += 1;
+        grant
+    }
+
+    /// Reports what was sent of a grant, and whether the socket is full.
+    pub(crate) fn used(&self, grant: &Grant, bytes: u64, blocked: bool) {
+        self.post(Message::Used { grant: *grant, bytes, blocked });
+    }
+
+    /// The socket takes data again.
+    pub(crate) fn ready(&self) {
+        self.post(Message::Ready { flow: self.number });
+    }
+
+    /// The client half closed: a few bytes will tell whether it has gone.
+    pub(crate) fn probe(&self) {
+        self.post(Message::Probe { flow: self.number });
+    }
+
+    /// The response has been sent, or its client has gone.
+    pub(crate) fn leave(&mut self, stream: &TcpStream, complete: bool) {
+        self.charge_extra(stream);
+        if !complete {
+            self.uplink.metrics.dead_jobs.inc();
+        }
+        self.end_waiting();
+    }
+
+    /// Counts what the connection sent beside its responses.
+    pub(crate) fn charge_extra(&mut self, stream: &TcpStream) {
+        self.grants_since_look = 0;
+        let bytes = self.meter.extra(stream);
+        if bytes > 0 {
+            self.uplink.pacer.charge(clock::now(), bytes);
+        }
+    }
+
+    /// Looks now and then at a response that is never blocked.
+    pub(crate) fn look(&mut self, stream: &TcpStream) {
+        if self.grants_since_look >= LOOK_EVERY {
+            self.charge_extra(stream);
+        }
+    }
+
+    fn end_waiting(&mut self) {
+        if std::mem::take(&mut self.waiting) {
+            self.uplink.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.post(Message::Gone { flow: self.number });
+        }
+    }
+
+    fn post(&self, message: Message) {
+        self.uplink.inbox.post(message);
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        self.end_waiting();
+        self.registry.0.borrow_mut().remove(&self.number);
+        for grant in self.slot.grants.borrow_mut().drain(..) {
+            self.uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false });
+        }
+        self.post(Message::Close { flow: self.number });
+        self.uplink.pacer.charge(clock::now(), self.meter.farewell());
+    }
+}

@@ -1,0 +1,48 @@
+//! What a connection put on the wire beside its responses: acknowledgements, retransmissions. The
+//! gate does not see them, the link does.
+
+use tokio::net::TcpStream;
+use weir_sched::Framing;
+
+use crate::sys;
+
+/// Handshake options make a SYN-ACK longer than a plain acknowledgement with timestamps.
+const SYN_OPTIONS: u64 = 8;
+
+/// Remembers what was counted of a connection so far.
+#[derive(Debug)]
+pub(super) struct Meter {
+    framing: Framing,
+    control: u32,
+    resent_segments: u32,
+    resent_bytes: u64,
+}
+
+impl Meter {
+    pub(super) fn new(framing: Framing) -> Meter {
+        Meter { framing, control: 0, resent_segments: 0, resent_bytes: 0 }
+    }
+
+    /// Wire bytes of the handshake.
+    pub(super) fn handshake(&self) -> u64 {
+        self.framing.control(1) + SYN_OPTIONS
+    }
+
+    /// Wire bytes of the end of a connection: FIN, and the acknowledgement of the client's.
+    pub(super) fn farewell(&self) -> u64 {
+        self.framing.control(2)
+    }
+
+    /// Wire bytes beside responses since the last call.
+    pub(super) fn extra(&mut self, stream: &TcpStream) -> u64 {
+        let Ok(info) = sys::tcp_info(stream) else { return 0 };
+        let control = info.segs_out.wrapping_sub(info.data_segs_out);
+        let new_control = control.saturating_sub(self.control);
+        let segments = info.total_retrans.saturating_sub(self.resent_segments);
+        let bytes = info.bytes_retrans.saturating_sub(self.resent_bytes);
+        self.control = control.max(self.control);
+        self.resent_segments = info.total_retrans;
+        self.resent_bytes = info.bytes_retrans;
+        self.framing.control(u64::from(new_control) + u64::from(segments)) + bytes
+    }
+}

@@ -1,0 +1,122 @@
+//! The uplink: one gate that all connections of all workers send through, at the rate of the link.
+//!
+//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) post what happens to them and
+//! get grants back, a batch and one wake-up to a worker at a time. While nobody waits, a response
+//! that fits one grant takes its bytes from the pacer and never meets the gate.
+
+mod flow;
+mod meter;
+mod owner;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer};
+
+use crate::config::UplinkConfig;
+use crate::metrics::Metrics;
+
+pub(crate) use flow::{Flow, LocalFlows};
+pub(crate) use owner::own;
+
+/// What connections tell the gate's owner. Connections are known by their number.
+#[derive(Debug)]
+enum Message {
+    Open { worker: usize, spec: FlowSpec },
+    Arrive { flow: u64, size: u64, range_of: Option<ObjectId> },
+    Ready { flow: u64 },
+    Used { grant: Grant, bytes: u64, blocked: bool },
+    Gone { flow: u64 },
+    Probe { flow: u64 },
+    Close { flow: u64 },
+}
+
+/// What all threads share of the uplink.
+#[derive(Debug)]
+pub(crate) struct Uplink {
+    pacer: Arc<Pacer>,
+    framing: Framing,
+    /// Bytes of one grant before it is cut to segments.
+    grant: u64,
+    /// Responses that are at the gate or on their way there.
+    waiting: AtomicUsize,
+    flows: AtomicU64,
+    inbox: Mailbox<Message>,
+    /// Grants to the connections of each worker.
+    outboxes: Vec<Mailbox<Grant>>,
+    metrics: Arc<Metrics>,
+}
+
+/// A gate and what its users share.
+pub(crate) fn build(
+    config: UplinkConfig,
+    workers: usize,
+    metrics: Arc<Metrics>,
+) -> (Arc<Uplink>, Gate) {
+    let pacer = Arc::new(Pacer::new(config.rate.scaled(config.pace)));
+    let gate = Gate::new(GateConfig::new(config.policy, config.framing), pacer.clone());
+    let uplink = Uplink {
+        pacer,
+        framing: config.framing,
+        grant: gate.grant_size(),
+        waiting: AtomicUsize::new(0),
+        flows: AtomicU64::new(0),
+        inbox: Mailbox::default(),
+        outboxes: (0..workers).map(|_| Mailbox::default()).collect(),
+        metrics,
+    };
+    (Arc::new(uplink), gate)
+}
+
+impl Uplink {
+    /// Responses that wait for the link.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    fn framing_to(&self, peer: SocketAddr) -> Framing {
+        match peer.ip().to_canonical() {
+            IpAddr::V4(_) => self.framing,
+            IpAddr::V6(_) => self.framing.over_ipv6(),
+        }
+    }
+}
+
+fn client(peer: SocketAddr) -> ClientId {
+    match peer.ip() {
+        IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
+        IpAddr::V6(address) => ClientId(address.to_bits()),
+    }
+}
+
+/// What one thread leaves for another.
+#[derive(Debug)]
+struct Mailbox<T> {
+    letters: Mutex<Vec<T>>,
+    filled: Notify,
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Mailbox { letters: Mutex::default(), filled: Notify::new() }
+    }
+}
+
+impl<T> Mailbox<T> {
+    fn post(&self, letter: T) {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        letters.push(letter);
+        // Only the first wakes the reader; it takes all.
+        if letters.len() == 1 {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Swaps what was posted for the empty `into`.
+    fn take(&self, into: &mut Vec<T>) {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *letters, into);
+    }
+}

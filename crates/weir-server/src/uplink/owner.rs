@@ -1,0 +1,157 @@
+//! The task that owns the gate: hears what happened, asks what is next, hands out grants.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, Next, Time};
+
+use super::{Message, Uplink};
+use crate::clock::{self, Alarm};
+
+/// While nothing is sent, how often the virtual fair server is told that time passes.
+const IDLE_TICK: Duration = Duration::from_millis(250);
+
+/// A connection as the owner knows it.
+#[derive(Debug)]
+struct Held {
+    flow: FlowId,
+    worker: usize,
+    job: Option<JobId>,
+}
+
+/// Runs the gate until the worker's runtime ends.
+pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> {
+    let alarm = Alarm::new()?;
+    let mut owner = Owner { held: HashMap::new(), letters: Vec::new(), gate, uplink };
+    loop {
+        // What has arrived is read before anything is sent: a request of unknown size must not
+        // wait behind it (Crovella 1999, section 3.1).
+        tokio::task::yield_now().await;
+        owner.hear();
+        let next = owner.grant();
+        owner.report();
+        owner.wait(next, &alarm).await?;
+    }
+}
+
+#[derive(Debug)]
+struct Owner {
+    uplink: Arc<Uplink>,
+    gate: Gate,
+    held: HashMap<u64, Held>,
+    letters: Vec<Message>,
+}
+
+impl Owner {
+    fn hear(&mut self) {
+        let mut letters = std::mem::take(&mut self.letters);
+        self.uplink.inbox.take(&mut letters);
+        let now = clock::now();
+        for letter in letters.drain(..) {
+            self.hear_one(now, letter);
+        }
+        self.letters = letters;
+    }
+
+    fn hear_one(&mut self, now: Time, letter: Message) {
+        match letter {
+            Message::Open { worker, spec } => {
+                let flow = self.gate.open(spec);
+                self.held.insert(spec.tag, Held { flow, worker, job: None });
+            }
+            Message::Arrive { flow, size, range_of } => {
+                if let Some(held) = self.held.get_mut(&flow) {
+                    let spec = JobSpec { flow: held.flow, size: Some(size), range_of };
+                    held.job = self.gate.arrive(now, spec);
+                }
+            }
+            Message::Ready { flow } => {
+                if let Some(held) = self.held.get(&flow) {
+                    self.gate.ready(held.flow);
+                }
+            }
+            Message::Used { grant, bytes, blocked } => {
+                if blocked {
+                    self.gate.blocked(grant.flow);
+                }
+                self.gate.used(now, &grant, bytes);
+            }
+            Message::Gone { flow } => {
+                if let Some(job) = self.held.get_mut(&flow).and_then(|held| held.job.take()) {
+                    self.gate.gone(now, job);
+                }
+            }
+            Message::Probe { flow } => {
+                if let Some(job) = self.held.get(&flow).and_then(|held| held.job) {
+                    self.gate.probe(job);
+                }
+            }
+            Message::Close { flow } => {
+                if let Some(held) = self.held.remove(&flow) {
+                    self.gate.close(now, held.flow);
+                }
+            }
+        }
+    }
+
+    /// Grants while the link is free; returns what to wait for then.
+    fn grant(&mut self) -> Next {
+        let now = clock::now();
+        self.gate.tick(now);
+        loop {
+            match self.gate.next(now) {
+                Next::Grant(grant) => self.deliver(grant),
+                other => return other,
+            }
+        }
+    }
+
+    fn deliver(&mut self, grant: Grant) {
+        self.uplink.metrics.grants.inc();
+        tracing::trace!(flow = grant.tag, bytes = grant.bytes, "grant");
+        match self.held.get(&grant.tag).and_then(|held| self.uplink.outboxes.get(held.worker)) {
+            Some(outbox) => outbox.post(grant),
+            None => self.gate.used(clock::now(), &grant, 0),
+        }
+    }
+
+    fn report(&mut self) {
+        for settled in self.gate.settled() {
+            self.uplink.metrics.fairness.settled(settled.size, settled.won);
+        }
+    }
+
+    async fn wait(&self, next: Next, alarm: &Alarm) -> std::io::Result<()> {
+        let filled = self.uplink.inbox.filled.notified();
+        match next {
+            Next::Wait(at) => tokio::select! {
+                biased;
+                () = filled => {}
+                woken = alarm.sleep_until(at) => {
+                    woken?;
+                    let late = clock::now().since(at);
+                    self.uplink.pacer.woken_late_by(late);
+                    self.uplink.metrics.pacer_lateness.observe(late.as_secs_f64());
+                }
+            },
+            Next::Receipt(at) => tokio::select! {
+                biased;
+                () = filled => {}
+                woken = alarm.sleep_until(at) => woken?,
+            },
+            Next::Idle | Next::Grant(_) => {
+                let settling = self.gate.virtual_jobs() > 0
+                    && self.uplink.waiting.load(Ordering::Relaxed) == 0;
+                tokio::select! {
+                    biased;
+                    () = filled => {}
+                    () = sleep(IDLE_TICK), if settling => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! `weir`: a web server that stays fast when it is overloaded. This file reads the command line and
+//! calls the command; it does not know how anything works.
+
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A web server that stays fast when it is overloaded.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = "Without a command: weir serve")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a directory, or the small built-in site
+    Serve(Box<serve::Arguments>),
+}
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    let done = match command {
+        Some(Command::Serve(arguments)) => serve::run(*arguments),
+        None => serve::run(serve::Arguments::default()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("weir: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Why a command failed, and the status a script sees: 1 for what happened, 2 for what was asked.
+#[derive(Debug)]
+struct Failure {
+    message: String,
+    code: u8,
+}

@@ -1,0 +1,58 @@
+//! `weir serve`: settings from flags and the file, then the server. It knows neither's meaning.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use tracing::level_filters::LevelFilter;
+use weir_server::{Config, ConfigError, ServeError, Settings, config};
+
+use crate::Failure;
+
+/// Flags override the file; every flag has a key of the same name.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Arguments {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Check the configuration and end
+    #[arg(long)]
+    check: bool,
+
+    /// What the server says of itself: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LevelFilter>,
+
+    #[command(flatten)]
+    settings: Settings,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_max_level(arguments.log.unwrap_or(LevelFilter::INFO))
+        .with_target(false)
+        .init();
+    let file = arguments.config.as_deref().map(config::read).transpose()?;
+    let settings = arguments.settings.over(file.unwrap_or_default());
+    let config = Config::from_settings(settings)?;
+    if arguments.check {
+        weir_server::check(&config)?;
+        eprintln!("weir: the configuration is valid");
+        return Ok(());
+    }
+    Ok(weir_server::serve(&config)?)
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Failure {
+        Failure { message: error.to_string(), code: 2 }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Failure {
+        Failure { message: error.to_string(), code: 1 }
+    }
+}
