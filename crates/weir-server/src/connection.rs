@@ -66,7 +66,7 @@ async fn exchange(
             },
             Err(bad) => (error(worker, bad.status), None, buffer.len()),
         };
-        let outcome = answer(worker, stream, peer, flow, request.as_ref(), &response).await;
+        let outcome = answer(worker, stream, peer, flow, request.as_ref(), &response, begun).await;
         match outcome {
             Outcome::Complete if !response.close => {
                 buffer.drain(..head_length);
@@ -110,6 +110,7 @@ async fn answer(
     flow: &mut Option<Flow>,
     request: Option<&Request<'_>>,
     response: &Response,
+    begun: Time,
 ) -> Outcome {
     let mut sending = Sending::new(stream, response, worker.times.send);
     let outcome = match flow {

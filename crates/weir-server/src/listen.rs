@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::sockopt::set_tcp_quickack;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
@@ -38,6 +39,9 @@ pub(crate) fn open(
     // client that has silently vanished is noticed.
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_user_timeout(Some(patience))?;
+    // An acknowledgement of its own for each request would cost the uplink a packet: the response
+    // carries it, or a timer of 40 ms.
+    set_tcp_quickack(&socket, false)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())

@@ -57,7 +57,7 @@ impl<'a> Sending<'a> {
     /// Sends without a gate.
     pub(crate) async fn directly(&mut self, scratch: &RefCell<Vec<u8>>) -> Outcome {
         while self.left() > 0 {
-            let more = self.left() > CHUNK;
+            let more = self.left() > CHUNK || self.response.close;
             match self.push(CHUNK, more, scratch).await {
                 Ok(0) => {
                     if !self.until_writable().await {
@@ -74,7 +74,7 @@ impl<'a> Sending<'a> {
     /// Sends what the gate grants, when it grants it.
     pub(crate) async fn over(&mut self, flow: &mut Flow, scratch: &RefCell<Vec<u8>>) -> Outcome {
         if flow.take_if_free(self.left()) {
-            match self.push(self.left(), false, scratch).await {
+            match self.push(self.left(), self.response.close, scratch).await {
                 Ok(_) if self.left() == 0 => {
                     flow.sent_at_once(self.sent);
                     return Outcome::Complete;
@@ -105,7 +105,8 @@ impl<'a> Sending<'a> {
                 }
                 () = presence::reset(self.stream), if half_closed => return Outcome::ClientLeft,
             };
-            let more = grant.more && grant.bytes < self.left();
+            let last = grant.bytes >= self.left();
+            let more = if last { self.response.close } else { grant.more };
             match self.push(grant.bytes, more, scratch).await {
                 Ok(sent) => {
                     let blocked = sent < grant.bytes && self.left() > 0;
@@ -128,7 +129,9 @@ impl<'a> Sending<'a> {
         Outcome::Complete
     }
 
-    /// Hands up to `count` bytes to the kernel; returns how many it took.
+    /// Hands up to `count` bytes to the kernel; returns how many it took. `more`: the kernel keeps
+    /// what does not fill a segment for what follows, be it only the end of the connection: a FIN
+    /// of its own would cost the uplink a packet.
     async fn push(
         &mut self,
         count: u64,

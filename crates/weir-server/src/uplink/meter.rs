@@ -28,9 +28,10 @@ impl Meter {
         self.framing.control(1) + SYN_OPTIONS
     }
 
-    /// Wire bytes of the end of a connection: FIN, and the acknowledgement of the client's.
+    /// Wire bytes of the end of a connection: the acknowledgement of the client's FIN. Ours goes
+    /// with the last data or with that.
     pub(super) fn farewell(&self) -> u64 {
-        self.framing.control(2)
+        self.framing.control(1)
     }
 
     /// Wire bytes beside responses since the last call.
