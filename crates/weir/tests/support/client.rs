@@ -1,0 +1,184 @@
+//! A client of HTTP/1.1 over a plain socket: it sends what the test says and hides nothing.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use socket2::{Domain, SockRef, Socket, Type};
+
+use super::DEADLINE;
+
+/// One connection.
+#[derive(Debug)]
+pub struct Client {
+    pub stream: TcpStream,
+    /// Read from the socket and not yet part of a response.
+    buffer: Vec<u8>,
+}
+
+/// One response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    pub status: u16,
+    /// The head as it came, with its empty line.
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The value of a field that comes once, or none.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        let mut values = self.head.lines().skip(1).filter_map(|line| {
+            let (field, value) = line.split_once(": ")?;
+            field.eq_ignore_ascii_case(name).then_some(value)
+        });
+        let value = values.next();
+        assert_eq!(values.next(), None, "{name} came twice in {}", self.head);
+        value
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+impl Client {
+    pub fn connect(to: SocketAddr) -> Client {
+        Client::over(TcpStream::connect_timeout(&to, DEADLINE).expect("the server accepts"))
+    }
+
+    /// A client with an address of its own, such as 127.0.0.2.
+    pub fn connect_from(from: IpAddr, to: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a socket");
+        socket.bind(&SocketAddr::new(from, 0).into()).expect("loopback has this address");
+        socket.connect_timeout(&to.into(), DEADLINE).expect("the server accepts");
+        Client::over(socket.into())
+    }
+
+    /// A client whose kernel takes little that is not read.
+    pub fn with_small_buffer(to: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a receive buffer");
+        socket.connect_timeout(&to.into(), DEADLINE).expect("the server accepts");
+        Client::over(socket.into())
+    }
+
+    fn over(stream: TcpStream) -> Client {
+        stream.set_nodelay(true).expect("TCP_NODELAY");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a read time-out");
+        stream.set_write_timeout(Some(DEADLINE)).expect("a write time-out");
+        Client { stream, buffer: Vec::new() }
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.try_send(bytes).expect("the server takes the request");
+    }
+
+    /// The server may have closed already.
+    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.stream.write_all(bytes.as_ref())
+    }
+
+    /// Asks for `path` and does not wait.
+    pub fn ask(&mut self, path: &str) {
+        self.ask_with(path, "");
+    }
+
+    /// The same with more lines of the head, each with its CRLF.
+    pub fn ask_with(&mut self, path: &str, fields: &str) {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: weir\r\n{fields}\r\n"));
+    }
+
+    pub fn get(&mut self, path: &str) -> Response {
+        self.ask(path);
+        self.response()
+    }
+
+    pub fn get_with(&mut self, path: &str, fields: &str) -> Response {
+        self.ask_with(path, fields);
+        self.response()
+    }
+
+    /// Reads one response to GET.
+    pub fn response(&mut self) -> Response {
+        self.try_response().expect("a whole response")
+    }
+
+    pub fn try_response(&mut self) -> io::Result<Response> {
+        let mut response = self.try_head()?;
+        let length = response.field("Content-Length").map_or(0, |text| {
+            text.parse().expect("Content-Length is a number")
+        });
+        while self.buffer.len() < length {
+            self.fill()?;
+        }
+        response.body = self.buffer.drain(..length).collect();
+        Ok(response)
+    }
+
+    /// Reads the head of a response and nothing behind it.
+    pub fn head(&mut self) -> Response {
+        self.try_head().expect("the head of a response")
+    }
+
+    fn try_head(&mut self) -> io::Result<Response> {
+        let end = loop {
+            if let Some(at) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at + 4;
+            }
+            self.fill()?;
+        };
+        let head = String::from_utf8(self.buffer.drain(..end).collect()).expect("a head in ASCII");
+        let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        let status = status.and_then(|digits| digits.parse().ok());
+        let status = status.ok_or_else(|| io::Error::other(format!("no status line: {head}")))?;
+        Ok(Response { status, head, body: Vec::new() })
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        let mut bytes = [0; 16 * 1024];
+        match self.stream.read(&mut bytes)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => {
+                self.buffer.extend_from_slice(&bytes[..count]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads until the server closes; a reset counts as closing.
+    pub fn rest(&mut self) -> Vec<u8> {
+        let mut all = std::mem::take(&mut self.buffer);
+        match self.stream.read_to_end(&mut all) {
+            Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+                assert_eq!(error.to_string(), "", "the server closes after {} bytes", all.len());
+            }
+            _ => {}
+        }
+        all
+    }
+
+    /// Fails unless the server has closed, or closes soon, without another byte.
+    pub fn assert_closed(&mut self) {
+        let rest = self.rest();
+        assert!(rest.is_empty(), "more came: {}", String::from_utf8_lossy(&rest));
+    }
+
+    /// Reads exactly so many bytes.
+    pub fn read(&mut self, count: usize) -> Vec<u8> {
+        while self.buffer.len() < count {
+            self.fill().expect("the server sends more");
+        }
+        self.buffer.drain(..count).collect()
+    }
+
+    /// The client has sent all; it still reads.
+    pub fn half_close(&self) {
+        self.stream.shutdown(Shutdown::Write).expect("the connection is open");
+    }
+
+    /// Ends the connection with a reset.
+    pub fn reset(self) {
+        SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).expect("SO_LINGER");
+    }
+}

@@ -1,0 +1,190 @@
+//! A server as a process: started on free ports, listened to, and always ended.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Client, DEADLINE, Metrics, Response, eventually};
+
+/// A running server. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+    /// Where it listens, in the order of the flags.
+    pub addresses: Vec<SocketAddr>,
+    admin: Option<SocketAddr>,
+}
+
+/// The program under test.
+pub fn weir() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_weir"))
+}
+
+impl Server {
+    /// The built-in site with an admin address; `flags` are added.
+    pub fn builtin(flags: &[&str]) -> Server {
+        let mut command = weir();
+        command.arg("serve");
+        Server::launch(command, flags)
+    }
+
+    /// The files of `directory`, otherwise the same.
+    pub fn of(directory: &Path, flags: &[&str]) -> Server {
+        let mut command = weir();
+        command.arg("serve").arg(directory);
+        Server::launch(command, flags)
+    }
+
+    /// Adds addresses and no access log to `command`, unless `flags` name others, and starts it.
+    pub fn launch(mut command: Command, flags: &[&str]) -> Server {
+        command.args(flags);
+        for (flag, value) in
+            [("--listen", "127.0.0.1:0"), ("--admin", "127.0.0.1:0"), ("--access-log", "off")]
+        {
+            if !flags.contains(&flag) {
+                command.args([flag, value]);
+            }
+        }
+        let listeners = flags.iter().filter(|flag| **flag == "--listen").count().max(1);
+        Server::run(command, listeners, true)
+    }
+
+    /// Starts `command` as it is and waits until it has announced so many addresses.
+    pub fn run(mut command: Command, listeners: usize, admin: bool) -> Server {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the server starts");
+        let stderr = child.stderr.take().expect("stderr is piped");
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let lines = log.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        let mut server = Server { child, log, addresses: Vec::new(), admin: None };
+        let start = Instant::now();
+        loop {
+            let log = server.log();
+            server.addresses =
+                log.iter().filter_map(|line| address(line, "on http://", "serving")).collect();
+            server.admin =
+                log.iter().find_map(|line| address(line, "metrics on http://", "metrics"));
+            if server.addresses.len() == listeners && server.admin.is_some() == admin {
+                return server;
+            }
+            let ended = server.child.try_wait().expect("the server can be waited for");
+            assert!(ended.is_none(), "the server ended at once ({ended:?}): {log:#?}");
+            assert!(start.elapsed() < DEADLINE, "the server announced too little: {log:#?}");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Its first address.
+    pub fn address(&self) -> SocketAddr {
+        *self.addresses.first().expect("it listens")
+    }
+
+    /// Where its metrics are.
+    pub fn admin(&self) -> SocketAddr {
+        self.admin.expect("it has an admin address")
+    }
+
+    /// What it has written to standard error so far.
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A connection to its first address.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// One request on a connection of its own.
+    pub fn get(&self, path: &str) -> Response {
+        self.connect().get(path)
+    }
+
+    /// Its figures now.
+    pub fn metrics(&self) -> Metrics {
+        Metrics::read(self.admin())
+    }
+
+    /// Waits until `name`, summed over its labels, is `value`.
+    pub fn wait_for_metric(&self, name: &str, value: f64) {
+        let mut last = f64::NAN;
+        eventually(&format!("{name} is {value}"), || {
+            last = self.metrics().sum(name);
+            last == value
+        });
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("the server is there to get a signal");
+    }
+
+    /// Waits until it ends by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        let mut status = None;
+        eventually("the server ends", || {
+            status = self.child.try_wait().expect("the server can be waited for");
+            status.is_some()
+        });
+        status.expect("it has ended")
+    }
+
+    /// SIGTERM, and how it ended.
+    pub fn stop(mut self) -> ExitStatus {
+        self.signal(Signal::TERM);
+        self.wait()
+    }
+
+    /// Fails unless the server runs and answers a new connection.
+    pub fn assert_alive(&mut self) {
+        let ended = self.child.try_wait().expect("the server can be waited for");
+        assert!(ended.is_none(), "the server ended ({ended:?}): {:#?}", self.log());
+        let answer = Client::connect(self.admin()).get("/healthz");
+        assert_eq!(answer.status, 200);
+        // Any status will do: the site may be empty.
+        let _ = self.get("/");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a command that should end by itself.
+pub fn end_of(mut command: Command) -> Output {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let start = Instant::now();
+    // What these programs say fits the pipe.
+    while child.try_wait().expect("it can be waited for").is_none() {
+        if start.elapsed() > 2 * DEADLINE {
+            let _ = child.kill();
+            let output = child.wait_with_output().expect("it has ended");
+            assert!(start.elapsed() < DEADLINE, "it does not end: {command:?} {output:?}");
+            return output;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("it has ended")
+}
+
+fn address(line: &str, before: &str, word: &str) -> Option<SocketAddr> {
+    let rest = line.contains(word).then(|| line.rsplit_once(before))??.1;
+    let end = rest.find([',', '/', ' ']).unwrap_or(rest.len());
+    rest.get(..end)?.parse().ok()
+}
