@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use divan::Bencher;
 use weir_sched::{
-    BitRate, ClientId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, PolicyKind, Time,
+    BitRate, ClientId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, Packets,
+    PolicyKind, Time,
 };
 
 fn main() {
@@ -22,10 +23,7 @@ struct Overloaded {
 impl Overloaded {
     fn new(policy: PolicyKind, jobs: usize) -> Overloaded {
         let rate = BitRate::new(10_000_000_000).unwrap_or_else(|| unreachable!("not zero"));
-        let config = GateConfig {
-            grant: Duration::from_nanos(1200),
-            ..GateConfig::new(policy, Framing::ETHERNET)
-        };
+        let config = GateConfig { grant: Duration::from_nanos(1200), ..GateConfig::new(policy) };
         let gate = Gate::new(config, Arc::new(Pacer::new(rate)));
         let mut full = Overloaded { gate, now: Time::from_nanos(1), seed: 1 };
         while full.gate.jobs() < jobs {
@@ -40,7 +38,11 @@ impl Overloaded {
         let unit = ((self.seed >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
         let size = (1500.0 * unit.powf(-1.0 / 1.2)).min(2e6) as u64;
         let client = ClientId(self.seed.into());
-        let flow = self.gate.open(FlowSpec { client, mss: 1448, tag: 0 });
+        let flow = self.gate.open(FlowSpec {
+            client,
+            packets: Packets { mss: 1448, framing: Framing::ETHERNET },
+            tag: 0,
+        });
         self.gate.arrive(self.now, JobSpec { flow, size: Some(size), range_of: None });
     }
 

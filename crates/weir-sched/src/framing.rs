@@ -33,6 +33,22 @@ impl Framing {
     }
 }
 
+/// How a connection's stream is cut into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// Bytes of stream in a full segment; zero counts as one.
+    pub mss: u32,
+    /// What each packet costs on the link.
+    pub framing: Framing,
+}
+
+impl Packets {
+    /// Wire bytes of `bytes` of stream.
+    pub fn wire(self, bytes: u64) -> u64 {
+        self.framing.data(bytes, self.mss)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

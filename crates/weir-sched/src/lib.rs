@@ -13,12 +13,12 @@ pub mod policy;
 mod time;
 mod virtual_fair;
 
-pub use framing::Framing;
+pub use framing::{Framing, Packets};
 pub use gate::{
     ClientId, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next, ObjectId,
     Settled,
 };
 pub use pacer::{BitRate, Pacer};
-pub use policy::{Policy, PolicyKind};
+pub use policy::{FairState, Policy, PolicyKind};
 pub use time::Time;
 pub use virtual_fair::{Level, VirtualFair};

@@ -120,6 +120,11 @@ impl VirtualFair {
         }
     }
 
+    /// Bytes that were told as sent, came back, and have not been set off against others yet.
+    pub fn credit(&self) -> u64 {
+        self.credit
+    }
+
     /// `bytes` that were told as sent were not.
     pub fn take_back(&mut self, bytes: u64) {
         self.credit += bytes;

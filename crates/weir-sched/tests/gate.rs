@@ -5,14 +5,18 @@ mod support;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::{Link, time};
+use support::{Link, NO_HEADERS, time};
 use weir_sched::{
-    ClientId, FlowId, FlowSpec, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind,
-    Time,
+    ClientId, FlowId, FlowSpec, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, Packets,
+    PolicyKind, Time,
 };
 
 fn open(gate: &mut Gate, client: u128) -> FlowId {
-    gate.open(FlowSpec { client: ClientId(client), mss: 1000, tag: 0 })
+    gate.open(FlowSpec {
+        client: ClientId(client),
+        packets: Packets { mss: 1000, framing: NO_HEADERS },
+        tag: 0,
+    })
 }
 
 fn arrive(gate: &mut Gate, now: Time, flow: FlowId, size: u64) -> JobId {

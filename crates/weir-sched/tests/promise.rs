@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use support::{Link, Numbers, Request, mean_response, processor_sharing, request};
 use weir_sched::PolicyKind;
 
-/// Grants that were under way at an arrival, the arrival's own, and the bucket of 1 ms.
-const ONE_GRANT: f64 = 0.003;
+/// A grant of 1 ms that was under way when a job arrived, and rounding.
+const ONE_GRANT: f64 = 0.0011;
 
 fn traces(leavers: bool) -> impl Strategy<Value = Vec<Request>> {
     let one = (0.0..0.05_f64, 3.0..5.5_f64, 0.0..1.0_f64, 0.0..1.0_f64);
@@ -32,7 +32,7 @@ fn worst_lateness(policy: PolicyKind, requests: &[Request]) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn nobody_is_later_than_fair(requests in traces(false)) {
@@ -72,6 +72,25 @@ fn after_an_idle_time_leavers_do_not_weaken_the_promise() {
     let requests = [gone, request(1.0, 100_000), request(1.0, 110_000), request(1.1, 20_000)];
     for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
         assert!(worst_lateness(policy, &requests) <= ONE_GRANT, "{policy}");
+    }
+}
+
+#[test]
+fn a_share_missed_early_is_not_paid_for_late() {
+    // Few are here when the first jobs arrive and hundreds when they finish, at twice what the
+    // link can do: an error of a grant at the arrival would grow with their number.
+    for seed in 0..20 {
+        let mut numbers = Numbers(seed);
+        let mut at = 0.0;
+        let mut next = || {
+            at += numbers.unit() * 0.05;
+            request(at, 10f64.powf(3.0 + 2.5 * numbers.unit()) as u64)
+        };
+        let requests: Vec<Request> = (0..600).map(|_| next()).collect();
+        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+            let late = worst_lateness(policy, &requests);
+            assert!(late <= ONE_GRANT, "seed {seed} {policy}: {late}");
+        }
     }
 }
 

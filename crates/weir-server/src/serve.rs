@@ -30,6 +30,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         stop: config.stop_timeout,
     };
     let (stop_sender, stop) = stop::channel();
+    // The admin address answers until the last response has ended.
+    let (_end_sender, end) = stop::channel();
     let (access_log, log_writer) = access_log::start(&config.access_log, metrics.clone())
         .map_err(|error| ServeError::new("cannot open the access log", &error))?;
     let (uplink, mut gate) =
@@ -63,13 +65,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         threads.push(thread);
     }
 
-    let admin = Admin {
-        metrics: metrics.clone(),
-        uplink,
-        workers: askers,
-        listeners: watched,
-        stop: stop.clone(),
-    };
+    let admin =
+        Admin { metrics: metrics.clone(), uplink, workers: askers, listeners: watched, stop };
     let (_asker, queries) = mpsc::unbounded_channel();
     let (no_log, _) = access_log::start(&crate::config::AccessLog::Off, metrics.clone())
         .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
@@ -88,7 +85,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         metrics: metrics.clone(),
         access_log: no_log,
         times,
-        stop,
+        stop: end,
         queries,
     };
 

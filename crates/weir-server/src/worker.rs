@@ -140,6 +140,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
         lingering: Rc::default(),
         open: Rc::default(),
     });
+    let owned = worker.uplink.clone().filter(|_| gate.is_some());
     if let Some(uplink) = &worker.uplink {
         let (flows, shared, index) = (worker.flows.clone(), uplink.clone(), worker.index);
         tokio::task::spawn_local(async move { flows.distribute(&shared, index).await });
@@ -158,7 +159,17 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
         tokio::task::spawn_local(listen::accept(worker.clone(), listener));
     }
     worker.stop.requested().await;
-    worker.wait_for_connections().await;
+    let ended = async {
+        worker.until_no_connections().await;
+        // Other workers' responses need the gate to the end.
+        if let Some(uplink) = owned {
+            uplink.until_unused().await;
+        }
+    };
+    if timeout(worker.times.stop, ended).await.is_err() {
+        let cut = worker.open.count.get();
+        tracing::warn!("{cut} connections were cut: they took longer than stop_timeout");
+    }
     Ok(())
 }
 
@@ -196,17 +207,9 @@ impl Worker {
         })
     }
 
-    async fn wait_for_connections(&self) {
-        let ended = async {
-            while self.open.count.get() > 0 {
-                self.open.none_left.notified().await;
-            }
-        };
-        if timeout(self.times.stop, ended).await.is_err() {
-            tracing::warn!(
-                "{} connections were cut: they took longer than stop_timeout",
-                self.open.count.get()
-            );
+    async fn until_no_connections(&self) {
+        while self.open.count.get() > 0 {
+            self.open.none_left.notified().await;
         }
     }
 }

@@ -129,7 +129,7 @@ impl Gate {
         if let Some(group) = group {
             self.entries.groups.insert(group, id);
         }
-        let arrival = Arrival { order, at: now, size, level: self.fair.level(), finish };
+        let arrival = Arrival { order, at: now, size, fair: self.fair_state(), finish };
         self.policy.arrive(id, &arrival);
         id
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::entries::EntryId;
 use super::{Gate, UNKNOWN};
+use crate::framing::Packets;
 use crate::time::Time;
 
 /// A connection at the gate. One that has been closed is never mistaken for another.
@@ -33,8 +34,8 @@ pub struct ObjectId(pub u64);
 pub struct FlowSpec {
     /// Whose it is.
     pub client: ClientId,
-    /// Bytes of stream in a full segment.
-    pub mss: u32,
+    /// How its stream is cut into packets.
+    pub packets: Packets,
     /// The owner's own number for it; grants carry it.
     pub tag: u64,
 }
@@ -55,7 +56,7 @@ pub struct JobSpec {
 pub(super) struct Flow {
     pub(super) number: u64,
     pub(super) client: ClientId,
-    pub(super) mss: u32,
+    pub(super) packets: Packets,
     pub(super) tag: u64,
     ready: bool,
     /// Places of its jobs in order; only the first can be sent.
@@ -87,7 +88,7 @@ impl Gate {
         let flow = Flow {
             number,
             client: spec.client,
-            mss: spec.mss.max(1),
+            packets: spec.packets,
             tag: spec.tag,
             ready: true,
             jobs: VecDeque::new(),
@@ -98,7 +99,7 @@ impl Gate {
     /// A response arrives. `None` if its connection has been closed.
     pub fn arrive(&mut self, now: Time, spec: JobSpec) -> Option<JobId> {
         let client = self.flow(spec.flow)?.client;
-        self.pass_idle_time(now);
+        self.pass_time(now);
         self.idle_since = None;
         let number = self.issue();
         let size = spec.size.unwrap_or(UNKNOWN).max(1);
@@ -141,13 +142,6 @@ impl Gate {
     /// The connection cannot take data: its window or buffer is full.
     pub fn blocked(&mut self, flow: FlowId) {
         self.set_ready(flow, false);
-    }
-
-    /// The connection's segment size was measured.
-    pub fn measured(&mut self, id: FlowId, mss: u32) {
-        if self.flow(id).is_some() {
-            self.flows[id.place].mss = mss.max(1);
-        }
     }
 
     /// The client half closed: it may have gone. It gets a few bytes ahead of its turn, which one
@@ -266,7 +260,7 @@ impl Gate {
             self.refresh(next);
         }
         if self.jobs.is_empty() {
-            self.idle_since = Some(now.max(self.pacer.free_at()));
+            self.idle_since = Some(now.max(self.transit.free_at()));
         }
         self.bound_the_departed();
     }

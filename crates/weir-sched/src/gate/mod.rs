@@ -9,6 +9,7 @@ mod entries;
 mod flows;
 mod ledger;
 mod relief;
+mod transit;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,14 +17,15 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use crate::framing::Framing;
+use crate::framing::Packets;
 use crate::pacer::Pacer;
-use crate::policy::{Policy, PolicyKind};
+use crate::policy::{FairState, Policy, PolicyKind};
 use crate::time::Time;
 use crate::virtual_fair::VirtualFair;
 use entries::{Entries, EntryId};
 use flows::{Flow, Job};
 use relief::Relief;
+use transit::{Passage, Transit};
 
 pub use flows::{ClientId, FlowId, FlowSpec, JobId, JobSpec, ObjectId};
 pub use ledger::Settled;
@@ -43,8 +45,6 @@ const PROBE: u64 = 64;
 pub struct GateConfig {
     /// Which job goes next.
     pub policy: PolicyKind,
-    /// What a packet costs on the link.
-    pub framing: Framing,
     /// The link's time that one grant is worth; at least one segment is granted.
     pub grant: Duration,
     /// A response that has had nothing for this long gets a segment, so that intermediaries do not
@@ -54,10 +54,9 @@ pub struct GateConfig {
 
 impl GateConfig {
     /// `policy` with grants of 1 ms and a segment every 10 s for those who starve.
-    pub fn new(policy: PolicyKind, framing: Framing) -> GateConfig {
+    pub fn new(policy: PolicyKind) -> GateConfig {
         GateConfig {
             policy,
-            framing,
             grant: Duration::from_millis(1),
             relief: Some(Duration::from_secs(10)),
         }
@@ -77,6 +76,7 @@ pub struct Grant {
     pub bytes: u64,
     /// More of the response follows, and `bytes` fills whole segments: the kernel may wait for it.
     pub more: bool,
+    packets: Packets,
     lease: usize,
     number: u64,
 }
@@ -99,7 +99,7 @@ struct Lease {
     number: u64,
     /// `None` when the job went while the grant was out.
     job: Option<usize>,
-    mss: u32,
+    packets: Packets,
     bytes: u64,
 }
 
@@ -110,6 +110,7 @@ pub struct Gate {
     pacer: Arc<Pacer>,
     policy: Box<dyn Policy>,
     fair: VirtualFair,
+    transit: Transit,
     flows: Slab<Flow>,
     jobs: Slab<Job>,
     entries: Entries,
@@ -135,6 +136,7 @@ impl Gate {
             config,
             policy: config.policy.build(pacer.rate()),
             fair: VirtualFair::default(),
+            transit: Transit::default(),
             flows: Slab::new(),
             jobs: Slab::new(),
             entries: Entries::default(),
@@ -198,7 +200,7 @@ impl Gate {
                 self.end_lease(now, place, 0);
             }
         }
-        self.pass_idle_time(now);
+        self.pass_time(now);
     }
 
     /// What to do at `now`: the next grant, or what to wait for.
@@ -212,15 +214,15 @@ impl Gate {
         }
         let starved = self.relief.due(now, &self.jobs);
         if let Some(place) = starved {
-            let mss = self.flows[self.jobs[place].flow].mss;
+            let mss = self.flows[self.jobs[place].flow].packets.mss;
             return Next::Grant(self.give(now, place, u64::from(mss)));
         }
-        let Some(id) = self.policy.pick(self.fair.level(), self.grant) else {
+        let Some(id) = self.policy.pick(self.fair_state(), self.grant) else {
             return Next::Idle;
         };
         match self.entries.next_member(id) {
             Some(place) => {
-                let mss = self.flows[self.jobs[place].flow].mss;
+                let mss = self.flows[self.jobs[place].flow].packets.mss;
                 let size = self.whole_segments(mss);
                 Next::Grant(self.give(now, place, size))
             }
@@ -239,11 +241,10 @@ impl Gate {
             return self.end_lease(now, grant.lease, bytes);
         }
         // The lease ran out before its receipt came: what was sent must be counted all the same.
-        let mss = self.flow(grant.flow).map_or(1448, |flow| flow.mss);
-        self.pacer.charge(now, self.config.framing.data(bytes, mss));
+        self.pacer.charge(now, grant.packets.wire(bytes));
         if let Some(place) = self.job_place(grant.job) {
             let bytes = bytes.min(self.jobs[place].remaining);
-            self.take(now, place, bytes);
+            self.take(now, place, bytes, grant.packets);
             self.account(now, place, bytes);
         }
     }
@@ -263,30 +264,31 @@ impl Gate {
     fn give(&mut self, now: Time, place: usize, size: u64) -> Grant {
         let job = &self.jobs[place];
         let flow = &self.flows[job.flow];
-        let (mss, tag) = (flow.mss, flow.tag);
+        let (packets, tag) = (flow.packets, flow.tag);
         let flow_id = FlowId { place: job.flow, number: flow.number };
         let bytes = size.min(job.remaining);
-        let more = bytes < job.remaining && bytes.is_multiple_of(u64::from(mss.max(1)));
+        let more = bytes < job.remaining && bytes.is_multiple_of(u64::from(packets.mss.max(1)));
         let id = JobId { place, number: job.number };
-        self.pacer.charge(now, self.config.framing.data(bytes, mss));
-        self.take(now, place, bytes);
+        self.pacer.charge(now, packets.wire(bytes));
+        self.take(now, place, bytes, packets);
         let number = self.issue();
-        let lease = self.leases.insert(Lease { number, job: Some(place), mss, bytes });
+        let lease = self.leases.insert(Lease { number, job: Some(place), packets, bytes });
         self.lease_ends.push_back((now + LEASE, lease, number));
         let job = &mut self.jobs[place];
         job.leases += 1;
         job.last_grant = now;
         self.refresh(place);
-        Grant { job: id, flow: flow_id, tag, bytes, more, lease, number }
+        Grant { job: id, flow: flow_id, tag, bytes, more, packets, lease, number }
     }
 
-    /// Moves `bytes` of a job from waiting to granted, here and in the virtual server.
-    fn take(&mut self, now: Time, place: usize, bytes: u64) {
+    /// Moves `bytes` of a job from waiting to granted, and puts them on the link.
+    fn take(&mut self, now: Time, place: usize, bytes: u64, packets: Packets) {
         let job = &mut self.jobs[place];
         job.remaining -= bytes;
         let entry = job.entry;
         self.entries.get_mut(entry).remaining -= bytes;
-        self.serve_virtually(now, now, bytes);
+        let span = self.pacer.rate().time_for(packets.wire(bytes));
+        self.transit.add(now, bytes, span);
         self.policy.served(entry, bytes);
     }
 
@@ -294,8 +296,7 @@ impl Gate {
         let lease = self.leases.remove(place);
         let back = lease.bytes - used;
         if back > 0 {
-            let framing = self.config.framing;
-            self.pacer.refund(framing.data(lease.bytes, lease.mss) - framing.data(used, lease.mss));
+            self.pacer.refund(lease.packets.wire(lease.bytes) - lease.packets.wire(used));
             self.fair.take_back(back);
         }
         let Some(job_place) = lease.job else { return };
@@ -338,28 +339,34 @@ impl Gate {
         None
     }
 
-    /// Tells the virtual server of `bytes` served from `start` on, at `start` if they are not
-    /// spread over time.
-    fn serve_virtually(&mut self, start: Time, end: Time, bytes: u64) {
-        let rate = self.pacer.rate();
+    /// Tells the virtual server what the link has sent by `now`. With no job here it goes on at the
+    /// link's rate with those who left early, as the fair server would.
+    fn pass_time(&mut self, now: Time) {
+        while let Some(passage) = self.transit.pass(now) {
+            self.serve_virtually(passage);
+        }
+        if let Some(begin) = self.idle_since.filter(|since| now > *since) {
+            self.idle_since = Some(now);
+            if !self.fair.is_empty() {
+                let bytes = self.pacer.rate().bytes_in(now.since(begin));
+                self.serve_virtually(Passage { begin, end: now, bytes });
+            }
+        }
+    }
+
+    fn serve_virtually(&mut self, passage: Passage) {
         let Gate { fair, policy, entries, settled, .. } = self;
-        fair.serve(bytes, |id, after| {
+        fair.serve(passage.bytes, |id, after| {
             policy.virtually_finished(id);
-            let at = if end > start { start + rate.time_for(after) } else { start };
-            entries.virtually_finished(id, at, settled);
+            entries.virtually_finished(id, passage.after(after), settled);
         });
     }
 
-    /// With no job here the fair server would go on with those who left early.
-    fn pass_idle_time(&mut self, now: Time) {
-        if let Some(since) = self.idle_since
-            && now > since
-        {
-            self.idle_since = Some(now);
-            if !self.fair.is_empty() {
-                let bytes = self.pacer.rate().bytes_in(now.since(since));
-                self.serve_virtually(since, now, bytes);
-            }
+    /// Where the virtual server stands, for the policy.
+    fn fair_state(&self) -> FairState {
+        FairState {
+            level: self.fair.level(),
+            behind: self.transit.bytes().saturating_sub(self.fair.credit()),
         }
     }
 
@@ -372,7 +379,8 @@ impl Gate {
         entry.size += bytes;
         entry.finish = self.fair.grow(id, entry.finish, bytes);
         entry.sharing = true;
-        self.policy.grow(id, bytes, self.fair.level(), entry.finish);
+        let finish = entry.finish;
+        self.policy.grow(id, bytes, self.fair_state(), finish);
     }
 
     fn issue(&mut self) -> u64 {

@@ -4,7 +4,7 @@
 //! processor sharing among those who can take data would finish first goes first. Round robin
 //! would make a response of 300 bytes wait for full segments of everybody else.
 
-use super::{Arrival, Policy};
+use super::{Arrival, FairState, Policy};
 use crate::heap::RankHeap;
 use crate::pacer::BitRate;
 use crate::virtual_fair::{Level, VirtualFair};
@@ -58,7 +58,7 @@ impl Policy for Fair {
         self.jobs[index] = Job { order: job.order, remaining: job.size, ..Job::default() };
     }
 
-    fn grow(&mut self, id: u32, bytes: u64, _level: Level, _finish: Level) {
+    fn grow(&mut self, id: u32, bytes: u64, _fair: FairState, _finish: Level) {
         let job = &mut self.jobs[id as usize];
         job.remaining += bytes;
         if let Some(until) = job.shares_until {
@@ -111,7 +111,7 @@ impl Policy for Fair {
         self.blocked(id);
     }
 
-    fn pick(&mut self, _level: Level, _grant: u64) -> Option<u32> {
+    fn pick(&mut self, _fair: FairState, _grant: u64) -> Option<u32> {
         self.ready.top().map(|(_, id)| id)
     }
 }

@@ -13,6 +13,15 @@ use crate::pacer::BitRate;
 use crate::time::Time;
 use crate::virtual_fair::Level;
 
+/// Where the virtual fair server stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FairState {
+    /// The service that a job present from the beginning would have had.
+    pub level: Level,
+    /// Bytes that have been granted and that it has not been told of.
+    pub behind: u64,
+}
+
 /// What is known of a job when it arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
@@ -23,7 +32,7 @@ pub struct Arrival {
     /// Bytes to send, at least 1.
     pub size: u64,
     /// Where the virtual fair server stands.
-    pub level: Level,
+    pub fair: FairState,
     /// Where it will have finished the job.
     pub finish: Level,
 }
@@ -36,7 +45,7 @@ pub trait Policy: fmt::Debug + Send {
     /// A job arrives; it cannot be sent yet.
     fn arrive(&mut self, id: u32, job: &Arrival);
     /// A job turns out to be `bytes` longer and now finishes virtually at `finish`.
-    fn grow(&mut self, id: u32, bytes: u64, level: Level, finish: Level);
+    fn grow(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level);
     /// The job can be sent now. `level` is where the virtual fair server stands.
     fn ready(&mut self, id: u32, level: Level);
     /// The job cannot be sent now.
@@ -53,8 +62,8 @@ pub trait Policy: fmt::Debug + Send {
     fn virtually_finished(&mut self, id: u32) {
         let _ = id;
     }
-    /// The job that goes next, `grant` bytes of it, with the virtual fair server at `level`.
-    fn pick(&mut self, level: Level, grant: u64) -> Option<u32>;
+    /// The job that goes next, `grant` bytes of it.
+    fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32>;
 }
 
 /// The policies by name.

@@ -4,7 +4,7 @@
 //! knows the virtual fair server's level and finishes, not its clock, for there is none.
 
 use super::slack::{Entry, SlackOrder};
-use super::{Arrival, Policy};
+use super::{Arrival, FairState, Policy};
 use crate::heap::RankHeap;
 use crate::virtual_fair::Level;
 
@@ -78,10 +78,10 @@ impl Policy for Protective {
         }
         self.jobs[index] =
             Job { finish: job.finish, order: job.order, sharing: true, ..Job::default() };
-        self.order.insert(Entry::new(id, job.order, job.size, job.finish), job.level);
+        self.order.insert(Entry::new(id, job.order, job.size, job.finish), job.fair);
     }
 
-    fn grow(&mut self, id: u32, bytes: u64, level: Level, finish: Level) {
+    fn grow(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
         let job = &mut self.jobs[id as usize];
         let old = std::mem::replace(&mut job.finish, finish);
         job.sharing = true;
@@ -92,14 +92,14 @@ impl Policy for Protective {
                 self.order.remove(old, id);
                 let mut entry = Entry::new(id, job.order, left + bytes, finish);
                 entry.ready = job.ready;
-                self.order.insert(entry, level);
+                self.order.insert(entry, fair);
             }
             Standing::Released => {
                 job.remaining += bytes;
                 self.order.remove(old, id);
                 let mut entry = Entry::new(id, job.order, 0, finish);
                 entry.protected = false;
-                self.order.insert(entry, level);
+                self.order.insert(entry, fair);
                 self.rank_released(id);
             }
             Standing::Departed => {}
@@ -185,9 +185,9 @@ impl Policy for Protective {
         }
     }
 
-    fn pick(&mut self, level: Level, grant: u64) -> Option<u32> {
+    fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32> {
         loop {
-            let Some(tight) = self.order.first_tight(level, grant) else {
+            let Some(tight) = self.order.first_tight(fair, grant) else {
                 let promised = self.order.best(None);
                 let released = self.released.top().map(|((left, order), id)| (left, order, id));
                 return promised.into_iter().chain(released).min().map(|(_, _, id)| id);
@@ -214,15 +214,16 @@ mod tests {
         let mut policy = Protective::new();
         for (id, size) in [(0, 1000), (1, 5000)] {
             let finish = fair.join(id, size);
-            let (at, level) = (crate::Time::ZERO, fair.level());
-            let arrival = Arrival { order: id.into(), at, size, level, finish };
+            let fair = FairState { level: fair.level(), behind: 0 };
+            let at = crate::Time::ZERO;
+            let arrival = Arrival { order: id.into(), at, size, fair, finish };
             policy.arrive(id, &arrival);
         }
         policy.ready(1, fair.level());
         // The small job is blocked; the large one may use its slack of 1000 bytes and no more.
         let mut served = 0;
         while policy.jobs[0].standing == Standing::Promised {
-            assert_eq!(policy.pick(fair.level(), 100), Some(1));
+            assert_eq!(policy.pick(FairState { level: fair.level(), behind: 0 }, 100), Some(1));
             policy.served(1, 100);
             fair.serve(100, |_, _| {});
             served += 100;
@@ -231,6 +232,6 @@ mod tests {
         assert_eq!(served, 1100);
         // Back, it is ranked by what remains.
         policy.ready(0, fair.level());
-        assert_eq!(policy.pick(fair.level(), 100), Some(0));
+        assert_eq!(policy.pick(FairState { level: fair.level(), behind: 0 }, 100), Some(0));
     }
 }

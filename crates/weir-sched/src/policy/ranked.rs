@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Arrival, Policy};
+use super::{Arrival, FairState, Policy};
 use crate::heap::RankHeap;
 use crate::time::Time;
 use crate::virtual_fair::Level;
@@ -70,7 +70,7 @@ impl<R: Rule> Policy for Ranked<R> {
         };
     }
 
-    fn grow(&mut self, id: u32, bytes: u64, _level: Level, finish: Level) {
+    fn grow(&mut self, id: u32, bytes: u64, _fair: FairState, finish: Level) {
         self.change(id, |_, job| {
             job.size += bytes;
             job.remaining += bytes;
@@ -112,7 +112,7 @@ impl<R: Rule> Policy for Ranked<R> {
         self.blocked(id);
     }
 
-    fn pick(&mut self, _level: Level, _grant: u64) -> Option<u32> {
+    fn pick(&mut self, _fair: FairState, _grant: u64) -> Option<u32> {
         self.ready.top().map(|(_, id)| id)
     }
 }

@@ -3,12 +3,13 @@
 //! Let `v` be what each job would still need under processor sharing and `r` what it still needs
 //! here. Job `k` can meet its fair finish exactly while
 //! `slack(k) = Σ min(v_i, v_k) over all virtual jobs − Σ r_i over those with v_i ≤ v_k`
-//! is not negative. Serving job `j` costs slack only to jobs before it in order of `v`; that order
+//! is not negative; what was granted and is not in `v` yet counts as spent. Serving job `j` costs slack only to jobs before it in order of `v`; that order
 //! never changes, and an arrival only raises slack. So each job keeps a stale lower bound that is
 //! made exact when it looks tight. Jobs stand in rows of a few dozen with sums over each row, so
 //! that a decision scans a column of sums and one row instead of all jobs: O(√n), and a few
 //! nanoseconds a row.
 
+use super::FairState;
 use crate::virtual_fair::{Level, whole_bytes};
 
 /// A row is split when it grows past this; half of it stays.
@@ -90,7 +91,7 @@ pub(super) struct SlackOrder {
 
 impl SlackOrder {
     /// Adds a job; its slack is computed exactly.
-    pub(super) fn insert(&mut self, entry: Entry, level: Level) {
+    pub(super) fn insert(&mut self, entry: Entry, fair: FairState) {
         if self.rows.is_empty() {
             self.insert_row(0, Vec::new(), 0);
         }
@@ -103,7 +104,7 @@ impl SlackOrder {
             self.sum_up(row);
             row = self.row_for(entry.place());
         }
-        self.refresh(row, level);
+        self.refresh(row, fair);
     }
 
     pub(super) fn remove(&mut self, finish: Level, id: u32) {
@@ -153,12 +154,12 @@ impl SlackOrder {
     }
 
     /// The first job, in order of virtual finish, whose slack is less than `grant` bytes.
-    pub(super) fn first_tight(&mut self, level: Level, grant: u64) -> Option<Place> {
+    pub(super) fn first_tight(&mut self, fair: FairState, grant: u64) -> Option<Place> {
         let grant = i64::try_from(grant).unwrap_or(i64::MAX);
         let mut from = 0;
         while let Some(step) = self.least[from..].iter().position(|least| *least < grant) {
             let row = from + step;
-            self.refresh(row, level);
+            self.refresh(row, fair);
             if self.least[row] < grant {
                 let tight = |entry: &Entry| entry.tested() && entry.bound < grant;
                 return self.rows[row].iter().position(tight).map(|at| (row, at));
@@ -182,7 +183,7 @@ impl SlackOrder {
     }
 
     /// Makes the bounds of one row exact.
-    fn refresh(&mut self, row: usize, level: Level) {
+    fn refresh(&mut self, row: usize, fair: FairState) {
         let mut finish_sum: u128 = self.finish_sum[..row].iter().sum();
         let mut sharing_before: u64 = self.sharing[..row].iter().sum();
         let mut owed: u64 = self.owed[..row].iter().sum();
@@ -195,10 +196,11 @@ impl SlackOrder {
                 sharing_after -= 1;
             }
             owed += entry.owed();
-            let own_need = entry.finish.above(level) as i128;
-            let fair = finish_sum as i128 - (u128::from(sharing_before) * level.raw()) as i128
+            let own_need = entry.finish.above(fair.level) as i128;
+            let fair_need = finish_sum as i128
+                - (u128::from(sharing_before) * fair.level.raw()) as i128
                 + i128::from(sharing_after) * own_need;
-            entry.bound = whole_bytes(fair).saturating_sub_unsigned(owed);
+            entry.bound = whole_bytes(fair_need).saturating_sub_unsigned(owed + fair.behind);
         }
         self.spent[row] = 0;
         self.sum_up(row);

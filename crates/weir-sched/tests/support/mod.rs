@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_sched::{
     BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, JobId, JobSpec, Next, Pacer,
-    PolicyKind, Time,
+    Packets, PolicyKind, Time,
 };
 
 /// Bytes a second of the link in all tests.
@@ -62,12 +62,7 @@ impl Link {
 
     pub fn gate(&self) -> Gate {
         let rate = BitRate::new(self.told * 8).expect("not zero");
-        let config = GateConfig {
-            policy: self.policy,
-            framing: NO_HEADERS,
-            grant: self.grant,
-            relief: self.relief,
-        };
+        let config = GateConfig { policy: self.policy, grant: self.grant, relief: self.relief };
         Gate::new(config, Arc::new(Pacer::new(rate)))
     }
 
@@ -95,7 +90,11 @@ impl Link {
             while let Some(&(_, index, arrives)) = events.peek().filter(|(at, ..)| *at <= now) {
                 events.next();
                 if arrives {
-                    let spec = FlowSpec { client: ClientId(index as u128), mss: self.mss, tag: 0 };
+                    let spec = FlowSpec {
+                        client: ClientId(index as u128),
+                        packets: Packets { mss: self.mss, framing: NO_HEADERS },
+                        tag: 0,
+                    };
                     let flow = gate.open(spec);
                     let spec = JobSpec { flow, size: Some(requests[index].size), range_of: None };
                     let job = gate.arrive(now, spec).expect("the flow is open");
@@ -118,7 +117,7 @@ impl Link {
                     link_free = link_free.max(now) + rate.time_for(grant.bytes);
                     let index = jobs[&grant.job];
                     finish[index] = Some(seconds(link_free));
-                    if link_free > now + rate.time_for(2 * u64::from(self.mss)) {
+                    if link_free > now + rate.time_for(4 * u64::from(self.mss)) {
                         gate.blocked(grant.flow);
                         queue.push((link_free, grant.flow));
                     }

@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 
 use socket2::SockRef;
 use tokio::net::TcpStream;
-use weir_sched::{FlowSpec, Grant, ObjectId};
+use weir_sched::{FlowSpec, Grant, ObjectId, Packets};
 
 use super::meter::Meter;
 use super::{Message, Uplink, client};
@@ -73,7 +73,7 @@ pub(crate) struct Flow {
     registry: Rc<LocalFlows>,
     slot: Rc<Slot>,
     number: u64,
-    mss: u32,
+    packets: Packets,
     meter: Meter,
     grants_since_look: u32,
     /// A response of it is at the gate.
@@ -94,22 +94,33 @@ impl Flow {
         if let Err(error) = SockRef::from(&**stream).set_tcp_notsent_lowat(mss) {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
+        uplink.open.fetch_add(1, Ordering::Relaxed);
         let number = uplink.flows.fetch_add(1, Ordering::Relaxed);
         let (grants, waker) = Default::default();
         let slot = Rc::new(Slot { stream: stream.clone(), grants, waker });
         registry.0.borrow_mut().insert(number, slot.clone());
-        let spec = FlowSpec { client: client(peer), mss, tag: number };
+        let packets = Packets { mss, framing: uplink.framing_to(peer) };
+        let spec = FlowSpec { client: client(peer), packets, tag: number };
         uplink.inbox.post(Message::Open { worker, spec });
-        let meter = Meter::new(uplink.framing_to(peer));
+        let meter = Meter::new(packets.framing);
         uplink.pacer.charge(clock::now(), meter.handshake());
-        Flow { uplink, registry, slot, number, mss, meter, grants_since_look: 0, waiting: false }
+        Flow {
+            uplink,
+            registry,
+            slot,
+            number,
+            packets,
+            meter,
+            grants_since_look: 0,
+            waiting: false,
+        }
     }
 
     /// Takes the whole of a response from the pacer if it fits one grant and nobody waits.
     pub(crate) fn take_if_free(&self, bytes: u64) -> bool {
-        bytes <= self.uplink.grant.max(u64::from(self.mss))
+        bytes <= self.uplink.grant.max(u64::from(self.packets.mss))
             && self.uplink.waiting.load(Ordering::Relaxed) == 0
-            && self.uplink.pacer.take(clock::now(), self.uplink.framing.data(bytes, self.mss))
+            && self.uplink.pacer.take(clock::now(), self.packets.wire(bytes))
     }
 
     /// Counts a response that never met the gate: it was sent when fair sharing would have.
@@ -199,5 +210,8 @@ impl Drop for Flow {
         }
         self.post(Message::Close { flow: self.number });
         self.uplink.pacer.charge(clock::now(), self.meter.farewell());
+        if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.uplink.unused.notify_one();
+        }
     }
 }

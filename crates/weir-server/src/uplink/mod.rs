@@ -42,7 +42,11 @@ pub(crate) struct Uplink {
     grant: u64,
     /// Responses that are at the gate or on their way there.
     waiting: AtomicUsize,
+    /// The number of the next connection.
     flows: AtomicU64,
+    /// Connections that are open.
+    open: AtomicUsize,
+    unused: Notify,
     inbox: Mailbox<Message>,
     /// Grants to the connections of each worker.
     outboxes: Vec<Mailbox<Grant>>,
@@ -56,13 +60,15 @@ pub(crate) fn build(
     metrics: Arc<Metrics>,
 ) -> (Arc<Uplink>, Gate) {
     let pacer = Arc::new(Pacer::new(config.rate.scaled(config.pace)));
-    let gate = Gate::new(GateConfig::new(config.policy, config.framing), pacer.clone());
+    let gate = Gate::new(GateConfig::new(config.policy), pacer.clone());
     let uplink = Uplink {
         pacer,
         framing: config.framing,
         grant: gate.grant_size(),
         waiting: AtomicUsize::new(0),
         flows: AtomicU64::new(0),
+        open: AtomicUsize::new(0),
+        unused: Notify::new(),
         inbox: Mailbox::default(),
         outboxes: (0..workers).map(|_| Mailbox::default()).collect(),
         metrics,
@@ -76,6 +82,14 @@ impl Uplink {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// Waits until no connection of any worker uses it.
+    pub(crate) async fn until_unused(&self) {
+        while self.open.load(Ordering::Relaxed) > 0 {
+            self.unused.notified().await;
+        }
+    }
+
+    /// What packets to `peer` cost.
     fn framing_to(&self, peer: SocketAddr) -> Framing {
         match peer.ip().to_canonical() {
             IpAddr::V4(_) => self.framing,

@@ -1,0 +1,101 @@
+//! Bytes that were granted and that the link is still sending.
+//!
+//! The virtual fair server is told of them as they pass, not when they are granted. Otherwise a job
+//! that arrives meanwhile would miss its share of them, and a share that is missed while few are
+//! here takes long to make up when many are: the promise would be off by many grants, not by one.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::time::Time;
+
+/// A stretch of time in which the link sends so many bytes of stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    pub(super) begin: Time,
+    pub(super) end: Time,
+    pub(super) bytes: u64,
+}
+
+impl Passage {
+    /// When `bytes` of it have passed.
+    pub(super) fn after(&self, bytes: u64) -> Time {
+        let span = u128::from(self.end.as_nanos() - self.begin.as_nanos());
+        let nanos = span * u128::from(bytes) / u128::from(self.bytes.max(1));
+        self.begin + Duration::from_nanos(nanos as u64)
+    }
+}
+
+/// Grants in the order in which the link sends them.
+#[derive(Debug, Default)]
+pub(super) struct Transit {
+    passages: VecDeque<Passage>,
+    bytes: u64,
+    free_at: Time,
+}
+
+impl Transit {
+    /// Bytes that have not passed.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When the last of them will have passed.
+    pub(super) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// `bytes` follow at `now`, or once the link is free; they take it `span`.
+    pub(super) fn add(&mut self, now: Time, bytes: u64, span: Duration) {
+        let begin = self.free_at.max(now);
+        self.free_at = begin + span;
+        self.bytes += bytes;
+        self.passages.push_back(Passage { begin, end: self.free_at, bytes });
+    }
+
+    /// The next stretch that has passed at `now`, if there is one.
+    pub(super) fn pass(&mut self, now: Time) -> Option<Passage> {
+        let first = self.passages.front_mut()?;
+        let passed = if first.end <= now {
+            let whole = *first;
+            self.passages.pop_front();
+            whole
+        } else {
+            let elapsed = u128::from(now.since(first.begin).as_nanos() as u64);
+            let span = u128::from(first.end.since(first.begin).as_nanos() as u64);
+            let bytes = (u128::from(first.bytes) * elapsed / span.max(1)) as u64;
+            if bytes == 0 {
+                return None;
+            }
+            let part = Passage { begin: first.begin, end: now, bytes };
+            first.begin = now;
+            first.bytes -= bytes;
+            part
+        };
+        self.bytes -= passed.bytes;
+        Some(passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_pass_in_proportion_to_time() {
+        let at = Time::from_nanos;
+        let mut transit = Transit::default();
+        transit.add(at(100), 1000, Duration::from_nanos(500));
+        transit.add(at(200), 100, Duration::from_nanos(50));
+        assert_eq!(transit.free_at(), at(650));
+        assert!(transit.pass(at(100)).is_none());
+        assert_eq!(transit.pass(at(200)).map(|p| p.bytes), Some(200));
+        assert_eq!(transit.bytes(), 900);
+        let rest = transit.pass(at(650)).unwrap();
+        assert_eq!((rest.begin, rest.end, rest.bytes), (at(200), at(600), 800));
+        assert_eq!(rest.after(400), at(400));
+        assert_eq!(transit.pass(at(650)).map(|p| p.bytes), Some(100));
+        assert!(transit.pass(at(650)).is_none());
+        assert_eq!(transit.bytes(), 0);
+    }
+}
