@@ -76,6 +76,20 @@ fn a_blocked_client_is_set_aside_and_the_link_stays_busy() {
 }
 
 #[test]
+fn under_fsp_who_was_blocked_past_the_fair_finish_does_not_jump_the_queue() {
+    let mut gate = Link::exact(PolicyKind::Fsp).gate();
+    let mut now = Time::ZERO;
+    let (one, two, three) = (open(&mut gate, 1), open(&mut gate, 2), open(&mut gate, 3));
+    let back = arrive(&mut gate, now, one, 50_000);
+    gate.blocked(one);
+    arrive(&mut gate, now, two, 200_000);
+    drain(&mut gate, &mut now);
+    let new = arrive(&mut gate, now, three, 10_000);
+    gate.ready(one);
+    assert_eq!(drain(&mut gate, &mut now), [new, back]);
+}
+
+#[test]
 fn what_a_full_socket_did_not_take_comes_back_at_once() {
     let mut gate = Link::exact(PolicyKind::Srpt).gate();
     let mut now = time(1.0);
@@ -265,6 +279,24 @@ fn under_lasting_overload_nobody_starves() {
 
 /// A job, its size if it was known, and what of it was sent.
 type Sent = (JobId, Option<u64>, u64);
+
+#[test]
+fn the_ledger_tells_who_won_and_who_lost() {
+    let requests = [support::request(0.0, 300_000), support::request(0.01, 20_000)];
+    let won = |policy| {
+        let (_, mut settled) = Link::exact(policy).play_and_settle(&requests);
+        settled.sort_by_key(|one| one.size);
+        [settled[0].won, settled[1].won]
+    };
+    // Sharing would end the small one at 0.05 s, alone it ends at 0.03, behind the other at 0.32.
+    let [small, large] = won(PolicyKind::Srpt);
+    assert!((0.018..0.023).contains(&small) && large.abs() < 0.002, "{small} {large}");
+    let [small, large] = won(PolicyKind::Fifo);
+    assert!(
+        (-0.272..-0.268).contains(&small) && (0.018..0.023).contains(&large),
+        "{small} {large}"
+    );
+}
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -10,8 +10,7 @@ use crate::content::Object;
 use crate::metrics::{Metrics, listen_overflows, listen_queue};
 use crate::response::{Framing, Response};
 use crate::stop::Stop;
-use crate::uplink::Uplink;
-use crate::worker::InFlightQuery;
+use crate::uplink::{InFlightQuery, Uplink};
 
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";

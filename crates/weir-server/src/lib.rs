@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod connection;
 mod content;
+mod context;
 mod listen;
 mod metrics;
 mod presence;

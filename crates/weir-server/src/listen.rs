@@ -1,4 +1,4 @@
-//! Listening sockets: opened before anything starts, then accepted from by every worker.
+//! Listening sockets: opened before anything starts, then accepted from by every context.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 use crate::connection;
+use crate::context::Context;
 use crate::metrics::note_event;
-use crate::worker::Worker;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
 const BACKLOG: i32 = 4096;
@@ -48,21 +48,21 @@ pub(crate) fn open(
 }
 
 /// Accepts connections until the server stops.
-pub(crate) async fn accept(worker: Rc<Worker>, listener: tokio::net::TcpListener) {
+pub(crate) async fn accept(context: Rc<Context>, listener: tokio::net::TcpListener) {
     let mut out_of_descriptors = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = worker.stop.requested() => return,
+            () = context.stop.requested() => return,
         };
         match accepted {
             Ok((stream, peer)) => {
                 out_of_descriptors = false;
                 note_event();
-                start(&worker, stream, peer);
+                start(&context, stream, peer);
             }
             Err(error) => {
-                worker.metrics.accept_errors.inc();
+                context.metrics.accept_errors.inc();
                 if is_of_one_connection(&error) {
                     continue;
                 }
@@ -75,12 +75,12 @@ pub(crate) async fn accept(worker: Rc<Worker>, listener: tokio::net::TcpListener
     }
 }
 
-fn start(worker: &Rc<Worker>, stream: TcpStream, peer: SocketAddr) {
-    worker.metrics.accepted.inc();
-    let open = worker.count_connection();
-    let worker = worker.clone();
+fn start(context: &Rc<Context>, stream: TcpStream, peer: SocketAddr) {
+    context.metrics.accepted.inc();
+    let open = context.open.enter();
+    let context = context.clone();
     tokio::task::spawn_local(async move {
-        connection::run(worker, stream, peer).await;
+        connection::run(context, stream, peer).await;
         drop(open);
     });
 }

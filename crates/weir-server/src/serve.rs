@@ -14,11 +14,12 @@ use crate::access_log;
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::content::{Content, Root};
+use crate::context::{Service, Times};
 use crate::listen;
 use crate::metrics::Metrics;
 use crate::stop;
 use crate::uplink;
-use crate::worker::{self, Plan, Service, Times};
+use crate::worker::{self, Plan};
 
 /// Serves until SIGTERM or SIGINT. A second signal ends it at once.
 pub fn serve(config: &Config) -> Result<(), ServeError> {

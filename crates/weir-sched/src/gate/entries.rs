@@ -5,14 +5,11 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use slab::Slab;
 
 use super::Gate;
-use super::flows::{ClientId, ObjectId};
+use super::ids::{EntryId, Group};
 use super::ledger::{self, Settled};
 use crate::policy::Arrival;
 use crate::time::Time;
 use crate::virtual_fair::Level;
-
-pub(super) type EntryId = u32;
-type Group = (ClientId, ObjectId);
 
 /// Jobs that left early are remembered in the virtual server up to this many, and as many again
 /// as are here; then those it would finish last are forgotten, which only weakens promises.

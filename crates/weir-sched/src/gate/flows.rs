@@ -2,32 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::entries::EntryId;
+use super::ids::{ClientId, EntryId, FlowId, JobId, ObjectId};
 use super::{Gate, UNKNOWN};
 use crate::framing::Packets;
 use crate::time::Time;
-
-/// A connection at the gate. One that has been closed is never mistaken for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FlowId {
-    pub(super) place: usize,
-    pub(super) number: u64,
-}
-
-/// A response at the gate. One that has gone is never mistaken for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct JobId {
-    pub(super) place: usize,
-    pub(super) number: u64,
-}
-
-/// Whom connections belong to, such as an address as a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(pub u128);
-
-/// What is sent, such as a hash of a file's identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId(pub u64);
 
 /// A connection that arrives.
 #[derive(Clone, Copy, Debug)]

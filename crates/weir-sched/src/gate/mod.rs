@@ -7,6 +7,7 @@
 
 mod entries;
 mod flows;
+mod ids;
 mod ledger;
 mod relief;
 mod transit;
@@ -22,12 +23,14 @@ use crate::pacer::Pacer;
 use crate::policy::{FairState, Policy, PolicyKind};
 use crate::time::Time;
 use crate::virtual_fair::VirtualFair;
-use entries::{Entries, EntryId};
+use entries::Entries;
 use flows::{Flow, Job};
+use ids::EntryId;
 use relief::Relief;
 use transit::{Passage, Transit};
 
-pub use flows::{ClientId, FlowId, FlowSpec, JobId, JobSpec, ObjectId};
+pub use flows::{FlowSpec, JobSpec};
+pub use ids::{ClientId, FlowId, JobId, ObjectId};
 pub use ledger::Settled;
 
 /// How long a grant may stay unused before it goes to somebody else.
@@ -297,7 +300,8 @@ impl Gate {
         let back = lease.bytes - used;
         if back > 0 {
             self.pacer.refund(lease.packets.wire(lease.bytes) - lease.packets.wire(used));
-            self.fair.take_back(back);
+            let passed = self.transit.take_back(back);
+            self.fair.take_back(passed);
         }
         let Some(job_place) = lease.job else { return };
         let job = &mut self.jobs[job_place];

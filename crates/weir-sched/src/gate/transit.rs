@@ -53,6 +53,22 @@ impl Transit {
         self.passages.push_back(Passage { begin, end: self.free_at, bytes });
     }
 
+    /// `bytes` of what was added last do not follow after all. Returns how many of them have passed.
+    pub(super) fn take_back(&mut self, mut bytes: u64) -> u64 {
+        while let Some(last) = self.passages.back_mut().filter(|_| bytes > 0) {
+            let less = last.bytes.min(bytes);
+            let end = last.after(last.bytes - less);
+            (last.end, last.bytes) = (end, last.bytes - less);
+            if last.bytes == 0 {
+                self.passages.pop_back();
+            }
+            self.free_at = end;
+            self.bytes -= less;
+            bytes -= less;
+        }
+        bytes
+    }
+
     /// The next stretch that has passed at `now`, if there is one.
     pub(super) fn pass(&mut self, now: Time) -> Option<Passage> {
         let first = self.passages.front_mut()?;
@@ -97,5 +113,18 @@ mod tests {
         assert_eq!(transit.pass(at(650)).map(|p| p.bytes), Some(100));
         assert!(transit.pass(at(650)).is_none());
         assert_eq!(transit.bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_taken_back_never_passes() {
+        let at = Time::from_nanos;
+        let mut transit = Transit::default();
+        transit.add(at(0), 1000, Duration::from_nanos(1000));
+        transit.add(at(0), 300, Duration::from_nanos(300));
+        assert_eq!(transit.take_back(500), 0);
+        assert_eq!((transit.bytes(), transit.free_at()), (800, at(800)));
+        assert_eq!(transit.pass(at(600)).map(|p| p.bytes), Some(600));
+        assert_eq!(transit.take_back(500), 300);
+        assert_eq!((transit.bytes(), transit.free_at()), (0, at(600)));
     }
 }

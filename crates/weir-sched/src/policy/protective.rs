@@ -142,7 +142,9 @@ impl Policy for Protective {
     fn returned(&mut self, id: u32, bytes: u64) {
         let job = &mut self.jobs[id as usize];
         match job.standing {
-            Standing::Promised => self.order.restore(job.finish, id, bytes),
+            Standing::Promised => {
+                self.order.change(job.finish, id, |entry| entry.remaining += bytes);
+            }
             Standing::Released => {
                 job.remaining += bytes;
                 self.rank_released(id);

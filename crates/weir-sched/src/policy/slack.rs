@@ -117,7 +117,8 @@ impl SlackOrder {
         }
     }
 
-    /// Changes a job without moving it; the slack of others must not fall by it.
+    /// Changes a job without moving it; the slack of others must not fall by it. (Bytes that come
+    /// back restore what their grant changed for the job and those after it.)
     pub(super) fn change(&mut self, finish: Level, id: u32, change: impl FnOnce(&mut Entry)) {
         if let Some((row, at)) = self.find(finish, id) {
             change(&mut self.rows[row][at]);
@@ -140,17 +141,6 @@ impl SlackOrder {
     /// `bytes` went to a job outside the promise: everybody has that much less slack.
     pub(super) fn spend_on_outsider(&mut self, bytes: u64) {
         self.spend_in_rows(0, self.rows.len(), bytes);
-    }
-
-    /// Granted `bytes` came back: the job, and those after it, have that much more to wait for.
-    pub(super) fn restore(&mut self, finish: Level, id: u32, bytes: u64) {
-        let Some((row, at)) = self.find(finish, id) else { return };
-        self.rows[row][at].remaining += bytes;
-        for entry in &mut self.rows[row][at..] {
-            entry.bound -= bytes as i64;
-        }
-        self.sum_up(row);
-        self.spend_in_rows(row + 1, self.rows.len(), bytes);
     }
 
     /// The first job, in order of virtual finish, whose slack is less than `grant` bytes.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_sched::{
     BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, JobId, JobSpec, Next, Pacer,
-    Packets, PolicyKind, Time,
+    Packets, PolicyKind, Settled, Time,
 };
 
 /// Bytes a second of the link in all tests.
@@ -46,6 +46,10 @@ pub struct Link {
     pub mss: u32,
     pub grant: Duration,
     pub relief: Option<Duration>,
+    /// Sockets take only half of every so many-th grant; 0: they take all.
+    pub half_of_every: u64,
+    /// Every so many-th client takes a grant only each 40 ms; 0: none.
+    pub slow_every: usize,
 }
 
 impl Link {
@@ -57,6 +61,8 @@ impl Link {
             mss: 1000,
             grant: Duration::from_millis(1),
             relief: None,
+            half_of_every: 0,
+            slow_every: 0,
         }
     }
 
@@ -72,6 +78,11 @@ impl Link {
     /// A connection takes data while at most one segment of its own waits at the link, as a socket
     /// with TCP_NOTSENT_LOWAT does.
     pub fn play(&self, requests: &[Request]) -> Vec<Option<f64>> {
+        self.play_and_settle(requests).0
+    }
+
+    /// The same, and the fairness ledger.
+    pub fn play_and_settle(&self, requests: &[Request]) -> (Vec<Option<f64>>, Vec<Settled>) {
         let mut gate = self.gate();
         let mut finish = vec![None; requests.len()];
         let mut events: Vec<(Time, usize, bool)> = Vec::new();
@@ -85,6 +96,7 @@ impl Link {
         let mut flows: Vec<Option<(FlowId, JobId)>> = vec![None; requests.len()];
         let mut queue: Vec<(Time, FlowId)> = Vec::new();
         let (mut now, mut link_free) = (Time::ZERO, Time::ZERO);
+        let mut grants = 0;
         let rate = BitRate::new(self.real * 8).expect("not zero");
         loop {
             while let Some(&(_, index, arrives)) = events.peek().filter(|(at, ..)| *at <= now) {
@@ -113,10 +125,17 @@ impl Link {
             gate.tick(now);
             let wake = match gate.next(now) {
                 Next::Grant(grant) => {
-                    gate.used(now, &grant, grant.bytes);
-                    link_free = link_free.max(now) + rate.time_for(grant.bytes);
+                    grants += 1;
+                    let half = self.half_of_every > 0 && grants % self.half_of_every == 0;
+                    let taken = if half { grant.bytes.div_ceil(2) } else { grant.bytes };
+                    gate.used(now, &grant, taken);
+                    link_free = link_free.max(now) + rate.time_for(taken);
                     let index = jobs[&grant.job];
                     finish[index] = Some(seconds(link_free));
+                    if self.is_slow(index) {
+                        gate.blocked(grant.flow);
+                        queue.push((now + Duration::from_millis(40), grant.flow));
+                    }
                     if link_free > now + rate.time_for(4 * u64::from(self.mss)) {
                         gate.blocked(grant.flow);
                         queue.push((link_free, grant.flow));
@@ -137,7 +156,13 @@ impl Link {
                 finish[index] = None;
             }
         }
-        finish
+        gate.tick(now + Duration::from_secs(1000));
+        let settled = gate.settled().collect();
+        (finish, settled)
+    }
+
+    fn is_slow(&self, index: usize) -> bool {
+        self.slow_every > 0 && index.is_multiple_of(self.slow_every)
     }
 }
 

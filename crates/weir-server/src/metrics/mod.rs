@@ -13,7 +13,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use weir_http::Status;
 
-use crate::send::Outcome;
 pub(crate) use fairness::Fairness;
 pub(crate) use listeners::{listen_overflows, listen_queue};
 pub(crate) use wakes::{note_event, take_events};
@@ -176,12 +175,12 @@ impl Metrics {
     }
 
     /// Counts a response that ended.
-    pub(crate) fn responded(&self, status: Status, bytes: u64, took: Duration, outcome: Outcome) {
+    pub(crate) fn responded(&self, status: Status, bytes: u64, took: Duration, complete: bool) {
         if let Some(place) = Status::ALL.iter().position(|known| *known == status) {
             self.responses[place].inc();
         }
         self.bytes.inc_by(bytes);
-        if outcome == Outcome::Complete {
+        if complete {
             self.response_time[size_class(bytes)].observe(took.as_secs_f64());
         } else {
             self.incomplete.inc();
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_counted_can_be_read() {
         let metrics = Metrics::new();
-        metrics.responded(Status::Ok, 500, Duration::from_millis(3), Outcome::Complete);
+        metrics.responded(Status::Ok, 500, Duration::from_millis(3), true);
         metrics.fairness.settled(500, -0.25);
         let text = metrics.text();
         for line in [

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer};
 
 use crate::config::UplinkConfig;
@@ -32,6 +32,9 @@ enum Message {
     Probe { flow: u64 },
     Close { flow: u64 },
 }
+
+/// Asks a worker for the unacknowledged bytes of its connections.
+pub(crate) type InFlightQuery = oneshot::Sender<u64>;
 
 /// What all threads share of the uplink.
 #[derive(Debug)]

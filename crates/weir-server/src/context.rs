@@ -1,0 +1,141 @@
+//! What the connections of a worker share: content, counts, limits, the way to the uplink.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use weir_http::request::Request;
+
+use crate::access_log::LogHandle;
+use crate::admin::Admin;
+use crate::clock::DateLine;
+use crate::config::Prefix;
+use crate::content::Content;
+use crate::metrics::Metrics;
+use crate::response::{self, Framing, Response};
+use crate::stop::Stop;
+use crate::uplink::{Flow, LocalFlows, Uplink};
+
+/// Connections whose client has not closed yet that are kept at most.
+const LINGERING: usize = 16_384;
+
+/// What requests are answered from.
+#[derive(Debug)]
+pub(crate) enum Service {
+    Site(Content),
+    Admin(Admin),
+}
+
+impl Service {
+    pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
+        match self {
+            Service::Site(content) => response::respond(content, request, framing).await,
+            Service::Admin(admin) => admin.respond(request, framing).await,
+        }
+    }
+}
+
+/// How long clients may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) head: Duration,
+    pub(crate) idle: Duration,
+    pub(crate) send: Duration,
+    pub(crate) stop: Duration,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The worker's number.
+    pub(crate) index: usize,
+    pub(crate) service: Service,
+    pub(crate) uplink: Option<Arc<Uplink>>,
+    /// Clients that do not use the uplink.
+    pub(crate) exempt: Vec<Prefix>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) access_log: LogHandle,
+    pub(crate) times: Times,
+    pub(crate) stop: Stop,
+    pub(crate) date: DateLine,
+    /// The connections that use the uplink.
+    pub(crate) flows: Rc<LocalFlows>,
+    /// Where bytes on their way to a socket are put together.
+    pub(crate) scratch: RefCell<Vec<u8>>,
+    pub(crate) open: Open,
+}
+
+impl Context {
+    /// The connection's place at the uplink; `None` if it does not use it.
+    pub(crate) fn open_flow(&self, stream: &Rc<TcpStream>, peer: SocketAddr) -> Option<Flow> {
+        let uplink = self.uplink.as_ref()?;
+        let address = peer.ip().to_canonical();
+        if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
+            return None;
+        }
+        Some(Flow::open(uplink.clone(), self.flows.clone(), self.index, stream, peer))
+    }
+}
+
+/// The connections that are open, and those that only wait for their client to close.
+#[derive(Debug, Default)]
+pub(crate) struct Open(Rc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    open: Cell<usize>,
+    lingering: Cell<usize>,
+    none_open: Notify,
+}
+
+impl Open {
+    /// How many connections are open.
+    pub(crate) fn count(&self) -> usize {
+        self.0.open.get()
+    }
+
+    /// Counts a connection until what is returned is dropped.
+    pub(crate) fn enter(&self) -> impl Drop + use<> {
+        self.0.open.set(self.0.open.get() + 1);
+        Entered(self.0.clone())
+    }
+
+    /// A place among those that wait for their client to close, if there is one.
+    pub(crate) fn linger(&self) -> Option<impl Drop + use<>> {
+        let count = self.0.lingering.get();
+        (count < LINGERING).then(|| {
+            self.0.lingering.set(count + 1);
+            Lingering(self.0.clone())
+        })
+    }
+
+    /// Waits until no connection is open.
+    pub(crate) async fn until_none(&self) {
+        while self.count() > 0 {
+            self.0.none_open.notified().await;
+        }
+    }
+}
+
+struct Entered(Rc<Counts>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get() - 1);
+        if self.0.open.get() == 0 {
+            self.0.none_open.notify_one();
+        }
+    }
+}
+
+struct Lingering(Rc<Counts>);
+
+impl Drop for Lingering {
+    fn drop(&mut self) {
+        self.0.lingering.set(self.0.lingering.get() - 1);
+    }
+}
