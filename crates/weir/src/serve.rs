@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tracing::level_filters::LevelFilter;
 use weir_server::{Config, ConfigError, ServeError, Settings, config};
 
 use crate::Failure;
@@ -19,24 +18,20 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check: bool,
 
-    /// What the server says of itself: error, warn, info, debug or trace [default: info]
-    #[arg(long, value_name = "LEVEL")]
-    log: Option<LevelFilter>,
-
     #[command(flatten)]
     settings: Settings,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_max_level(arguments.log.unwrap_or(LevelFilter::INFO))
-        .with_target(false)
-        .init();
     let file = arguments.config.as_deref().map(config::read).transpose()?;
     let settings = arguments.settings.over(file.unwrap_or_default());
     let config = Config::from_settings(settings)?;
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_max_level(config.log.0)
+        .with_target(false)
+        .init();
     if arguments.check {
         weir_server::check(&config)?;
         eprintln!("weir: the configuration is valid");

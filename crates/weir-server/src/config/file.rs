@@ -80,6 +80,7 @@ mod tests {
             policy = "srpt"
             access-log = "off"
             admin = "127.0.0.1:9900"
+            log = "warn"
             idle_timeout = "5s"
             send_timeout = 7
             "#,

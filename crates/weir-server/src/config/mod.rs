@@ -14,7 +14,7 @@ use serde::Deserialize;
 use weir_sched::{BitRate, Framing, PolicyKind};
 
 pub use file::{parse, read};
-pub use values::{AccessLog, Overhead, Pace, Prefix, Span, Uplink, Workers};
+pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Span, Uplink, Workers};
 
 /// Flags of `weir serve` and keys of `weir.toml`; what is absent falls back to the default.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args, Deserialize)]
@@ -64,6 +64,11 @@ pub struct Settings {
     #[serde(default, alias = "access-log", deserialize_with = "values::from_text")]
     pub access_log: Option<AccessLog>,
 
+    /// What the server says of itself: error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    #[serde(default, deserialize_with = "values::from_text")]
+    pub log: Option<LogLevel>,
+
     /// Address for /metrics, /healthz and /readyz [default: none]
     #[arg(long, value_name = "ADDRESS")]
     #[serde(default, deserialize_with = "values::from_text")]
@@ -103,6 +108,7 @@ impl Settings {
             uplink_overhead: self.uplink_overhead.or(below.uplink_overhead),
             uplink_exempt: self.uplink_exempt.or(below.uplink_exempt),
             access_log: self.access_log.or(below.access_log),
+            log: self.log.or(below.log),
             admin: self.admin.or(below.admin),
             header_timeout: self.header_timeout.or(below.header_timeout),
             idle_timeout: self.idle_timeout.or(below.idle_timeout),
@@ -140,6 +146,8 @@ pub struct Config {
     pub uplink_exempt: Vec<Prefix>,
     /// Where requests are logged.
     pub access_log: AccessLog,
+    /// What the server says of itself.
+    pub log: LogLevel,
     /// Where metrics are served.
     pub admin: Option<SocketAddr>,
     /// From the first byte of a request head to its last.
@@ -176,6 +184,7 @@ impl Config {
             uplink,
             uplink_exempt: settings.uplink_exempt.unwrap_or_default(),
             access_log: settings.access_log.unwrap_or_default(),
+            log: settings.log.unwrap_or_default(),
             admin: settings.admin,
             header_timeout: span(settings.header_timeout, 30),
             idle_timeout: span(settings.idle_timeout, 75),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use tracing::level_filters::LevelFilter;
 use weir_sched::{BitRate, Framing};
 
 /// Reads a value that is written as text, or as a plain number or word, through its `FromStr`.
@@ -207,6 +208,31 @@ impl FromStr for Span {
         match span {
             Some(span) if !span.is_zero() && span <= LONGEST_SPAN => Ok(Span(span)),
             _ => Err(format!("\"{text}\" is not a time above zero and up to a day, such as 30s")),
+        }
+    }
+}
+
+/// What the server says of itself: this level and what is graver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLevel(pub LevelFilter);
+
+impl Default for LogLevel {
+    fn default() -> LogLevel {
+        LogLevel(LevelFilter::INFO)
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "error" => Ok(LogLevel(LevelFilter::ERROR)),
+            "warn" => Ok(LogLevel(LevelFilter::WARN)),
+            "info" => Ok(LogLevel(LevelFilter::INFO)),
+            "debug" => Ok(LogLevel(LevelFilter::DEBUG)),
+            "trace" => Ok(LogLevel(LevelFilter::TRACE)),
+            _ => Err(format!("\"{text}\" is not a level; write error, warn, info, debug or trace")),
         }
     }
 }
