@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
+use crate::matrix::{ROWS, Runs, median, spread};
 use crate::report::Report;
-use crate::table::{ROWS, Runs, median, spread};
 
 /// A value that should be at most, or at least, a limit.
 struct Bar {

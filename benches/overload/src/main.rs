@@ -13,6 +13,7 @@ mod interrupt;
 mod law;
 mod link;
 mod machine;
+mod matrix;
 mod network;
 mod options;
 mod report;

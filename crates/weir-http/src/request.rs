@@ -8,6 +8,7 @@ use crate::status::Status;
 mod fields;
 mod framing;
 mod parse;
+mod single;
 mod target;
 #[cfg(test)]
 mod tests;

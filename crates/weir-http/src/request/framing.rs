@@ -1,7 +1,7 @@
 //! How the body of a request is delimited (RFC 9112, sections 6 and 7).
 //! It reads no body; whatever two readers could understand differently is an error.
 
-use super::fields::Single;
+use super::single::Single;
 use super::{BadRequest, Version};
 use crate::status::Status;
 
