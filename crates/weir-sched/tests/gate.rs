@@ -134,6 +134,24 @@ fn a_grant_nobody_reports_goes_to_others_after_the_lease() {
 }
 
 #[test]
+fn a_late_receipt_does_not_keep_a_response_that_was_sent() {
+    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut now = time(1.0);
+    let flow = open(&mut gate, 1);
+    let job = arrive(&mut gate, now, flow, 1000);
+    let first = grant(&mut gate, &mut now).unwrap();
+    now += LEASE;
+    let again = grant(&mut gate, &mut now).unwrap();
+    // The connection was held up, then found both: it sends all with the first.
+    gate.used(now, &first, 1000);
+    gate.used(now, &again, 0);
+    gate.finished(now, job);
+    assert_eq!((gate.jobs(), gate.leases()), (0, 0));
+    gate.tick(now + Duration::from_secs(1));
+    assert_eq!(gate.settled().count(), 1);
+}
+
+#[test]
 fn a_dead_job_frees_its_place_and_its_grant() {
     for policy in PolicyKind::ALL {
         let mut gate = Link::exact(policy).gate();

@@ -1,6 +1,7 @@
 //! The admin address: figures and health, for operators and not for the public.
 
-use std::sync::Arc;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 use weir_http::Status;
@@ -22,7 +23,7 @@ pub(crate) struct Admin {
     pub(crate) uplink: Option<Arc<Uplink>>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
     /// Copies of the listening sockets, to see how many wait there.
-    pub(crate) listeners: Vec<std::net::TcpListener>,
+    pub(crate) listeners: Arc<Mutex<Vec<TcpListener>>>,
     pub(crate) stop: Stop,
 }
 
@@ -43,7 +44,8 @@ impl Admin {
 
     async fn figures(&self) -> String {
         let figures = &self.metrics.at_reading;
-        figures.listen_queue.set(listen_queue(&self.listeners));
+        let queue = listen_queue(&self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        figures.listen_queue.set(queue);
         if let Some(overflows) = listen_overflows() {
             figures.listen_overflows.set(overflows);
         }

@@ -47,6 +47,12 @@ pub(crate) fn open(
     Ok(socket.into())
 }
 
+/// Tells whether `address` is free. Sockets that share a port would share it with another server of
+/// the same user, too; each would get some of the connections.
+pub(crate) fn is_free(address: SocketAddr) -> io::Result<()> {
+    open(address, false, Duration::from_secs(1)).map(drop)
+}
+
 /// Accepts connections until the server stops.
 pub(crate) async fn accept(context: Rc<Context>, listener: tokio::net::TcpListener) {
     let mut out_of_descriptors = false;

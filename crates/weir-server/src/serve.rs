@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -40,7 +40,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
 
     let listeners = open_listeners(config)?;
     let addresses = local_addresses(&listeners)?;
-    let watched = copies(&listeners)?;
+    let watched = Arc::new(Mutex::new(copies(&listeners)?));
     let admin_listener = config.admin.map(|at| open_listener(config, at, false)).transpose()?;
 
     let mut threads = Vec::new();
@@ -66,8 +66,13 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         threads.push(thread);
     }
 
-    let admin =
-        Admin { metrics: metrics.clone(), uplink, workers: askers, listeners: watched, stop };
+    let admin = Admin {
+        metrics: metrics.clone(),
+        uplink,
+        workers: askers,
+        listeners: watched.clone(),
+        stop,
+    };
     let (_asker, queries) = mpsc::unbounded_channel();
     let (no_log, _) = access_log::start(&crate::config::AccessLog::Off, metrics.clone())
         .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
@@ -99,6 +104,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         signals.next().await;
         tracing::info!("stopping: responses under way may take {:?}", config.stop_timeout);
         stop_sender.stop();
+        // A copy would keep the port open, and connections would wait there for nobody.
+        watched.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let ended = tokio::task::spawn_blocking(move || join(threads));
         tokio::select! {
             ended = ended => ended.unwrap_or_else(|_| Err(io::Error::other("a worker failed"))),
@@ -129,6 +136,9 @@ fn content(root: Option<&Path>) -> Result<Content, ServeError> {
 /// One set of listeners to a worker.
 fn open_listeners(config: &Config) -> Result<Vec<Vec<TcpListener>>, ServeError> {
     let shared = config.workers > 1;
+    for address in config.listen.iter().filter(|_| shared) {
+        listen::is_free(*address).map_err(|error| cannot_listen(*address, &error))?;
+    }
     let mut addresses = config.listen.clone();
     let mut all = Vec::new();
     for _ in 0..config.workers {
@@ -147,8 +157,11 @@ fn open_listeners(config: &Config) -> Result<Vec<Vec<TcpListener>>, ServeError> 
 }
 
 fn open_listener(config: &Config, at: SocketAddr, shared: bool) -> Result<TcpListener, ServeError> {
-    listen::open(at, shared, config.send_timeout)
-        .map_err(|error| ServeError::new(format!("cannot listen on {at}"), &error))
+    listen::open(at, shared, config.send_timeout).map_err(|error| cannot_listen(at, &error))
+}
+
+fn cannot_listen(at: SocketAddr, error: &io::Error) -> ServeError {
+    ServeError::new(format!("cannot listen on {at}"), error)
 }
 
 fn local_addresses(listeners: &[Vec<TcpListener>]) -> Result<Vec<SocketAddr>, ServeError> {

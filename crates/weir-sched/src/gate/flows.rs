@@ -146,6 +146,14 @@ impl Gate {
         self.account(now, place, 0);
     }
 
+    /// The response has been sent whole. The gate knows it from the receipts, unless one of them
+    /// came after the end of its lease.
+    pub fn finished(&mut self, now: Time, id: JobId) {
+        if let Some(place) = self.job_place(id) {
+            self.leave(now, place, true);
+        }
+    }
+
     /// The job's client has gone: nothing more is sent for it, and its place is free.
     pub fn gone(&mut self, now: Time, id: JobId) {
         if let Some(place) = self.job_place(id) {

@@ -1,7 +1,7 @@
 //! The gate of a scarce thing: holds the waiting jobs and says which is sent next, and how much.
 //!
 //! Contract. Calls in: [`Gate::open`], [`Gate::arrive`], [`Gate::ready`], [`Gate::blocked`],
-//! [`Gate::used`], [`Gate::gone`], [`Gate::close`]. Calls out: [`Gate::next`] returns grants. A
+//! [`Gate::used`], [`Gate::finished`], [`Gate::gone`], [`Gate::close`]. Calls out: [`Gate::next`] returns grants. A
 //! grant is a lease: what was not used comes back when the socket is full, all of it after
 //! [`LEASE`]. The gate has no sockets, clock or threads; it belongs to one owner.
 

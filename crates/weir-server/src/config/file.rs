@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{ConfigError, Settings};
+use super::{AccessLog, ConfigError, Settings};
 
 /// Reads a configuration file. Paths in it are relative to its own directory.
 pub fn read(path: &Path) -> Result<Settings, ConfigError> {
@@ -15,6 +15,10 @@ pub fn read(path: &Path) -> Result<Settings, ConfigError> {
         parse(&text).map_err(|ConfigError(wrong)| ConfigError::new(format!("{name}:{wrong}")))?;
     let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
     settings.root = settings.root.map(beside);
+    settings.access_log = settings.access_log.map(|target| match target {
+        AccessLog::File(file) => AccessLog::File(beside(file)),
+        other => other,
+    });
     Ok(settings)
 }
 

@@ -170,7 +170,7 @@ impl Flow {
         if !complete {
             self.uplink.metrics.dead_jobs.inc();
         }
-        self.end_waiting();
+        self.end_waiting(complete);
     }
 
     /// Counts what the connection sent beside its responses.
@@ -189,10 +189,10 @@ impl Flow {
         }
     }
 
-    fn end_waiting(&mut self) {
+    fn end_waiting(&mut self, complete: bool) {
         if std::mem::take(&mut self.waiting) {
             self.uplink.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.post(Message::Gone { flow: self.number });
+            self.post(Message::Ended { flow: self.number, complete });
         }
     }
 
@@ -203,7 +203,7 @@ impl Flow {
 
 impl Drop for Flow {
     fn drop(&mut self) {
-        self.end_waiting();
+        self.end_waiting(false);
         self.registry.0.borrow_mut().remove(&self.number);
         for grant in self.slot.grants.borrow_mut().drain(..) {
             self.uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false });

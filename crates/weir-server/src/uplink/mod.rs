@@ -24,13 +24,34 @@ pub(crate) use owner::own;
 /// What connections tell the gate's owner. Connections are known by their number.
 #[derive(Debug)]
 enum Message {
-    Open { worker: usize, spec: FlowSpec },
-    Arrive { flow: u64, size: u64, range_of: Option<ObjectId> },
-    Ready { flow: u64 },
-    Used { grant: Grant, bytes: u64, blocked: bool },
-    Gone { flow: u64 },
-    Probe { flow: u64 },
-    Close { flow: u64 },
+    Open {
+        worker: usize,
+        spec: FlowSpec,
+    },
+    Arrive {
+        flow: u64,
+        size: u64,
+        range_of: Option<ObjectId>,
+    },
+    Ready {
+        flow: u64,
+    },
+    Used {
+        grant: Grant,
+        bytes: u64,
+        blocked: bool,
+    },
+    /// Its response was sent whole, or its client has gone.
+    Ended {
+        flow: u64,
+        complete: bool,
+    },
+    Probe {
+        flow: u64,
+    },
+    Close {
+        flow: u64,
+    },
 }
 
 /// Asks a worker for the unacknowledged bytes of its connections.

@@ -79,9 +79,11 @@ impl Owner {
                 }
                 self.gate.used(now, &grant, bytes);
             }
-            Message::Gone { flow } => {
-                if let Some(job) = self.held.get_mut(&flow).and_then(|held| held.job.take()) {
-                    self.gate.gone(now, job);
+            Message::Ended { flow, complete } => {
+                match self.held.get_mut(&flow).and_then(|held| held.job.take()) {
+                    Some(job) if complete => self.gate.finished(now, job),
+                    Some(job) => self.gate.gone(now, job),
+                    None => {}
                 }
             }
             Message::Probe { flow } => {

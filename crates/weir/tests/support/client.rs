@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockRef, Socket, Type};
 
@@ -105,12 +105,13 @@ impl Client {
     }
 
     pub fn try_response(&mut self) -> io::Result<Response> {
+        let start = Instant::now();
         let mut response = self.try_head()?;
-        let length = response.field("Content-Length").map_or(0, |text| {
-            text.parse().expect("Content-Length is a number")
-        });
+        let length = response
+            .field("Content-Length")
+            .map_or(0, |text| text.parse().expect("Content-Length is a number"));
         while self.buffer.len() < length {
-            self.fill()?;
+            self.fill(start)?;
         }
         response.body = self.buffer.drain(..length).collect();
         Ok(response)
@@ -122,11 +123,12 @@ impl Client {
     }
 
     fn try_head(&mut self) -> io::Result<Response> {
+        let start = Instant::now();
         let end = loop {
             if let Some(at) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at + 4;
             }
-            self.fill()?;
+            self.fill(start)?;
         };
         let head = String::from_utf8(self.buffer.drain(..end).collect()).expect("a head in ASCII");
         let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
@@ -135,8 +137,12 @@ impl Client {
         Ok(Response { status, head, body: Vec::new() })
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    /// Reads some bytes for what began at `start` and must not take for ever, however steadily.
+    fn fill(&mut self, start: Instant) -> io::Result<()> {
         let mut bytes = [0; 16 * 1024];
+        if start.elapsed() > DEADLINE {
+            return Err(io::Error::other("the server sends too slowly"));
+        }
         match self.stream.read(&mut bytes)? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             count => {
@@ -148,14 +154,16 @@ impl Client {
 
     /// Reads until the server closes; a reset counts as closing.
     pub fn rest(&mut self) -> Vec<u8> {
-        let mut all = std::mem::take(&mut self.buffer);
-        match self.stream.read_to_end(&mut all) {
-            Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
-                assert_eq!(error.to_string(), "", "the server closes after {} bytes", all.len());
+        let start = Instant::now();
+        let error = loop {
+            if let Err(error) = self.fill(start) {
+                break error;
             }
-            _ => {}
-        }
-        all
+        };
+        let ends = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];
+        let count = self.buffer.len();
+        assert!(ends.contains(&error.kind()), "{error}: no end after {count} bytes");
+        std::mem::take(&mut self.buffer)
     }
 
     /// Fails unless the server has closed, or closes soon, without another byte.
@@ -166,8 +174,9 @@ impl Client {
 
     /// Reads exactly so many bytes.
     pub fn read(&mut self, count: usize) -> Vec<u8> {
+        let start = Instant::now();
         while self.buffer.len() < count {
-            self.fill().expect("the server sends more");
+            self.fill(start).expect("the server sends more");
         }
         self.buffer.drain(..count).collect()
     }

@@ -1,6 +1,6 @@
 //! What every end-to-end test needs: a real server of its own, clients that see every byte, and
 //! waiting for conditions. Nothing here knows what is right.
-#![allow(dead_code, unreachable_pub)] // every test file uses its own part of this
+#![allow(dead_code, unused_imports, unreachable_pub)] // every test file uses its own part of this
 
 mod client;
 mod metrics;

@@ -1,11 +1,12 @@
 //! A server as a process: started on free ports, listened to, and always ended.
 
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,6 +18,7 @@ use super::{Client, DEADLINE, Metrics, Response, eventually};
 pub struct Server {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
+    log_reader: Option<JoinHandle<()>>,
     /// Where it listens, in the order of the flags.
     pub addresses: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
@@ -63,12 +65,13 @@ impl Server {
         let stderr = child.stderr.take().expect("stderr is piped");
         let log = Arc::new(Mutex::new(Vec::new()));
         let lines = log.clone();
-        thread::spawn(move || {
+        let log_reader = thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
         });
-        let mut server = Server { child, log, addresses: Vec::new(), admin: None };
+        let log_reader = Some(log_reader);
+        let mut server = Server { child, log, log_reader, addresses: Vec::new(), admin: None };
         let start = Instant::now();
         loop {
             let log = server.log();
@@ -118,11 +121,17 @@ impl Server {
 
     /// Waits until `name`, summed over its labels, is `value`.
     pub fn wait_for_metric(&self, name: &str, value: f64) {
-        let mut last = f64::NAN;
-        eventually(&format!("{name} is {value}"), || {
-            last = self.metrics().sum(name);
-            last == value
-        });
+        let start = Instant::now();
+        loop {
+            let metrics = self.metrics();
+            let now = metrics.sum(name);
+            if now == value {
+                return;
+            }
+            let late = start.elapsed() > DEADLINE;
+            assert!(!late, "{name} should become {value} and stays {now}\n{}", metrics.0);
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Sends a signal.
@@ -147,6 +156,15 @@ impl Server {
         self.wait()
     }
 
+    /// SIGTERM, and all that it has ever written to standard error.
+    pub fn stop_and_read_log(mut self) -> Vec<String> {
+        self.signal(Signal::TERM);
+        self.wait();
+        let ended = self.log_reader.take().map(JoinHandle::join);
+        assert!(ended.is_some_and(|ended| ended.is_ok()), "the log can be read to its end");
+        self.log()
+    }
+
     /// Fails unless the server runs and answers a new connection.
     pub fn assert_alive(&mut self) {
         let ended = self.child.try_wait().expect("the server can be waited for");
@@ -165,22 +183,33 @@ impl Drop for Server {
     }
 }
 
-/// Runs a command that should end by itself.
+/// Runs a command that should end by itself; it is killed if it does not.
 pub fn end_of(mut command: Command) -> Output {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Files, not pipes: they never fill.
+    let mut stdout = tempfile::tempfile().expect("a temporary file");
+    let mut stderr = tempfile::tempfile().expect("a temporary file");
+    command.stdin(Stdio::null());
+    command.stdout(stdout.try_clone().expect("a descriptor"));
+    command.stderr(stderr.try_clone().expect("a descriptor"));
     let mut child = command.spawn().expect("the program starts");
     let start = Instant::now();
-    // What these programs say fits the pipe.
-    while child.try_wait().expect("it can be waited for").is_none() {
-        if start.elapsed() > 2 * DEADLINE {
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            break status;
+        }
+        if start.elapsed() > 3 * DEADLINE {
             let _ = child.kill();
-            let output = child.wait_with_output().expect("it has ended");
-            assert!(start.elapsed() < DEADLINE, "it does not end: {command:?} {output:?}");
-            return output;
+            break child.wait().expect("it has been killed");
         }
         thread::sleep(Duration::from_millis(5));
-    }
-    child.wait_with_output().expect("it has ended")
+    };
+    Output { status, stdout: text_of(&mut stdout), stderr: text_of(&mut stderr) }
+}
+
+fn text_of(file: &mut File) -> Vec<u8> {
+    let mut text = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut text)).expect("the file can be read");
+    text
 }
 
 fn address(line: &str, before: &str, word: &str) -> Option<SocketAddr> {

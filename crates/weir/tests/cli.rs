@@ -1,0 +1,164 @@
+//! Shows that the command line and the configuration file do what they say, and say what is wrong.
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Output;
+
+use support::{Server, end_of, eventually, tool, weir};
+
+/// `weir` with `arguments`; it must end by itself.
+fn run(arguments: &[&str]) -> Output {
+    let mut command = weir();
+    command.args(arguments);
+    end_of(command)
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Fails unless `weir` with `arguments` ends with `code` and says all of `parts`.
+fn assert_refused(arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = run(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    for part in parts {
+        assert!(said.contains(part), "{arguments:?}: {part:?} is not in {said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+fn config(directory: &Path, text: &str) -> String {
+    let file = directory.join("weir.toml");
+    fs::write(&file, text).expect("a file");
+    file.to_str().expect("a name in UTF-8").to_owned()
+}
+
+#[test]
+fn a_configuration_is_checked_without_serving() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("public")).unwrap();
+    // Its own port is in use: nothing may be opened.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let file = config(directory.path(), &format!("root = \"public\"\nlisten = \"{address}\"\n"));
+    let output = run(&["serve", "--check", "--config", &file]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is valid"), "{}", stderr(&output));
+
+    let file = config(directory.path(), "root = \"public\"\n\nuplnk = \"1mbit\"\n");
+    let parts = [&format!("{file}:3:")[..], "`uplnk`", "did you mean `uplink`?"];
+    assert_refused(&["serve", "--check", "--config", &file], 2, &parts);
+    let file = config(directory.path(), "policy = \"best\"\n");
+    assert_refused(&["serve", "--check", "--config", &file], 2, &[":1:", "best", "protective"]);
+    let file = config(directory.path(), "root = \"missing\"\n");
+    assert_refused(&["serve", "--check", "--config", &file], 1, &["cannot serve", "missing"]);
+    assert_refused(&["serve", "--config", "/nowhere/weir.toml"], 2, &["/nowhere/weir.toml"]);
+}
+
+#[test]
+fn wrong_flags_are_refused_with_what_is_right() {
+    for (arguments, parts) in [
+        (&["--uplink", "0"][..], &["not a rate", "300mbit"][..]),
+        (&["--uplink", "1bit"], &["cannot be paced", "8kbit"]),
+        (&["--uplink", "10mbps"], &["not a rate"]),
+        (&["--policy", "best"], &["best", "fair, fifo, srpt"]),
+        (&["--workers", "0"], &["number of workers"]),
+        (&["--idle-timeout", "0s"], &["not a time"]),
+        (&["--uplink-exempt", "10.0.0.0/40"], &["not an address or a network"]),
+        (&["--uplink-pace", "2"], &["not a share"]),
+        (&["--listen", "nowhere"], &["--listen"]),
+        (&["--no-such-flag"], &["--no-such-flag"]),
+    ] {
+        assert_refused(&[&["serve"][..], arguments].concat(), 2, parts);
+    }
+    assert_eq!(run(&["--version"]).status.code(), Some(0));
+    assert_eq!(run(&["serve", "--help"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_cannot_be_opened_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let in_use = ["cannot listen", address.as_str(), "in use"];
+    for workers in ["1", "2"] {
+        assert_refused(&["serve", "--listen", &address, "--workers", workers], 1, &in_use);
+    }
+    let flags = ["serve", "--listen", "127.0.0.1:0", "--admin", &address];
+    assert_refused(&flags, 1, &in_use);
+    let site = tempfile::tempdir().unwrap();
+    let missing = site.path().join("missing");
+    let parts = ["cannot serve", missing.to_str().unwrap(), "No such file"];
+    assert_refused(&["serve", parts[1], "--listen", "127.0.0.1:0"], 1, &parts);
+    let flags = ["serve", "--listen", "127.0.0.1:0", "--access-log", "/nowhere/log"];
+    assert_refused(&flags, 1, &["cannot open the access log"]);
+}
+
+/// Two servers on one port would each get some of the connections, and nobody would notice.
+#[test]
+fn a_port_that_another_server_has_is_in_use() {
+    for (first, second) in [("1", "1"), ("1", "2"), ("2", "1"), ("2", "2")] {
+        let server = Server::builtin(&["--workers", first]);
+        let address = server.address().to_string();
+        let mut command = weir();
+        command.args(["serve", "--listen", &address, "--workers", second]);
+        // It must not stay; if it does, it is ended and the status tells.
+        let mut limited = tool("timeout", "coreutils");
+        limited.arg("20").arg(command.get_program()).args(command.get_args());
+        let output = end_of(limited);
+        let said = stderr(&output);
+        let code = output.status.code();
+        assert_eq!(code, Some(1), "{first} workers, then {second}: {said}");
+        assert!(said.contains("in use"), "{said}");
+    }
+}
+
+#[test]
+fn flags_override_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for root in ["one", "two"] {
+        fs::create_dir(directory.path().join(root)).unwrap();
+        fs::write(directory.path().join(root).join("index.html"), root).unwrap();
+    }
+    let file = config(
+        directory.path(),
+        "root = \"one\"\nlisten = \"127.0.0.1:1\"\nuplink = \"8kbit\"\npolicy = \"fair\"\n",
+    );
+    let start = |arguments: &[&str]| {
+        let mut command = weir();
+        command.args(["serve", "--config", &file]).args(arguments);
+        Server::launch(command, &[])
+    };
+    let server = start(&[]);
+    assert_eq!(server.get("/").text(), "one");
+    let said = server.log().join("\n");
+    assert!(said.contains("uplink 8kbit with policy fair"), "{said}");
+    let two = directory.path().join("two");
+    let server = start(&[two.to_str().unwrap(), "--uplink", "2mbit", "--policy", "srpt"]);
+    assert_eq!(server.get("/").text(), "two");
+    let said = server.log().join("\n");
+    assert!(said.contains("uplink 2mbit with policy srpt"), "{said}");
+    let server = start(&["--uplink", "off"]);
+    assert!(!server.log().join("\n").contains("uplink"), "{:#?}", server.log());
+}
+
+#[test]
+fn paths_in_the_file_are_relative_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("public")).unwrap();
+    fs::write(directory.path().join("public/index.html"), "beside").unwrap();
+    let file = config(directory.path(), "root = \"public\"\naccess_log = \"access.log\"\n");
+    let mut command = weir();
+    command.args(["serve", "--config", &file, "--listen", "127.0.0.1:0"]);
+    command.args(["--admin", "127.0.0.1:0"]).current_dir(elsewhere.path());
+    let server = Server::run(command, 1, true);
+    assert_eq!(server.get("/").text(), "beside");
+    let log = directory.path().join("access.log");
+    let other = elsewhere.path().join("access.log");
+    eventually("the log is written", || log.exists() || other.exists());
+    assert!(log.exists(), "the log is in the directory where the server was started");
+}

@@ -1,0 +1,169 @@
+//! Shows that a client's copy is recognised (ETag, Last-Modified) and that parts of a file are sent.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use support::{Response, Server};
+use tempfile::TempDir;
+
+const SIZE: u64 = 100_000;
+
+fn site() -> TempDir {
+    let site = tempfile::tempdir().expect("a directory");
+    fs::write(site.path().join("file"), support::noise(1, SIZE as usize)).expect("a file");
+    set_age(&site.path().join("file"), 3600);
+    fs::write(site.path().join("empty"), "").expect("a file");
+    site
+}
+
+fn set_age(file: &Path, seconds: u64) {
+    let file = fs::File::options().append(true).open(file).expect("the file");
+    let then = SystemTime::now() - Duration::from_secs(seconds);
+    file.set_modified(then).expect("a modification time");
+}
+
+fn etag(response: &Response) -> String {
+    response.field("ETag").expect("an ETag").to_owned()
+}
+
+#[test]
+fn a_copy_with_the_same_tag_is_not_sent_again() {
+    let site = site();
+    let server = Server::of(site.path(), &[]);
+    let mut client = server.connect();
+    let tag = etag(&client.get("/file"));
+    for (condition, status) in [
+        (tag.clone(), 304),
+        (format!("W/{tag}"), 304),
+        (format!("\"other\", {tag}"), 304),
+        ("*".to_owned(), 304),
+        ("\"other\"".to_owned(), 200),
+        (tag.replace('"', ""), 200),
+    ] {
+        let answer = client.get_with("/file", &format!("If-None-Match: {condition}\r\n"));
+        assert_eq!(answer.status, status, "{condition}");
+        assert_eq!(etag(&answer), tag);
+        // A body of 304 would break the next exchange.
+        assert_eq!(answer.field("Content-Length").is_some(), status == 200);
+    }
+    fs::write(site.path().join("file"), "changed").unwrap();
+    let answer = client.get_with("/file", &format!("If-None-Match: {tag}\r\n"));
+    assert_eq!((answer.status, answer.text().as_str()), (200, "changed"));
+    assert_ne!(etag(&answer), tag);
+    assert_eq!(client.get_with("/missing", "If-None-Match: *\r\n").status, 404);
+}
+
+#[test]
+fn a_copy_that_is_as_new_is_not_sent_again() {
+    let site = site();
+    let server = Server::of(site.path(), &[]);
+    let mut client = server.connect();
+    let whole = client.get("/file");
+    let modified = whole.field("Last-Modified").unwrap();
+    let date = whole.field("Date").unwrap();
+    for (since, status) in [
+        (modified, 304),
+        (date, 304),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 200),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", 200),
+        ("nonsense", 200),
+    ] {
+        let answer = client.get_with("/file", &format!("If-Modified-Since: {since}\r\n"));
+        assert_eq!(answer.status, status, "{since}");
+    }
+    // A tag that does not match outweighs the date.
+    let fields = format!("If-None-Match: \"other\"\r\nIf-Modified-Since: {date}\r\n");
+    assert_eq!(client.get_with("/file", &fields).status, 200);
+    set_age(&site.path().join("file"), 60);
+    let answer = client.get_with("/file", &format!("If-Modified-Since: {modified}\r\n"));
+    assert_eq!(answer.status, 200);
+}
+
+#[test]
+fn a_range_is_the_same_part_of_the_whole() {
+    let site = site();
+    let whole = fs::read(site.path().join("file")).unwrap();
+    let server = Server::of(site.path(), &[]);
+    let mut client = server.connect();
+    assert_eq!(client.get("/file").field("Accept-Ranges"), Some("bytes"));
+    for (range, first, last) in [
+        ("0-0", 0, 0),
+        ("0-999", 0, 999),
+        ("40000-60000", 40_000, 60_000),
+        ("99999-", 99_999, 99_999),
+        ("50000-", 50_000, 99_999),
+        ("-1", 99_999, 99_999),
+        ("-500", 99_500, 99_999),
+        ("-200000", 0, 99_999),
+        ("99000-200000", 99_000, 99_999),
+        ("0-99999999999999999999999", 0, 99_999),
+    ] {
+        let answer = client.get_with("/file", &format!("Range: bytes={range}\r\n"));
+        assert_eq!(answer.status, 206, "{range}");
+        let place = format!("bytes {first}-{last}/{SIZE}");
+        assert_eq!(answer.field("Content-Range"), Some(place.as_str()), "{range}");
+        assert!(answer.body == whole[first..=last], "the bytes of {range}");
+    }
+}
+
+#[test]
+fn what_is_no_range_is_ignored_and_what_lies_beyond_is_refused() {
+    let site = site();
+    let server = Server::of(site.path(), &[]);
+    let mut client = server.connect();
+    for range in
+        ["bytes=0-1,5-6", "bytes=5-4", "bytes=a-b", "bytes=-", "bytes", "lines=0-1", "bytes=+1-2"]
+    {
+        let answer = client.get_with("/file", &format!("Range: {range}\r\n"));
+        assert_eq!((answer.status, answer.body.len() as u64), (200, SIZE), "{range}");
+    }
+    for range in ["bytes=100000-", "bytes=100000-100001", "bytes=-0", "bytes=99999999999999999999-"]
+    {
+        let answer = client.get_with("/file", &format!("Range: {range}\r\n"));
+        assert_eq!(answer.status, 416, "{range}");
+        assert_eq!(answer.field("Content-Range"), Some("bytes */100000"));
+    }
+    client.send("HEAD /file HTTP/1.1\r\nHost: weir\r\nRange: bytes=0-1\r\n\r\n");
+    let head = client.head();
+    assert_eq!((head.status, head.field("Content-Length")), (200, Some("100000")));
+    assert_eq!(client.get_with("/missing", "Range: bytes=0-1\r\n").status, 404);
+}
+
+#[test]
+fn a_range_of_an_older_copy_gets_the_whole() {
+    let site = site();
+    let server = Server::of(site.path(), &[]);
+    let mut client = server.connect();
+    let whole = client.get("/file");
+    let (tag, modified) = (etag(&whole), whole.field("Last-Modified").unwrap());
+    for (condition, status) in [
+        (tag.as_str(), 206),
+        (modified, 206),
+        ("\"other\"", 200),
+        (&format!("W/{tag}"), 200),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 200),
+    ] {
+        let fields = format!("Range: bytes=10-19\r\nIf-Range: {condition}\r\n");
+        let answer = client.get_with("/file", &fields);
+        let length = if status == 206 { 10 } else { SIZE as usize };
+        assert_eq!((answer.status, answer.body.len()), (status, length), "{condition}");
+    }
+    // The condition comes first: the client's copy is whole and current.
+    let fields = format!("Range: bytes=10-19\r\nIf-None-Match: {tag}\r\n");
+    assert_eq!(client.get_with("/file", &fields).status, 304);
+}
+
+#[test]
+fn an_empty_file_has_no_parts() {
+    let site = site();
+    let server = Server::of(site.path(), &[]);
+    let mut client = server.connect();
+    let answer = client.get("/empty");
+    assert_eq!((answer.status, answer.field("Content-Length")), (200, Some("0")));
+    assert_eq!(client.get_with("/empty", "Range: bytes=0-\r\n").status, 416);
+    let answer = client.get_with("/empty", "Range: bytes=-5\r\n");
+    assert_eq!((answer.status, answer.body.len()), (200, 0));
+}

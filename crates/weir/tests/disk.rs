@@ -1,0 +1,128 @@
+//! Shows that files and directories may change, shrink and vanish while they are served, and that
+//! running out of descriptors passes.
+
+mod support;
+
+use std::fs;
+
+use rustix::fs::{Advice, fadvise};
+use support::{Client, Server, eventually, noise, tool, weir};
+
+#[test]
+fn a_directory_that_vanishes_is_missed_and_one_that_comes_back_is_served() {
+    let outer = tempfile::tempdir().unwrap();
+    let site = outer.path().join("site");
+    let make = |text: &str| {
+        fs::create_dir(&site).unwrap();
+        fs::write(site.join("a.txt"), text).unwrap();
+    };
+    make("before");
+    fs::write(site.join("large"), noise(3, 20_000_000)).unwrap();
+    let mut server = Server::of(&site, &["--workers", "2"]);
+    let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        assert_eq!(client.get("/a.txt").text(), "before");
+    }
+    let mut download = Client::with_small_buffer(server.address());
+    download.ask("/large");
+    assert_eq!(download.head().status, 200);
+    fs::remove_dir_all(&site).unwrap();
+    for client in &mut clients {
+        for path in ["/a.txt", "/", "/sub/b.txt"] {
+            let answer = client.get(path);
+            assert!([503, 404].contains(&answer.status), "{path}: {}", answer.head);
+        }
+    }
+    // What was open is still sent.
+    assert!(download.read(20_000_000) == noise(3, 20_000_000), "the bytes of the download");
+    make("after");
+    for client in &mut clients {
+        assert_eq!(client.get("/a.txt").text(), "after");
+    }
+    server.assert_alive();
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_sent_ends_the_connection_short() {
+    let site = tempfile::tempdir().unwrap();
+    for flags in [&[][..], &["--uplink", "1gbit"]] {
+        let name = site.path().join("file");
+        fs::write(&name, noise(4, 50_000_000)).unwrap();
+        let mut server = Server::of(site.path(), flags);
+        let mut client = Client::with_small_buffer(server.address());
+        client.ask("/file");
+        let head = client.head();
+        assert_eq!(head.field("Content-Length"), Some("50000000"));
+        fs::File::options().write(true).open(&name).unwrap().set_len(1_000_000).unwrap();
+        let got = client.rest();
+        assert!(got.len() < 50_000_000 && got[..] == noise(4, 50_000_000)[..got.len()]);
+        let now = server.get("/file");
+        assert!(now.body == noise(4, 1_000_000), "the bytes of what is left");
+        server.assert_alive();
+    }
+}
+
+#[test]
+fn what_is_not_in_memory_is_read_from_the_disk() {
+    let site = tempfile::tempdir().unwrap();
+    let name = site.path().join("file");
+    let content = noise(6, 5_000_001);
+    fs::write(&name, &content).unwrap();
+    for flags in [&[][..], &["--uplink", "1gbit"]] {
+        let server = Server::of(site.path(), flags);
+        let mut client = server.connect();
+        for range in [0..5_000_001, 1_000_001..5_000_000, 4_999_000..5_000_001] {
+            // Written back, pages can be dropped; opening alone brings none of them back.
+            let file = fs::File::options().append(true).open(&name).unwrap();
+            file.sync_all().unwrap();
+            fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+            let fields = format!("Range: bytes={}-{}\r\n", range.start, range.end - 1);
+            let answer = client.get_with("/file", &fields);
+            assert!(answer.body == content[range.clone()], "the bytes of {range:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_sent_keeps_its_announced_length() {
+    let site = tempfile::tempdir().unwrap();
+    let name = site.path().join("file");
+    fs::write(&name, noise(5, 30_000_000)).unwrap();
+    let server = Server::of(site.path(), &[]);
+    let mut client = Client::with_small_buffer(server.address());
+    client.ask("/file");
+    assert_eq!(client.head().field("Content-Length"), Some("30000000"));
+    fs::File::options().write(true).open(&name).unwrap().set_len(40_000_000).unwrap();
+    assert!(client.read(30_000_000) == noise(5, 30_000_000), "the bytes of the download");
+    // The next response begins where the announced length ends.
+    assert_eq!(client.get("/missing").status, 404);
+}
+
+#[test]
+fn running_out_of_descriptors_passes() {
+    let site = tempfile::tempdir().unwrap();
+    fs::write(site.path().join("a.txt"), "a").unwrap();
+    let mut command = tool("prlimit", "util-linux");
+    command.arg("--nofile=40").arg(weir().get_program()).arg("serve").arg(site.path());
+    let mut server = Server::launch(command, &["--workers", "1"]);
+    let mut early = server.connect();
+    assert_eq!(early.get("/a.txt").status, 200);
+    // While there are no descriptors left, only connections that are there already work.
+    let mut admin = Client::connect(server.admin());
+    let mut accept_errors = || {
+        let text = admin.get("/metrics").text();
+        let line = text.lines().find(|line| line.starts_with("weir_accept_errors_total "));
+        line.and_then(|line| line.split(' ').nth(1)?.parse::<u64>().ok()).unwrap()
+    };
+    assert_eq!(accept_errors(), 0);
+    let crowd: Vec<Client> = (0..100).map(|_| server.connect()).collect();
+    eventually("accepting fails", || accept_errors() > 0);
+    eventually("no file can be opened", || early.get("/a.txt").status == 503);
+    assert_eq!(early.get("/../a.txt").status, 400);
+    drop(crowd);
+    eventually("files are opened again", || early.get("/a.txt").status == 200);
+    assert_eq!(server.get("/a.txt").text(), "a");
+    let said = server.log().iter().any(|line| line.contains("cannot accept connections"));
+    assert!(said, "{:#?}", server.log());
+    server.assert_alive();
+}

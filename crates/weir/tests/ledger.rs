@@ -1,0 +1,105 @@
+//! Shows that the fairness ledger misses no response and makes none up, and that what waits, is
+//! granted and is counted agrees.
+
+mod support;
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::{Client, Server, noise};
+
+const CLIENTS: usize = 8;
+const EACH: usize = 40;
+
+/// Many sizes from nothing to 200 kB.
+fn size(number: usize) -> usize {
+    [0, 100, 900, 5000, 20_000, 70_000, 1_447, 200_000][number % 8]
+}
+
+/// Stops and continues all of the server again and again, as a busy machine does with parts of it:
+/// grants then come to their connections when the gate has given them up.
+fn pause_now_and_then(server: &Server, ended: &AtomicBool) {
+    while !ended.load(Ordering::Relaxed) {
+        server.signal(Signal::STOP);
+        thread::sleep(Duration::from_millis(4));
+        server.signal(Signal::CONT);
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn assert_all_are_settled(flags: &[&str], pauses: bool) {
+    let site = tempfile::tempdir().expect("a directory");
+    for number in 0..8 {
+        let bytes = noise(number as u64, size(number));
+        fs::write(site.path().join(number.to_string()), bytes).expect("a file");
+    }
+    let server = Server::of(site.path(), flags);
+    let ended = AtomicBool::new(!pauses);
+    thread::scope(|scope| {
+        scope.spawn(|| pause_now_and_then(&server, &ended));
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|start| {
+                let mut client = server.connect();
+                scope.spawn(move || {
+                    for number in start..start + EACH {
+                        let body = client.get(&format!("/{}", number % 8)).body;
+                        assert!(body == noise((number % 8) as u64, size(number)), "{number}");
+                    }
+                })
+            })
+            .collect();
+        let done = clients.into_iter().all(|client| client.join().is_ok());
+        ended.store(true, Ordering::Relaxed);
+        assert!(done, "a client failed");
+    });
+    let asked = (CLIENTS * EACH) as f64;
+    // What ended sooner than under fair sharing is settled when fair sharing would have ended it.
+    server.wait_for_metric("weir_fairness_responses_total", asked);
+    let metrics = server.metrics();
+    assert_eq!(
+        metrics.value("weir_responses_total", "{status=\"200\"}").map(|all| all >= asked),
+        Some(true)
+    );
+    assert_eq!(metrics.sum("weir_uplink_dead_jobs_total"), 0.0);
+    assert_eq!(metrics.sum("weir_uplink_waiting_jobs"), 0.0);
+    assert_eq!(metrics.sum("weir_incomplete_responses_total"), 0.0);
+}
+
+#[test]
+fn every_response_is_in_the_ledger_once_with_one_worker() {
+    assert_all_are_settled(&["--uplink", "50mbit", "--workers", "1"], false);
+}
+
+#[test]
+fn every_response_is_in_the_ledger_once_with_four_workers() {
+    assert_all_are_settled(&["--uplink", "50mbit", "--workers", "4"], false);
+}
+
+#[test]
+fn every_response_is_in_the_ledger_once_under_srpt() {
+    assert_all_are_settled(&["--uplink", "100mbit", "--workers", "4", "--policy", "srpt"], false);
+}
+
+#[test]
+fn every_response_is_in_the_ledger_once_when_the_server_is_held_up() {
+    for workers in ["1", "4"] {
+        assert_all_are_settled(&["--uplink", "50mbit", "--workers", workers], true);
+    }
+}
+
+#[test]
+fn responses_that_did_not_end_are_not_in_the_ledger() {
+    let server = Server::builtin(&["--uplink", "2mbit"]);
+    for _ in 0..3 {
+        let mut client = Client::connect(server.address());
+        client.ask("/files/10mb.bin");
+        client.read(20_000);
+    }
+    server.wait_for_metric("weir_uplink_dead_jobs_total", 3.0);
+    assert_eq!(server.get("/files/1kb.bin").body.len(), 1000);
+    server.wait_for_metric("weir_fairness_responses_total", 1.0);
+    server.wait_for_metric("weir_incomplete_responses_total", 3.0);
+}
