@@ -218,7 +218,8 @@ impl Gate {
         let starved = self.relief.due(now, &self.jobs);
         if let Some(place) = starved {
             let mss = self.flows[self.jobs[place].flow].packets.mss;
-            return Next::Grant(self.give(now, place, u64::from(mss)));
+            let segment = self.whole_segments(mss).min(u64::from(mss));
+            return Next::Grant(self.give(now, place, segment));
         }
         let Some(id) = self.policy.pick(self.fair_state(), self.grant) else {
             return Next::Idle;

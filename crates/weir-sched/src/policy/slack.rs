@@ -12,8 +12,11 @@
 use super::FairState;
 use crate::virtual_fair::{Level, whole_bytes};
 
-/// A row is split when it grows past this; half of it stays.
-const ROW: usize = 64;
+/// A row is split when it grows past this; half of it stays. A column of many rows costs more to
+/// run down than a long row, so rows may be longer then.
+fn row_limit(rows: usize) -> usize {
+    (rows / 4).clamp(32, 64)
+}
 
 /// A job by its place in the order of virtual finishing.
 #[derive(Clone, Copy, Debug)]
@@ -98,11 +101,14 @@ impl SlackOrder {
         let mut row = self.row_for(entry.place());
         let at = self.rows[row].partition_point(|other| other.place() < entry.place());
         self.rows[row].insert(at, entry);
-        if self.rows[row].len() > ROW {
-            let upper = self.rows[row].split_off(ROW / 2);
+        let length = self.rows[row].len();
+        if length > row_limit(self.rows.len()) {
+            let upper = self.rows[row].split_off(length / 2);
             self.insert_row(row + 1, upper, self.spent[row]);
             self.sum_up(row);
             row = self.row_for(entry.place());
+        } else {
+            self.sum_up(row);
         }
         self.refresh(row, fair);
     }
@@ -174,23 +180,24 @@ impl SlackOrder {
 
     /// Makes the bounds of one row exact.
     fn refresh(&mut self, row: usize, fair: FairState) {
-        let mut finish_sum: u128 = self.finish_sum[..row].iter().sum();
-        let mut sharing_before: u64 = self.sharing[..row].iter().sum();
-        let mut owed: u64 = self.owed[..row].iter().sum();
-        let own_sharing = self.rows[row].iter().filter(|entry| entry.sharing).count() as u64;
-        let mut sharing_after: u64 = self.sharing[row + 1..].iter().sum::<u64>() + own_sharing;
+        let level = fair.level;
+        let finish_sum: u128 = self.finish_sum[..row].iter().sum();
+        let sharing_before: u64 = self.sharing[..row].iter().sum();
+        let mut sharing_after: u64 = self.sharing[row..].iter().sum();
+        let mut owed = self.owed[..row].iter().sum::<u64>() + fair.behind;
+        // What those up to the entry still need; who shares finishes above the level.
+        let mut need = (finish_sum - u128::from(sharing_before) * level.raw()) as i128;
         for entry in &mut self.rows[row] {
+            let own_need = entry.finish.above(level) as i128;
             if entry.sharing {
-                finish_sum += entry.finish.raw();
-                sharing_before += 1;
+                need += own_need;
                 sharing_after -= 1;
             }
             owed += entry.owed();
-            let own_need = entry.finish.above(fair.level) as i128;
-            let fair_need = finish_sum as i128
-                - (u128::from(sharing_before) * fair.level.raw()) as i128
-                + i128::from(sharing_after) * own_need;
-            entry.bound = whole_bytes(fair_need).saturating_sub_unsigned(owed + fair.behind);
+            if entry.tested() {
+                let fair_need = need + i128::from(sharing_after) * own_need;
+                entry.bound = whole_bytes(fair_need).saturating_sub_unsigned(owed);
+            }
         }
         self.spent[row] = 0;
         self.sum_up(row);

@@ -194,6 +194,10 @@ impl Flow {
             self.uplink.waiting.fetch_sub(1, Ordering::Relaxed);
             self.post(Message::Ended { flow: self.number, complete });
         }
+        // A grant that was given twice must not serve the next response.
+        for grant in self.slot.grants.borrow_mut().drain(..) {
+            self.post(Message::Used { grant, bytes: 0, blocked: false });
+        }
     }
 
     fn post(&self, message: Message) {
@@ -205,9 +209,6 @@ impl Drop for Flow {
     fn drop(&mut self) {
         self.end_waiting(false);
         self.registry.0.borrow_mut().remove(&self.number);
-        for grant in self.slot.grants.borrow_mut().drain(..) {
-            self.uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false });
-        }
         self.post(Message::Close { flow: self.number });
         self.uplink.pacer.charge(clock::now(), self.meter.farewell());
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
