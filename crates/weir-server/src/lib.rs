@@ -1,6 +1,6 @@
 //! The server: listeners, connections, files, the uplink, the admin address and their configuration.
 //!
-//! A request's path reads in order: [`mod@listen`], read, resolve, schedule, send, log. This crate
+//! A request's path reads in order: listen, read, resolve, schedule, send, log. This crate
 //! knows nothing of experiments or of how load is made.
 
 mod access_log;
