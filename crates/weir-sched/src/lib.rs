@@ -3,8 +3,10 @@
 //! A [`Gate`] holds the waiting jobs, asks a [`Policy`] which goes next, lets through no more than
 //! its [`Pacer`] allows and forgets a job the moment its client has gone. Nothing here does I/O,
 //! reads a clock or starts a thread: time comes in as an argument and decisions go out as values,
-//! so the server, the simulator and the tests run the same code.
+//! so the server, the simulator and the tests run the same code. A [`DiskGate`] does the same for
+//! the pieces of work that wait for a disk.
 
+mod disk;
 mod framing;
 mod gate;
 mod heap;
@@ -13,6 +15,7 @@ pub mod policy;
 mod time;
 mod virtual_fair;
 
+pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
 pub use framing::{Framing, Packets};
 pub use gate::{
     ClientId, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next, ObjectId,
