@@ -110,8 +110,13 @@ impl Head<'_> {
 
     /// Appends the head, with its empty line, to `out`. Allocates only if `out` has to grow.
     pub fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.status.line().as_bytes());
-        field(out, "Date: ", &self.date);
+        write_start(self.status, &self.date, out);
+        self.write_fields(out);
+    }
+
+    /// Appends the head without its status line and `Date`, which [`write_start`] writes: the rest
+    /// is the same for every response with the same content, so it can be kept.
+    pub fn write_fields(&self, out: &mut Vec<u8>) {
         if self.status != Status::NotModified {
             self.write_content(out);
         }
@@ -156,6 +161,12 @@ impl Head<'_> {
             field(out, "Last-Modified: ", &date::format(seconds));
         }
     }
+}
+
+/// Appends the status line and the `Date` field.
+pub fn write_start(status: Status, date: &[u8; 29], out: &mut Vec<u8>) {
+    out.extend_from_slice(status.line().as_bytes());
+    field(out, "Date: ", date);
 }
 
 fn field(out: &mut Vec<u8>, name_and_colon: &str, value: &[u8]) {
