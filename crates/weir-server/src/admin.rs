@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use weir_http::Status;
 use weir_http::request::{Method, Request};
 
-use crate::content::Object;
+use crate::content::{FileDisk, Object};
 use crate::metrics::{Metrics, listen_overflows, listen_queue};
 use crate::response::{Framing, Response};
 use crate::stop::Stop;
@@ -21,6 +21,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) struct Admin {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) uplink: Option<Arc<Uplink>>,
+    pub(crate) disk: Arc<FileDisk>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
     /// Copies of the listening sockets, to see how many wait there.
     pub(crate) listeners: Arc<Mutex<Vec<TcpListener>>>,
@@ -49,6 +50,11 @@ impl Admin {
         if let Some(overflows) = listen_overflows() {
             figures.listen_overflows.set(overflows);
         }
+        let load = self.disk.load();
+        figures.disk_queued.set(load.queued as i64);
+        figures.disk_under_way.set(load.under_way as i64);
+        figures.disk_stuck.set(load.stuck as i64);
+        figures.disk_merged.set(load.merged as i64);
         if let Some(uplink) = &self.uplink {
             figures.waiting.set(uplink.waiting() as i64);
             figures.bytes_in_flight.set(self.bytes_in_flight().await as i64);

@@ -28,22 +28,28 @@ pub(crate) fn unix_seconds() -> i64 {
 
 /// The date as HTTP writes it, made anew once a second.
 #[derive(Debug)]
-pub(crate) struct DateLine(Cell<(i64, [u8; 29])>);
+pub(crate) struct DateLine {
+    line: Cell<[u8; 29]>,
+    /// When the next second begins.
+    until: Cell<Time>,
+}
 
 impl DateLine {
     pub(crate) fn new() -> DateLine {
-        DateLine(Cell::new((0, weir_http::date::format(0))))
+        let line = Cell::new(weir_http::date::format(0));
+        DateLine { line, until: Cell::new(Time::ZERO) }
     }
 
-    pub(crate) fn now(&self) -> [u8; 29] {
-        let seconds = unix_seconds();
-        let (then, line) = self.0.get();
-        if then == seconds {
-            return line;
+    /// The date at `now`. A clock that is set is noticed within a second.
+    pub(crate) fn at(&self, now: Time) -> [u8; 29] {
+        if now >= self.until.get() {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+            let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+            self.line.set(weir_http::date::format(seconds));
+            let rest = Duration::from_nanos(1_000_000_000 - u64::from(since.subsec_nanos()));
+            self.until.set(now + rest);
         }
-        let line = weir_http::date::format(seconds);
-        self.0.set((seconds, line));
-        line
+        self.line.get()
     }
 }
 

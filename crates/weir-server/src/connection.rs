@@ -5,18 +5,19 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 use weir_http::Status;
-use weir_http::request::{self, Limits, Parsed, Request};
+use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
 use weir_sched::Time;
 
 use crate::access_log::Entry;
+use crate::buffers::Input;
+use crate::client::{Client, Read};
 use crate::clock;
 use crate::context::Context;
-use crate::read::{self, Read};
 use crate::response::{Framing, Response};
 use crate::send::{Outcome, Sending};
 use crate::sys;
+use crate::turn;
 use crate::uplink::Flow;
 
 /// How long a client may take to close its side after the last response.
@@ -25,57 +26,75 @@ const LINGER: Duration = Duration::from_secs(5);
 /// Serves `stream` until either side ends it.
 pub(crate) async fn run(context: Rc<Context>, stream: TcpStream, peer: SocketAddr) {
     context.metrics.connections.inc();
-    let stream = Rc::new(stream);
-    let mut flow = context.open_flow(&stream, peer);
-    let broken = exchange(&context, &stream, peer, &mut flow).await;
-    if !broken {
-        close(&context, &stream).await;
+    let client = Client::new(stream, peer, &context.deadlines);
+    let mut flow = context.open_flow(&client.stream, peer);
+    let mut input = Input::new(context.buffers.clone());
+    match exchange(&context, &client, &mut input, &mut flow).await {
+        End::Broken => {}
+        end => close(&context, &client, &mut input, end).await,
     }
     drop(flow);
     context.metrics.connections.dec();
 }
 
-/// Answers request after request. True if nothing can be sent any more.
+/// How the exchange of requests and responses ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Nothing can be sent any more.
+    Broken,
+    /// The client may be sending still.
+    Open,
+    /// The last request was read whole, and answered.
+    Answered,
+}
+
+/// Answers request after request.
 async fn exchange(
     context: &Context,
-    stream: &TcpStream,
-    peer: SocketAddr,
+    client: &Client,
+    input: &mut Input,
     flow: &mut Option<Flow>,
-) -> bool {
+) -> End {
     let limits = Limits::default();
-    let mut buffer = Vec::new();
     let mut head_begun = None;
     loop {
-        let begun = clock::now();
-        let (response, request, head_length) = match request::parse(&buffer, &limits) {
+        let parsed = match input.bytes() {
+            [] => Ok(Parsed::Partial),
+            bytes => request::parse(bytes, &limits),
+        };
+        let begun = turn::began();
+        let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
-                let keep_alive = request.keep_alive && !context.stop.is_stopping();
-                let framing = Framing::answering(&request, keep_alive, context.date.now());
-                let response = context.service.respond(&request, framing).await;
-                (response, Some(request), head_len)
-            }
-            Ok(Parsed::Partial) => {
-                match read_more(context, stream, &mut buffer, head_begun).await {
-                    Read::More => {
-                        head_begun = head_begun.or_else(|| Some(clock::now()));
-                        continue;
-                    }
-                    Read::TimedOut if !buffer.is_empty() => {
-                        (error(context, Status::RequestTimeout), None, buffer.len())
-                    }
-                    Read::End | Read::TimedOut | Read::Stopped => return false,
+                match respond(context, client, &request).await {
+                    Some(response) => (response, Some(request), head_len),
+                    None => return End::Broken,
                 }
             }
-            Err(bad) => (error(context, bad.status), None, buffer.len()),
+            Ok(Parsed::Partial) => match read_more(context, client, input, head_begun).await {
+                Read::More => {
+                    head_begun = head_begun.or_else(|| Some(turn::began()));
+                    continue;
+                }
+                Read::TimedOut if !input.bytes().is_empty() => {
+                    (error(context, Status::RequestTimeout), None, input.bytes().len())
+                }
+                Read::End | Read::TimedOut | Read::Stopped => return End::Open,
+            },
+            Err(bad) => (error(context, bad.status), None, input.bytes().len()),
         };
-        let outcome = answer(context, stream, peer, flow, request.as_ref(), &response, begun).await;
+        let outcome = answer(context, client, flow, request.as_ref(), &response, begun).await;
         match outcome {
             Outcome::Complete if !response.close => {
-                buffer.drain(..head_length);
-                head_begun = (!buffer.is_empty()).then(clock::now);
+                input.answered(head_length);
+                head_begun = (!input.bytes().is_empty()).then(turn::began);
             }
-            Outcome::Complete => return false,
-            Outcome::ClientLeft | Outcome::ContentFailed => return true,
+            Outcome::Complete => {
+                let whole = request.is_some_and(|request| request.body == RequestBody::None);
+                input.answered(head_length);
+                let is_answered = whole && input.bytes().is_empty();
+                return if is_answered { End::Answered } else { End::Open };
+            }
+            Outcome::ClientLeft | Outcome::ContentFailed => return End::Broken,
         }
     }
 }
@@ -83,48 +102,64 @@ async fn exchange(
 /// Waits for the next request, or for the rest of one whose head began to come at `head_begun`.
 async fn read_more(
     context: &Context,
-    stream: &TcpStream,
-    buffer: &mut Vec<u8>,
+    client: &Client,
+    input: &mut Input,
     head_begun: Option<Time>,
 ) -> Read {
     match head_begun {
-        None => {
-            // An idle connection keeps no buffer.
-            *buffer = Vec::new();
-            read::more(stream, buffer, context.times.idle, context.stop.requested()).await
-        }
+        None => client.read(input, context.times.idle, Some(&context.stop)).await,
         Some(begun) => {
-            let left = context.times.head.saturating_sub(clock::now().since(begun));
-            read::more(stream, buffer, left, std::future::pending()).await
+            let left = context.times.head.saturating_sub(turn::began().since(begun));
+            client.read(input, left, None).await
         }
     }
 }
 
+/// The response to a valid request; `None` if the client leaves before there is one.
+async fn respond(context: &Context, client: &Client, request: &Request<'_>) -> Option<Response> {
+    let keep_alive = request.keep_alive && !context.stop.is_stopping();
+    let date = context.date.at(turn::began());
+    let framing = Framing::answering(request, keep_alive, date);
+    tokio::select! {
+        biased;
+        response = context.service.respond(request, framing) => Some(response),
+        () = client.gone(still_there(request)) => None,
+    }
+}
+
+/// What asks a client that closed its side whether it is still there, while its response is got
+/// ready: an interim response, which HTTP/1.0 does not know (RFC 9110 section 15.2).
+fn still_there(request: &Request<'_>) -> &'static [u8] {
+    match request.version {
+        Version::Http11 => b"HTTP/1.1 102 Processing\r\n\r\n",
+        Version::Http10 => b"",
+    }
+}
+
 fn error(context: &Context, status: Status) -> Response {
-    Framing::closing(context.date.now()).error(status)
+    Framing::closing(context.date.at(turn::began())).error(status)
 }
 
 /// Sends one response, counts it and logs it.
 async fn answer(
     context: &Context,
-    stream: &TcpStream,
-    peer: SocketAddr,
+    client: &Client,
     flow: &mut Option<Flow>,
     request: Option<&Request<'_>>,
     response: &Response,
     begun: Time,
 ) -> Outcome {
-    let mut sending = Sending::new(stream, response, context.times.send);
+    let mut sending = Sending::new(context, client, response);
     let outcome = match flow {
-        Some(flow) => sending.over(flow, &context.scratch).await,
-        None => sending.directly(&context.scratch).await,
+        Some(flow) => sending.over(flow).await,
+        None => sending.directly().await,
     };
     let took = clock::now().since(begun);
     let sent = sending.sent();
     let complete = outcome == Outcome::Complete;
     context.metrics.responded(response.status, sent, took, complete);
     context.access_log.write(|| Entry {
-        peer: peer.ip(),
+        peer: client.peer.ip(),
         unix_seconds: clock::unix_seconds(),
         request,
         status: response.status,
@@ -139,16 +174,18 @@ async fn answer(
 ///
 /// Closing at once would answer unread bytes with a reset, and the kernel gives up early on a
 /// closed socket's data; so the descriptor is kept until the client closes or has acknowledged.
-async fn close(context: &Context, stream: &TcpStream) {
+async fn close(context: &Context, client: &Client, input: &mut Input, end: End) {
     let Some(_place) = context.open.linger() else { return };
+    let stream = &*client.stream;
     if rustix::net::shutdown(stream, rustix::net::Shutdown::Write).is_err() {
         return;
     }
-    if timeout(LINGER, read::drain(stream)).await.is_ok() {
+    let all_arrived = || sys::unacknowledged(stream).is_ok_and(|bytes| bytes == 0);
+    if end == End::Answered && all_arrived() {
         return;
     }
-    let rest = context.times.send.saturating_sub(LINGER);
-    if sys::unacknowledged(stream).is_ok_and(|bytes| bytes > 0) {
-        let _ = timeout(rest, read::drain(stream)).await;
+    if client.drain(input, LINGER).await || all_arrived() {
+        return;
     }
+    client.drain(input, context.times.send.saturating_sub(LINGER)).await;
 }

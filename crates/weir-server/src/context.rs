@@ -12,9 +12,11 @@ use weir_http::request::Request;
 
 use crate::access_log::LogHandle;
 use crate::admin::Admin;
+use crate::buffers::Buffers;
 use crate::clock::DateLine;
 use crate::config::Prefix;
-use crate::content::Content;
+use crate::content::{Content, Site, SiteConfig};
+use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
 use crate::response::{self, Framing, Response};
 use crate::stop::Stop;
@@ -30,7 +32,31 @@ pub(crate) enum Service {
     Admin(Admin),
 }
 
+/// What a worker makes its service of.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    Files(SiteConfig),
+    Builtin,
+    Admin(Admin),
+}
+
 impl Service {
+    pub(crate) fn new(origin: Origin) -> Service {
+        match origin {
+            Origin::Files(config) => Service::Site(Content::Files(Site::new(config))),
+            Origin::Builtin => Service::Site(Content::Builtin),
+            Origin::Admin(admin) => Service::Admin(admin),
+        }
+    }
+
+    /// The files of the site, if it has any.
+    pub(crate) fn site(&self) -> Option<&Site> {
+        match self {
+            Service::Site(Content::Files(site)) => Some(site),
+            Service::Site(Content::Builtin) | Service::Admin(_) => None,
+        }
+    }
+
     pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
         match self {
             Service::Site(content) => response::respond(content, request, framing).await,
@@ -65,7 +91,9 @@ pub(crate) struct Context {
     /// The connections that use the uplink.
     pub(crate) flows: Rc<LocalFlows>,
     /// Where bytes on their way to a socket are put together.
-    pub(crate) scratch: RefCell<Vec<u8>>,
+    pub(crate) scratch: RefCell<Box<[u8]>>,
+    pub(crate) buffers: Rc<Buffers>,
+    pub(crate) deadlines: Rc<Deadlines>,
     pub(crate) open: Open,
 }
 

@@ -5,20 +5,24 @@
 
 mod access_log;
 mod admin;
+mod buffers;
+mod client;
 mod clock;
 pub mod config;
 mod connection;
 mod content;
 mod context;
+mod deadlines;
+mod disk;
+mod limits;
 mod listen;
 mod metrics;
-mod presence;
-mod read;
 mod response;
 mod send;
 mod serve;
 mod stop;
 mod sys;
+mod turn;
 mod uplink;
 mod worker;
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -10,16 +11,22 @@ use rustix::net::sockopt::set_tcp_quickack;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use weir_sched::Time;
 
+use crate::clock;
 use crate::connection;
 use crate::context::Context;
 use crate::metrics::note_event;
+use crate::turn;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
 const BACKLOG: i32 = 4096;
 
 /// How long to wait when there are no descriptors left.
 const RECOVER: Duration = Duration::from_millis(50);
+
+/// An error that comes again within this time is not logged again.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// Opens `address`; `shared`: several workers will listen on it.
 pub(crate) fn open(
@@ -55,15 +62,15 @@ pub(crate) fn is_free(address: SocketAddr) -> io::Result<()> {
 
 /// Accepts connections until the server stops.
 pub(crate) async fn accept(context: Rc<Context>, listener: tokio::net::TcpListener) {
-    let mut out_of_descriptors = false;
+    let mut failed: Option<Time> = None;
+    let mut stop = pin!(context.stop.requested());
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = context.stop.requested() => return,
+            () = &mut stop => return,
         };
         match accepted {
             Ok((stream, peer)) => {
-                out_of_descriptors = false;
                 note_event();
                 start(&context, stream, peer);
             }
@@ -72,7 +79,8 @@ pub(crate) async fn accept(context: Rc<Context>, listener: tokio::net::TcpListen
                 if is_of_one_connection(&error) {
                     continue;
                 }
-                if !std::mem::replace(&mut out_of_descriptors, true) {
+                let now = clock::now();
+                if failed.replace(now).is_none_or(|before| now.since(before) > QUIET) {
                     tracing::error!("cannot accept connections, will try again: {error}");
                 }
                 sleep(RECOVER).await;
@@ -86,7 +94,8 @@ fn start(context: &Rc<Context>, stream: TcpStream, peer: SocketAddr) {
     let open = context.open.enter();
     let context = context.clone();
     tokio::task::spawn_local(async move {
-        connection::run(context, stream, peer).await;
+        let metrics = context.metrics.clone();
+        turn::timed(&metrics, connection::run(context, stream, peer)).await;
         drop(open);
     });
 }

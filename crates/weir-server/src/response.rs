@@ -1,18 +1,16 @@
 //! The answer to a request: which status, which head, which bytes. It sends nothing.
 
+use std::sync::Arc;
+
 use weir_http::conditions::{self, Validators};
 use weir_http::path::{self, SitePath};
 use weir_http::range::{self, Range};
 use weir_http::request::{Method, Request};
-use weir_http::response::{Connection, ContentRange, Head, error_page};
+use weir_http::response::{Connection, ContentRange, Head, error_page, write_start};
 use weir_http::{Status, request::Version};
 use weir_sched::ObjectId;
 
 use crate::content::{Body, Content, Found, Object};
-
-/// Objects longer than this say that ranges of them can be had. Short ones do not: heads cost time
-/// in overload, and nobody resumes a few kilobytes.
-const WORTH_RESUMING: u64 = 16 * 1024;
 
 /// A response that is ready to be sent.
 #[derive(Debug)]
@@ -26,8 +24,18 @@ pub(crate) struct Response {
     pub(crate) body_length: u64,
     /// For a range: what it is a range of.
     pub(crate) range_of: Option<ObjectId>,
+    /// The part of the body that a helper brought, so that sending can begin.
+    pub(crate) first: Option<Part>,
     /// The connection ends with it.
     pub(crate) close: bool,
+}
+
+/// Bytes of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Where in the object they begin.
+    pub(crate) at: u64,
+    pub(crate) bytes: Arc<[u8]>,
 }
 
 impl Response {
@@ -68,15 +76,27 @@ impl Framing {
     }
 
     fn response(&self, head: &Head<'_>, body: Body, body_at: u64, length: u64) -> Response {
-        let mut bytes = Vec::with_capacity(256);
+        let mut bytes = Vec::with_capacity(384);
         head.write(&mut bytes);
+        self.with_head(head.status, bytes, body, body_at, length)
+    }
+
+    fn with_head(
+        &self,
+        status: Status,
+        head: Vec<u8>,
+        body: Body,
+        body_at: u64,
+        length: u64,
+    ) -> Response {
         Response {
-            status: head.status,
-            head: bytes,
+            status,
+            head,
             body,
             body_at,
             body_length: if self.head_only { 0 } else { length },
             range_of: None,
+            first: None,
             close: self.close,
         }
     }
@@ -89,22 +109,25 @@ impl Framing {
     }
 
     fn page(&self, head: &Head<'_>) -> Response {
-        let page = Object::text(error_page(head.status), "text/plain; charset=utf-8");
-        let head = Head { length: Some(page.length), content_type: Some(page.media), ..*head };
-        self.response(&head, page.body, 0, page.length)
+        let Object { facts, body } =
+            Object::text(error_page(head.status), "text/plain; charset=utf-8");
+        let head = Head { length: Some(facts.length), content_type: Some(facts.media), ..*head };
+        self.response(&head, body, 0, facts.length)
     }
 
-    /// The whole of an object that has no parts and no conditions.
+    /// The whole of an object.
     pub(crate) fn whole(&self, object: Object) -> Response {
-        let head = Head {
-            length: Some(object.length),
-            content_type: Some(object.media),
-            ..self.head(Status::Ok)
-        };
-        self.response(&head, object.body, 0, object.length)
+        let Object { facts, body } = object;
+        if self.connection != Connection::Default {
+            return self.response(&facts.head(self.head(Status::Ok)), body, 0, facts.length);
+        }
+        let mut head = Vec::with_capacity(64 + facts.fields.len());
+        write_start(Status::Ok, &self.date, &mut head);
+        head.extend_from_slice(&facts.fields);
+        self.with_head(Status::Ok, head, body, 0, facts.length)
     }
 
-    fn moved_to_directory(&self, path: &SitePath, query: Option<&str>) -> Response {
+    fn moved_to_directory(&self, path: &SitePath<'_>, query: Option<&str>) -> Response {
         let location = path.directory_location(query);
         let head = Head { location: Some(&location), ..self.head(Status::MovedPermanently) };
         self.page(&head)
@@ -130,44 +153,55 @@ pub(crate) async fn respond(
         Err(error) => return framing.error(error.status()),
     };
     match content.find(&path).await {
-        Ok(Found::Object(object)) => present(request, object, framing),
+        Ok(Found::Object(object)) => {
+            let response = present(request, object, framing);
+            begin(response, content, framing).await
+        }
         Ok(Found::Directory) => framing.moved_to_directory(&path, request.query),
         Err(status) => framing.error(status),
     }
 }
 
+/// Sees to it that sending can begin at once: only now can an error still be told.
+async fn begin(mut response: Response, content: &Content, framing: Framing) -> Response {
+    let (Body::File(file), Content::Files(site)) = (&response.body, content) else {
+        return response;
+    };
+    if response.body_length == 0 || file.is_ready(response.body_at) {
+        return response;
+    }
+    match file.bring(site.disk(), response.body_at, site.window()).await {
+        Ok((at, bytes)) => {
+            response.first = Some(Part { at, bytes });
+            response
+        }
+        Err(error) => framing.error(error.status()),
+    }
+}
+
 fn present(request: &Request<'_>, object: Object, framing: Framing) -> Response {
     let none = Validators { etag: conditions::ETag::new(0, 0, 0), modified: None };
-    let validators = object.validators.as_ref();
+    let facts = object.facts.clone();
+    let validators = facts.validators.as_ref();
     if validators.is_some_and(|v| conditions::not_modified(request, v)) {
         return framing.not_modified(validators.unwrap_or(&none));
     }
     let asked = request.range.filter(|_| request.method == Method::Get);
-    let applies = conditions::range_applies(request, validators.unwrap_or(&none));
-    let range = asked.filter(|_| applies).map(|header| range::resolve(header, object.length));
-    let head = Head {
-        content_type: Some(object.media),
-        validators,
-        accept_ranges: object.length > WORTH_RESUMING,
-        ..framing.head(Status::Ok)
-    };
-    let total = object.length;
+    let applies = |_: &&str| conditions::range_applies(request, validators.unwrap_or(&none));
+    let total = facts.length;
+    let range = asked.filter(applies).map(|header| range::resolve(header, total));
     match range.unwrap_or(Range::Whole) {
-        Range::Whole => {
-            let head = Head { length: Some(total), ..head };
-            framing.response(&head, object.body, 0, total)
-        }
+        Range::Whole => framing.whole(object),
         Range::Part { first, last } => {
             let length = last - first + 1;
             let head = Head {
-                status: Status::PartialContent,
                 length: Some(length),
                 content_range: Some(ContentRange::Part { first, last, total }),
                 accept_ranges: false,
-                ..head
+                ..facts.head(framing.head(Status::PartialContent))
             };
             let mut response = framing.response(&head, object.body, first, length);
-            response.range_of = Some(object.id);
+            response.range_of = Some(facts.id);
             response
         }
         Range::Unsatisfiable => {

@@ -1,24 +1,23 @@
 //! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink. It does not
 //! know which response goes next.
 
-use std::cell::RefCell;
-use std::io;
-use std::time::Duration;
+mod push;
 
-use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
-use tokio::io::Interest;
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::task::JoinSet;
 
-use crate::content::ReadError;
-use crate::metrics::note_event;
-use crate::presence::{self, Left};
-use crate::response::Response;
+use self::push::Pushed;
+pub(crate) use self::push::SCRATCH;
+use crate::client::{Client, Left};
+use crate::content::{Body, CHUNK, Site};
+use crate::context::Context;
+use crate::response::{Part, Response};
 use crate::uplink::Flow;
 
 /// Bytes handed to the kernel at once when nothing is paced.
-const CHUNK: u64 = 128 * 1024;
+const AT_ONCE: u64 = 512 * 1024;
+
+/// Bytes after which a response that nothing holds back lets others have the worker.
+const TURN: u64 = 2 * 1024 * 1024;
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +32,23 @@ pub(crate) enum Outcome {
 /// A response on its way.
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
-    stream: &'a TcpStream,
+    client: &'a Client,
     response: &'a Response,
-    patience: Duration,
+    context: &'a Context,
     sent: u64,
+    /// A part of the body that a helper brought.
+    part: Option<Part>,
+    /// To where helpers were asked to bring the file, if some of it was missing.
+    asked: Option<u64>,
+    ahead: JoinSet<()>,
 }
 
 impl<'a> Sending<'a> {
-    /// `patience`: how long the client may take nothing.
-    pub(crate) fn new(stream: &'a TcpStream, response: &'a Response, patience: Duration) -> Self {
-        Sending { stream, response, patience, sent: 0 }
+    pub(crate) fn new(context: &'a Context, client: &'a Client, response: &'a Response) -> Self {
+        let part = response.first.clone();
+        let window = context.service.site().map_or(0, Site::window);
+        let asked = part.as_ref().map(|part| part.at + window);
+        Sending { client, response, context, sent: 0, part, asked, ahead: JoinSet::new() }
     }
 
     /// Bytes the kernel has taken.
@@ -55,47 +61,60 @@ impl<'a> Sending<'a> {
     }
 
     /// Sends without a gate.
-    pub(crate) async fn directly(&mut self, scratch: &RefCell<Vec<u8>>) -> Outcome {
+    pub(crate) async fn directly(&mut self) -> Outcome {
+        let mut turn_ends = TURN;
         while self.left() > 0 {
-            let more = self.left() > CHUNK || self.response.close;
-            match self.push(CHUNK, more, scratch).await {
-                Ok(0) => {
-                    if !self.until_writable().await {
-                        return Outcome::ClientLeft;
-                    }
+            let more = self.left() > AT_ONCE || self.response.close;
+            let went_on = match self.push(AT_ONCE, more) {
+                Ok(Pushed::All) if self.sent < turn_ends => continue,
+                Ok(Pushed::All) => {
+                    turn_ends = self.sent + TURN;
+                    tokio::task::yield_now().await;
+                    Ok(())
                 }
-                Ok(_) => {}
-                Err(outcome) => return outcome,
+                Ok(Pushed::Full) => self.until_writable().await,
+                Ok(Pushed::Cold) => self.bring().await,
+                Err(outcome) => Err(outcome),
+            };
+            if let Err(outcome) = went_on {
+                return outcome;
             }
         }
         Outcome::Complete
     }
 
     /// Sends what the gate grants, when it grants it.
-    pub(crate) async fn over(&mut self, flow: &mut Flow, scratch: &RefCell<Vec<u8>>) -> Outcome {
+    pub(crate) async fn over(&mut self, flow: &mut Flow) -> Outcome {
         if flow.take_if_free(self.left()) {
-            match self.push(self.left(), self.response.close, scratch).await {
-                Ok(_) if self.left() == 0 => {
-                    flow.sent_at_once(self.sent);
-                    return Outcome::Complete;
+            loop {
+                match self.push(self.left(), self.response.close) {
+                    Ok(Pushed::Cold) => {
+                        if let Err(outcome) = self.bring().await {
+                            return outcome;
+                        }
+                    }
+                    Ok(Pushed::All | Pushed::Full) => break,
+                    Err(outcome) => return outcome,
                 }
-                Ok(_) => {}
-                Err(outcome) => return outcome,
+            }
+            if self.left() == 0 {
+                flow.sent_at_once(self.sent);
+                return Outcome::Complete;
             }
         }
         flow.arrive(self.left(), self.response.range_of);
-        let outcome = self.as_granted(flow, scratch).await;
-        flow.leave(self.stream, outcome == Outcome::Complete);
+        let outcome = self.as_granted(flow).await;
+        flow.leave(&self.client.stream, outcome == Outcome::Complete);
         outcome
     }
 
-    async fn as_granted(&mut self, flow: &mut Flow, scratch: &RefCell<Vec<u8>>) -> Outcome {
+    async fn as_granted(&mut self, flow: &mut Flow) -> Outcome {
         let mut half_closed = false;
         while self.left() > 0 {
             let grant = tokio::select! {
                 biased;
                 grant = flow.granted() => grant,
-                left = presence::left(self.stream), if !half_closed => {
+                left = self.client.left(), if !half_closed => {
                     if left == Left::Gone {
                         return Outcome::ClientLeft;
                     }
@@ -103,125 +122,108 @@ impl<'a> Sending<'a> {
                     flow.probe();
                     continue;
                 }
-                () = presence::reset(self.stream), if half_closed => return Outcome::ClientLeft,
+                () = self.client.reset(), if half_closed => return Outcome::ClientLeft,
             };
             let last = grant.bytes >= self.left();
             let more = if last { self.response.close } else { grant.more };
-            match self.push(grant.bytes, more, scratch).await {
-                Ok(sent) => {
-                    let blocked = sent < grant.bytes && self.left() > 0;
-                    flow.used(&grant, sent, blocked);
-                    flow.look(self.stream);
-                    if blocked {
-                        flow.charge_extra(self.stream);
-                        if !self.until_writable().await {
-                            return Outcome::ClientLeft;
-                        }
-                        flow.ready();
-                    }
+            let before = self.sent;
+            let pushed = self.push(grant.bytes, more);
+            let sent = self.sent - before;
+            let waited = match pushed {
+                Ok(_) if self.left() == 0 => {
+                    flow.used(&grant, sent, false);
+                    Ok(())
+                }
+                Ok(Pushed::All) => {
+                    flow.used(&grant, sent, false);
+                    flow.look(&self.client.stream);
+                    Ok(())
+                }
+                Ok(Pushed::Full) => {
+                    flow.used(&grant, sent, true);
+                    flow.charge_extra(&self.client.stream);
+                    let writable = self.until_writable().await;
+                    flow.ready();
+                    writable
+                }
+                // What waits for the disk holds up nobody at the uplink.
+                Ok(Pushed::Cold) => {
+                    flow.used(&grant, sent, true);
+                    let brought = self.bring().await;
+                    flow.ready();
+                    brought
                 }
                 Err(outcome) => {
-                    flow.used(&grant, 0, false);
-                    return outcome;
+                    flow.used(&grant, sent, false);
+                    Err(outcome)
                 }
+            };
+            if let Err(outcome) = waited {
+                return outcome;
             }
         }
         Outcome::Complete
     }
 
-    /// Hands up to `count` bytes to the kernel; returns how many it took. `more`: the kernel keeps
-    /// what does not fill a segment for what follows, be it only the end of the connection: a FIN
-    /// of its own would cost the uplink a packet.
-    async fn push(
-        &mut self,
-        count: u64,
-        more: bool,
-        scratch: &RefCell<Vec<u8>>,
-    ) -> Result<u64, Outcome> {
-        let count = count.min(self.left());
-        let resident = {
-            let mut bytes = scratch.borrow_mut();
-            bytes.clear();
-            match self.take(count, &mut bytes) {
-                Ok(()) => Some(self.write(&bytes, count, more)?),
-                Err(ReadError::Cold) => None,
-                Err(ReadError::Failed(error)) => return Err(content_failed(&error)),
-            }
+    async fn until_writable(&self) -> Result<(), Outcome> {
+        match self.client.writable(self.context.times.send).await {
+            true => Ok(()),
+            false => Err(Outcome::ClientLeft),
+        }
+    }
+
+    /// Has a helper bring what comes next, unless the client leaves first.
+    async fn bring(&mut self) -> Result<(), Outcome> {
+        let (Body::File(file), Some(site)) = (&self.response.body, self.context.service.site())
+        else {
+            return Err(push::content_failed("it is not a file, and not in memory"));
         };
-        match resident {
-            Some(sent) => Ok(sent),
-            None => {
-                let bytes = self.take_cold(count).await.map_err(|error| content_failed(&error))?;
-                self.write(&bytes, count, more)
-            }
-        }
+        let at = self.response.body_at + self.body_sent();
+        let (disk, window) = (site.disk(), site.window());
+        let brought = tokio::select! {
+            biased;
+            brought = file.bring(disk, at, window) => brought,
+            () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
+        };
+        let (start, bytes) = brought.map_err(push::content_failed)?;
+        self.part = Some(Part { at: start, bytes });
+        self.asked = Some(start + window);
+        Ok(())
     }
 
-    /// The next `count` bytes of the response, if they are in memory.
-    fn take(&self, count: u64, out: &mut Vec<u8>) -> Result<(), ReadError> {
-        let (body_at, body_count) = self.take_head(count, out);
-        if body_count == 0 {
-            return Ok(());
+    /// Once something was missing, asks for what follows before it is needed.
+    fn read_ahead(&mut self) {
+        let (Some(asked), Body::File(file), Some(site)) =
+            (self.asked, &self.response.body, self.context.service.site())
+        else {
+            return;
+        };
+        let window = site.window();
+        let at = self.response.body_at + self.body_sent();
+        let end = self.response.body_at + self.response.body_length;
+        if asked >= end || at + window / 2 < asked {
+            return;
         }
-        self.response.body.read(body_at, body_count as usize, out)
-    }
-
-    async fn take_cold(&self, count: u64) -> io::Result<Vec<u8>> {
-        let mut out = Vec::new();
-        let (body_at, body_count) = self.take_head(count, &mut out);
-        out.extend(self.response.body.read_cold(body_at, body_count as usize).await?);
-        Ok(out)
-    }
-
-    /// Appends what of the next `count` bytes is head; returns where in the object the rest is, and
-    /// how much.
-    fn take_head(&self, count: u64, out: &mut Vec<u8>) -> (u64, u64) {
-        let head = &self.response.head;
-        let head_sent = self.sent.min(head.len() as u64) as usize;
-        let from_head = (head.len() - head_sent).min(count as usize);
-        out.extend_from_slice(&head[head_sent..head_sent + from_head]);
-        let body_sent = self.sent.saturating_sub(head.len() as u64);
-        (self.response.body_at + body_sent, count - from_head as u64)
-    }
-
-    fn write(&mut self, bytes: &[u8], wanted: u64, more: bool) -> Result<u64, Outcome> {
-        let short = (bytes.len() as u64) < wanted;
-        if short && bytes.is_empty() {
-            let error = io::Error::other("it became shorter while it was sent");
-            return Err(content_failed(&error));
+        self.asked = Some(asked + window);
+        if !file.tells() {
+            return;
         }
-        let mut flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        if more && !short {
-            flags |= SendFlags::MORE;
-        }
-        let stream = self.stream;
-        let result = stream.try_io(Interest::WRITABLE, || {
-            loop {
-                match send(stream, bytes, flags) {
-                    Err(Errno::INTR) => {}
-                    done => return Ok(done?),
-                }
-            }
+        let (file, disk) = (file.clone(), site.disk().clone());
+        while self.ahead.try_join_next().is_some() {}
+        self.ahead.spawn_local(async move {
+            // If it fails, it will fail again when it is needed.
+            let _ = file.bring(&disk, asked, window).await;
         });
-        match result {
-            Ok(sent) => {
-                self.sent += sent as u64;
-                Ok(sent as u64)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            Err(_) => Err(Outcome::ClientLeft),
-        }
     }
 
-    /// Waits until the client takes data again; false if it left or takes too long.
-    async fn until_writable(&self) -> bool {
-        let writable = timeout(self.patience, self.stream.writable()).await;
-        note_event();
-        matches!(writable, Ok(Ok(())))
+    fn body_sent(&self) -> u64 {
+        self.sent.saturating_sub(self.response.head.len() as u64)
     }
 }
 
-fn content_failed(error: &io::Error) -> Outcome {
-    tracing::warn!("a response was cut short: {error}");
-    Outcome::ContentFailed
+/// How much of a file a helper brings at once: what an uplink of `bytes_per_second` sends in a tenth
+/// of a second, within limits that suit disks and memory.
+pub(crate) fn window(bytes_per_second: Option<u64>) -> u64 {
+    let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);
+    wanted.clamp(CHUNK, 4 * CHUNK).next_multiple_of(CHUNK)
 }

@@ -13,16 +13,26 @@ use tokio::task::LocalSet;
 use crate::access_log;
 use crate::admin::Admin;
 use crate::config::Config;
-use crate::content::{Content, Root};
-use crate::context::{Service, Times};
+use crate::content::{FileDisk, Root, SiteConfig};
+use crate::context::{Origin, Times};
+use crate::disk::Disk;
+use crate::limits;
 use crate::listen;
 use crate::metrics::Metrics;
+use crate::send::window;
 use crate::stop;
 use crate::uplink;
 use crate::worker::{self, Plan};
 
+/// Names that are remembered, by all workers together.
+const NAMES: usize = 65_536;
+
+/// Files that a worker keeps open between requests at most.
+const MOST_OPEN: usize = 4096;
+
 /// Serves until SIGTERM or SIGINT. A second signal ends it at once.
 pub fn serve(config: &Config) -> Result<(), ServeError> {
+    limits::raise_descriptors();
     let metrics = Arc::new(Metrics::new());
     let times = Times {
         head: config.header_timeout,
@@ -38,6 +48,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let (uplink, mut gate) =
         config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
 
+    let disk = Disk::new(config.disk_timeout, metrics.clone());
+
     let listeners = open_listeners(config)?;
     let addresses = local_addresses(&listeners)?;
     let watched = Arc::new(Mutex::new(copies(&listeners)?));
@@ -50,7 +62,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         askers.push(asker);
         let plan = Plan {
             index,
-            service: Service::Site(content(config.root.as_deref())?),
+            origin: origin(config, &disk, &metrics)?,
             listeners,
             uplink: uplink.clone(),
             gate: gate.take(),
@@ -69,6 +81,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let admin = Admin {
         metrics: metrics.clone(),
         uplink,
+        disk: disk.clone(),
         workers: askers,
         listeners: watched.clone(),
         stop,
@@ -83,7 +96,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
     let plan = Plan {
         index: config.workers,
-        service: Service::Admin(admin),
+        origin: Origin::Admin(admin),
         listeners: admin_listener.into_iter().collect(),
         uplink: None,
         gate: None,
@@ -124,13 +137,30 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
 
 /// Checks what can be checked without serving: the directory.
 pub fn check(config: &Config) -> Result<(), ServeError> {
-    content(config.root.as_deref()).map(drop)
+    config.root.as_deref().map(open_root).transpose().map(drop)
 }
 
-fn content(root: Option<&Path>) -> Result<Content, ServeError> {
-    let Some(path) = root else { return Ok(Content::Builtin) };
-    let what = format!("cannot serve {}", path.display());
-    Root::open(path).map(Content::Files).map_err(|error| ServeError::new(what, &error))
+fn open_root(path: &Path) -> Result<Root, ServeError> {
+    Root::open(path)
+        .map_err(|error| ServeError::new(format!("cannot serve {}", path.display()), &error))
+}
+
+/// What one worker serves.
+fn origin(
+    config: &Config,
+    disk: &Arc<FileDisk>,
+    metrics: &Arc<Metrics>,
+) -> Result<Origin, ServeError> {
+    let Some(path) = &config.root else { return Ok(Origin::Builtin) };
+    Ok(Origin::Files(SiteConfig {
+        root: open_root(path)?,
+        disk: disk.clone(),
+        metrics: metrics.clone(),
+        names: (NAMES / config.workers).max(1024),
+        hot: usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers,
+        open: (limits::descriptors() / 8 / config.workers).min(MOST_OPEN),
+        window: window(config.uplink.map(|link| link.rate.bits() / 8)),
+    }))
 }
 
 /// One set of listeners to a worker.

@@ -90,6 +90,44 @@ pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
     Ok(u64::try_from(unsafe { bytes.assume_init() }).unwrap_or(0))
 }
 
+/// Whether all of a file's bytes in a range are in memory: cachestat(2), which tells the owner of
+/// the file only, and not before Linux 6.5.
+pub(crate) fn pages_in_memory(file: impl AsFd, offset: u64, count: u64) -> io::Result<bool> {
+    /// `struct cachestat_range` (include/uapi/linux/mman.h).
+    #[repr(C)]
+    struct Range {
+        offset: u64,
+        length: u64,
+    }
+    /// `struct cachestat`.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Pages {
+        cached: u64,
+        dirty: u64,
+        writeback: u64,
+        evicted: u64,
+        recently_evicted: u64,
+    }
+    /// The same on all architectures; libc does not name it on all (asm-generic/unistd.h).
+    const SYS_CACHESTAT: libc::c_long = 451;
+    let page = rustix::param::page_size() as u64;
+    if count == 0 {
+        return Ok(true);
+    }
+    let range = Range { offset, length: count };
+    let mut pages = Pages::default();
+    // SAFETY: both pointers are to values of the layout that the kernel documents, which outlive
+    // the call; it reads the first and writes the second.
+    let result = unsafe {
+        libc::syscall(SYS_CACHESTAT, file.as_fd().as_raw_fd(), &raw const range, &raw mut pages, 0)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(pages.cached > (offset + count - 1) / page - offset / page)
+}
+
 /// Has the runtime tell when `descriptor` is readable.
 pub(crate) fn watch(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is one descriptor from its making to its end, and the `AsyncFd` owns it;
@@ -103,6 +141,15 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn the_owner_is_told_what_is_in_memory() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1; 10_000]).unwrap();
+        assert!(pages_in_memory(&file, 0, 10_000).unwrap());
+        assert!(pages_in_memory(&file, 4095, 2).unwrap());
+        assert!(!pages_in_memory(&file, 0, 20_000).unwrap());
+    }
 
     #[test]
     fn tcp_tells_what_it_knows() {

@@ -1,10 +1,12 @@
 //! A worker: one thread, one runtime, its own connections. Workers share only the gate and counts.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::TcpListener;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -15,17 +17,21 @@ use weir_sched::Gate;
 use crate::access_log::LogHandle;
 use crate::clock::DateLine;
 use crate::config::Prefix;
-use crate::context::{Context, Service, Times};
+use crate::context::{Context, Origin, Service, Times};
 use crate::listen;
 use crate::metrics::{Metrics, take_events};
+use crate::send::SCRATCH;
 use crate::stop::Stop;
 use crate::uplink::{self, InFlightQuery, Uplink};
+
+/// How often a worker looks for files to close.
+const SWEEP: Duration = Duration::from_secs(1);
 
 /// What a worker starts with.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) index: usize,
-    pub(crate) service: Service,
+    pub(crate) origin: Origin,
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) uplink: Option<Arc<Uplink>>,
     /// The worker that owns the gate has it here.
@@ -64,7 +70,7 @@ pub(crate) fn runtime(metrics: &Arc<Metrics>) -> io::Result<Runtime> {
 pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     let context = Rc::new(Context {
         index: plan.index,
-        service: plan.service,
+        service: Service::new(plan.origin),
         uplink: plan.uplink,
         exempt: plan.exempt,
         metrics: plan.metrics,
@@ -73,7 +79,9 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
         stop: plan.stop,
         date: DateLine::new(),
         flows: Rc::default(),
-        scratch: Default::default(),
+        scratch: RefCell::new(vec![0; SCRATCH].into()),
+        buffers: Rc::default(),
+        deadlines: Rc::default(),
         open: Default::default(),
     });
     let owned = context.uplink.clone().filter(|_| plan.gate.is_some());
@@ -83,12 +91,16 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     if let Some((uplink, gate)) = owned.clone().zip(plan.gate) {
         tokio::task::spawn_local(own_gate(uplink, gate));
     }
+    tokio::task::spawn_local(keep_deadlines(context.clone()));
+    tokio::task::spawn_local(sweep(context.clone()));
     tokio::task::spawn_local(answer_queries(context.clone(), plan.queries));
     for listener in plan.listeners {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::task::spawn_local(listen::accept(context.clone(), listener));
     }
     context.stop.requested().await;
+    // Idle connections end now.
+    context.deadlines.wake_all();
     let ended = async {
         context.open.until_none().await;
         // Other workers' responses need the gate to the end.
@@ -112,6 +124,19 @@ async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
         // Without its pacer the server cannot send: better to end than to hang.
         tracing::error!("the uplink's timer failed: {error}");
         std::process::abort();
+    }
+}
+
+async fn keep_deadlines(context: Rc<Context>) {
+    context.deadlines.run().await;
+}
+
+/// Closes files that nobody has asked for lately: they may have been deleted.
+async fn sweep(context: Rc<Context>) {
+    let Some(site) = context.service.site() else { return };
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        site.sweep();
     }
 }
 

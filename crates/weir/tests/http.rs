@@ -163,9 +163,9 @@ fn files_of_all_sizes_come_byte_for_byte() {
     let server = Server::of(site.path(), &[]);
     let mut client = server.connect();
     for size in [0, 1, 1447, 1448, 1449, 4096, 131_071, 131_072, 131_073, 50_000_000] {
-        let name = site.path().join("file.bin");
+        let name = site.path().join(format!("{size}.bin"));
         fs::write(&name, noise(size as u64, size)).unwrap();
-        let answer = client.get("/file.bin");
+        let answer = client.get(&format!("/{size}.bin"));
         assert_eq!((answer.status, answer.body.len()), (200, size));
         assert!(answer.body == fs::read(&name).unwrap(), "the bytes of {size}");
     }

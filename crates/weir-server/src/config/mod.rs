@@ -14,7 +14,7 @@ use serde::Deserialize;
 use weir_sched::{BitRate, Framing, PolicyKind};
 
 pub use file::{parse, read};
-pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Span, Uplink, Workers};
+pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Size, Span, Uplink, Workers};
 
 /// Flags of `weir serve` and keys of `weir.toml`; what is absent falls back to the default.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args, Deserialize)]
@@ -58,6 +58,16 @@ pub struct Settings {
     #[arg(long, value_name = "NETWORK")]
     #[serde(default, alias = "uplink-exempt", deserialize_with = "values::list_from_text")]
     pub uplink_exempt: Option<Vec<Prefix>>,
+
+    /// Memory for small files that are asked for often [default: 64MB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(default, deserialize_with = "values::from_text")]
+    pub cache: Option<Size>,
+
+    /// Longest time a request may wait for the disk; then it is answered with 503 [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, alias = "disk-timeout", deserialize_with = "values::from_text")]
+    pub disk_timeout: Option<Span>,
 
     /// Where to log requests: off, stderr or a file [default: stderr]
     #[arg(long, value_name = "TARGET")]
@@ -107,6 +117,8 @@ impl Settings {
             uplink_pace: self.uplink_pace.or(below.uplink_pace),
             uplink_overhead: self.uplink_overhead.or(below.uplink_overhead),
             uplink_exempt: self.uplink_exempt.or(below.uplink_exempt),
+            cache: self.cache.or(below.cache),
+            disk_timeout: self.disk_timeout.or(below.disk_timeout),
             access_log: self.access_log.or(below.access_log),
             log: self.log.or(below.log),
             admin: self.admin.or(below.admin),
@@ -144,6 +156,10 @@ pub struct Config {
     pub uplink: Option<UplinkConfig>,
     /// Clients that do not use the uplink.
     pub uplink_exempt: Vec<Prefix>,
+    /// Bytes of small files that are kept in memory.
+    pub cache: u64,
+    /// While a request waits for the disk.
+    pub disk_timeout: Duration,
     /// Where requests are logged.
     pub access_log: AccessLog,
     /// What the server says of itself.
@@ -183,6 +199,8 @@ impl Config {
             workers: settings.workers.map_or(default_workers, |Workers(n)| n),
             uplink,
             uplink_exempt: settings.uplink_exempt.unwrap_or_default(),
+            cache: settings.cache.unwrap_or_default().0,
+            disk_timeout: span(settings.disk_timeout, 10),
             access_log: settings.access_log.unwrap_or_default(),
             log: settings.log.unwrap_or_default(),
             admin: settings.admin,

@@ -212,6 +212,41 @@ impl FromStr for Span {
     }
 }
 
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(pub u64);
+
+impl Default for Size {
+    fn default() -> Size {
+        Size(64_000_000)
+    }
+}
+
+const SIZE_UNITS: [(&str, u64); 7] = [
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("", 1),
+];
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lower = text.trim().to_ascii_lowercase();
+        let read = SIZE_UNITS.iter().find_map(|(unit, factor)| {
+            let number = lower.strip_suffix(unit)?.trim();
+            number.parse::<u64>().ok()?.checked_mul(*factor)
+        });
+        read.map(Size).ok_or_else(|| {
+            format!("\"{text}\" is not a size; write a whole number and kb, mb, gb, kib, mib or gib, such as 64mb")
+        })
+    }
+}
+
 /// What the server says of itself: this level and what is graver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogLevel(pub LevelFilter);
@@ -278,6 +313,17 @@ mod tests {
             ["0", "0mbit", "1bit", "10", "10mbps", "-3mbit", "nanmbit", "infgbit", "", "mbit"]
         {
             assert!(bits(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        let size = |text: &str| text.parse::<Size>().map(|size| size.0);
+        assert_eq!(size("64mb"), Ok(64_000_000));
+        assert_eq!(size(" 1 GiB "), Ok(1 << 30));
+        assert_eq!(size("0"), Ok(0));
+        for wrong in ["", "mb", "-1", "1.5gb", "1tb", "99999999999999gb"] {
+            assert!(size(wrong).is_err(), "{wrong}");
         }
     }
 

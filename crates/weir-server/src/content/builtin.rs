@@ -1,6 +1,7 @@
 //! The site that is served when no directory is named: it says what weir is and holds files of many
 //! sizes to try.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
@@ -8,7 +9,7 @@ use weir_http::conditions::{ETag, Validators};
 use weir_http::path::SitePath;
 use weir_sched::ObjectId;
 
-use super::{Body, Object};
+use super::{Body, Facts, Object};
 
 const PAGE: &str = include_str!("builtin.html");
 
@@ -23,7 +24,7 @@ const FILES: [(&str, u64); 7] = [
     ("files/1gb.bin", 1_000_000_000),
 ];
 
-pub(super) fn find(path: &SitePath) -> Result<Object, Status> {
+pub(super) fn find(path: &SitePath<'_>) -> Result<Object, Status> {
     let name = path.as_bytes();
     if name == b"index.html" || name.is_empty() {
         let page: Arc<[u8]> = PAGE.as_bytes().into();
@@ -40,19 +41,21 @@ fn object(id: u64, length: u64, media: &'static str, body: Body) -> Object {
     // The content changes with the version only, and has no date.
     let version = env!("CARGO_PKG_VERSION").bytes().fold(0, |sum, byte| sum * 31 + i64::from(byte));
     let validators = Some(Validators { etag: ETag::new(version, 0, length), modified: None });
-    Object { length, media, validators, id: ObjectId(id), body }
+    Object { facts: Rc::new(Facts::new(length, media, validators, ObjectId(id))), body }
 }
 
-/// Appends `count` bytes from `offset` on of an endless text that does not compress well.
-pub(super) fn pattern(offset: u64, count: usize, out: &mut Vec<u8>) {
-    let end = out.len() + count;
+/// Fills `out` from `offset` on of an endless text that does not compress well.
+pub(super) fn pattern(offset: u64, out: &mut [u8]) {
     let mut word = offset / 8;
     let mut skip = (offset % 8) as usize;
-    while out.len() < end {
+    let mut rest = out;
+    while !rest.is_empty() {
         let mixed = (word ^ (word >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
         let bytes = mixed.wrapping_mul(0x94D0_49BB_1331_11EB).to_le_bytes();
-        let take = (end - out.len()).min(8 - skip);
-        out.extend_from_slice(&bytes[skip..skip + take]);
+        let take = rest.len().min(8 - skip);
+        let (now, later) = rest.split_at_mut(take);
+        now.copy_from_slice(&bytes[skip..skip + take]);
+        rest = later;
         skip = 0;
         word += 1;
     }
@@ -64,11 +67,11 @@ mod tests {
 
     #[test]
     fn a_part_of_the_pattern_is_a_part_of_the_whole() {
-        let mut whole = Vec::new();
-        pattern(0, 1000, &mut whole);
+        let mut whole = [0; 1000];
+        pattern(0, &mut whole);
         for (offset, count) in [(0, 1), (7, 2), (8, 8), (13, 500), (999, 1)] {
-            let mut part = Vec::new();
-            pattern(offset as u64, count, &mut part);
+            let mut part = vec![0; count];
+            pattern(offset as u64, &mut part);
             assert_eq!(part, &whole[offset..offset + count]);
         }
     }

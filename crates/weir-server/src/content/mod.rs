@@ -2,23 +2,55 @@
 //! bytes, not requests or connections.
 
 mod builtin;
-mod files;
+mod file;
+mod hot;
+mod mount;
+mod names;
+mod open;
+mod root;
+mod site;
 
-use std::io;
-use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
 use weir_http::conditions::Validators;
 use weir_http::path::SitePath;
+use weir_http::response::Head;
 use weir_sched::ObjectId;
 
-pub(crate) use files::Root;
+use crate::disk::{Disk, Trouble};
+
+pub(crate) use file::{CHUNK, DIRECT_FROM, File, ReadError};
+pub(crate) use root::Root;
+pub(crate) use site::{Site, SiteConfig};
+
+/// The disk as files use it.
+pub(crate) type FileDisk = Disk<Key, Done>;
+
+/// A piece of work for the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// Opening a name of the site.
+    Name(Box<[u8]>),
+    /// Reading a file from an offset on: device, inode, offset.
+    Part(u64, u64, u64),
+    /// Looking where the site is.
+    Root,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Done {
+    Opened(Result<Arc<open::Opened>, rustix::io::Errno>),
+    Part(Result<Arc<[u8]>, rustix::io::Errno>),
+    Root(Result<Arc<root::Directory>, rustix::io::Errno>),
+}
 
 /// A source of content, one to a worker.
 #[derive(Debug)]
 pub(crate) enum Content {
-    Files(Root),
+    Files(Site),
     Builtin,
 }
 
@@ -31,36 +63,40 @@ pub(crate) enum Found {
 }
 
 /// Something that can be sent whole or in part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Object {
+    pub(crate) facts: Rc<Facts>,
+    pub(crate) body: Body,
+}
+
+/// What does not change about an object while it stays the same.
+#[derive(Debug)]
+pub(crate) struct Facts {
     pub(crate) length: u64,
     pub(crate) media: &'static str,
     pub(crate) validators: Option<Validators>,
     pub(crate) id: ObjectId,
-    pub(crate) body: Body,
+    /// The fields of the head of an ordinary response, to the empty line.
+    pub(crate) fields: Box<[u8]>,
 }
 
 /// Where the bytes of an object are.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Text(Arc<[u8]>),
-    File(Arc<OwnedFd>),
+    File(Rc<File>),
     /// Bytes made up on the way, a function of their place.
     Pattern,
 }
 
-/// Why bytes were not to be had at once.
-#[derive(Debug)]
-pub(crate) enum ReadError {
-    /// They are not in memory: [`Body::read_cold`] gets them without blocking the worker.
-    Cold,
-    Failed(io::Error),
-}
+/// Objects longer than this say that ranges of them can be had. Short ones do not: heads cost time
+/// in overload, and nobody resumes a few kilobytes.
+const WORTH_RESUMING: u64 = 16 * 1024;
 
 impl Content {
-    pub(crate) async fn find(&self, path: &SitePath) -> Result<Found, Status> {
+    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
         match self {
-            Content::Files(root) => root.find(path).await,
+            Content::Files(site) => site.find(path).await,
             Content::Builtin => builtin::find(path).map(Found::Object),
         }
     }
@@ -70,50 +106,59 @@ impl Object {
     /// A short text made for this response.
     pub(crate) fn text(text: impl Into<Vec<u8>>, media: &'static str) -> Object {
         let text: Arc<[u8]> = text.into().into();
-        Object {
-            length: text.len() as u64,
-            media,
-            validators: None,
-            id: ObjectId(0),
-            body: Body::Text(text),
+        let facts = Facts::new(text.len() as u64, media, None, ObjectId(0));
+        Object { facts: Rc::new(facts), body: Body::Text(text) }
+    }
+}
+
+impl Facts {
+    pub(crate) fn new(
+        length: u64,
+        media: &'static str,
+        validators: Option<Validators>,
+        id: ObjectId,
+    ) -> Facts {
+        let mut facts = Facts { length, media, validators, id, fields: Box::default() };
+        let mut fields = Vec::with_capacity(256);
+        facts.head(Head::new(Status::Ok, [b' '; 29])).write_fields(&mut fields);
+        facts.fields = fields.into();
+        facts
+    }
+
+    /// `head` with the fields of the whole object.
+    pub(crate) fn head<'a>(&'a self, head: Head<'a>) -> Head<'a> {
+        Head {
+            length: Some(self.length),
+            content_type: Some(self.media),
+            validators: self.validators.as_ref(),
+            accept_ranges: self.validators.is_some() && self.length > WORTH_RESUMING,
+            ..head
         }
     }
 }
 
 impl Body {
-    /// Appends up to `count` bytes from `offset` on, if they are in memory. Fewer only at the end.
-    pub(crate) fn read(
-        &self,
-        offset: u64,
-        count: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), ReadError> {
+    /// Fills `out` with the bytes from `offset` on, if they are in memory; returns how many there
+    /// were: fewer only at the end.
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
         match self {
             Body::Text(text) => {
                 let from = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
-                let to = from.saturating_add(count).min(text.len());
-                out.extend_from_slice(&text[from..to]);
-                Ok(())
+                let count = out.len().min(text.len() - from);
+                out[..count].copy_from_slice(&text[from..from + count]);
+                Ok(count)
             }
-            Body::File(file) => files::read_resident(file, offset, count, out),
+            Body::File(file) => file.read(offset, out),
             Body::Pattern => {
-                builtin::pattern(offset, count, out);
-                Ok(())
+                builtin::pattern(offset, out);
+                Ok(out.len())
             }
         }
     }
+}
 
-    /// The same from the disk, on another thread. Fewer only at the end.
-    pub(crate) async fn read_cold(&self, offset: u64, count: usize) -> io::Result<Vec<u8>> {
-        match self {
-            Body::File(file) => files::read_from_disk(file.clone(), offset, count).await,
-            other => {
-                let mut out = Vec::new();
-                match other.read(offset, count, &mut out) {
-                    Ok(()) | Err(ReadError::Cold) => Ok(out),
-                    Err(ReadError::Failed(error)) => Err(error),
-                }
-            }
-        }
+fn status_of(trouble: Trouble) -> Status {
+    match trouble {
+        Trouble::Refused | Trouble::TimedOut => Status::ServiceUnavailable,
     }
 }

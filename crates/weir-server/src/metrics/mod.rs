@@ -2,6 +2,7 @@
 
 mod fairness;
 mod listeners;
+mod stalls;
 mod wakes;
 
 use std::time::Duration;
@@ -15,6 +16,7 @@ use weir_http::Status;
 
 pub(crate) use fairness::Fairness;
 pub(crate) use listeners::{listen_overflows, listen_queue};
+pub(crate) use stalls::{Cause, Stalls};
 pub(crate) use wakes::{note_event, take_events};
 
 type Label = [(&'static str, &'static str); 1];
@@ -53,6 +55,11 @@ pub(crate) struct Metrics {
     pub(crate) pacer_lateness: Histogram,
     pub(crate) events_per_wake: Histogram,
     pub(crate) log_lines_lost: Counter,
+    pub(crate) cache_hits: Counter,
+    pub(crate) cache_misses: Counter,
+    pub(crate) disk_jobs: Counter,
+    pub(crate) disk_refused: Counter,
+    pub(crate) stalls: Stalls,
     pub(crate) fairness: Fairness,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
@@ -65,6 +72,10 @@ pub(crate) struct AtReading {
     pub(crate) bytes_in_flight: Gauge,
     pub(crate) listen_queue: Gauge,
     pub(crate) listen_overflows: Gauge,
+    pub(crate) disk_queued: Gauge,
+    pub(crate) disk_under_way: Gauge,
+    pub(crate) disk_stuck: Gauge,
+    pub(crate) disk_merged: Gauge,
 }
 
 impl Metrics {
@@ -81,10 +92,16 @@ impl Metrics {
         );
         let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs, lost) =
             Default::default();
+        let (cache_hits, cache_misses, disk_jobs, disk_refused) = Default::default();
         let pacer_lateness = Histogram::new(exponential(0.000_01, 2.0, 12));
         let events_per_wake = Histogram::new(exponential(1.0, 2.0, 11));
         let metrics = Metrics {
             fairness: Fairness::register(&mut registry),
+            stalls: Stalls::register(&mut registry),
+            cache_hits,
+            cache_misses,
+            disk_jobs,
+            disk_refused,
             responses: Status::ALL
                 .iter()
                 .map(|s| responses.get_or_create(&code(*s)).clone())
@@ -134,6 +151,18 @@ impl Metrics {
                 "Log lines dropped because the log could not keep up",
                 &self.log_lines_lost,
             ),
+            (
+                "name_cache_hits",
+                "Requests answered from what was known of the name",
+                &self.cache_hits,
+            ),
+            ("name_cache_misses", "Requests that opened their name", &self.cache_misses),
+            ("disk_jobs", "Names and parts of files that helper threads read", &self.disk_jobs),
+            (
+                "disk_refused",
+                "Requests that found the disk's queue full or hanging, or waited too long",
+                &self.disk_refused,
+            ),
         ];
         for (name, help, counter) in counters {
             registry.register(name, help, counter.clone());
@@ -155,6 +184,22 @@ impl Metrics {
                 "listen_overflows",
                 "Connections this host dropped because a listen queue was full, since it started",
                 &self.at_reading.listen_overflows,
+            ),
+            ("disk_queued_jobs", "Jobs at the disk's gate", &self.at_reading.disk_queued),
+            (
+                "disk_jobs_under_way",
+                "Jobs that helper threads are doing",
+                &self.at_reading.disk_under_way,
+            ),
+            (
+                "disk_stuck_jobs",
+                "Jobs that helper threads were given up with",
+                &self.at_reading.disk_stuck,
+            ),
+            (
+                "disk_merged_requests",
+                "Requests that waited for a job that was there already, since the server started",
+                &self.at_reading.disk_merged,
             ),
         ];
         for (name, help, gauge) in gauges {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub use client::{Client, Response};
 pub use metrics::Metrics;
-pub use server::{Server, end_of, weir};
+pub use server::{Server, as_nobody, end_of, weir};
 
 /// Guards against hanging. Nothing that works takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);

@@ -29,6 +29,14 @@ pub fn weir() -> Command {
     Command::new(env!("CARGO_BIN_EXE_weir"))
 }
 
+/// The same, run by a user who owns nothing.
+pub fn as_nobody() -> Command {
+    let mut command = super::tool("setpriv", "util-linux");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.arg(weir().get_program());
+    command
+}
+
 impl Server {
     /// The built-in site with an admin address; `flags` are added.
     pub fn builtin(flags: &[&str]) -> Server {

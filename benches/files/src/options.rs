@@ -1,0 +1,186 @@
+//! The command lines, and how sizes and rates are written in them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::Result;
+use crate::system::System;
+
+/// Options of `files set`.
+#[derive(Args, Debug)]
+pub(crate) struct SetOptions {
+    /// Directory to fill
+    #[arg(long, value_name = "DIR")]
+    pub(crate) at: PathBuf,
+    /// Bytes of all files, to the nearest 5 MB below
+    #[arg(long, default_value = "3G", value_parser = bytes)]
+    pub(crate) size: u64,
+    /// Seed of the contents
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// What every measurement takes.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Common {
+    /// The weir to measure [default: beside this program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) weir: Option<PathBuf>,
+    /// More options for weir, in one word: --weir-options='--log info'
+    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
+    pub(crate) weir_options: String,
+    /// Run the servers as this user, who does not own the files [default: root]
+    #[arg(long, value_name = "USER")]
+    pub(crate) as_user: Option<String>,
+    /// Where files, configurations and results go
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp/weir-files")]
+    pub(crate) out: PathBuf,
+    /// Seed of contents and requests
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Options of `files cpu`.
+#[derive(Args, Debug)]
+pub(crate) struct CpuOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Rounds; a median needs several
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: u64,
+    /// Seconds of load in each round
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: u64,
+    /// Bytes per file; `mix`: the law of `files set`; `close`: 1 KB, a connection each
+    #[arg(long, value_delimiter = ',', default_value = "1k,10k,100k,1m,10m,mix,close")]
+    pub(crate) sizes: Vec<String>,
+    /// Bytes of the set of `mix`; it should fit memory
+    #[arg(long, default_value = "200M", value_parser = bytes)]
+    pub(crate) mix_size: u64,
+    /// Connections, each with one request at a time
+    #[arg(long, default_value_t = 64)]
+    pub(crate) connections: usize,
+    /// Which client; auto: wrk below 1 MB, the own one where wrk is imprecise
+    #[arg(long, value_enum, default_value_t = ClientKind::Auto)]
+    pub(crate) client: ClientKind,
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "weir,nginx-sendfile,nginx-copy,lighttpd,h2o"
+    )]
+    pub(crate) systems: Vec<System>,
+    /// Also count system calls per request (perf), in runs of their own
+    #[arg(long)]
+    pub(crate) syscalls: bool,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientKind {
+    Auto,
+    Wrk,
+    Own,
+}
+
+/// Options of `files connections`.
+#[derive(Args, Debug)]
+pub(crate) struct ConnectionsOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// How many connections
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000,10000,100000")]
+    pub(crate) counts: Vec<usize>,
+    /// Seconds of load for each figure
+    #[arg(long, default_value_t = 2)]
+    pub(crate) seconds: u64,
+    /// Rounds; the table shows medians
+    #[arg(long, default_value_t = 3)]
+    pub(crate) rounds: u64,
+    #[arg(long, value_delimiter = ',', default_value = "weir,nginx,lighttpd,h2o")]
+    pub(crate) systems: Vec<System>,
+}
+
+/// Options of `files disk`.
+#[derive(Args, Debug)]
+pub(crate) struct DiskOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Bytes of the set [default: 3G; quick: 100M]
+    #[arg(long, value_parser = bytes)]
+    pub(crate) size: Option<u64>,
+    /// Memory of the server, page cache included [default: 1G; quick: 64M]
+    #[arg(long, value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+    /// File system on the slow disk
+    #[arg(long, default_value = "ext4")]
+    pub(crate) fs: String,
+    /// Time a read takes before its first byte
+    #[arg(long, default_value = "2ms", value_parser = humantime::parse_duration)]
+    pub(crate) seek: Duration,
+    /// Bytes per second of the disk
+    #[arg(long, default_value = "60MB", value_parser = bytes)]
+    pub(crate) rate: u64,
+    /// Reads the disk serves at a time
+    #[arg(long, default_value_t = 1)]
+    pub(crate) channels: usize,
+    /// Systems in turns [default: weir,nginx,nginx-aio,lighttpd; quick: weir,nginx]
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) systems: Vec<System>,
+    /// Seconds of each phase [default: 30; quick: 5]
+    #[arg(long)]
+    pub(crate) seconds: Option<u64>,
+    /// The longest time to warm the cache [default: 60; quick: 6]
+    #[arg(long)]
+    pub(crate) warm: Option<u64>,
+    /// Rounds; the table shows medians [default: 3; quick: 1]
+    #[arg(long)]
+    pub(crate) rounds: Option<u64>,
+    /// Connections of the closed loop
+    #[arg(long, default_value_t = 256)]
+    pub(crate) connections: usize,
+    /// Requests per second of the open loop [default: 0.8 of nginx's capacity; quick: 300]
+    #[arg(long)]
+    pub(crate) request_rate: Option<f64>,
+    /// Requests per second with cold caches
+    #[arg(long, default_value_t = 350.0)]
+    pub(crate) cold_rate: f64,
+    /// A small set for a short time: only shows that all works
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+/// A number of bytes: `3G` is 3 x 2^30, `60MB` is 60 x 10^6.
+pub(crate) fn bytes(text: &str) -> Result<u64> {
+    let lower = text.to_ascii_lowercase();
+    let (lower, step) = match lower.strip_suffix('b') {
+        Some(number) => (number, 1000u64),
+        None => (lower.as_str(), 1024),
+    };
+    let digits = lower.trim_end_matches(['k', 'm', 'g']);
+    let factor = match &lower[digits.len()..] {
+        "" => Some(1),
+        "k" => Some(step),
+        "m" => Some(step.pow(2)),
+        "g" => Some(step.pow(3)),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
+    number.ok_or_else(|| format!("{text:?} is no number of bytes: write 10k, 3G or 60MB"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn numbers_of_bytes() {
+        assert_eq!(bytes("10k"), Ok(10_240));
+        assert_eq!(bytes("3G"), Ok(3 << 30));
+        assert_eq!(bytes("60MB"), Ok(60_000_000));
+        assert_eq!(bytes("102"), Ok(102));
+        for wrong in ["", "k", "1kk", "1.5M", "x", "99999999999G"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

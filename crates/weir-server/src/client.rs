@@ -1,0 +1,192 @@
+//! The other end of a connection: its socket, who it is, how long it may take, and whether it is
+//! still there. It knows neither requests nor responses.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+use crate::buffers::Input;
+use crate::deadlines::{Deadline, Deadlines};
+use crate::metrics::note_event;
+use crate::stop::Stop;
+use crate::turn;
+
+/// A client and its socket.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) stream: Rc<TcpStream>,
+    pub(crate) peer: SocketAddr,
+    deadline: Deadline,
+    /// Bytes may have come without an event to tell of them.
+    look_first: Cell<bool>,
+}
+
+/// How a wait for bytes ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    More,
+    /// The client will send nothing more, or the connection broke.
+    End,
+    TimedOut,
+    /// The server is stopping.
+    Stopped,
+}
+
+/// What became of a client that waits for its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It will send nothing more; it may still read.
+    HalfClosed,
+    /// It has closed or reset the connection.
+    Gone,
+}
+
+impl Client {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, deadlines: &Rc<Deadlines>) -> Client {
+        Client {
+            stream: Rc::new(stream),
+            peer,
+            deadline: deadlines.enter(),
+            // A request is often there before the connection is accepted.
+            look_first: Cell::new(true),
+        }
+    }
+
+    /// Waits for more bytes, at most for `wait` and, if `stop` is given, while nobody wishes to stop.
+    pub(crate) async fn read(
+        &self,
+        input: &mut Input,
+        wait: Duration,
+        stop: Option<&Stop>,
+    ) -> Read {
+        self.deadline.set(turn::began() + wait);
+        poll_fn(|context| {
+            loop {
+                if !self.look_first.replace(false) {
+                    match self.stream.poll_read_ready(context) {
+                        Poll::Ready(Ok(())) => note_event(),
+                        Poll::Ready(Err(_)) => return Poll::Ready(Read::End),
+                        Poll::Pending if stop.is_some_and(Stop::is_stopping) => {
+                            return Poll::Ready(Read::Stopped);
+                        }
+                        Poll::Pending if self.deadline.passed(turn::began(), context) => {
+                            return Poll::Ready(Read::TimedOut);
+                        }
+                        Poll::Pending => return Poll::Pending,
+                    }
+                }
+                let room = input.room();
+                let space = room.len();
+                let received = self.receive(room);
+                input.filled(*received.as_ref().unwrap_or(&0));
+                match received {
+                    Err(Errno::AGAIN) => {}
+                    Ok(count) if count > 0 => {
+                        // A full buffer: there may be more.
+                        self.look_first.set(count == space);
+                        return Poll::Ready(Read::More);
+                    }
+                    _ => return Poll::Ready(Read::End),
+                }
+            }
+        })
+        .await
+    }
+
+    /// Takes what has come. What comes after a short read makes an event of its own, so the socket
+    /// counts as unready at once: that saves a call that would say so.
+    fn receive(&self, room: &mut [u8]) -> Result<usize, Errno> {
+        let received = loop {
+            match recv(&*self.stream, &mut *room, RecvFlags::DONTWAIT) {
+                Err(Errno::INTR) => {}
+                done => break done.map(|(count, _)| count),
+            }
+        };
+        if received.is_ok_and(|count| count < room.len()) || received == Err(Errno::AGAIN) {
+            self.forget_readiness();
+        }
+        received
+    }
+
+    fn forget_readiness(&self) {
+        let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+        let _ = self.stream.try_io(Interest::READABLE, nothing);
+    }
+
+    /// Reads and discards until the client closes; false if it takes longer than `wait`.
+    pub(crate) async fn drain(&self, buffers: &mut Input, wait: Duration) -> bool {
+        self.look_first.set(true);
+        let end = turn::began() + wait;
+        loop {
+            let left = end.since(turn::began());
+            match self.read(buffers, left, None).await {
+                Read::More => buffers.answered(buffers.bytes().len()),
+                Read::End => return true,
+                Read::TimedOut | Read::Stopped => return false,
+            }
+        }
+    }
+
+    /// Waits until the socket takes data again; false if it broke or takes longer than `wait`.
+    pub(crate) async fn writable(&self, wait: Duration) -> bool {
+        self.deadline.set(turn::began() + wait);
+        let writable = poll_fn(|context| match self.stream.poll_write_ready(context) {
+            Poll::Ready(ready) => {
+                note_event();
+                Poll::Ready(ready.is_ok())
+            }
+            Poll::Pending if self.deadline.passed(turn::began(), context) => Poll::Ready(false),
+            Poll::Pending => Poll::Pending,
+        })
+        .await;
+        self.deadline.clear();
+        writable
+    }
+
+    /// Waits until the client closes its side, or both. Bytes that arrive meanwhile stay unread.
+    ///
+    /// The kernel tells of a closed connection at once (EPOLLRDHUP), even while bytes are unread. A
+    /// client that has only finished sending looks the same as one that has closed; sending it a
+    /// few bytes tells, for one that has closed answers with a reset.
+    pub(crate) async fn left(&self) -> Left {
+        self.look_first.set(true);
+        loop {
+            let Ok(ready) = self.stream.ready(Interest::READABLE).await else { return Left::Gone };
+            if ready.is_write_closed() || ready.is_error() {
+                return Left::Gone;
+            }
+            if ready.is_read_closed() {
+                return Left::HalfClosed;
+            }
+            // Unread bytes: wait for the next event.
+            self.forget_readiness();
+        }
+    }
+
+    /// Waits until a half-closed client turns out to have gone.
+    pub(crate) async fn reset(&self) {
+        let _ = self.stream.ready(Interest::ERROR).await;
+    }
+
+    /// Waits until it is certain that the client has gone. `question` is sent to one that may have:
+    /// if it has, it answers with a reset.
+    pub(crate) async fn gone(&self, question: &[u8]) {
+        if self.left().await == Left::Gone {
+            return;
+        }
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        if !question.is_empty() && send(&*self.stream, question, flags).is_err() {
+            return;
+        }
+        self.reset().await;
+    }
+}

@@ -1,0 +1,271 @@
+//! An open file: reading what is in memory, knowing what is, and reading the rest by a helper. It
+//! knows no names.
+//!
+//! A worker must never send straight from a file what may have to come from the disk first: sending
+//! would wait for it, whatever flags are set. `RWF_NOWAIT` reads tell the truth but copy; cachestat(2)
+//! is exact and cheap but tells only the owner. So others may send straight from a file what a read
+//! has just shown to be in memory, as long as nothing was missed lately.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::io::{self, IoSliceMut};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{Advice, fadvise};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use weir_http::Status;
+use weir_sched::Time;
+
+use super::mount::Access;
+use super::open::{self, Identity, Opened};
+use super::{Done, FileDisk, Key};
+use crate::disk::Trouble;
+use crate::sys;
+use crate::turn;
+
+/// What a helper brings of a file at once, and the step in which it is known what is in memory.
+pub(crate) const CHUNK: u64 = 128 * 1024;
+
+/// From this length on, sending straight from the file is cheaper than copying (measured: equal at
+/// 4 KB, 40 % cheaper at 64 KB).
+pub(crate) const DIRECT_FROM: u64 = 32 * 1024;
+
+/// How long a chunk that was read counts as being in memory, and how long nothing counts so after
+/// something was missed.
+const TRUST: Duration = Duration::from_secs(1);
+
+/// Files with more chunks than this (4 GB) are copied by those who do not own them.
+const MOST_CHUNKS: u64 = 32_768;
+
+thread_local! {
+    /// When this worker last found something not to be in memory.
+    static MISSED: Cell<Time> = const { Cell::new(Time::ZERO) };
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct File {
+    fd: Arc<OwnedFd>,
+    /// The beginning, if a helper brought it and reading it again would take another.
+    first: Option<Arc<[u8]>>,
+    identity: Identity,
+    access: Access,
+    /// cachestat(2) answers.
+    told: Cell<bool>,
+    /// When each chunk was last read whole from memory, if it does not.
+    read_at: RefCell<Vec<Time>>,
+}
+
+/// Why bytes were not to be had at once.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// They are not in memory: [`File::bring`] gets them without blocking the worker.
+    Cold,
+    Failed(io::Error),
+}
+
+impl File {
+    pub(super) fn new(opened: &Opened, access: Access) -> File {
+        let told = Cell::new(access == Access::Told);
+        let mut file = File {
+            fd: opened.fd.clone(),
+            first: None,
+            identity: opened.identity,
+            access,
+            told,
+            read_at: RefCell::default(),
+        };
+        if !file.tells() {
+            file.first = opened.first.clone();
+        }
+        file
+    }
+
+    /// Whether it is known without waiting what is in memory.
+    pub(crate) fn tells(&self) -> bool {
+        matches!(self.access, Access::Memory | Access::Told)
+    }
+
+    /// Whether nobody has changed it since.
+    pub(super) fn is_as_opened(&self) -> bool {
+        Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
+    }
+
+    /// Whether the byte at `offset` is in memory.
+    pub(crate) fn is_ready(&self, offset: u64) -> bool {
+        offset >= self.identity.length || self.read(offset, &mut [0]).is_ok()
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many there
+    /// were: none only at the end.
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
+        if let Some(first) = &self.first
+            && let Some(rest) = usize::try_from(offset).ok().and_then(|from| first.get(from..))
+            && !rest.is_empty()
+        {
+            let count = rest.len().min(out.len());
+            out[..count].copy_from_slice(&rest[..count]);
+            return Ok(count);
+        }
+        let flags = match self.access {
+            Access::Memory => ReadWriteFlags::empty(),
+            Access::Told => ReadWriteFlags::NOWAIT,
+            Access::Untold | Access::Remote => return Err(ReadError::Cold),
+        };
+        let read = open::fill(out, |buffer, done| {
+            preadv2(&self.fd, &mut [IoSliceMut::new(buffer)], offset + done, flags)
+        });
+        match read {
+            Ok(count) => {
+                if self.access == Access::Told && count > 1 {
+                    self.note_read(offset, count as u64);
+                }
+                Ok(count)
+            }
+            Err(Errno::AGAIN | Errno::OPNOTSUPP) => {
+                MISSED.set(turn::began());
+                Err(ReadError::Cold)
+            }
+            Err(error) => Err(ReadError::Failed(error.into())),
+        }
+    }
+
+    /// How many of `count` bytes from `offset` on are certainly in memory, so that they can be sent
+    /// straight from the file. It may be fewer than are.
+    pub(crate) fn resident(&self, offset: u64, count: u64) -> u64 {
+        match self.access {
+            Access::Memory => return count,
+            Access::Told => {}
+            Access::Untold | Access::Remote => return 0,
+        }
+        if self.told.get() {
+            match sys::pages_in_memory(&*self.fd, offset, count) {
+                // Pages that are still being read count as cached; the last is read last.
+                Ok(all) => {
+                    return if all && self.has_byte(offset + count - 1) { count } else { 0 };
+                }
+                Err(_) => self.told.set(false),
+            }
+        }
+        self.lately_read(offset, count)
+    }
+
+    fn note_read(&self, offset: u64, count: u64) {
+        let length = self.identity.length;
+        if self.told.get() || length > MOST_CHUNKS * CHUNK {
+            return;
+        }
+        let end =
+            if offset + count >= length { length.next_multiple_of(CHUNK) } else { offset + count };
+        let mut read_at = self.read_at.borrow_mut();
+        for chunk in offset.div_ceil(CHUNK)..end / CHUNK {
+            let chunk = chunk as usize;
+            if read_at.len() <= chunk {
+                read_at.resize(chunk + 1, Time::ZERO);
+            }
+            read_at[chunk] = turn::began();
+        }
+    }
+
+    fn lately_read(&self, offset: u64, count: u64) -> u64 {
+        let now = turn::began();
+        if now.since(MISSED.get()) < TRUST {
+            return 0;
+        }
+        let read_at = self.read_at.borrow();
+        let known = read_at
+            .iter()
+            .skip((offset / CHUNK) as usize)
+            .take_while(|read| now.since(**read) < TRUST)
+            .take(count.div_ceil(CHUNK) as usize + 1)
+            .count() as u64;
+        let end = (offset / CHUNK + known) * CHUNK;
+        let count = end.saturating_sub(offset).min(count);
+        // A last look: what was pushed out of memory went from its beginning.
+        if count > 0 && !self.has_byte(offset) {
+            MISSED.set(now);
+            return 0;
+        }
+        count
+    }
+
+    fn has_byte(&self, offset: u64) -> bool {
+        let mut byte = [0];
+        let flags = ReadWriteFlags::NOWAIT;
+        preadv2(&self.fd, &mut [IoSliceMut::new(&mut byte)], offset, flags) == Ok(1)
+    }
+
+    /// Has a helper bring `window` bytes into memory, from the beginning of the chunk that `offset`
+    /// lies in. Returns where that chunk begins, and its bytes.
+    pub(crate) async fn bring(
+        &self,
+        disk: &Arc<FileDisk>,
+        offset: u64,
+        window: u64,
+    ) -> Result<(u64, Arc<[u8]>), BringError> {
+        let start = offset - offset % CHUNK;
+        let Identity { device, inode, length, .. } = self.identity;
+        let count = window.max(CHUNK).min(length.saturating_sub(start).max(1));
+        let fd = self.fd.clone();
+        let key = Key::Part(device, inode, start);
+        let done = disk
+            .run(key, count, device, move || Done::Part(read_window(&fd, start, count)))
+            .await
+            .map_err(BringError::Trouble)?;
+        match done {
+            Done::Part(Ok(bytes)) => Ok((start, bytes)),
+            Done::Part(Err(error)) => Err(BringError::Failed(error)),
+            Done::Opened(_) | Done::Root(_) => Err(BringError::Failed(Errno::IO)),
+        }
+    }
+}
+
+/// Why a helper brought nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BringError {
+    Failed(Errno),
+    Trouble(Trouble),
+}
+
+impl BringError {
+    pub(crate) fn status(&self) -> Status {
+        match self {
+            BringError::Failed(error) => open::status(*error),
+            BringError::Trouble(trouble) => super::status_of(*trouble),
+        }
+    }
+}
+
+impl fmt::Display for BringError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BringError::Failed(error) => error.fmt(f),
+            BringError::Trouble(Trouble::Refused) => f.write_str("too much waits for the disk"),
+            BringError::Trouble(Trouble::TimedOut) => f.write_str("the disk took too long"),
+        }
+    }
+}
+
+/// Reads `count` bytes into memory, the first chunk of them to be returned.
+fn read_window(fd: &OwnedFd, start: u64, count: u64) -> Result<Arc<[u8]>, Errno> {
+    if count > CHUNK {
+        // One large request to the disk instead of several.
+        let length = std::num::NonZeroU64::new(count);
+        let _ = fadvise(fd, start, length, Advice::WillNeed);
+    }
+    let first = open::read(fd, start, count.min(CHUNK) as usize)?;
+    // The helper stays until all is there: the gate counts what the disk has to do.
+    let mut byte = [0];
+    let mut at = start + CHUNK;
+    while at < start + count {
+        rustix::io::pread(fd, &mut byte, at)?;
+        at += 4096;
+    }
+    Ok(first)
+}

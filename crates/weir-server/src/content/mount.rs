@@ -1,0 +1,78 @@
+//! What can be expected of a file system: whether reading from it can be tried without waiting for
+//! a disk. It opens nothing.
+
+use std::io::IoSliceMut;
+use std::os::fd::AsFd;
+
+use rustix::fs::fstatfs;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+/// How files of a file system are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Everything is in memory.
+    Memory,
+    /// `RWF_NOWAIT` tells what is in memory (ext4, xfs, btrfs).
+    Told,
+    /// It does not (overlayfs): only a helper may read.
+    Untold,
+    /// Another process or machine answers, and may not: even opening is for helpers only.
+    Remote,
+}
+
+/// Types of file systems that somebody else answers for (statfs(2) and linux/magic.h): NFS, FUSE,
+/// SMB in three ages, Ceph, 9P, AFS in two kinds, Coda, Lustre, OCFS2, GFS2.
+const REMOTE: [u32; 13] = [
+    0x6969,
+    0x6573_5546,
+    0x517B,
+    0xFF53_4D42,
+    0xFE53_4D42,
+    0x00C3_6400,
+    0x0102_1997,
+    0x5346_414F,
+    0x6B41_4653,
+    0x7375_7245,
+    0x0BD0_0BD0,
+    0x7461_636F,
+    0x0116_1970,
+];
+
+/// tmpfs and ramfs.
+const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
+
+/// Asks the file system of an open file or directory; this may wait for it.
+pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
+    let kind = fstatfs(&file)?.f_type as u32;
+    if MEMORY.contains(&kind) {
+        return Ok(Access::Memory);
+    }
+    if REMOTE.contains(&kind) {
+        return Ok(Access::Remote);
+    }
+    let mut byte = [0];
+    match preadv2(&file, &mut [IoSliceMut::new(&mut byte)], 0, ReadWriteFlags::NOWAIT) {
+        Ok(_) | Err(Errno::AGAIN) => Ok(Access::Told),
+        Err(_) => Ok(Access::Untold),
+    }
+}
+
+/// Whether files below this directory may be opened by a worker; this may wait for it.
+pub(super) fn is_local(directory: impl AsFd) -> Result<bool, Errno> {
+    Ok(!REMOTE.contains(&(fstatfs(directory)?.f_type as u32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn memory_is_told_from_what_another_process_answers_for() {
+        let shared = File::open("/dev/shm").unwrap();
+        assert_eq!(access(&shared), Ok(Access::Memory));
+        assert_eq!(is_local(&shared), Ok(true));
+        // proc does not know RWF_NOWAIT.
+        assert_eq!(access(File::open("/proc/version").unwrap()), Ok(Access::Untold));
+    }
+}

@@ -1,0 +1,209 @@
+//! What is known of names, for as long as it is asked for and room is left: the metadata of files,
+//! directories, and names that lead nowhere. It looks nothing up.
+//!
+//! Who is thrown out when it is full: going round, the first that was not used since the last round
+//! (GCLOCK).
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+
+use weir_http::Status;
+use weir_http::path::SitePath;
+use weir_sched::Time;
+
+use super::hot::Hot;
+use super::open::Identity;
+use super::{Facts, File};
+
+/// How long a change may go unnoticed; with the time a look may take it is one second.
+const FRESH: Duration = Duration::from_millis(900);
+
+/// Uses that are remembered.
+const MOST_USES: u8 = 3;
+
+/// What a name stands for, and since when.
+#[derive(Debug)]
+pub(super) struct Entry {
+    name: Box<[u8]>,
+    is_directory: bool,
+    pub(super) known: Known,
+    checked: Cell<Time>,
+    uses: Cell<u8>,
+    /// It is no longer in the cache.
+    dropped: Cell<bool>,
+    /// Somebody is looking whether it is still true.
+    pub(super) checking: Cell<bool>,
+}
+
+#[derive(Debug)]
+pub(super) enum Known {
+    File(KnownFile),
+    /// A directory that was named without its slash.
+    Directory,
+    Error(Status),
+}
+
+/// A file as it was last seen.
+#[derive(Debug)]
+pub(super) struct KnownFile {
+    pub(super) identity: Identity,
+    pub(super) facts: Rc<Facts>,
+    /// The name that was opened: that of the index for a directory.
+    pub(super) name: Box<[u8]>,
+    pub(super) hot: Hot,
+    pub(super) open: RefCell<Option<Rc<File>>>,
+    pub(super) used: Cell<Time>,
+}
+
+impl Entry {
+    pub(super) fn is_fresh(&self, now: Time) -> bool {
+        now.since(self.checked.get()) < FRESH
+    }
+
+    /// It is true at `now`.
+    pub(super) fn confirm(&self, now: Time) {
+        self.checked.set(now);
+    }
+
+    pub(super) fn use_once(&self) {
+        self.uses.set((self.uses.get() + 1).min(MOST_USES));
+    }
+}
+
+type Map = HashMap<Box<[u8]>, Rc<Entry>>;
+
+/// A bounded number of entries.
+#[derive(Debug)]
+pub(super) struct Names {
+    files: RefCell<Map>,
+    directories: RefCell<Map>,
+    ring: RefCell<VecDeque<Rc<Entry>>>,
+    most: usize,
+}
+
+impl Names {
+    pub(super) fn new(most: usize) -> Names {
+        let (files, directories, ring) = Default::default();
+        Names { files, directories, ring, most: most.max(1) }
+    }
+
+    fn map(&self, is_directory: bool) -> &RefCell<Map> {
+        if is_directory { &self.directories } else { &self.files }
+    }
+
+    pub(super) fn get(&self, path: &SitePath<'_>) -> Option<Rc<Entry>> {
+        self.map(path.wants_directory()).borrow().get(path.as_bytes()).cloned()
+    }
+
+    /// Puts what was found at `now` in the place of what was known.
+    pub(super) fn learn(&self, path: &SitePath<'_>, known: Known, now: Time) -> Rc<Entry> {
+        let entry = Rc::new(Entry {
+            name: path.as_bytes().into(),
+            is_directory: path.wants_directory(),
+            known,
+            checked: Cell::new(now),
+            uses: Cell::new(0),
+            dropped: Cell::new(false),
+            checking: Cell::new(false),
+        });
+        let map = self.map(entry.is_directory);
+        if let Some(old) = map.borrow_mut().insert(entry.name.clone(), entry.clone()) {
+            old.dropped.set(true);
+        }
+        self.ring.borrow_mut().push_back(entry.clone());
+        self.make_room();
+        entry
+    }
+
+    /// Forgets an entry.
+    pub(super) fn forget(&self, entry: &Entry) {
+        if !entry.dropped.replace(true) {
+            self.map(entry.is_directory).borrow_mut().remove(&entry.name);
+        }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        for entry in self.ring.borrow_mut().drain(..) {
+            entry.dropped.set(true);
+        }
+        self.files.borrow_mut().clear();
+        self.directories.borrow_mut().clear();
+    }
+
+    fn make_room(&self) {
+        let mut ring = self.ring.borrow_mut();
+        while ring.len() > self.most {
+            let Some(entry) = ring.pop_front() else { return };
+            match entry.uses.get() {
+                _ if entry.dropped.get() => {}
+                0 => self.forget(&entry),
+                uses => {
+                    entry.uses.set(uses - 1);
+                    ring.push_back(entry);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_http::path::resolve;
+
+    fn learn(names: &Names, path: &str) {
+        names.learn(&resolve(path).unwrap(), Known::Directory, Time::ZERO);
+    }
+
+    fn knows(names: &Names, path: &str) -> bool {
+        names.get(&resolve(path).unwrap()).is_some()
+    }
+
+    #[test]
+    fn what_is_used_outlives_a_flood() {
+        let names = Names::new(100);
+        learn(&names, "/used");
+        for number in 0..10_000 {
+            if number % 50 == 0 {
+                names.get(&resolve("/used").unwrap()).unwrap().use_once();
+            }
+            learn(&names, &format!("/flood/{number}"));
+        }
+        assert!(knows(&names, "/used") && knows(&names, "/flood/9999"));
+        assert!(!knows(&names, "/flood/5000"));
+        assert!(names.files.borrow().len() <= 100 && names.ring.borrow().len() <= 100);
+        names.clear();
+        assert!(!knows(&names, "/used"));
+    }
+
+    #[test]
+    fn a_name_learned_anew_is_the_one_that_counts() {
+        let names = Names::new(3);
+        for _ in 0..10 {
+            learn(&names, "/a");
+        }
+        learn(&names, "/b");
+        assert!(knows(&names, "/a") && knows(&names, "/b"));
+        // With and without a slash are two names.
+        assert!(!knows(&names, "/a/"));
+        let entry = names.get(&resolve("/a").unwrap()).unwrap();
+        names.forget(&entry);
+        names.forget(&entry);
+        assert!(!knows(&names, "/a") && knows(&names, "/b"));
+    }
+
+    #[test]
+    fn entries_age() {
+        let names = Names::new(3);
+        learn(&names, "/a");
+        let entry = names.get(&resolve("/a").unwrap()).unwrap();
+        assert!(entry.is_fresh(Time::from_nanos(1)));
+        let later = Time::ZERO + Duration::from_secs(1);
+        assert!(!entry.is_fresh(later));
+        entry.confirm(later);
+        assert!(entry.is_fresh(later));
+    }
+}

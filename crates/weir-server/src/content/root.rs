@@ -1,0 +1,136 @@
+//! The directory that is served: held open, and looked for anew where its path leads. It does not
+//! know the names below it.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::io::Errno;
+use weir_sched::Time;
+
+use super::mount;
+
+/// How long it goes unnoticed that the path leads elsewhere.
+const LOOK: Duration = Duration::from_millis(900);
+
+/// A directory that is held open.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    pub(super) fd: OwnedFd,
+    device: u64,
+    inode: u64,
+    /// Workers may open files below it.
+    pub(super) local: bool,
+}
+
+impl Directory {
+    /// Opens it; this may wait for a disk.
+    pub(super) fn open(path: &Path) -> Result<Directory, Errno> {
+        Directory::held(open(path, flags(), Mode::empty())?)
+    }
+
+    fn held(fd: OwnedFd) -> Result<Directory, Errno> {
+        let stat = fstat(&fd)?;
+        let local = mount::is_local(&fd)?;
+        Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, local })
+    }
+
+    /// Whether this is `other`, which still exists: numbers of removed directories are used again.
+    fn is(&self, other: &Directory) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+            && fstat(&other.fd).is_ok_and(|stat| stat.st_nlink > 0)
+    }
+}
+
+// PATH: what is served need not be listed.
+fn flags() -> OFlags {
+    OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+/// What came of looking for the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It is the one that was held before.
+    Same,
+    /// Another one has taken its place.
+    Changed,
+    /// There is none.
+    Vanished,
+    /// A helper has to look.
+    Unknown,
+}
+
+/// The directory and where it should be.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(super) path: PathBuf,
+    name: CString,
+    directory: RefCell<Arc<Directory>>,
+    looked: Cell<Time>,
+    vanished: Cell<bool>,
+}
+
+impl Root {
+    /// Opens it; this may wait for a disk.
+    pub(crate) fn open(path: &Path) -> io::Result<Root> {
+        let directory = RefCell::new(Arc::new(Directory::open(path)?));
+        let name = CString::new(path.as_os_str().as_bytes())?;
+        let (looked, vanished) = (Cell::new(Time::ZERO), Cell::new(false));
+        Ok(Root { path: path.to_owned(), name, directory, looked, vanished })
+    }
+
+    pub(super) fn directory(&self) -> Arc<Directory> {
+        self.directory.borrow().clone()
+    }
+
+    /// Whether it is time to look again.
+    pub(super) fn is_stale(&self, now: Time) -> bool {
+        self.vanished.get() || now.since(self.looked.get()) > LOOK
+    }
+
+    pub(super) fn has_vanished(&self) -> bool {
+        self.vanished.get()
+    }
+
+    /// Looks where the path leads, as far as memory tells.
+    pub(super) fn look(&self, now: Time) -> Look {
+        self.looked.set(now);
+        if !self.directory.borrow().local {
+            return Look::Unknown;
+        }
+        let found = openat2(CWD, &self.name, flags(), Mode::empty(), ResolveFlags::CACHED);
+        match found.and_then(Directory::held) {
+            Err(Errno::AGAIN) => Look::Unknown,
+            found => self.found(found.map(Arc::new)),
+        }
+    }
+
+    /// Takes up what was found.
+    pub(super) fn found(&self, found: Result<Arc<Directory>, Errno>) -> Look {
+        let vanished = found.is_err();
+        let look = match found {
+            Ok(directory) if directory.is(&self.directory.borrow()) => Look::Same,
+            Ok(directory) => {
+                tracing::info!("{} is another directory now", self.path.display());
+                *self.directory.borrow_mut() = directory;
+                Look::Changed
+            }
+            Err(error) => {
+                if !self.vanished.get() {
+                    tracing::warn!("{} has vanished: {error}", self.path.display());
+                }
+                Look::Vanished
+            }
+        };
+        if self.vanished.replace(vanished) && !vanished {
+            tracing::info!("{} is there again", self.path.display());
+        }
+        look
+    }
+}

@@ -1,0 +1,97 @@
+//! The threads that wait for the disk so that no worker has to. They do what the gate says.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use weir_sched::{DiskJob, DiskNext};
+
+use super::{Disk, State, Trouble};
+use crate::clock;
+
+/// How long a helper waits for work before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Sees to it that somebody takes up what is queued.
+pub(super) fn call<K, T>(disk: &Arc<Disk<K, T>>, state: &mut State<K, T>)
+where
+    K: Eq + Hash + Clone + Send + 'static,
+    T: Clone + Send + 'static,
+{
+    if state.idle > 0 {
+        disk.news.notify_one();
+        return;
+    }
+    // One more than may ever run: it waits for one of them to be given up as stuck.
+    if state.helpers > disk.config.under_way + disk.config.most_stuck {
+        return;
+    }
+    let helper = disk.clone();
+    match thread::Builder::new().name("weir-disk".to_owned()).spawn(move || help(&helper)) {
+        Ok(_) => state.helpers += 1,
+        // Those that run will see to it.
+        Err(error) if state.helpers > 0 => tracing::warn!("no further helper thread: {error}"),
+        Err(error) => {
+            tracing::error!("no helper thread: {error}");
+            refuse_all(state);
+        }
+    }
+}
+
+fn refuse_all<K, T>(state: &mut State<K, T>)
+where
+    K: Eq + Hash + Clone,
+{
+    for (id, job) in state.jobs.drain() {
+        for (_, waiter) in job.waiters {
+            state.gate.leave(id);
+            let _ = waiter.send(Err(Trouble::Refused));
+        }
+    }
+}
+
+/// Does one job after another until there is nothing to do for a while.
+fn help<K: Eq + Hash + Clone, T: Clone>(disk: &Disk<K, T>) {
+    let mut state = disk.lock();
+    loop {
+        let wait = match state.gate.next(clock::now()) {
+            DiskNext::Start(job) => {
+                let work = state.jobs.get_mut(&job).and_then(|job| job.work.take());
+                drop(state);
+                let result = work.map(|work| work());
+                state = disk.lock();
+                disk.metrics.disk_jobs.inc();
+                state.gate.done(job);
+                answer(&mut state, job, result.ok_or(Trouble::Refused));
+                continue;
+            }
+            DiskNext::Refuse(job) => {
+                answer(&mut state, job, Err(Trouble::Refused));
+                continue;
+            }
+            DiskNext::Full { until } => until.map_or(IDLE, |until| until.since(clock::now())),
+            DiskNext::Idle => IDLE,
+        };
+        state.idle += 1;
+        let waited = disk.news.wait_timeout(state, wait);
+        let (guard, timed_out) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        state = guard;
+        state.idle -= 1;
+        if timed_out.timed_out() && state.gate.waiting() == 0 {
+            state.helpers -= 1;
+            return;
+        }
+    }
+}
+
+fn answer<K, T: Clone>(state: &mut State<K, T>, id: DiskJob, result: Result<T, Trouble>) {
+    let Some(mut job) = state.jobs.remove(&id) else { return };
+    let last = job.waiters.pop();
+    for (_, waiter) in job.waiters {
+        let _ = waiter.send(result.clone());
+    }
+    if let Some((_, waiter)) = last {
+        let _ = waiter.send(result);
+    }
+}

@@ -1,0 +1,194 @@
+//! Work that may wait for a disk, such as opening a cold name or reading what is not in memory. The
+//! disk's gate says what is done next, helper threads do it. It does not know files.
+//!
+//! Requests for the same piece of work are one job with several waiters. A request that goes away
+//! takes its waiting with it; one that waits too long gets an error, and a helper that hangs is
+//! replaced for as long as it does.
+
+mod helpers;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use weir_sched::{DiskConfig, DiskGate, DiskJob, Joined};
+
+use crate::clock;
+use crate::metrics::Metrics;
+
+/// Jobs that may be queued; more are refused.
+const QUEUED: usize = 100_000;
+
+/// What is asked of a disk. `K` tells pieces of work apart, `T` is what comes of one.
+#[derive(Debug)]
+pub(crate) struct Disk<K, T> {
+    state: Mutex<State<K, T>>,
+    /// There may be something for a helper to do.
+    news: Condvar,
+    config: DiskConfig,
+    /// The longest that a request waits.
+    patience: Duration,
+    metrics: Arc<Metrics>,
+}
+
+type Work<T> = Box<dyn FnOnce() -> T + Send>;
+type Answer<T> = oneshot::Receiver<Result<T, Trouble>>;
+
+struct State<K, T> {
+    gate: DiskGate<K>,
+    jobs: HashMap<DiskJob, Job<T>>,
+    helpers: usize,
+    /// Helpers that have nothing to do.
+    idle: usize,
+    /// Numbers the waiters.
+    issued: u64,
+}
+
+struct Job<T> {
+    work: Option<Work<T>>,
+    waiters: Vec<(u64, oneshot::Sender<Result<T, Trouble>>)>,
+}
+
+/// Why work was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// Too much is waiting, or work in the same place hangs.
+    Refused,
+    /// It took too long.
+    TimedOut,
+}
+
+/// What the gate and the helpers are doing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) queued: usize,
+    pub(crate) under_way: usize,
+    pub(crate) stuck: usize,
+    pub(crate) merged: u64,
+}
+
+impl<K, T> fmt::Debug for State<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("helpers", &self.helpers).finish_non_exhaustive()
+    }
+}
+
+impl<K, T> Disk<K, T>
+where
+    K: Eq + Hash + Clone + Send + 'static,
+    T: Clone + Send + 'static,
+{
+    /// `patience`: the longest that a request waits, and from when on work counts as stuck.
+    pub(crate) fn new(patience: Duration, metrics: Arc<Metrics>) -> Arc<Disk<K, T>> {
+        let config = DiskConfig { stuck_after: patience, ..DiskConfig::default() };
+        let state = State {
+            gate: DiskGate::new(config),
+            jobs: HashMap::new(),
+            helpers: 0,
+            idle: 0,
+            issued: 0,
+        };
+        let (state, news) = (Mutex::new(state), Condvar::new());
+        Arc::new(Disk { state, news, config, patience, metrics })
+    }
+
+    /// Has `work` done, or waits for the same work that is under way already. It is expected to
+    /// read `bytes`, in part `place` of the file system.
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        key: K,
+        bytes: u64,
+        place: u64,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let (mut waiter, answer) = self.join(key, bytes, place, Box::new(work))?;
+        let result = match timeout(self.patience, answer).await {
+            Ok(answer) => {
+                waiter.job = None;
+                answer.unwrap_or(Err(Trouble::Refused))
+            }
+            Err(_) => Err(Trouble::TimedOut),
+        };
+        if result.is_err() {
+            self.metrics.disk_refused.inc();
+        }
+        result
+    }
+
+    fn join(
+        self: &Arc<Self>,
+        key: K,
+        bytes: u64,
+        place: u64,
+        work: Work<T>,
+    ) -> Result<(Waiter<K, T>, Answer<T>), Trouble> {
+        let mut state = self.lock();
+        let full = state.gate.waiting() >= QUEUED;
+        let joined = match full {
+            true => Joined::Refused,
+            false => state.gate.join(key, bytes, place, clock::now()),
+        };
+        let job = match joined {
+            Joined::Refused => {
+                self.metrics.disk_refused.inc();
+                return Err(Trouble::Refused);
+            }
+            Joined::New(job) => {
+                state.jobs.insert(job, Job { work: Some(work), waiters: Vec::new() });
+                helpers::call(self, &mut state);
+                job
+            }
+            Joined::Merged(job) => job,
+        };
+        state.issued += 1;
+        let number = state.issued;
+        let (sender, answer) = oneshot::channel();
+        if let Some(job) = state.jobs.get_mut(&job) {
+            job.waiters.push((number, sender));
+        }
+        Ok((Waiter { disk: self.clone(), job: Some(job), number }, answer))
+    }
+
+    /// What is going on now.
+    pub(crate) fn load(&self) -> Load {
+        let state = self.lock();
+        Load {
+            queued: state.gate.waiting(),
+            under_way: state.gate.under_way(),
+            stuck: state.gate.stuck(),
+            merged: state.gate.merged(),
+        }
+    }
+}
+
+impl<K, T> Disk<K, T> {
+    fn lock(&self) -> MutexGuard<'_, State<K, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits for a job, until this is dropped.
+struct Waiter<K: Eq + Hash + Clone, T> {
+    disk: Arc<Disk<K, T>>,
+    job: Option<DiskJob>,
+    number: u64,
+}
+
+impl<K: Eq + Hash + Clone, T> Drop for Waiter<K, T> {
+    fn drop(&mut self) {
+        let Some(id) = self.job else { return };
+        let mut state = self.disk.lock();
+        if state.gate.leave(id) {
+            state.jobs.remove(&id);
+        } else if let Some(job) = state.jobs.get_mut(&id) {
+            job.waiters.retain(|(number, _)| *number != self.number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Handing bytes to the kernel without waiting: copied together with the head, or straight from a
+//! file that is in memory. It does not know when that may be done.
+
+use std::fmt;
+use std::io;
+
+use rustix::fs::sendfile;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use tokio::io::Interest;
+
+use super::{Outcome, Sending};
+use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError};
+use crate::metrics::Cause;
+use crate::response::Response;
+use crate::turn;
+
+/// Where bytes are put together; a head and a chunk fit.
+pub(crate) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
+
+/// Bytes at the end of a connection that are copied, so that the FIN can ride on them.
+const LAST: u64 = 1024;
+
+/// How far a push came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pushed {
+    /// The kernel took all.
+    All,
+    /// It takes no more now.
+    Full,
+    /// The next bytes are not in memory.
+    Cold,
+}
+
+impl Sending<'_> {
+    /// Hands up to `count` bytes to the kernel. `more`: the kernel keeps what does not fill a segment
+    /// for what follows, be it only the end of the connection: a FIN of its own would cost the
+    /// uplink a packet.
+    pub(super) fn push(&mut self, count: u64, more: bool) -> Result<Pushed, Outcome> {
+        let end = self.sent + count.min(self.left());
+        while self.sent < end {
+            let pushed = match self.resident(end - self.sent) {
+                0 => self.push_copy(end - self.sent, more)?,
+                count => self.push_file(count)?,
+            };
+            if pushed != Pushed::All {
+                return Ok(pushed);
+            }
+            self.read_ahead();
+        }
+        Ok(Pushed::All)
+    }
+
+    /// How many bytes of the body, after the head, can go straight from the file.
+    fn resident(&self, count: u64) -> u64 {
+        let Body::File(file) = &self.response.body else { return 0 };
+        let kept_back = if self.response.close { LAST } else { 0 };
+        let body_left = self.response.body_length - self.body_sent();
+        let head_left = self.left() - body_left;
+        let count = count.saturating_sub(head_left).min(body_left.saturating_sub(kept_back));
+        if count < DIRECT_FROM {
+            return 0;
+        }
+        match file.resident(self.response.body_at + self.body_sent(), count) {
+            known if known < DIRECT_FROM => 0,
+            known => known,
+        }
+    }
+
+    /// Sends the rest of the head and `count` bytes of the file.
+    fn push_file(&mut self, count: u64) -> Result<Pushed, Outcome> {
+        let response = self.response;
+        let Body::File(file) = &response.body else { return Ok(Pushed::Cold) };
+        let head = rest_of_head(response, self.sent);
+        if !head.is_empty() {
+            let pushed = self.write(head, true)?;
+            if pushed != Pushed::All {
+                return Ok(pushed);
+            }
+        }
+        let mut at = response.body_at + self.body_sent();
+        let wanted = usize::try_from(count).unwrap_or(usize::MAX);
+        let stream = &*self.client.stream;
+        let mut sent = 0;
+        let result = stream.try_io(Interest::WRITABLE, || {
+            let work = || retry(|| sendfile(stream, file.fd(), Some(&mut at), wanted));
+            // Short also at the end of a file that has shrunk: only another call tells.
+            sent = turn::spent_on(Cause::SendFile, &self.context.metrics, work)?;
+            Ok(sent)
+        });
+        self.sent += sent as u64;
+        match result {
+            Ok(0) => Err(content_failed(SHORTER)),
+            Ok(_) => Ok(Pushed::All),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pushed::Full),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => {
+                Err(content_failed(error))
+            }
+            Err(_) => Err(Outcome::ClientLeft),
+        }
+    }
+
+    /// Copies what is next, as far as there is room, and sends it.
+    fn push_copy(&mut self, count: u64, more: bool) -> Result<Pushed, Outcome> {
+        let mut scratch = self.context.scratch.borrow_mut();
+        let room = scratch.len().min(usize::try_from(count).unwrap_or(usize::MAX));
+        let out = &mut scratch[..room];
+        let head = rest_of_head(self.response, self.sent);
+        let head_count = head.len().min(room);
+        out[..head_count].copy_from_slice(&head[..head_count]);
+        let mut filled = head_count;
+        if filled < room {
+            match self.read(&mut out[filled..]) {
+                Ok(0) => return Err(content_failed(SHORTER)),
+                Ok(count) => filled += count,
+                Err(ReadError::Cold) => return Ok(Pushed::Cold),
+                Err(ReadError::Failed(error)) => return Err(content_failed(error)),
+            }
+        }
+        let more = more || (filled as u64) < count;
+        self.write(&out[..filled], more)
+    }
+
+    /// Fills `out` from the body, as far as it is in memory; never with nothing but at its end.
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, ReadError> {
+        let at = self.response.body_at + self.body_sent();
+        if let Some(part) = &self.part {
+            let from = at.checked_sub(part.at).and_then(|from| usize::try_from(from).ok());
+            if let Some(rest) =
+                from.and_then(|from| part.bytes.get(from..)).filter(|r| !r.is_empty())
+            {
+                let count = rest.len().min(out.len());
+                out[..count].copy_from_slice(&rest[..count]);
+                return Ok(count);
+            }
+            self.part = None;
+        }
+        match &self.response.body {
+            Body::File(file) => {
+                // Not beyond a chunk: so much is certainly brought at once.
+                let to_chunk = CHUNK - at % CHUNK;
+                let count = out.len().min(usize::try_from(to_chunk).unwrap_or(usize::MAX));
+                let out = &mut out[..count];
+                turn::spent_on(Cause::Read, &self.context.metrics, || file.read(at, out))
+            }
+            body => body.read(at, out),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], more: bool) -> Result<Pushed, Outcome> {
+        let mut flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        if more {
+            flags |= SendFlags::MORE;
+        }
+        let stream = &*self.client.stream;
+        let mut sent = 0;
+        let result = stream.try_io(Interest::WRITABLE, || {
+            sent = retry(|| send(stream, bytes, flags))?;
+            whole(sent, bytes.len())
+        });
+        self.sent += sent as u64;
+        match result {
+            Ok(_) => Ok(Pushed::All),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pushed::Full),
+            Err(_) => Err(Outcome::ClientLeft),
+        }
+    }
+}
+
+/// A socket that took a part is full, and its next event tells when it is not: no call is needed to
+/// find out.
+fn whole(sent: usize, wanted: usize) -> io::Result<usize> {
+    match sent {
+        0 => Ok(0),
+        _ if sent < wanted => Err(io::ErrorKind::WouldBlock.into()),
+        _ => Ok(sent),
+    }
+}
+
+fn retry(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}
+
+fn rest_of_head(response: &Response, sent: u64) -> &[u8] {
+    let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(response.head.len());
+    &response.head[sent..]
+}
+
+const SHORTER: &str = "it became shorter while it was sent";
+
+pub(super) fn content_failed(error: impl fmt::Display) -> Outcome {
+    tracing::warn!("a response was cut short: {error}");
+    Outcome::ContentFailed
+}

@@ -1,0 +1,52 @@
+//! A turn: the time from when a task of a worker is called until it gives the thread back. Others
+//! wait that long, so long turns are counted with what they were spent on. It ends no turn itself.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::time::Duration;
+
+use weir_sched::Time;
+
+use crate::clock;
+use crate::metrics::{Cause, Metrics};
+
+/// A turn that takes longer is a stall.
+const LONG: Duration = Duration::from_millis(10);
+
+thread_local! {
+    static BEGAN: Cell<Time> = const { Cell::new(Time::ZERO) };
+    static EXPLAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// When the turn that is under way on this thread began: the time, without asking the clock.
+pub(crate) fn began() -> Time {
+    BEGAN.get()
+}
+
+/// Does what should not block but could, and counts it as the cause if it did.
+pub(crate) fn spent_on<T>(cause: Cause, metrics: &Metrics, work: impl FnOnce() -> T) -> T {
+    let before = clock::now();
+    let result = work();
+    if clock::now().since(before) > LONG {
+        EXPLAINED.set(true);
+        metrics.stalls.count(cause);
+    }
+    result
+}
+
+/// Runs `task` and times each of its turns.
+pub(crate) async fn timed<F: Future>(metrics: &Metrics, task: F) -> F::Output {
+    let mut task = pin!(task);
+    poll_fn(|context| {
+        let begin = clock::now();
+        BEGAN.set(begin);
+        EXPLAINED.set(false);
+        let result = task.as_mut().poll(context);
+        if clock::now().since(begin) > LONG && !EXPLAINED.get() {
+            metrics.stalls.count(Cause::Other);
+        }
+        result
+    })
+    .await
+}

@@ -1,0 +1,148 @@
+//! Shows that files of every kind of file system come byte for byte, from memory and from the disk, to
+//! those who own them and to others. These tests need root and loop devices.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use slowdisk::{Disk, FileSystem, Options};
+use support::{Client, Server, noise, tool};
+
+const SIZES: [usize; 10] =
+    [0, 1, 1000, 32_768, 32_769, 131_072, 131_073, 1_048_576, 5_000_001, 20_000_000];
+
+fn fill(directory: &Path) {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    for size in SIZES {
+        fs::write(directory.join(size.to_string()), noise(size as u64, size)).unwrap();
+    }
+}
+
+/// Asks for all files, whole and in part, `forget` before each round, as owner and as somebody else.
+fn serve(directory: &Path, forget: impl Fn()) {
+    for owner in [true, false] {
+        for uplink in ["off", "1gbit"] {
+            let mut command = if owner { support::weir() } else { support::as_nobody() };
+            command.arg("serve").arg(directory);
+            let server = Server::launch(command, &["--uplink", uplink, "--workers", "1"]);
+            for round in 0..3 {
+                forget();
+                let mut client = server.connect();
+                for size in SIZES {
+                    check(&mut client, size, &format!("round {round}, owner {owner}"));
+                }
+            }
+        }
+    }
+}
+
+fn check(client: &mut Client, size: usize, when: &str) {
+    let content = noise(size as u64, size);
+    let path = format!("/{size}");
+    let answer = client.get(&path);
+    assert_eq!((answer.status, answer.body.len()), (200, size), "{when}");
+    assert!(answer.body == content, "the bytes of {size}, {when}");
+    if size > 1000 {
+        let (first, last) = (size / 3, size - 2);
+        let part = client.get_with(&path, &format!("Range: bytes={first}-{last}\r\n"));
+        assert!(part.body == content[first..=last], "a part of {size}, {when}");
+    }
+}
+
+/// A mounted file system that is unmounted in the end.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(kind: &str, options: &str, device: &str, at: &Path) -> Mounted {
+        let mut command = tool("mount", "mount");
+        command.args(["-t", kind, "-o", options, device]).arg(at);
+        let done = command.status().expect("mount runs").success();
+        assert!(done, "{kind} cannot be mounted: this test needs root");
+        Mounted(at.to_owned())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn tmpfs() {
+    let at = tempfile::tempdir().unwrap();
+    let _mounted = Mounted::new("tmpfs", "size=100m", "weir", at.path());
+    fill(at.path());
+    serve(at.path(), || {});
+}
+
+#[test]
+fn overlayfs() {
+    let outer = tempfile::tempdir().unwrap();
+    fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let directory = |name: &str| {
+        let path = outer.path().join(name);
+        fs::create_dir(&path).unwrap();
+        path
+    };
+    // Upper and lower on a file system of their own: overlayfs does not stack on itself.
+    let disk = Disk::mount(&Options::new(outer.path().join("disk"), 400 << 20)).expect("root");
+    let [lower, upper, work] = ["disk/lower", "disk/upper", "disk/work"].map(directory);
+    let at = directory("at");
+    fill(&lower);
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        lower.display(),
+        upper.display(),
+        work.display()
+    );
+    let mounted = Mounted::new("overlay", &options, "overlay", &at);
+    fs::write(at.join("1000"), noise(1000, 1000)).unwrap();
+    serve(&at, || {});
+    drop(mounted);
+    disk.unmount().unwrap();
+}
+
+fn on_a_disk(file_system: FileSystem) {
+    let at = tempfile::tempdir().unwrap();
+    let options = Options { file_system, ..Options::new(at.path(), 400 << 20) };
+    let disk = Disk::mount(&options).expect("a disk can be made: this test needs root");
+    fill(at.path());
+    // The server holds the directory, so it cannot be mounted anew.
+    serve(at.path(), || {
+        Command::new("sync").status().unwrap();
+        fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
+    });
+    disk.unmount().unwrap();
+}
+
+#[test]
+fn ext4() {
+    on_a_disk(FileSystem::Ext4);
+}
+
+#[test]
+fn xfs() {
+    on_a_disk(FileSystem::Xfs);
+}
+
+#[test]
+fn btrfs() {
+    let outer = tempfile::tempdir().unwrap();
+    fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let image = outer.path().join("image");
+    fs::File::create(&image).unwrap().set_len(400 << 20).unwrap();
+    let made = tool("mkfs.btrfs", "btrfs-progs").arg("-q").arg(&image).status().unwrap();
+    assert!(made.success());
+    let at = outer.path().join("at");
+    fs::create_dir(&at).unwrap();
+    let _mounted = Mounted::new("btrfs", "loop", &image.display().to_string(), &at);
+    fill(&at);
+    serve(&at, || {
+        Command::new("sync").status().unwrap();
+        fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
+    });
+}
