@@ -151,7 +151,8 @@ async fn answer(
 ) -> Outcome {
     let mut sending = Sending::new(context, client, response);
     let outcome = match flow {
-        Some(flow) => sending.over(flow).await,
+        // Boxed: a connection without an uplink need not be larger for it.
+        Some(flow) => Box::pin(sending.over(flow)).await,
         None => sending.directly().await,
     };
     let took = clock::now().since(begun);

@@ -170,7 +170,7 @@ async fn begin(mut response: Response, content: &Content, framing: Framing) -> R
     if response.body_length == 0 || file.is_ready(response.body_at) {
         return response;
     }
-    match file.bring(site.disk(), response.body_at, site.window()).await {
+    match Box::pin(file.bring(site.disk(), response.body_at, site.window())).await {
         Ok((at, bytes)) => {
             response.first = Some(Part { at, bytes });
             response

@@ -14,10 +14,10 @@ use crate::response::{Part, Response};
 use crate::uplink::Flow;
 
 /// Bytes handed to the kernel at once when nothing is paced.
-const AT_ONCE: u64 = 512 * 1024;
+const AT_ONCE: u64 = 256 * 1024;
 
 /// Bytes after which a response that nothing holds back lets others have the worker.
-const TURN: u64 = 2 * 1024 * 1024;
+const TURN: u64 = 256 * 1024;
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl<'a> Sending<'a> {
                     Ok(())
                 }
                 Ok(Pushed::Full) => self.until_writable().await,
-                Ok(Pushed::Cold) => self.bring().await,
+                Ok(Pushed::Cold) => Box::pin(self.bring()).await,
                 Err(outcome) => Err(outcome),
             };
             if let Err(outcome) = went_on {
@@ -89,7 +89,7 @@ impl<'a> Sending<'a> {
             loop {
                 match self.push(self.left(), self.response.close) {
                     Ok(Pushed::Cold) => {
-                        if let Err(outcome) = self.bring().await {
+                        if let Err(outcome) = Box::pin(self.bring()).await {
                             return outcome;
                         }
                     }
@@ -149,7 +149,7 @@ impl<'a> Sending<'a> {
                 // What waits for the disk holds up nobody at the uplink.
                 Ok(Pushed::Cold) => {
                     flow.used(&grant, sent, true);
-                    let brought = self.bring().await;
+                    let brought = Box::pin(self.bring()).await;
                     flow.ready();
                     brought
                 }

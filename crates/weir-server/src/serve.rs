@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::task::LocalSet;
 
 use crate::access_log;
 use crate::admin::Admin;
@@ -110,7 +109,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
 
     let runtime = worker::runtime(&metrics)
         .map_err(|error| ServeError::new("cannot start the main thread", &error))?;
-    let result = LocalSet::new().block_on(&runtime, async {
+    let result = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let admin = tokio::task::spawn_local(worker::run(plan));
         announce(config, &addresses, &admin_addresses);

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use weir_sched::Time;
@@ -36,8 +36,7 @@ pub(crate) fn spent_on<T>(cause: Cause, metrics: &Metrics, work: impl FnOnce() -
 }
 
 /// Runs `task` and times each of its turns.
-pub(crate) async fn timed<F: Future>(metrics: &Metrics, task: F) -> F::Output {
-    let mut task = pin!(task);
+pub(crate) async fn timed<F: Future>(metrics: &Metrics, mut task: Pin<&mut F>) -> F::Output {
     poll_fn(|context| {
         let begin = clock::now();
         BEGAN.set(begin);

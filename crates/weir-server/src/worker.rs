@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc;
-use tokio::task::LocalSet;
 use tokio::time::timeout;
 use weir_sched::Gate;
 
@@ -26,6 +25,9 @@ use crate::uplink::{self, InFlightQuery, Uplink};
 
 /// How often a worker looks for files to close.
 const SWEEP: Duration = Duration::from_secs(1);
+
+/// How many turns are taken before sockets are looked at again.
+const TURNS: u32 = 128;
 
 /// What a worker starts with.
 #[derive(Debug)]
@@ -46,14 +48,13 @@ pub(crate) struct Plan {
 
 /// Starts a worker's thread; it ends some time after the wish to stop.
 pub(crate) fn start(plan: Plan) -> io::Result<JoinHandle<io::Result<()>>> {
-    let runtime = runtime(&plan.metrics)?;
     thread::Builder::new()
         .name(format!("weir-{}", plan.index))
-        .spawn(move || LocalSet::new().block_on(&runtime, run(plan)))
+        .spawn(move || runtime(&plan.metrics)?.block_on(run(plan)))
 }
 
 /// A runtime of one thread that counts socket events between two waits.
-pub(crate) fn runtime(metrics: &Arc<Metrics>) -> io::Result<Runtime> {
+pub(crate) fn runtime(metrics: &Arc<Metrics>) -> io::Result<LocalRuntime> {
     let metrics = metrics.clone();
     Builder::new_current_thread()
         .enable_all()
@@ -63,7 +64,8 @@ pub(crate) fn runtime(metrics: &Arc<Metrics>) -> io::Result<Runtime> {
                 metrics.events_per_wake.observe(f64::from(events));
             }
         })
-        .build()
+        .event_interval(TURNS)
+        .build_local(LocalOptions::default())
 }
 
 /// Listens, serves, and after the wish to stop lets responses under way end.

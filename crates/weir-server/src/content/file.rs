@@ -3,8 +3,8 @@
 //!
 //! A worker must never send straight from a file what may have to come from the disk first: sending
 //! would wait for it, whatever flags are set. `RWF_NOWAIT` reads tell the truth but copy; cachestat(2)
-//! is exact and cheap but tells only the owner. So others may send straight from a file what a read
-//! has just shown to be in memory, as long as nothing was missed lately.
+//! is exact and cheap but tells only the owner. What either has shown counts as being in memory for a
+//! second, as long as nothing was missed meanwhile.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -36,7 +36,10 @@ pub(crate) const DIRECT_FROM: u64 = 32 * 1024;
 /// something was missed.
 const TRUST: Duration = Duration::from_secs(1);
 
-/// Files with more chunks than this (4 GB) are copied by those who do not own them.
+/// How far the owner asks ahead what is in memory.
+const ASKED: u64 = 8 * CHUNK;
+
+/// Of files with more chunks than this (4 GB) nothing is remembered.
 const MOST_CHUNKS: u64 = 32_768;
 
 thread_local! {
@@ -54,8 +57,8 @@ pub(crate) struct File {
     access: Access,
     /// cachestat(2) answers.
     told: Cell<bool>,
-    /// When each chunk was last read whole from memory, if it does not.
-    read_at: RefCell<Vec<Time>>,
+    /// When each chunk was last seen to be in memory, whole.
+    seen: RefCell<Vec<Time>>,
 }
 
 /// Why bytes were not to be had at once.
@@ -75,7 +78,7 @@ impl File {
             identity: opened.identity,
             access,
             told,
-            read_at: RefCell::default(),
+            seen: RefCell::default(),
         };
         if !file.tells() {
             file.first = opened.first.clone();
@@ -124,7 +127,7 @@ impl File {
         match read {
             Ok(count) => {
                 if self.access == Access::Told && count > 1 {
-                    self.note_read(offset, count as u64);
+                    self.note_seen(offset, count as u64);
                 }
                 Ok(count)
             }
@@ -144,46 +147,60 @@ impl File {
             Access::Told => {}
             Access::Untold | Access::Remote => return 0,
         }
-        if self.told.get() {
-            match sys::pages_in_memory(&*self.fd, offset, count) {
-                // Pages that are still being read count as cached; the last is read last.
-                Ok(all) => {
-                    return if all && self.has_byte(offset + count - 1) { count } else { 0 };
-                }
-                Err(_) => self.told.set(false),
-            }
+        let known = self.lately_seen(offset, count);
+        if known > 0 || !self.told.get() {
+            return known;
         }
-        self.lately_read(offset, count)
+        let start = offset - offset % CHUNK;
+        let ahead = ASKED.min(self.identity.length.saturating_sub(start));
+        if ahead > offset + count - start && self.is_cached(start, ahead) {
+            self.note_seen(start, ahead);
+            return count;
+        }
+        if self.is_cached(offset, count) { count } else { 0 }
     }
 
-    fn note_read(&self, offset: u64, count: u64) {
+    /// Whether the kernel says so, to the owner.
+    fn is_cached(&self, offset: u64, count: u64) -> bool {
+        match sys::pages_in_memory(&*self.fd, offset, count) {
+            // Pages that are still being read count as cached; the last is read last.
+            Ok(all) => all && self.has_byte(offset + count - 1),
+            Err(_) => {
+                self.told.set(false);
+                false
+            }
+        }
+    }
+
+    /// Whole chunks of these bytes were in memory just now.
+    fn note_seen(&self, offset: u64, count: u64) {
         let length = self.identity.length;
-        if self.told.get() || length > MOST_CHUNKS * CHUNK {
+        if length > MOST_CHUNKS * CHUNK {
             return;
         }
         let end =
             if offset + count >= length { length.next_multiple_of(CHUNK) } else { offset + count };
-        let mut read_at = self.read_at.borrow_mut();
+        let mut seen = self.seen.borrow_mut();
         for chunk in offset.div_ceil(CHUNK)..end / CHUNK {
             let chunk = chunk as usize;
-            if read_at.len() <= chunk {
-                read_at.resize(chunk + 1, Time::ZERO);
+            if seen.len() <= chunk {
+                seen.resize(chunk + 1, Time::ZERO);
             }
-            read_at[chunk] = turn::began();
+            seen[chunk] = turn::began();
         }
     }
 
-    fn lately_read(&self, offset: u64, count: u64) -> u64 {
+    fn lately_seen(&self, offset: u64, count: u64) -> u64 {
         let now = turn::began();
         if now.since(MISSED.get()) < TRUST {
             return 0;
         }
-        let read_at = self.read_at.borrow();
-        let known = read_at
+        let seen = self.seen.borrow();
+        let known = seen
             .iter()
             .skip((offset / CHUNK) as usize)
-            .take_while(|read| now.since(**read) < TRUST)
             .take(count.div_ceil(CHUNK) as usize + 1)
+            .take_while(|seen| now.since(**seen) < TRUST)
             .count() as u64;
         let end = (offset / CHUNK + known) * CHUNK;
         let count = end.saturating_sub(offset).min(count);

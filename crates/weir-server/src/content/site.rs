@@ -95,7 +95,7 @@ impl Site {
     pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {
-            site.look_for_root().await;
+            Box::pin(site.look_for_root()).await;
             if site.root.has_vanished() {
                 return Err(Status::ServiceUnavailable);
             }
@@ -109,7 +109,8 @@ impl Site {
             return found;
         }
         site.metrics.cache_misses.inc();
-        site.look_up(path, known).await
+        // Boxed, here and below: what is rare should not make every connection larger.
+        Box::pin(site.look_up(path, known)).await
     }
 
     pub(crate) fn disk(&self) -> &Arc<FileDisk> {
@@ -168,7 +169,7 @@ impl Inner {
         };
         // A file that is changed in place: what was announced could not be sent.
         if matches!(&body, Body::File(open) if !open.is_as_opened())
-            || !self.is_fresh(entry) && !self.check(entry, file).await
+            || !self.is_fresh(entry) && !Box::pin(self.check(entry, file)).await
         {
             return None;
         }
