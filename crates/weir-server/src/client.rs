@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
@@ -12,18 +11,18 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
-use tokio::net::TcpStream;
 
 use crate::buffers::Input;
 use crate::deadlines::{Deadline, Deadlines};
 use crate::metrics::note_event;
+use crate::socket::Socket;
 use crate::stop::Stop;
 use crate::turn;
 
 /// A client and its socket.
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) stream: Rc<TcpStream>,
+    pub(crate) socket: Rc<Socket>,
     pub(crate) peer: SocketAddr,
     deadline: Deadline,
     /// Bytes may have come without an event to tell of them.
@@ -51,9 +50,9 @@ pub(crate) enum Left {
 }
 
 impl Client {
-    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, deadlines: &Rc<Deadlines>) -> Client {
+    pub(crate) fn new(socket: Socket, peer: SocketAddr, deadlines: &Rc<Deadlines>) -> Client {
         Client {
-            stream: Rc::new(stream),
+            socket: Rc::new(socket),
             peer,
             deadline: deadlines.enter(),
             // A request is often there before the connection is accepted.
@@ -72,7 +71,7 @@ impl Client {
         poll_fn(|context| {
             loop {
                 if !self.look_first.replace(false) {
-                    match self.stream.poll_read_ready(context) {
+                    match self.socket.poll_readable(context) {
                         Poll::Ready(Ok(())) => note_event(),
                         Poll::Ready(Err(_)) => return Poll::Ready(Read::End),
                         Poll::Pending if stop.is_some_and(Stop::is_stopping) => {
@@ -102,24 +101,11 @@ impl Client {
         .await
     }
 
-    /// Takes what has come. What comes after a short read makes an event of its own, so the socket
-    /// counts as unready at once: that saves a call that would say so.
+    /// Takes what has come.
     fn receive(&self, room: &mut [u8]) -> Result<usize, Errno> {
-        let received = loop {
-            match recv(&*self.stream, &mut *room, RecvFlags::DONTWAIT) {
-                Err(Errno::INTR) => {}
-                done => break done.map(|(count, _)| count),
-            }
-        };
-        if received.is_ok_and(|count| count < room.len()) || received == Err(Errno::AGAIN) {
-            self.forget_readiness();
-        }
-        received
-    }
-
-    fn forget_readiness(&self) {
-        let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
-        let _ = self.stream.try_io(Interest::READABLE, nothing);
+        let socket = &*self.socket;
+        let space = room.len();
+        socket.read(space, || recv(socket, &mut *room, RecvFlags::DONTWAIT).map(|(count, _)| count))
     }
 
     /// Reads and discards until the client closes; false if it takes longer than `wait`.
@@ -139,7 +125,7 @@ impl Client {
     /// Waits until the socket takes data again; false if it broke or takes longer than `wait`.
     pub(crate) async fn writable(&self, wait: Duration) -> bool {
         self.deadline.set(turn::began() + wait);
-        let writable = poll_fn(|context| match self.stream.poll_write_ready(context) {
+        let writable = poll_fn(|context| match self.socket.poll_writable(context) {
             Poll::Ready(ready) => {
                 note_event();
                 Poll::Ready(ready.is_ok())
@@ -160,7 +146,7 @@ impl Client {
     pub(crate) async fn left(&self) -> Left {
         self.look_first.set(true);
         loop {
-            let Ok(ready) = self.stream.ready(Interest::READABLE).await else { return Left::Gone };
+            let Ok(ready) = self.socket.ready(Interest::READABLE).await else { return Left::Gone };
             if ready.is_write_closed() || ready.is_error() {
                 return Left::Gone;
             }
@@ -168,13 +154,13 @@ impl Client {
                 return Left::HalfClosed;
             }
             // Unread bytes: wait for the next event.
-            self.forget_readiness();
+            self.socket.forget(Interest::READABLE);
         }
     }
 
     /// Waits until a half-closed client turns out to have gone.
     pub(crate) async fn reset(&self) {
-        let _ = self.stream.ready(Interest::ERROR).await;
+        let _ = self.socket.ready(Interest::ERROR).await;
     }
 
     /// Waits until it is certain that the client has gone. `question` is sent to one that may have:
@@ -184,7 +170,7 @@ impl Client {
             return;
         }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        if !question.is_empty() && send(&*self.stream, question, flags).is_err() {
+        if !question.is_empty() && send(&*self.socket, question, flags).is_err() {
             return;
         }
         self.reset().await;

@@ -9,6 +9,7 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use weir_sched::Time;
 
@@ -60,7 +61,8 @@ pub(crate) struct Alarm(AsyncFd<OwnedFd>);
 impl Alarm {
     pub(crate) fn new() -> io::Result<Alarm> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        Ok(Alarm(sys::watch(timerfd_create(TimerfdClockId::Monotonic, flags)?)?))
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Alarm(sys::watch(timer, Interest::READABLE)?))
     }
 
     /// Waits until `at`.

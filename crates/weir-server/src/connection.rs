@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use weir_http::Status;
 use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
 use weir_sched::Time;
@@ -16,6 +15,7 @@ use crate::clock;
 use crate::context::Context;
 use crate::response::{Framing, Response};
 use crate::send::{Outcome, Sending};
+use crate::socket::Socket;
 use crate::sys;
 use crate::turn;
 use crate::uplink::Flow;
@@ -23,11 +23,11 @@ use crate::uplink::Flow;
 /// How long a client may take to close its side after the last response.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// Serves `stream` until either side ends it.
-pub(crate) async fn run(context: Rc<Context>, stream: TcpStream, peer: SocketAddr) {
+/// Serves `socket` until either side ends it.
+pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
     context.metrics.connections.inc();
-    let client = Client::new(stream, peer, &context.deadlines);
-    let mut flow = context.open_flow(&client.stream, peer);
+    let client = Client::new(socket, peer, &context.deadlines);
+    let mut flow = context.open_flow(&client.socket, peer);
     let mut input = Input::new(context.buffers.clone());
     match exchange(&context, &client, &mut input, &mut flow).await {
         End::Broken => {}
@@ -177,11 +177,11 @@ async fn answer(
 /// closed socket's data; so the descriptor is kept until the client closes or has acknowledged.
 async fn close(context: &Context, client: &Client, input: &mut Input, end: End) {
     let Some(_place) = context.open.linger() else { return };
-    let stream = &*client.stream;
-    if rustix::net::shutdown(stream, rustix::net::Shutdown::Write).is_err() {
+    let socket = &*client.socket;
+    if rustix::net::shutdown(socket, rustix::net::Shutdown::Write).is_err() {
         return;
     }
-    let all_arrived = || sys::unacknowledged(stream).is_ok_and(|bytes| bytes == 0);
+    let all_arrived = || sys::unacknowledged(socket).is_ok_and(|bytes| bytes == 0);
     if end == End::Answered && all_arrived() {
         return;
     }

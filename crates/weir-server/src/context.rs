@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use weir_http::request::Request;
 
@@ -19,6 +18,7 @@ use crate::content::{Content, Site, SiteConfig};
 use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
 use crate::response::{self, Framing, Response};
+use crate::socket::Socket;
 use crate::stop::Stop;
 use crate::uplink::{Flow, LocalFlows, Uplink};
 
@@ -99,13 +99,13 @@ pub(crate) struct Context {
 
 impl Context {
     /// The connection's place at the uplink; `None` if it does not use it.
-    pub(crate) fn open_flow(&self, stream: &Rc<TcpStream>, peer: SocketAddr) -> Option<Flow> {
+    pub(crate) fn open_flow(&self, socket: &Rc<Socket>, peer: SocketAddr) -> Option<Flow> {
         let uplink = self.uplink.as_ref()?;
         let address = peer.ip().to_canonical();
         if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
             return None;
         }
-        Some(Flow::open(uplink.clone(), self.flows.clone(), self.index, stream, peer))
+        Some(Flow::open(uplink.clone(), self.flows.clone(), self.index, socket, peer))
     }
 }
 

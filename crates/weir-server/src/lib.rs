@@ -20,6 +20,7 @@ mod metrics;
 mod response;
 mod send;
 mod serve;
+mod socket;
 mod stop;
 mod sys;
 mod turn;

@@ -2,14 +2,17 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::sockopt::set_tcp_quickack;
-use socket2::{Domain, Protocol, Socket, Type};
-use tokio::net::TcpStream;
+use rustix::net::{SocketFlags, acceptfrom_with};
+use socket2::{Domain, Protocol, Type};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::time::sleep;
 use weir_sched::Time;
 
@@ -17,6 +20,8 @@ use crate::clock;
 use crate::connection;
 use crate::context::Context;
 use crate::metrics::note_event;
+use crate::socket::Socket;
+use crate::sys;
 use crate::turn;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
@@ -38,7 +43,8 @@ pub(crate) fn open(
     shared: bool,
     patience: Duration,
 ) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket =
+        socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(shared)?;
     if address.is_ipv6() {
@@ -67,18 +73,19 @@ pub(crate) fn is_free(address: SocketAddr) -> io::Result<()> {
 }
 
 /// Accepts connections until the server stops.
-pub(crate) async fn accept(context: Rc<Context>, listener: tokio::net::TcpListener) {
+pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
+    let listener = sys::watch(OwnedFd::from(listener), Interest::READABLE)?;
     let mut failed: Option<Time> = None;
     let mut stop = pin!(context.stop.requested());
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut stop => return,
+            accepted = next(&listener) => accepted,
+            () = &mut stop => return Ok(()),
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok((socket, peer)) => {
                 note_event();
-                start(&context, stream, peer);
+                start(&context, socket, peer);
             }
             Err(error) => {
                 context.metrics.accept_errors.inc();
@@ -95,13 +102,29 @@ pub(crate) async fn accept(context: Rc<Context>, listener: tokio::net::TcpListen
     }
 }
 
-fn start(context: &Rc<Context>, stream: TcpStream, peer: SocketAddr) {
+/// Waits for the next connection. What was accepted once is tried again at once, since connections
+/// come in bursts.
+async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(Socket, SocketAddr)> {
+    loop {
+        let mut ready = listener.readable().await?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let accepted = ready.try_io(|listener| Ok(acceptfrom_with(listener, flags)?));
+        let Ok(accepted) = accepted else { continue };
+        let (fd, peer) = accepted?;
+        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+        // Only an address of another family could be missing.
+        let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
+        return Ok((Socket::new(fd), peer));
+    }
+}
+
+fn start(context: &Rc<Context>, socket: Socket, peer: SocketAddr) {
     context.metrics.accepted.inc();
     let open = context.open.enter();
     let context = context.clone();
     tokio::task::spawn_local(async move {
         let metrics = context.metrics.clone();
-        let connection = pin!(connection::run(context, stream, peer));
+        let connection = pin!(connection::run(context, socket, peer));
         turn::timed(&metrics, connection).await;
         drop(open);
     });

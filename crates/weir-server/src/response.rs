@@ -167,7 +167,7 @@ async fn begin(mut response: Response, content: &Content, framing: Framing) -> R
     let (Body::File(file), Content::Files(site)) = (&response.body, content) else {
         return response;
     };
-    if response.body_length == 0 || file.is_ready(response.body_at) {
+    if response.body_length == 0 || site.is_ready(file, response.body_at) {
         return response;
     }
     match Box::pin(file.bring(site.disk(), response.body_at, site.window())).await {

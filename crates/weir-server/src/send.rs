@@ -104,7 +104,7 @@ impl<'a> Sending<'a> {
         }
         flow.arrive(self.left(), self.response.range_of);
         let outcome = self.as_granted(flow).await;
-        flow.leave(&self.client.stream, outcome == Outcome::Complete);
+        flow.leave(&self.client.socket, outcome == Outcome::Complete);
         outcome
     }
 
@@ -136,12 +136,12 @@ impl<'a> Sending<'a> {
                 }
                 Ok(Pushed::All) => {
                     flow.used(&grant, sent, false);
-                    flow.look(&self.client.stream);
+                    flow.look(&self.client.socket);
                     Ok(())
                 }
                 Ok(Pushed::Full) => {
                     flow.used(&grant, sent, true);
-                    flow.charge_extra(&self.client.stream);
+                    flow.charge_extra(&self.client.socket);
                     let writable = self.until_writable().await;
                     flow.ready();
                     writable
@@ -186,6 +186,9 @@ impl<'a> Sending<'a> {
             () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
         };
         let (start, bytes) = brought.map_err(push::content_failed)?;
+        if start + bytes.len() as u64 <= at {
+            return Err(push::content_failed(push::SHORTER));
+        }
         self.part = Some(Part { at: start, bytes });
         self.asked = Some(start + window);
         Ok(())
@@ -225,5 +228,5 @@ impl<'a> Sending<'a> {
 /// of a second, within limits that suit disks and memory.
 pub(crate) fn window(bytes_per_second: Option<u64>) -> u64 {
     let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);
-    wanted.clamp(CHUNK, 4 * CHUNK).next_multiple_of(CHUNK)
+    wanted.clamp(CHUNK, 8 * CHUNK).next_multiple_of(CHUNK)
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::Rc;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -128,11 +129,17 @@ pub(crate) fn pages_in_memory(file: impl AsFd, offset: u64, count: u64) -> io::R
     Ok(pages.cached > (offset + count - 1) / page - offset / page)
 }
 
-/// Has the runtime tell when `descriptor` is readable.
-pub(crate) fn watch(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is one descriptor from its making to its end, and the `AsyncFd` owns it;
-    // nobody here takes it out or replaces it.
-    let watched = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
+/// What stays the same descriptor for as long as it is held.
+pub(crate) trait Lasting: AsRawFd {}
+
+impl Lasting for OwnedFd {}
+impl Lasting for Rc<OwnedFd> {}
+
+/// Has the runtime tell when `descriptor` is ready.
+pub(crate) fn watch<D: Lasting>(descriptor: D, interest: Interest) -> io::Result<AsyncFd<D>> {
+    // SAFETY: an `OwnedFd`, shared or not, is one descriptor from its making to its end, and the
+    // `AsyncFd` holds it; nobody here takes it out or replaces it.
+    let watched = unsafe { AsyncFd::register_with_interest(descriptor, interest) };
     Ok(watched?)
 }
 

@@ -97,8 +97,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     tokio::task::spawn_local(sweep(context.clone()));
     tokio::task::spawn_local(answer_queries(context.clone(), plan.queries));
     for listener in plan.listeners {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        tokio::task::spawn_local(listen::accept(context.clone(), listener));
+        tokio::task::spawn_local(accept(context.clone(), listener));
     }
     context.stop.requested().await;
     // Idle connections end now.
@@ -115,6 +114,14 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
         tracing::warn!("{cut} connections were cut: they took longer than stop_timeout");
     }
     Ok(())
+}
+
+async fn accept(context: Rc<Context>, listener: TcpListener) {
+    if let Err(error) = listen::accept(context, listener).await {
+        // Nobody could reach the server: better to end than to hang.
+        tracing::error!("a listening socket cannot be watched: {error}");
+        std::process::abort();
+    }
 }
 
 async fn distribute(context: Rc<Context>, uplink: Arc<Uplink>) {

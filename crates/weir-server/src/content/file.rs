@@ -51,7 +51,7 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct File {
     fd: Arc<OwnedFd>,
-    /// The beginning, if a helper brought it and reading it again would take another.
+    /// The whole of a small file, if a helper brought it.
     first: Option<Arc<[u8]>>,
     identity: Identity,
     access: Access,
@@ -72,18 +72,13 @@ pub(crate) enum ReadError {
 impl File {
     pub(super) fn new(opened: &Opened, access: Access) -> File {
         let told = Cell::new(access == Access::Told);
-        let mut file = File {
-            fd: opened.fd.clone(),
-            first: None,
-            identity: opened.identity,
-            access,
-            told,
-            seen: RefCell::default(),
-        };
-        if !file.tells() {
-            file.first = opened.first.clone();
+        let first = opened.first.clone();
+        if access == Access::Told && opened.identity.length > DIRECT_FROM {
+            // It is read in large pieces, when they are needed: the kernel need not guess.
+            let _ = fadvise(&opened.fd, 0, None, Advice::Random);
         }
-        file
+        let (fd, identity) = (opened.fd.clone(), opened.identity);
+        File { fd, first, identity, access, told, seen: RefCell::default() }
     }
 
     /// Whether it is known without waiting what is in memory.
@@ -96,9 +91,14 @@ impl File {
         Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
     }
 
-    /// Whether the byte at `offset` is in memory.
-    pub(crate) fn is_ready(&self, offset: u64) -> bool {
-        offset >= self.identity.length || self.read(offset, &mut [0]).is_ok()
+    /// Whether the chunk that begins at `offset` is in memory, so that sending can begin.
+    pub(super) fn is_ready(&self, offset: u64, scratch: &mut [u8]) -> bool {
+        let count = self.identity.length.saturating_sub(offset).min(scratch.len() as u64);
+        if count == 0 || self.resident(offset, count) > 0 {
+            return true;
+        }
+        // To ask for a byte would read a little from the disk, and the rest in another operation.
+        !self.told.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
     }
 
     pub(crate) fn fd(&self) -> &OwnedFd {
@@ -115,6 +115,17 @@ impl File {
             let count = rest.len().min(out.len());
             out[..count].copy_from_slice(&rest[..count]);
             return Ok(count);
+        }
+        if self.told.get()
+            && turn::began().since(MISSED.get()) < TRUST
+            && !self.is_cached(
+                offset,
+                self.identity.length.saturating_sub(offset).min(out.len() as u64),
+            )
+        {
+            // Asking would start to read it, past the disk's gate.
+            MISSED.set(turn::began());
+            return Err(ReadError::Cold);
         }
         let flags = match self.access {
             Access::Memory => ReadWriteFlags::empty(),
@@ -164,7 +175,7 @@ impl File {
     fn is_cached(&self, offset: u64, count: u64) -> bool {
         match sys::pages_in_memory(&*self.fd, offset, count) {
             // Pages that are still being read count as cached; the last is read last.
-            Ok(all) => all && self.has_byte(offset + count - 1),
+            Ok(all) => all && (count == 0 || self.has_byte(offset + count - 1)),
             Err(_) => {
                 self.told.set(false);
                 false

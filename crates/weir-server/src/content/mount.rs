@@ -41,6 +41,9 @@ const REMOTE: [u32; 13] = [
 /// tmpfs and ramfs.
 const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
 
+/// No file is so long.
+const BEYOND: u64 = 1 << 62;
+
 /// Asks the file system of an open file or directory; this may wait for it.
 pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     let kind = fstatfs(&file)?.f_type as u32;
@@ -50,8 +53,9 @@ pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     if REMOTE.contains(&kind) {
         return Ok(Access::Remote);
     }
+    // Beyond any end: a cold byte would be read from the disk, alone.
     let mut byte = [0];
-    match preadv2(&file, &mut [IoSliceMut::new(&mut byte)], 0, ReadWriteFlags::NOWAIT) {
+    match preadv2(&file, &mut [IoSliceMut::new(&mut byte)], BEYOND, ReadWriteFlags::NOWAIT) {
         Ok(_) | Err(Errno::AGAIN) => Ok(Access::Told),
         Err(_) => Ok(Access::Untold),
     }

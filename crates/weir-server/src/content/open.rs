@@ -25,7 +25,7 @@ pub(crate) struct Opened {
     pub(super) kind: FileType,
     /// `None`: not asked yet, and the file system is local.
     pub(super) access: Option<Access>,
-    /// The first bytes of a file that a helper opened.
+    /// The content of a small file that a helper opened.
     pub(super) first: Option<Arc<[u8]>>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, E
     Ok(Identity::of(&stat))
 }
 
-/// Opens a name and reads the beginning of a file, however long it takes.
+/// Opens a name and reads a small file, however long it takes.
 pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Errno> {
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
@@ -99,8 +99,10 @@ pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Er
     let mut opened = opened(fd, &stat);
     if opened.kind == FileType::RegularFile {
         opened.access = Some(mount::access(&opened.fd)?);
-        let count = opened.identity.length.min(CHUNK) as usize;
-        opened.first = Some(read(&opened.fd, 0, count)?);
+        // What is longer may be wanted in part, or not at all.
+        if opened.identity.length <= CHUNK {
+            opened.first = Some(read(&opened.fd, 0, opened.identity.length as usize)?);
+        }
     }
     Ok(opened)
 }

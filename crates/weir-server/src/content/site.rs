@@ -86,7 +86,7 @@ impl Site {
             most_open: config.open,
             window: config.window,
             access: Cell::new(None),
-            scratch: RefCell::new(vec![0; DIRECT_FROM as usize].into()),
+            scratch: RefCell::new(vec![0; CHUNK as usize].into()),
             disk: config.disk,
             metrics: config.metrics,
         }))
@@ -115,6 +115,12 @@ impl Site {
 
     pub(crate) fn disk(&self) -> &Arc<FileDisk> {
         &self.0.disk
+    }
+
+    /// Whether sending a file from `offset` on can begin without a disk.
+    pub(crate) fn is_ready(&self, file: &File, offset: u64) -> bool {
+        let mut scratch = self.0.scratch.borrow_mut();
+        turn::spent_on(Cause::Read, &self.0.metrics, || file.is_ready(offset, &mut scratch))
     }
 
     /// How much of a file a helper brings at once.

@@ -2,12 +2,10 @@
 //! file that is in memory. It does not know when that may be done.
 
 use std::fmt;
-use std::io;
 
 use rustix::fs::sendfile;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
-use tokio::io::Interest;
 
 use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError};
@@ -80,22 +78,18 @@ impl Sending<'_> {
         }
         let mut at = response.body_at + self.body_sent();
         let wanted = usize::try_from(count).unwrap_or(usize::MAX);
-        let stream = &*self.client.stream;
-        let mut sent = 0;
-        let result = stream.try_io(Interest::WRITABLE, || {
-            let work = || retry(|| sendfile(stream, file.fd(), Some(&mut at), wanted));
-            // Short also at the end of a file that has shrunk: only another call tells.
-            sent = turn::spent_on(Cause::SendFile, &self.context.metrics, work)?;
-            Ok(sent)
-        });
-        self.sent += sent as u64;
-        match result {
-            Ok(0) => Err(content_failed(SHORTER)),
-            Ok(_) => Ok(Pushed::All),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pushed::Full),
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => {
-                Err(content_failed(error))
+        let socket = &*self.client.socket;
+        // Short also at the end of a file that has shrunk: only another call tells.
+        let send =
+            || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
+        match turn::spent_on(Cause::SendFile, &self.context.metrics, send) {
+            Ok(Some(0)) => Err(content_failed(SHORTER)),
+            Ok(Some(count)) => {
+                self.sent += count as u64;
+                Ok(Pushed::All)
             }
+            Ok(None) => Ok(Pushed::Full),
+            Err(Errno::IO) => Err(content_failed(Errno::IO)),
             Err(_) => Err(Outcome::ClientLeft),
         }
     }
@@ -152,36 +146,14 @@ impl Sending<'_> {
         if more {
             flags |= SendFlags::MORE;
         }
-        let stream = &*self.client.stream;
-        let mut sent = 0;
-        let result = stream.try_io(Interest::WRITABLE, || {
-            sent = retry(|| send(stream, bytes, flags))?;
-            whole(sent, bytes.len())
-        });
-        self.sent += sent as u64;
-        match result {
-            Ok(_) => Ok(Pushed::All),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Pushed::Full),
+        let socket = &*self.client.socket;
+        match socket.write(bytes.len(), true, || send(socket, bytes, flags)) {
+            Ok(Some(count)) => {
+                self.sent += count as u64;
+                Ok(if count == bytes.len() { Pushed::All } else { Pushed::Full })
+            }
+            Ok(None) => Ok(Pushed::Full),
             Err(_) => Err(Outcome::ClientLeft),
-        }
-    }
-}
-
-/// A socket that took a part is full, and its next event tells when it is not: no call is needed to
-/// find out.
-fn whole(sent: usize, wanted: usize) -> io::Result<usize> {
-    match sent {
-        0 => Ok(0),
-        _ if sent < wanted => Err(io::ErrorKind::WouldBlock.into()),
-        _ => Ok(sent),
-    }
-}
-
-fn retry(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            done => return done,
         }
     }
 }
@@ -191,7 +163,7 @@ fn rest_of_head(response: &Response, sent: u64) -> &[u8] {
     &response.head[sent..]
 }
 
-const SHORTER: &str = "it became shorter while it was sent";
+pub(super) const SHORTER: &str = "it became shorter while it was sent";
 
 pub(super) fn content_failed(error: impl fmt::Display) -> Outcome {
     tracing::warn!("a response was cut short: {error}");

@@ -10,12 +10,12 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
 use socket2::SockRef;
-use tokio::net::TcpStream;
 use weir_sched::{FlowSpec, Grant, ObjectId, Packets};
 
 use super::meter::Meter;
 use super::{Message, Uplink, client};
 use crate::clock;
+use crate::socket::Socket;
 use crate::sys;
 
 /// How many grants go by between looks at what was retransmitted.
@@ -27,7 +27,7 @@ const USUAL_MSS: u32 = 1448;
 /// A connection, and the grants that wait for its task.
 #[derive(Debug)]
 struct Slot {
-    stream: Rc<TcpStream>,
+    socket: Rc<Socket>,
     grants: RefCell<VecDeque<Grant>>,
     waker: RefCell<Option<Waker>>,
 }
@@ -40,7 +40,7 @@ impl LocalFlows {
     /// Bytes of these connections that their clients have not acknowledged.
     pub(crate) fn bytes_in_flight(&self) -> u64 {
         let flows = self.0.borrow();
-        flows.values().filter_map(|slot| sys::unacknowledged(&*slot.stream).ok()).sum()
+        flows.values().filter_map(|slot| sys::unacknowledged(&*slot.socket).ok()).sum()
     }
 
     /// Hands the grants for `worker` to its connections, for as long as the worker runs.
@@ -85,19 +85,19 @@ impl Flow {
         uplink: Arc<Uplink>,
         registry: Rc<LocalFlows>,
         worker: usize,
-        stream: &Rc<TcpStream>,
+        socket: &Rc<Socket>,
         peer: SocketAddr,
     ) -> Flow {
-        let mss = sys::tcp_info(&**stream).map_or(USUAL_MSS, |info| info.snd_mss.max(1));
+        let mss = sys::tcp_info(&**socket).map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
-        if let Err(error) = SockRef::from(&**stream).set_tcp_notsent_lowat(mss) {
+        if let Err(error) = SockRef::from(&**socket).set_tcp_notsent_lowat(mss) {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
         uplink.open.fetch_add(1, Ordering::Relaxed);
         let number = uplink.flows.fetch_add(1, Ordering::Relaxed);
         let (grants, waker) = Default::default();
-        let slot = Rc::new(Slot { stream: stream.clone(), grants, waker });
+        let slot = Rc::new(Slot { socket: socket.clone(), grants, waker });
         registry.0.borrow_mut().insert(number, slot.clone());
         let packets = Packets { mss, framing: uplink.framing_to(peer) };
         let spec = FlowSpec { client: client(peer), packets, tag: number };
@@ -165,8 +165,8 @@ impl Flow {
     }
 
     /// The response has been sent, or its client has gone.
-    pub(crate) fn leave(&mut self, stream: &TcpStream, complete: bool) {
-        self.charge_extra(stream);
+    pub(crate) fn leave(&mut self, socket: &Socket, complete: bool) {
+        self.charge_extra(socket);
         if !complete {
             self.uplink.metrics.dead_jobs.inc();
         }
@@ -174,18 +174,18 @@ impl Flow {
     }
 
     /// Counts what the connection sent beside its responses.
-    pub(crate) fn charge_extra(&mut self, stream: &TcpStream) {
+    pub(crate) fn charge_extra(&mut self, socket: &Socket) {
         self.grants_since_look = 0;
-        let bytes = self.meter.extra(stream);
+        let bytes = self.meter.extra(socket);
         if bytes > 0 {
             self.uplink.pacer.charge(clock::now(), bytes);
         }
     }
 
     /// Looks now and then at a response that is never blocked.
-    pub(crate) fn look(&mut self, stream: &TcpStream) {
+    pub(crate) fn look(&mut self, socket: &Socket) {
         if self.grants_since_look >= LOOK_EVERY {
-            self.charge_extra(stream);
+            self.charge_extra(socket);
         }
     }
 

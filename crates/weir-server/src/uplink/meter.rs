@@ -1,9 +1,9 @@
 //! What a connection put on the wire beside its responses: acknowledgements, retransmissions. The
 //! gate does not see them, the link does.
 
-use tokio::net::TcpStream;
 use weir_sched::Framing;
 
+use crate::socket::Socket;
 use crate::sys;
 
 /// Handshake options make a SYN-ACK longer than a plain acknowledgement with timestamps.
@@ -35,8 +35,8 @@ impl Meter {
     }
 
     /// Wire bytes beside responses since the last call.
-    pub(super) fn extra(&mut self, stream: &TcpStream) -> u64 {
-        let Ok(info) = sys::tcp_info(stream) else { return 0 };
+    pub(super) fn extra(&mut self, socket: &Socket) -> u64 {
+        let Ok(info) = sys::tcp_info(socket) else { return 0 };
         let control = info.segs_out.wrapping_sub(info.data_segs_out);
         let new_control = control.saturating_sub(self.control);
         let segments = info.total_retrans.saturating_sub(self.resent_segments);
