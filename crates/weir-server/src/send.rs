@@ -64,8 +64,9 @@ impl<'a> Sending<'a> {
     pub(crate) async fn directly(&mut self) -> Outcome {
         let mut turn_ends = TURN;
         while self.left() > 0 {
-            let more = self.left() > AT_ONCE || self.response.close;
-            let went_on = match self.push(AT_ONCE, more) {
+            let count = self.to_chunk();
+            let more = self.left() > count || self.response.close;
+            let went_on = match self.push(count, more) {
                 Ok(Pushed::All) if self.sent < turn_ends => continue,
                 Ok(Pushed::All) => {
                     turn_ends = self.sent + TURN;
@@ -81,6 +82,14 @@ impl<'a> Sending<'a> {
             }
         }
         Outcome::Complete
+    }
+
+    /// How much to hand over at once: it ends where a chunk of the file does, since of whole chunks it
+    /// is known whether they are in memory.
+    fn to_chunk(&self) -> u64 {
+        let at = self.response.body_at + self.body_sent();
+        let head_left = (self.response.head.len() as u64).saturating_sub(self.sent);
+        head_left + AT_ONCE - at % CHUNK
     }
 
     /// Sends what the gate grants, when it grants it.
