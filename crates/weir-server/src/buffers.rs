@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Bytes of a buffer; an ordinary head fits several times.
-const SIZE: usize = 8192;
+const SIZE: usize = 4096;
 
 /// Buffers that are kept for the next request.
 const KEPT: usize = 64;

@@ -10,19 +10,10 @@ use std::time::{Duration, SystemTime};
 
 use support::{Client, Server, eventually, noise};
 
-/// Asks until the file is answered from memory: it was asked for again and has not changed lately.
-fn make_hot(server: &Server, client: &mut Client, path: &str) {
-    eventually("the file is remembered", || {
-        let hits = || server.metrics().sum("weir_name_cache_hits_total");
-        let before = hits();
-        assert_eq!(client.get(path).status, 200);
-        hits() > before
-    });
-}
-
 fn age(name: &Path) {
     let hour_ago = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::options().write(true).open(name).unwrap().set_modified(hour_ago).unwrap();
+    let file = fs::File::options().write(true).open(name).expect("the file is there");
+    file.set_modified(hour_ago).expect("a time can be set");
 }
 
 #[test]
@@ -33,7 +24,7 @@ fn what_is_asked_for_often_is_answered_from_memory() {
     let server = Server::of(site.path(), &["--workers", "1"]);
     let mut client = server.connect();
     for (path, content) in [("/small", noise(1, 3000)), ("/large", noise(2, 300_000))] {
-        make_hot(&server, &mut client, path);
+        server.make_hot(&mut client, path);
         let misses = server.metrics().sum("weir_name_cache_misses_total");
         for _ in 0..20 {
             assert!(client.get(path).body == content, "the bytes of {path}");
@@ -58,21 +49,21 @@ fn a_change_of_any_kind_shows() {
             eventually(what, || client.get("/file").body == content);
             assert!(client.get("/file").body == content, "{what}: it stays so");
         };
-        make_hot(&server, &mut client, "/file");
+        server.make_hot(&mut client, "/file");
         // The same length and the same time of modification: only the inode tells.
         fs::write(&new, noise(2, size)).unwrap();
         age(&new);
         fs::rename(&new, &name).unwrap();
         shows(&mut client, "another file in its place", &noise(2, size));
-        make_hot(&server, &mut client, "/file");
+        server.make_hot(&mut client, "/file");
         fs::write(&name, noise(3, size)).unwrap();
         shows(&mut client, "other content", &noise(3, size));
-        make_hot(&server, &mut client, "/file");
+        server.make_hot(&mut client, "/file");
         fs::remove_file(&name).unwrap();
         eventually("it is missed", || client.get("/file").status == 404);
         fs::write(&name, noise(4, size)).unwrap();
         shows(&mut client, "there again", &noise(4, size));
-        make_hot(&server, &mut client, "/file");
+        server.make_hot(&mut client, "/file");
         fs::remove_file(&name).unwrap();
         fs::create_dir(&name).unwrap();
         eventually("it is a directory", || client.get("/file").status == 301);
@@ -106,7 +97,7 @@ fn a_file_that_may_no_longer_be_read_is_no_longer_served() {
     command.arg("serve").arg(site.path());
     let server = Server::launch(command, &["--workers", "1"]);
     let mut client = server.connect();
-    make_hot(&server, &mut client, "/file");
+    server.make_hot(&mut client, "/file");
     fs::set_permissions(&name, fs::Permissions::from_mode(0o600)).unwrap();
     eventually("it is refused", || client.get("/file").status == 403);
 }

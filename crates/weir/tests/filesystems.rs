@@ -15,9 +15,9 @@ const SIZES: [usize; 10] =
     [0, 1, 1000, 32_768, 32_769, 131_072, 131_073, 1_048_576, 5_000_001, 20_000_000];
 
 fn fill(directory: &Path) {
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("a mode is set");
     for size in SIZES {
-        fs::write(directory.join(size.to_string()), noise(size as u64, size)).unwrap();
+        fs::write(directory.join(size.to_string()), noise(size as u64, size)).expect("a file");
     }
 }
 
@@ -50,6 +50,12 @@ fn check(client: &mut Client, size: usize, when: &str) {
         let part = client.get_with(&path, &format!("Range: bytes={first}-{last}\r\n"));
         assert!(part.body == content[first..=last], "a part of {size}, {when}");
     }
+}
+
+/// Empties the page cache and what else the kernel remembers of files.
+fn forget_all() {
+    Command::new("sync").status().expect("sync runs");
+    fs::write("/proc/sys/vm/drop_caches", "3").expect("this test needs root");
 }
 
 /// A mounted file system that is unmounted in the end.
@@ -107,16 +113,12 @@ fn overlayfs() {
 }
 
 fn on_a_disk(file_system: FileSystem) {
-    let at = tempfile::tempdir().unwrap();
+    let at = tempfile::tempdir().expect("a directory");
     let options = Options { file_system, ..Options::new(at.path(), 400 << 20) };
     let disk = Disk::mount(&options).expect("a disk can be made: this test needs root");
     fill(at.path());
-    // The server holds the directory, so it cannot be mounted anew.
-    serve(at.path(), || {
-        Command::new("sync").status().unwrap();
-        fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
-    });
-    disk.unmount().unwrap();
+    serve(at.path(), forget_all);
+    disk.unmount().expect("the disk can be unmounted");
 }
 
 #[test]
@@ -141,8 +143,5 @@ fn btrfs() {
     fs::create_dir(&at).unwrap();
     let _mounted = Mounted::new("btrfs", "loop", &image.display().to_string(), &at);
     fill(&at);
-    serve(&at, || {
-        Command::new("sync").status().unwrap();
-        fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
-    });
+    serve(&at, forget_all);
 }

@@ -17,19 +17,9 @@ fn disk(at: &Path) -> Disk {
     Disk::mount(&Options::new(at, 200 << 20)).expect("a disk can be made: this test needs root")
 }
 
-/// Asks until the answer comes from memory.
-fn make_hot(server: &Server, client: &mut Client, path: &str) {
-    eventually("the file is remembered", || {
-        let hits = || server.metrics().sum("weir_name_cache_hits_total");
-        let before = hits();
-        assert_eq!(client.get(path).status, 200);
-        hits() > before
-    });
-}
-
 fn forget_content(name: &Path) {
-    let file = fs::File::open(name).unwrap();
-    fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+    let file = fs::File::open(name).expect("the file is there");
+    fadvise(&file, 0, None, Advice::DontNeed).expect("content can be forgotten");
 }
 
 #[test]
@@ -44,7 +34,7 @@ fn a_disk_that_hangs_delays_only_what_it_has_to_give() {
     disk.remount().unwrap();
     let mut server = Server::of(at.path(), &["--workers", "1", "--disk-timeout", "1s"]);
     let mut client = server.connect();
-    make_hot(&server, &mut client, "/hot");
+    server.make_hot(&mut client, "/hot");
     disk.hang(true);
     let mut waiting: Vec<Client> = (0..40).map(|_| server.connect()).collect();
     for (number, client) in waiting.iter_mut().enumerate() {
@@ -216,7 +206,7 @@ fn a_process_that_answers_for_files_and_hangs_delays_nobody_else() {
         let mut server = Server::of(root, &["--workers", "1", "--disk-timeout", "1s"]);
         let mut client = server.connect();
         let hot = format!("{prefix}/hot");
-        make_hot(&server, &mut client, &hot);
+        server.make_hot(&mut client, &hot);
         assert!(client.get(&format!("{prefix}/1")).body == noise(1, 300_000));
         answered.signal(Signal::STOP);
         let mut waiting: Vec<Client> = (0..40).map(|_| server.connect()).collect();

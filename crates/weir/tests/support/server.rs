@@ -142,6 +142,17 @@ impl Server {
         }
     }
 
+    /// Asks for a file until it is answered from memory: it was asked for again and has not changed
+    /// lately.
+    pub fn make_hot(&self, client: &mut Client, path: &str) {
+        eventually("the file is remembered", || {
+            let hits = || self.metrics().sum("weir_name_cache_hits_total");
+            let before = hits();
+            assert_eq!(client.get(path).status, 200);
+            hits() > before
+        });
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);
