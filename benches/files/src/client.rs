@@ -18,12 +18,9 @@ use slab::Slab;
 
 use crate::arrivals::{self, Load, Plan, Reuse};
 use crate::connection::{Connection, Progress};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, UNANSWERED};
 use crate::set::Target;
 use crate::{Result, interrupt};
-
-/// No response came before the end of the drain.
-pub(crate) const UNANSWERED: &str = "unanswered";
 /// Connections from one source address, below the number of ephemeral ports.
 const PER_SOURCE: usize = 20_000;
 const TIMER: u64 = u64::MAX;

@@ -11,9 +11,10 @@ use crate::client::Client;
 use crate::cpu::{line, results};
 use crate::measure::{Cost, spent};
 use crate::options::ConnectionsOptions;
+use crate::peer::System;
 use crate::process::{self, Memory};
 use crate::statistics::{heading, median, row, spread};
-use crate::system::{Server, Setup, System};
+use crate::system::{Server, Setup};
 use crate::{Result, interrupt, machine, set};
 
 /// Requests at a time, and connections in use when the others idle.

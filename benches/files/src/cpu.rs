@@ -9,27 +9,18 @@ use rand::rngs::SmallRng;
 use serde::Serialize;
 
 use crate::arrivals::Reuse;
+use crate::cpu_table::{self, Round};
 use crate::law::Law;
 use crate::measure::{self, By, Cost};
 use crate::options::{ClientKind, CpuOptions, bytes};
+use crate::peer::System;
 use crate::set::{self, Target};
 use crate::syscalls::Counting;
-use crate::system::{Server, Setup, System};
-use crate::{Result, cpu_table, interrupt, machine};
+use crate::system::{Server, Setup};
+use crate::{Result, interrupt, machine};
 
 /// Requests cut off when wrk stops are many of the whole from this size on.
 const WRK_BELOW: u64 = 1 << 20;
-
-/// One round of one system, a line in cpu.jsonl.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Round {
-    pub(crate) size: String,
-    pub(crate) round: u64,
-    pub(crate) system: String,
-    #[serde(flatten)]
-    pub(crate) cost: Cost,
-    pub(crate) valid: bool,
-}
 
 /// What is asked for at one size.
 struct Load {

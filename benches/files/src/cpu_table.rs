@@ -1,9 +1,22 @@
 //! The table of one size: costs of the systems, and weir's over that of its best
 //! peer, paired by round. Numbers in, text out.
 
-use crate::cpu::Round;
+use serde::Serialize;
+
+use crate::measure::Cost;
+use crate::peer::System;
 use crate::statistics::{heading, interval, median, row, spread};
-use crate::system::System;
+
+/// One round of one system, a line in cpu.jsonl.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Round {
+    pub(crate) size: String,
+    pub(crate) round: u64,
+    pub(crate) system: String,
+    #[serde(flatten)]
+    pub(crate) cost: Cost,
+    pub(crate) valid: bool,
+}
 
 /// One size as Markdown.
 pub(crate) fn markdown(

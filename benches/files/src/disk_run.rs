@@ -11,7 +11,8 @@ use crate::disk::SlowDisk;
 use crate::disk_phases::{Bench, Kind, MOST_CONNECTIONS, Phase};
 use crate::law::{DIRECTORY_BYTES, Law};
 use crate::options::DiskOptions;
-use crate::system::{Server, Setup, System};
+use crate::peer::System;
+use crate::system::{Server, Setup};
 use crate::{Result, disk_table, interrupt, machine, set};
 
 /// Of nginx's capacity.

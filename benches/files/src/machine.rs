@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::{Result, set};
+use crate::{Result, directory};
 
 /// Servers run on core 0, everything else on core 1.
 pub(crate) const SERVER_CORE: &str = "0";
@@ -31,7 +31,7 @@ pub(crate) fn prepare(out: &Path) -> Result<usize> {
     if !rustix::process::geteuid().is_root() {
         return Err("measuring servers needs root: run it with sudo".into());
     }
-    set::open_directory(out)?;
+    directory::open(out)?;
     pin()?;
     raise_files()
 }

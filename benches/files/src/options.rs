@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::Result;
-use crate::system::System;
+use crate::peer::System;
 
 /// Options of `files set`.
 #[derive(Args, Debug)]

@@ -9,6 +9,9 @@ use serde::Serialize;
 
 use crate::Result;
 
+/// No response came before the end of the drain.
+pub(crate) const UNANSWERED: &str = "unanswered";
+
 /// Results of one run of the client.
 pub(crate) struct Outcome {
     /// Responses that came whole and right, late ones too.
@@ -50,7 +53,7 @@ impl Outcome {
 
     /// Wrong answers, as opposed to none: no timing can excuse them.
     pub(crate) fn wrong(&self) -> u64 {
-        let excused = [crate::connection::CUT_OFF, crate::client::UNANSWERED];
+        let excused = [crate::connection::CUT_OFF, UNANSWERED];
         self.errors.iter().filter(|(why, _)| !excused.contains(why)).map(|(_, count)| count).sum()
     }
 
@@ -111,7 +114,7 @@ mod tests {
     #[test]
     fn only_wrong_answers_are_wrong() {
         let mut outcome = Outcome::new().unwrap();
-        outcome.fail(crate::client::UNANSWERED);
+        outcome.fail(UNANSWERED);
         assert_eq!(outcome.wrong(), 0);
         outcome.fail("wrong content");
         assert_eq!(outcome.wrong(), 1);

@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::law::{self, Law};
 use crate::options::SetOptions;
-use crate::{Result, interrupt};
+use crate::{Result, directory, interrupt};
 
 /// The first bytes of a file.
 pub(crate) type Tag = [u8; 16];
@@ -70,17 +70,10 @@ pub(crate) fn make_one(root: &Path, name: &str, length: u64, seed: u64) -> Resul
     Ok(target)
 }
 
-/// Make a directory that every user may enter.
-pub(crate) fn open_directory(path: &Path) -> Result<()> {
-    let failed = |e| format!("cannot make the directory {}: {e}", path.display());
-    fs::create_dir_all(path).map_err(failed)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed)
-}
-
 fn write(root: &Path, target: &Target, noise: &[u8]) -> Result<()> {
     let path = root.join(&target.path[1..]);
     if let Some(parent) = path.parent() {
-        open_directory(parent)?;
+        directory::open(parent)?;
     }
     let fill = || {
         let mut file = File::create(&path)?;

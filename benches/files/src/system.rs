@@ -2,60 +2,18 @@
 //! and how it is stopped. Knows nothing of what is measured.
 
 use std::ffi::OsString;
-use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::configuration::{self, Needs, Reads};
+use crate::configuration::{self, Needs};
 use crate::options::Common;
-use crate::{Result, interrupt, machine, process, set, tool};
-
-/// What can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum System {
-    Weir,
-    Nginx(Reads),
-    Lighttpd,
-    H2o,
-}
-
-impl FromStr for System {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<System> {
-        Ok(match name {
-            "weir" => System::Weir,
-            "nginx" | "nginx-sendfile" => System::Nginx(Reads::Sendfile),
-            "nginx-copy" => System::Nginx(Reads::Copy),
-            "nginx-aio" => System::Nginx(Reads::Threads),
-            "lighttpd" => System::Lighttpd,
-            "h2o" => System::H2o,
-            _ => {
-                let known = "weir, nginx-sendfile, nginx-copy, nginx-aio, lighttpd, h2o";
-                return Err(format!("no system {name:?}: choose from {known}"));
-            }
-        })
-    }
-}
-
-impl Display for System {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            System::Weir => "weir",
-            System::Nginx(Reads::Sendfile) => "nginx-sendfile",
-            System::Nginx(Reads::Copy) => "nginx-copy",
-            System::Nginx(Reads::Threads) => "nginx-aio",
-            System::Lighttpd => "lighttpd",
-            System::H2o => "h2o",
-        })
-    }
-}
+use crate::peer::System;
+use crate::{Result, directory, interrupt, machine, process, tool};
 
 /// What a server is started with.
 pub(crate) struct Setup<'a> {
@@ -80,7 +38,7 @@ impl Server {
     /// Start it, and return once it accepts connections.
     pub(crate) fn start(system: System, setup: &Setup<'_>) -> Result<Server> {
         let home = setup.common.out.join(format!("{system}.run"));
-        set::open_directory(&home)?;
+        directory::open(&home)?;
         let address = free_address()?;
         let words = command_line(system, setup, &home, address.port())?;
         let log = home.join("log");

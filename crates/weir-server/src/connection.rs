@@ -120,9 +120,11 @@ async fn respond(context: &Context, client: &Client, request: &Request<'_>) -> O
     let keep_alive = request.keep_alive && !context.stop.is_stopping();
     let date = context.date.at(turn::began());
     let framing = Framing::answering(request, keep_alive, date);
+    // Boxed: idle connections are smaller for it.
+    let response = Box::pin(context.service.respond(request, framing));
     tokio::select! {
         biased;
-        response = context.service.respond(request, framing) => Some(response),
+        response = response => Some(response),
         () = client.gone(still_there(request)) => None,
     }
 }

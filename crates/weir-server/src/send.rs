@@ -14,10 +14,10 @@ use crate::response::{Part, Response};
 use crate::uplink::Flow;
 
 /// Bytes handed to the kernel at once when nothing is paced.
-const AT_ONCE: u64 = 256 * 1024;
+const AT_ONCE: u64 = 512 * 1024;
 
 /// Bytes after which a response that nothing holds back lets others have the worker.
-const TURN: u64 = 256 * 1024;
+const TURN: u64 = 512 * 1024;
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

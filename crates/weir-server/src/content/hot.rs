@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use super::names::{Entry, Known};
-
 /// Uses that are remembered.
 const MOST_USES: u8 = 3;
 
@@ -35,7 +33,7 @@ impl Hot {
 /// A budget of bytes.
 #[derive(Debug)]
 pub(super) struct HotSet {
-    ring: RefCell<VecDeque<(Weak<Entry>, usize)>>,
+    ring: RefCell<VecDeque<(Weak<Hot>, usize)>>,
     used: Cell<usize>,
     most: usize,
 }
@@ -51,35 +49,66 @@ impl HotSet {
     }
 
     /// Keeps the content of a file.
-    pub(super) fn admit(&self, entry: &Rc<Entry>, bytes: Arc<[u8]>) {
-        let Known::File(file) = &entry.known else { return };
+    pub(super) fn admit(&self, file: &Rc<Hot>, bytes: Arc<[u8]>) {
         let cost = bytes.len() + OVERHEAD;
-        if !self.fits(bytes.len() as u64) || file.hot.bytes.borrow().is_some() {
+        if !self.fits(bytes.len() as u64) || file.bytes.borrow().is_some() {
             return;
         }
-        *file.hot.bytes.borrow_mut() = Some(bytes);
+        *file.bytes.borrow_mut() = Some(bytes);
         self.used.set(self.used.get() + cost);
         let mut ring = self.ring.borrow_mut();
-        ring.push_back((Rc::downgrade(entry), cost));
+        ring.push_back((Rc::downgrade(file), cost));
         while self.used.get() > self.most {
-            let Some((entry, cost)) = ring.pop_front() else { return };
-            let alive = entry.upgrade();
-            let file = alive.as_deref().and_then(|entry| match &entry.known {
-                Known::File(file) => Some(file),
-                Known::Directory | Known::Error(_) => None,
-            });
-            match file {
-                Some(file) if file.hot.uses.get() > 0 => {
-                    file.hot.uses.set(file.hot.uses.get() - 1);
-                    ring.push_back((entry, cost));
+            let Some((file, cost)) = ring.pop_front() else { return };
+            match file.upgrade() {
+                Some(used) if used.uses.get() > 0 => {
+                    used.uses.set(used.uses.get() - 1);
+                    ring.push_back((file, cost));
                 }
-                file => {
-                    if let Some(file) = file {
-                        *file.hot.bytes.borrow_mut() = None;
+                unused => {
+                    if let Some(unused) = unused {
+                        *unused.bytes.borrow_mut() = None;
                     }
                     self.used.set(self.used.get() - cost);
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(length: usize) -> Arc<[u8]> {
+        vec![1; length].into()
+    }
+
+    #[test]
+    fn the_budget_holds_and_what_is_used_stays() {
+        let set = HotSet::new(100_000);
+        let used = Rc::new(Hot::default());
+        set.admit(&used, content(10_000));
+        let others: Vec<Rc<Hot>> = (0..1000).map(|_| Rc::default()).collect();
+        for other in &others {
+            assert!(used.get().is_some());
+            set.admit(other, content(10_000));
+            assert!(set.used.get() <= 100_000);
+        }
+        let kept = others.iter().filter(|other| other.get().is_some()).count();
+        assert_eq!(kept, 8);
+    }
+
+    #[test]
+    fn what_is_gone_gives_its_place_back_and_what_is_too_large_gets_none() {
+        let set = HotSet::new(20_000);
+        for _ in 0..100 {
+            let file = Rc::new(Hot::default());
+            set.admit(&file, content(9_000));
+            assert!(file.get().is_some());
+        }
+        let large = Rc::new(Hot::default());
+        set.admit(&large, content(19_900));
+        assert!(large.get().is_none() && !set.fits(19_900) && !set.fits(u64::MAX));
     }
 }

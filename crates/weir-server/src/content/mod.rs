@@ -4,6 +4,7 @@
 mod builtin;
 mod file;
 mod hot;
+mod kept;
 mod mount;
 mod names;
 mod open;
@@ -21,7 +22,8 @@ use weir_sched::ObjectId;
 
 use crate::disk::{Disk, Trouble};
 
-pub(crate) use file::{CHUNK, DIRECT_FROM, File, ReadError};
+pub(crate) use file::{DIRECT_FROM, File, ReadError};
+pub(crate) use open::CHUNK;
 pub(crate) use root::Root;
 pub(crate) use site::{Site, SiteConfig};
 

@@ -6,16 +6,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
 
 use weir_http::Status;
+use weir_http::conditions::{ETag, Validators};
 use weir_http::path::SitePath;
-use weir_sched::Time;
+use weir_sched::{ObjectId, Time};
 
 use super::hot::Hot;
 use super::open::Identity;
 use super::{Facts, File};
+use crate::clock;
 
 /// How long a change may go unnoticed; with the time a look may take it is one second.
 const FRESH: Duration = Duration::from_millis(900);
@@ -52,12 +55,42 @@ pub(super) struct KnownFile {
     pub(super) facts: Rc<Facts>,
     /// The name that was opened: that of the index for a directory.
     pub(super) name: Box<[u8]>,
-    pub(super) hot: Hot,
+    pub(super) hot: Rc<Hot>,
     pub(super) open: RefCell<Option<Rc<File>>>,
     pub(super) used: Cell<Time>,
 }
 
+impl KnownFile {
+    /// What was found under `name` at `now`.
+    pub(super) fn new(identity: Identity, name: Box<[u8]>, now: Time) -> KnownFile {
+        let facts = Rc::new(facts(&identity, &name));
+        let (hot, open) = Default::default();
+        KnownFile { identity, facts, name, hot, open, used: Cell::new(now) }
+    }
+}
+
+fn facts(identity: &Identity, name: &[u8]) -> Facts {
+    let mut hasher = DefaultHasher::new();
+    (identity.device, identity.inode).hash(&mut hasher);
+    let (modified, nanoseconds) = identity.modified;
+    let validators = Validators {
+        etag: ETag::new(modified, nanoseconds, identity.length),
+        // Never later than Date (RFC 9110 section 8.8.2.1).
+        modified: Some(modified.min(clock::unix_seconds())),
+    };
+    let media = weir_http::media::content_type(name);
+    Facts::new(identity.length, media, Some(validators), ObjectId(hasher.finish()))
+}
+
 impl Entry {
+    /// The file that the name stands for.
+    pub(super) fn file(&self) -> Option<&KnownFile> {
+        match &self.known {
+            Known::File(file) => Some(file),
+            Known::Directory | Known::Error(_) => None,
+        }
+    }
+
     pub(super) fn is_fresh(&self, now: Time) -> bool {
         now.since(self.checked.get()) < FRESH
     }

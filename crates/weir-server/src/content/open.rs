@@ -10,9 +10,12 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
 use rustix::io::{Errno, preadv};
 use weir_http::Status;
 
-use super::file::CHUNK;
 use super::mount::{self, Access};
 use super::root::Directory;
+use crate::clock;
+
+/// What is read of a file at once, and the step in which it is known what is in memory.
+pub(crate) const CHUNK: u64 = 128 * 1024;
 
 /// How often a name is looked up anew when it was renamed meanwhile (RESOLVE_BENEATH, openat2(2)).
 const RENAMED: usize = 8;
@@ -41,6 +44,14 @@ pub(crate) struct Identity {
     mode: u32,
 }
 
+impl Opened {
+    /// Whether the file is what it was when it was opened, and a change would show.
+    pub(super) fn is_steady(&self) -> bool {
+        !self.identity.is_recent(clock::unix_seconds())
+            && Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
+    }
+}
+
 impl Identity {
     fn of(stat: &Stat) -> Identity {
         Identity {
@@ -59,7 +70,7 @@ impl Identity {
     }
 
     /// A change so soon after `unix_seconds` may have left no other time in the file.
-    pub(super) fn is_recent(&self, unix_seconds: i64) -> bool {
+    fn is_recent(&self, unix_seconds: i64) -> bool {
         unix_seconds - self.modified.0.max(self.changed.0) < 2
     }
 }

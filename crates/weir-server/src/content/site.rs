@@ -2,7 +2,6 @@
 //! disk here; changes are noticed within a second.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::ffi::CString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
@@ -14,17 +13,16 @@ use rustix::io::Errno;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_http::Status;
-use weir_http::conditions::{ETag, Validators};
 use weir_http::path::SitePath;
-use weir_sched::ObjectId;
 
-use super::file::{CHUNK, DIRECT_FROM};
+use super::file::DIRECT_FROM;
 use super::hot::HotSet;
+use super::kept::KeptOpen;
 use super::mount::{self, Access};
 use super::names::{Entry, Known, KnownFile, Names};
-use super::open::{self, Identity, Opened};
+use super::open::{self, CHUNK, Opened};
 use super::root::{Directory, Look, Root};
-use super::{Body, Done, Facts, File, FileDisk, Found, Key, Object};
+use super::{Body, Done, File, FileDisk, Found, Key, Object};
 use crate::clock;
 use crate::disk::Trouble;
 use crate::metrics::{Cause, Metrics};
@@ -35,9 +33,6 @@ const OPENING: u64 = 16 * 1024;
 
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);
-
-/// How long a descriptor is kept that nobody uses.
-const UNUSED: Duration = Duration::from_secs(2);
 
 /// What a site is made of: it stays with the worker that makes it.
 #[derive(Debug)]
@@ -65,9 +60,7 @@ struct Inner {
     root: Root,
     names: Names,
     hot: HotSet,
-    /// Entries whose files are kept open.
-    open: RefCell<VecDeque<Rc<Entry>>>,
-    most_open: usize,
+    open: KeptOpen,
     window: u64,
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
@@ -82,8 +75,7 @@ impl Site {
             root: config.root,
             names: Names::new(config.names),
             hot: HotSet::new(config.hot),
-            open: RefCell::default(),
-            most_open: config.open,
+            open: KeptOpen::new(config.open),
             window: config.window,
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
@@ -130,15 +122,7 @@ impl Site {
 
     /// Closes descriptors that were not used lately.
     pub(crate) fn sweep(&self) {
-        let now = clock::now();
-        self.0.open.borrow_mut().retain(|entry| match &entry.known {
-            Known::File(file) if now.since(file.used.get()) < UNUSED => true,
-            Known::File(file) => {
-                file.open.borrow_mut().take();
-                false
-            }
-            Known::Directory | Known::Error(_) => false,
-        });
+        self.0.open.sweep(clock::now());
     }
 }
 
@@ -155,7 +139,7 @@ impl Inner {
         }
         if matches!(look, Look::Changed | Look::Vanished) {
             self.names.clear();
-            self.open.borrow_mut().clear();
+            self.open.clear();
             self.access.set(None);
         }
         look
@@ -215,7 +199,7 @@ impl Inner {
     }
 
     async fn check_by_helper(&self, entry: &Rc<Entry>) -> bool {
-        let Known::File(file) = &entry.known else { return false };
+        let Some(file) = entry.file() else { return false };
         let opened = self.open_by_helper(&file.name).await;
         let is_same = match opened {
             Ok(Ok(opened)) => opened.identity == file.identity,
@@ -305,7 +289,7 @@ impl Inner {
         let directory = self.root.directory();
         let mut opened = self.spent_on_opening(|| open::from_memory(&directory, &c_name));
         if matches!(opened, Err(Errno::MFILE | Errno::NFILE)) {
-            self.close_all();
+            self.open.clear();
             opened = open::from_memory(&directory, &c_name);
         }
         match opened {
@@ -340,7 +324,8 @@ impl Inner {
     ) -> Result<Found, Status> {
         let now = turn::began();
         let access = self.access(opened)?;
-        let is_known = |entry: &Rc<Entry>| matches!(&entry.known, Known::File(file) if file.identity == opened.identity);
+        let is_known =
+            |entry: &Rc<Entry>| entry.file().is_some_and(|file| file.identity == opened.identity);
         let (entry, again) = match known.filter(is_known) {
             Some(entry) => {
                 entry.confirm(now);
@@ -348,18 +333,11 @@ impl Inner {
                 (entry, true)
             }
             None => {
-                let known = Known::File(KnownFile {
-                    identity: opened.identity,
-                    facts: Rc::new(facts(&opened.identity, &name)),
-                    name,
-                    hot: super::hot::Hot::default(),
-                    open: RefCell::default(),
-                    used: Cell::new(now),
-                });
+                let known = Known::File(KnownFile::new(opened.identity, name, now));
                 (self.names.learn(path, known, now), false)
             }
         };
-        let Known::File(known) = &entry.known else { return Err(Status::InternalServerError) };
+        let Some(known) = entry.file() else { return Err(Status::InternalServerError) };
         known.used.set(now);
         let body = self.body(&entry, known, opened, access, again);
         Ok(Found::Object(Object { facts: known.facts.clone(), body }))
@@ -379,14 +357,14 @@ impl Inner {
         let small = if file.tells() { DIRECT_FROM } else { CHUNK };
         if length > small {
             if file.tells() {
-                self.keep_open(entry, known, &file);
+                self.open.keep(entry, &file);
             }
             return Body::File(file);
         }
         let Some(whole) = self.whole(&file, opened) else { return Body::File(file) };
         // What was asked for once may never be asked for again.
-        if again && is_steady(opened) {
-            self.hot.admit(entry, whole.clone());
+        if again && opened.is_steady() {
+            self.hot.admit(&known.hot, whole.clone());
         }
         Body::Text(whole)
     }
@@ -403,29 +381,6 @@ impl Inner {
         matches!(read, Ok(count) if count == length).then(|| (&*out).into())
     }
 
-    fn keep_open(&self, entry: &Rc<Entry>, known: &KnownFile, file: &Rc<File>) {
-        let mut open = self.open.borrow_mut();
-        if known.open.borrow_mut().replace(file.clone()).is_none() {
-            open.push_back(entry.clone());
-        }
-        while open.len() > self.most_open {
-            if let Some(entry) = open.pop_front()
-                && let Known::File(file) = &entry.known
-            {
-                file.open.borrow_mut().take();
-            }
-        }
-    }
-
-    /// Gives back all descriptors that are only kept.
-    fn close_all(&self) {
-        for entry in self.open.borrow_mut().drain(..) {
-            if let Known::File(file) = &entry.known {
-                file.open.borrow_mut().take();
-            }
-        }
-    }
-
     fn access(&self, opened: &Opened) -> Result<Access, Status> {
         if let Some(access) = opened.access {
             return Ok(access);
@@ -440,29 +395,10 @@ impl Inner {
     }
 }
 
-/// Whether the file is what it was when it was opened, and a change would show.
-fn is_steady(opened: &Opened) -> bool {
-    !opened.identity.is_recent(clock::unix_seconds())
-        && Identity::now(&opened.fd).is_ok_and(|now| now == opened.identity)
-}
-
 /// The part of the site that a name lies in: mounts are mostly first segments.
 fn place(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let first = name.split(|&byte| byte == b'/').next().filter(|first| first.len() < name.len());
     first.hash(&mut hasher);
     hasher.finish()
-}
-
-fn facts(identity: &Identity, name: &[u8]) -> Facts {
-    let mut hasher = DefaultHasher::new();
-    (identity.device, identity.inode).hash(&mut hasher);
-    let (modified, nanoseconds) = identity.modified;
-    let validators = Validators {
-        etag: ETag::new(modified, nanoseconds, identity.length),
-        // Never later than Date (RFC 9110 section 8.8.2.1).
-        modified: Some(modified.min(clock::unix_seconds())),
-    };
-    let media = weir_http::media::content_type(name);
-    Facts::new(identity.length, media, Some(validators), ObjectId(hasher.finish()))
 }
