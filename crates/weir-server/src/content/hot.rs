@@ -45,7 +45,7 @@ impl HotSet {
 
     /// Whether a file of this length could ever be hot.
     pub(super) fn fits(&self, length: u64) -> bool {
-        usize::try_from(length).is_ok_and(|length| length + OVERHEAD <= self.most)
+        usize::try_from(length).is_ok_and(|length| length.saturating_add(OVERHEAD) <= self.most)
     }
 
     /// Keeps the content of a file.
