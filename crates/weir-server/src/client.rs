@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
+use tokio::task::coop::consume_budget;
 
 use crate::buffers::Input;
 use crate::deadlines::{Deadline, Deadlines};
@@ -18,6 +19,9 @@ use crate::metrics::note_event;
 use crate::socket::Socket;
 use crate::stop::Stop;
 use crate::turn;
+
+/// What tells that a client closes its side, or both.
+const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);
 
 /// A client and its socket.
 #[derive(Debug)]
@@ -113,7 +117,11 @@ impl Client {
         self.look_first.set(true);
         let end = turn::began() + wait;
         loop {
+            consume_budget().await;
             let left = end.since(turn::began());
+            if left.is_zero() {
+                return false;
+            }
             match self.read(buffers, left, None).await {
                 Read::More => buffers.answered(buffers.bytes().len()),
                 Read::End => return true,
@@ -146,7 +154,7 @@ impl Client {
     pub(crate) async fn left(&self) -> Left {
         self.look_first.set(true);
         loop {
-            let Ok(ready) = self.socket.ready(Interest::READABLE).await else { return Left::Gone };
+            let Ok(ready) = self.socket.ready(LEAVING).await else { return Left::Gone };
             if ready.is_write_closed() || ready.is_error() {
                 return Left::Gone;
             }
@@ -170,8 +178,14 @@ impl Client {
             return;
         }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        if !question.is_empty() && send(&*self.socket, question, flags).is_err() {
-            return;
+        if !question.is_empty() {
+            match send(&*self.socket, question, flags) {
+                // What is on its way already asks the same.
+                Err(Errno::AGAIN) => {}
+                Ok(count) if count == question.len() => {}
+                // Half a question cannot be followed by a response.
+                Ok(_) | Err(_) => return,
+            }
         }
         self.reset().await;
     }

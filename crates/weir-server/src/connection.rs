@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use tokio::task::coop::consume_budget;
 use weir_http::Status;
 use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
 use weir_sched::Time;
@@ -58,6 +59,8 @@ async fn exchange(
     let limits = Limits::default();
     let mut head_begun = None;
     loop {
+        // A client that asks faster than it is answered must not keep the worker to itself.
+        consume_budget().await;
         let parsed = match input.bytes() {
             [] => Ok(Parsed::Partial),
             bytes => request::parse(bytes, &limits),

@@ -13,6 +13,7 @@ use rustix::net::{SocketFlags, acceptfrom_with};
 use socket2::{Domain, Protocol, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::task::coop::consume_budget;
 use tokio::time::sleep;
 use weir_sched::Time;
 
@@ -78,6 +79,7 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
     let mut failed: Option<Time> = None;
     let mut stop = pin!(context.stop.requested());
     loop {
+        consume_budget().await;
         let accepted = tokio::select! {
             accepted = next(&listener) => accepted,
             () = &mut stop => return Ok(()),

@@ -213,6 +213,8 @@ impl<'a> Sending<'a> {
         let window = site.window();
         let at = self.response.body_at + self.body_sent();
         let end = self.response.body_at + self.response.body_length;
+        // What was sent meanwhile is not asked for any more.
+        let asked = asked.max(at - at % CHUNK);
         if asked >= end || at + window / 2 < asked {
             return;
         }

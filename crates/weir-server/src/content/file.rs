@@ -9,7 +9,6 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, IoSliceMut};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use weir_http::Status;
 use weir_sched::Time;
 
 use super::mount::Access;
-use super::open::{self, CHUNK, Identity, Opened};
+use super::open::{self, CHUNK, Descriptor, Identity, Opened};
 use super::{Done, FileDisk, Key};
 use crate::disk::Trouble;
 use crate::sys;
@@ -47,7 +46,7 @@ thread_local! {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct File {
-    fd: Arc<OwnedFd>,
+    fd: Arc<Descriptor>,
     /// The whole of a small file, if a helper brought it.
     first: Option<Arc<[u8]>>,
     identity: Identity,
@@ -69,7 +68,8 @@ pub(crate) enum ReadError {
 impl File {
     pub(super) fn new(opened: &Opened, access: Access) -> File {
         let told = Cell::new(access == Access::Told);
-        let first = opened.first.clone();
+        let tells = matches!(access, Access::Memory | Access::Told);
+        let first = opened.first.clone().filter(|_| !tells);
         if access == Access::Told && opened.identity.length > DIRECT_FROM {
             // It is read in large pieces, when they are needed: the kernel need not guess.
             let _ = fadvise(&opened.fd, 0, None, Advice::Random);
@@ -98,7 +98,7 @@ impl File {
         !self.told.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
     }
 
-    pub(crate) fn fd(&self) -> &OwnedFd {
+    pub(crate) fn fd(&self) -> &Descriptor {
         &self.fd
     }
 
@@ -278,7 +278,7 @@ impl fmt::Display for BringError {
 }
 
 /// Reads `count` bytes into memory, the first chunk of them to be returned.
-fn read_window(fd: &OwnedFd, start: u64, count: u64) -> Result<Arc<[u8]>, Errno> {
+fn read_window(fd: &Descriptor, start: u64, count: u64) -> Result<Arc<[u8]>, Errno> {
     if count > CHUNK {
         // One large request to the disk instead of several.
         let length = std::num::NonZeroU64::new(count);

@@ -33,8 +33,8 @@ pub(crate) type FileDisk = Disk<Key, Done>;
 /// A piece of work for the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// Opening a name of the site.
-    Name(Box<[u8]>),
+    /// Opening a name below a directory: its device and inode, and the name.
+    Name(u64, u64, Box<[u8]>),
     /// Reading a file from an offset on: device, inode, offset.
     Part(u64, u64, u64),
     /// Looking where the site is.

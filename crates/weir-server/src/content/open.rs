@@ -3,16 +3,20 @@
 
 use std::ffi::CStr;
 use std::io::IoSliceMut;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
 use rustix::io::{Errno, preadv};
 use weir_http::Status;
+use weir_sched::Time;
 
 use super::mount::{self, Access};
 use super::root::Directory;
 use crate::clock;
+use crate::turn;
 
 /// What is read of a file at once, and the step in which it is known what is in memory.
 pub(crate) const CHUNK: u64 = 128 * 1024;
@@ -23,13 +27,49 @@ const RENAMED: usize = 8;
 /// A file or directory that was opened.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    pub(super) fd: Arc<OwnedFd>,
+    pub(super) fd: Arc<Descriptor>,
+    /// When, or a little before.
+    pub(super) at: Time,
     pub(super) identity: Identity,
     pub(super) kind: FileType,
     /// `None`: not asked yet, and the file system is local.
     pub(super) access: Option<Access>,
     /// The content of a small file that a helper opened.
     pub(super) first: Option<Arc<[u8]>>,
+    /// Whether it was still the same after that, if a helper opened it.
+    steady: Option<bool>,
+}
+
+/// A descriptor. If somebody else answers for the file, closing it may wait for that as well, and is
+/// done on a thread of its own.
+#[derive(Debug)]
+pub(crate) struct Descriptor {
+    fd: Option<OwnedFd>,
+    remote: bool,
+}
+
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // There is one until it is dropped.
+        self.fd.as_ref().map_or(CWD, OwnedFd::as_fd)
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        static CLOSING: OnceLock<Sender<OwnedFd>> = OnceLock::new();
+        let Some(fd) = self.fd.take().filter(|_| self.remote) else { return };
+        let closing = CLOSING.get_or_init(|| {
+            let (sender, waiting) = channel::<OwnedFd>();
+            let close = move || waiting.into_iter().for_each(drop);
+            if let Err(error) = thread::Builder::new().name("weir-close".to_owned()).spawn(close) {
+                tracing::warn!("no thread to close files: {error}");
+            }
+            sender
+        });
+        // Without that thread it is closed here.
+        let _ = closing.send(fd);
+    }
 }
 
 /// What changes when a file changes.
@@ -47,8 +87,8 @@ pub(crate) struct Identity {
 impl Opened {
     /// Whether the file is what it was when it was opened, and a change would show.
     pub(super) fn is_steady(&self) -> bool {
-        !self.identity.is_recent(clock::unix_seconds())
-            && Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
+        let is_same = || Identity::now(&self.fd).is_ok_and(|now| now == self.identity);
+        !self.identity.is_recent(clock::unix_seconds()) && self.steady.unwrap_or_else(is_same)
     }
 }
 
@@ -65,7 +105,7 @@ impl Identity {
     }
 
     /// What the file is now.
-    pub(super) fn now(file: &OwnedFd) -> Result<Identity, Errno> {
+    pub(super) fn now(file: impl AsFd) -> Result<Identity, Errno> {
         Ok(Identity::of(&fstat(file)?))
     }
 
@@ -83,8 +123,9 @@ pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, 
     }
     // Another mount could be a remote one, where opening waits.
     let how = ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
+    let at = turn::began();
     let (fd, stat) = open(directory, name, reading(), how)?;
-    Ok(opened(fd, &stat))
+    Ok(opened(fd, false, &stat, at))
 }
 
 /// What the name stands for, as far as memory knows, without opening it.
@@ -99,6 +140,7 @@ pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, E
 
 /// Opens a name and reads a small file, however long it takes.
 pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Errno> {
+    let at = clock::now();
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
         found = open(directory, name, reading(), ResolveFlags::empty());
@@ -107,13 +149,16 @@ pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Er
         }
     }
     let (fd, stat) = found?;
-    let mut opened = opened(fd, &stat);
-    if opened.kind == FileType::RegularFile {
-        opened.access = Some(mount::access(&opened.fd)?);
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let access = if is_file { Some(mount::access(&fd)?) } else { None };
+    let mut opened = opened(fd, access == Some(Access::Remote), &stat, at);
+    opened.access = access;
+    if is_file {
         // What is longer may be wanted in part, or not at all.
         if opened.identity.length <= CHUNK {
             opened.first = Some(read(&opened.fd, 0, opened.identity.length as usize)?);
         }
+        opened.steady = Some(Identity::now(&opened.fd)? == opened.identity);
     }
     Ok(opened)
 }
@@ -135,18 +180,20 @@ fn open(
     Ok((file, stat))
 }
 
-fn opened(fd: OwnedFd, stat: &Stat) -> Opened {
+fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time) -> Opened {
     Opened {
-        fd: Arc::new(fd),
+        fd: Arc::new(Descriptor { fd: Some(fd), remote }),
+        at,
         identity: Identity::of(stat),
         kind: FileType::from_raw_mode(stat.st_mode),
         access: None,
         first: None,
+        steady: None,
     }
 }
 
 /// Reads up to `count` bytes however long it takes; fewer only at the end.
-pub(super) fn read(file: &OwnedFd, offset: u64, count: usize) -> Result<Arc<[u8]>, Errno> {
+pub(super) fn read(file: &Descriptor, offset: u64, count: usize) -> Result<Arc<[u8]>, Errno> {
     let mut out = vec![0; count];
     let done =
         fill(&mut out, |buffer, done| preadv(file, &mut [IoSliceMut::new(buffer)], offset + done))?;

@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(900);
 #[derive(Debug)]
 pub(crate) struct Directory {
     pub(super) fd: OwnedFd,
-    device: u64,
-    inode: u64,
+    pub(super) device: u64,
+    pub(super) inode: u64,
     /// Workers may open files below it.
     pub(super) local: bool,
 }
@@ -44,7 +44,8 @@ impl Directory {
     /// Whether this is `other`, which still exists: numbers of removed directories are used again.
     fn is(&self, other: &Directory) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
-            && fstat(&other.fd).is_ok_and(|stat| stat.st_nlink > 0)
+            // A remote one may not answer.
+            && (!other.local || fstat(&other.fd).is_ok_and(|stat| stat.st_nlink > 0))
     }
 }
 
@@ -62,7 +63,7 @@ pub(super) enum Look {
     Changed,
     /// There is none.
     Vanished,
-    /// A helper has to look.
+    /// Nobody can tell now, or a helper has to look.
     Unknown,
 }
 
@@ -113,6 +114,13 @@ impl Root {
 
     /// Takes up what was found.
     pub(super) fn found(&self, found: Result<Arc<Directory>, Errno>) -> Look {
+        let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
+        if let Err(error) = &found
+            && !gone.contains(error)
+        {
+            // Such as no descriptor being left: that says nothing of the directory.
+            return Look::Unknown;
+        }
         let vanished = found.is_err();
         let look = match found {
             Ok(directory) if directory.is(&self.directory.borrow()) => Look::Same,

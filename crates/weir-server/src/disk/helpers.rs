@@ -1,13 +1,14 @@
 //! The threads that wait for the disk so that no worker has to. They do what the gate says.
 
 use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use weir_sched::{DiskJob, DiskNext};
+use weir_sched::DiskNext;
 
-use super::{Disk, State, Trouble};
+use super::{Disk, Job, State, Trouble};
 use crate::clock;
 
 /// How long a helper waits for work before it ends.
@@ -52,22 +53,37 @@ where
 }
 
 /// Does one job after another until there is nothing to do for a while.
-fn help<K: Eq + Hash + Clone, T: Clone>(disk: &Disk<K, T>) {
+fn help<K, T>(disk: &Arc<Disk<K, T>>)
+where
+    K: Eq + Hash + Clone + Send + 'static,
+    T: Clone + Send + 'static,
+{
     let mut state = disk.lock();
     loop {
         let wait = match state.gate.next(clock::now()) {
             DiskNext::Start(job) => {
                 let work = state.jobs.get_mut(&job).and_then(|job| job.work.take());
+                if state.gate.waiting() > 0 {
+                    // One that was called may have taken this job, and this may hang.
+                    call(disk, &mut state);
+                }
                 drop(state);
-                let result = work.map(|work| work());
+                let result = work.and_then(|work| catch_unwind(AssertUnwindSafe(work)).ok());
                 state = disk.lock();
                 disk.metrics.disk_jobs.inc();
                 state.gate.done(job);
-                answer(&mut state, job, result.ok_or(Trouble::Refused));
+                let job = state.jobs.remove(&job);
+                // What nobody waits for any more may take long to drop.
+                drop(state);
+                answer(job, result.ok_or(Trouble::Refused));
+                state = disk.lock();
                 continue;
             }
             DiskNext::Refuse(job) => {
-                answer(&mut state, job, Err(Trouble::Refused));
+                let job = state.jobs.remove(&job);
+                drop(state);
+                answer(job, Err(Trouble::Refused));
+                state = disk.lock();
                 continue;
             }
             DiskNext::Full { until } => until.map_or(IDLE, |until| until.since(clock::now())),
@@ -85,8 +101,8 @@ fn help<K: Eq + Hash + Clone, T: Clone>(disk: &Disk<K, T>) {
     }
 }
 
-fn answer<K, T: Clone>(state: &mut State<K, T>, id: DiskJob, result: Result<T, Trouble>) {
-    let Some(mut job) = state.jobs.remove(&id) else { return };
+fn answer<T: Clone>(job: Option<Job<T>>, result: Result<T, Trouble>) {
+    let Some(mut job) = job else { return };
     let last = job.waiters.pop();
     for (_, waiter) in job.waiters {
         let _ = waiter.send(result.clone());

@@ -139,7 +139,6 @@ where
             }
             Joined::New(job) => {
                 state.jobs.insert(job, Job { work: Some(work), waiters: Vec::new() });
-                helpers::call(self, &mut state);
                 job
             }
             Joined::Merged(job) => job,
@@ -149,6 +148,9 @@ where
         let (sender, answer) = oneshot::channel();
         if let Some(job) = state.jobs.get_mut(&job) {
             job.waiters.push((number, sender));
+        }
+        if matches!(joined, Joined::New(_)) {
+            helpers::call(self, &mut state);
         }
         Ok((Waiter { disk: self.clone(), job: Some(job), number }, answer))
     }
@@ -183,7 +185,9 @@ impl<K: Eq + Hash + Clone, T> Drop for Waiter<K, T> {
         let Some(id) = self.job else { return };
         let mut state = self.disk.lock();
         if state.gate.leave(id) {
-            state.jobs.remove(&id);
+            let job = state.jobs.remove(&id);
+            drop(state);
+            drop(job);
         } else if let Some(job) = state.jobs.get_mut(&id) {
             job.waiters.retain(|(number, _)| *number != self.number);
         }
