@@ -35,7 +35,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "USER")]
     pub(crate) as_user: Option<String>,
     /// Where files, configurations and results go
-    #[arg(long, value_name = "DIR", default_value = "/var/tmp/weir-files")]
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp/weir-files", value_parser = absolute)]
     pub(crate) out: PathBuf,
     /// Seed of contents and requests
     #[arg(long, default_value_t = 1)]
@@ -148,6 +148,11 @@ pub(crate) struct DiskOptions {
     /// A small set for a short time: only shows that all works
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+/// The servers run elsewhere: a relative path would mean another place to them.
+fn absolute(path: &str) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| format!("{path:?} is no path: {error}"))
 }
 
 /// A number of bytes: `3G` is 3 x 2^30, `60MB` is 60 x 10^6.

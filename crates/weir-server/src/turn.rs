@@ -49,3 +49,44 @@ pub(crate) async fn timed<F: Future>(metrics: &Metrics, mut task: Pin<&mut F>) -
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block() {
+        let begin = clock::now();
+        while clock::now().since(begin) <= LONG {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn stalls(metrics: &Metrics, cause: &str) -> bool {
+        let line = format!("weir_stalled_turns_total{{cause=\"{cause}\"}} 1");
+        metrics.text().lines().any(|found| found == line)
+    }
+
+    async fn timed_once(metrics: &Metrics, task: impl Future<Output = ()>) {
+        timed(metrics, std::pin::pin!(task)).await;
+    }
+
+    #[tokio::test]
+    async fn a_long_turn_is_counted_with_its_cause() {
+        let metrics = Metrics::new();
+        timed_once(&metrics, async { spent_on(Cause::Read, &metrics, block) }).await;
+        assert!(stalls(&metrics, "read") && !stalls(&metrics, "other"));
+        timed_once(&metrics, async { block() }).await;
+        assert!(stalls(&metrics, "other"));
+    }
+
+    #[tokio::test]
+    async fn waiting_is_no_turn() {
+        let metrics = Metrics::new();
+        let before = clock::now();
+        timed_once(&metrics, tokio::time::sleep(LONG * 2)).await;
+        assert!(clock::now().since(before) > LONG);
+        // The time when its last turn began is known to all that runs in it.
+        timed_once(&metrics, async { assert!(began() > before) }).await;
+        assert!(!stalls(&metrics, "sendfile") && !stalls(&metrics, "open"));
+    }
+}
