@@ -2,9 +2,6 @@
 //! Needs root, `/dev/fuse`, loop devices, mkfs.ext4 and mkfs.xfs. Delays have lower
 //! bounds only, so a busy machine does no harm.
 
-// Helpers may fail a test too, which clippy only knows of the tests themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
@@ -26,13 +23,12 @@ fn filled(at: &Path, file_system: FileSystem) -> Disk {
     let mut options = Options::new(at, 400_000_000);
     options.file_system = file_system;
     options.no_access_times = true;
-    let disk = Disk::mount(&options).unwrap_or_else(|e| {
-        panic!("{e} (these tests need root, /dev/fuse, /dev/loop-control, e2fsprogs, xfsprogs)")
-    });
+    let disk = Disk::mount(&options)
+        .expect("root, /dev/fuse, /dev/loop-control, e2fsprogs and xfsprogs, which tests need");
     for n in 0..FILES {
-        fs::write(disk.path().join(n.to_string()), content(n)).unwrap();
+        fs::write(disk.path().join(n.to_string()), content(n)).expect("a file is written");
     }
-    disk.remount().unwrap();
+    disk.remount().expect("the caches are emptied");
     disk.reset_counts();
     disk
 }
@@ -47,20 +43,24 @@ fn read(disk: &Disk, n: u64) -> std::io::Result<Vec<u8>> {
 
 /// Reads that the block layer says the device has done.
 fn block_reads(disk: &Disk) -> u64 {
-    let device = fs::metadata(disk.path()).unwrap().dev();
+    let device = fs::metadata(disk.path()).expect("the disk is mounted").dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let stat = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).unwrap();
-    stat.split_whitespace().next().unwrap().parse().unwrap()
+    let stat = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat"))
+        .expect("the block layer counts");
+    stat.split_whitespace().next().expect("a count of reads").parse().expect("a count of reads")
 }
 
 fn reads_are_counted_and_take_their_time(file_system: FileSystem) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     let disk = filled(directory.path(), file_system);
     let before = block_reads(&disk);
     disk.set_model(Some(MODEL));
     let began = Instant::now();
     for n in 0..FILES {
-        assert!(read(&disk, n).unwrap() == content(n), "file {n} is not what was written");
+        assert!(
+            read(&disk, n).expect("a file can be read") == content(n),
+            "file {n} is not what was written"
+        );
     }
     let took = began.elapsed();
     let counts = disk.counts();
@@ -75,9 +75,9 @@ fn reads_are_counted_and_take_their_time(file_system: FileSystem) {
 
     // Again, and nothing is read: it is in the page cache of the file system.
     disk.reset_counts();
-    read(&disk, 0).unwrap();
+    read(&disk, 0).expect("a file can be read");
     assert_eq!(disk.counts().reads, 0);
-    disk.unmount().unwrap();
+    disk.unmount().expect("the disk is unmounted");
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn reads_fail_while_told_to_and_hang_until_released() {
 
 /// Mounts that mention `what`.
 fn mounts(what: &Path) -> usize {
-    let what = what.to_str().unwrap();
-    let all = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let what = what.to_str().expect("a path is text");
+    let all = fs::read_to_string("/proc/self/mountinfo").expect("mounts are listed");
     all.lines().filter(|line| line.contains(what)).count()
 }
 

@@ -195,3 +195,6 @@ async fn close(context: &Context, client: &Client, input: &mut Input, end: End) 
     }
     client.drain(input, context.times.send.saturating_sub(LINGER)).await;
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,11 +13,8 @@ use crate::context::Context;
 use crate::response::{Part, Response};
 use crate::uplink::Flow;
 
-/// Bytes handed to the kernel at once when nothing is paced.
+/// Bytes handed to the kernel when nothing is paced, before others have the worker.
 const AT_ONCE: u64 = 512 * 1024;
-
-/// Bytes after which a response that nothing holds back lets others have the worker.
-const TURN: u64 = 512 * 1024;
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +59,12 @@ impl<'a> Sending<'a> {
 
     /// Sends without a gate.
     pub(crate) async fn directly(&mut self) -> Outcome {
-        let mut turn_ends = TURN;
         while self.left() > 0 {
             let count = self.to_chunk();
             let more = self.left() > count || self.response.close;
             let went_on = match self.push(count, more) {
-                Ok(Pushed::All) if self.sent < turn_ends => continue,
+                Ok(_) if self.left() == 0 => Ok(()),
                 Ok(Pushed::All) => {
-                    turn_ends = self.sent + TURN;
                     tokio::task::yield_now().await;
                     Ok(())
                 }

@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 
 use support::{Client, Server, eventually, noise};
 
@@ -126,28 +126,4 @@ fn a_reset_in_a_large_response_is_survived() {
         assert_eq!(server.get("/files/10mb.bin").body.len(), 10_000_000);
         server.assert_alive();
     }
-}
-
-#[test]
-fn a_client_that_asks_without_end_does_not_keep_the_worker_to_itself() {
-    let server = Server::builtin(&["--workers", "1"]);
-    let greedy = server.connect();
-    let mut answers = greedy.stream.try_clone().unwrap();
-    let mut requests = greedy.stream.try_clone().unwrap();
-    let writer = std::thread::spawn(move || {
-        let many = "GET /none HTTP/1.1\r\nHost: weir\r\n\r\n".repeat(1000);
-        while requests.write_all(many.as_bytes()).is_ok() {}
-    });
-    let reader = std::thread::spawn(move || {
-        let mut bytes = vec![0; 1 << 20];
-        while answers.read(&mut bytes).is_ok_and(|count| count > 0) {}
-    });
-    let missing = || server.metrics().value("weir_responses_total", "{status=\"404\"}");
-    eventually("it is answered", || missing().is_some_and(|count| count > 10_000.0));
-    for _ in 0..20 {
-        assert_eq!(server.get("/files/1kb.bin").body.len(), 1000);
-    }
-    greedy.stream.shutdown(std::net::Shutdown::Both).unwrap();
-    writer.join().unwrap();
-    reader.join().unwrap();
 }

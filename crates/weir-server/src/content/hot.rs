@@ -1,15 +1,11 @@
 //! The small files that are asked for often, whole in memory within a budget. It reads no files.
-//!
-//! Who is thrown out when it is full: going round, the first that was not used since the last round
-//! (GCLOCK).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// Uses that are remembered.
-const MOST_USES: u8 = 3;
+use super::uses::Uses;
 
 /// Bytes that an entry costs beside its content.
 const OVERHEAD: usize = 512;
@@ -18,14 +14,14 @@ const OVERHEAD: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Hot {
     bytes: RefCell<Option<Arc<[u8]>>>,
-    uses: Cell<u8>,
+    uses: Uses,
 }
 
 impl Hot {
     /// The content, which counts as used.
     pub(super) fn get(&self) -> Option<Arc<[u8]>> {
         let bytes = self.bytes.borrow().clone()?;
-        self.uses.set((self.uses.get() + 1).min(MOST_USES));
+        self.uses.count();
         Some(bytes)
     }
 }
@@ -61,10 +57,7 @@ impl HotSet {
         while self.used.get() > self.most {
             let Some((file, cost)) = ring.pop_front() else { return };
             match file.upgrade() {
-                Some(used) if used.uses.get() > 0 => {
-                    used.uses.set(used.uses.get() - 1);
-                    ring.push_back((file, cost));
-                }
+                Some(used) if used.uses.spend() => ring.push_back((file, cost)),
                 unused => {
                     if let Some(unused) = unused {
                         *unused.bytes.borrow_mut() = None;

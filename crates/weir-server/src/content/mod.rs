@@ -10,6 +10,7 @@ mod names;
 mod open;
 mod root;
 mod site;
+mod uses;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use weir_http::path::SitePath;
 use weir_http::response::Head;
 use weir_sched::ObjectId;
 
-use crate::disk::{Disk, Trouble};
+use crate::disk::Disk;
 
 pub(crate) use file::{DIRECT_FROM, File, ReadError};
 pub(crate) use open::CHUNK;
@@ -139,28 +140,25 @@ impl Facts {
     }
 }
 
+/// Copies what `bytes` has from `offset` on, as far as there is room; returns how much.
+pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
+    let rest = usize::try_from(offset).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
+    let count = rest.len().min(out.len());
+    out[..count].copy_from_slice(&rest[..count]);
+    count
+}
+
 impl Body {
     /// Fills `out` with the bytes from `offset` on, if they are in memory; returns how many there
     /// were: fewer only at the end.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
         match self {
-            Body::Text(text) => {
-                let from = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
-                let count = out.len().min(text.len() - from);
-                out[..count].copy_from_slice(&text[from..from + count]);
-                Ok(count)
-            }
+            Body::Text(text) => Ok(copy(text, offset, out)),
             Body::File(file) => file.read(offset, out),
             Body::Pattern => {
                 builtin::pattern(offset, out);
                 Ok(out.len())
             }
         }
-    }
-}
-
-fn status_of(trouble: Trouble) -> Status {
-    match trouble {
-        Trouble::Refused | Trouble::TimedOut => Status::ServiceUnavailable,
     }
 }

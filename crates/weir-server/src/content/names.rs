@@ -1,8 +1,5 @@
 //! What is known of names, for as long as it is asked for and room is left: the metadata of files,
 //! directories, and names that lead nowhere. It looks nothing up.
-//!
-//! Who is thrown out when it is full: going round, the first that was not used since the last round
-//! (GCLOCK).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -17,14 +14,12 @@ use weir_sched::{ObjectId, Time};
 
 use super::hot::Hot;
 use super::open::Identity;
+use super::uses::Uses;
 use super::{Facts, File};
 use crate::clock;
 
 /// How long a change may go unnoticed; with the time a look may take it is one second.
 const FRESH: Duration = Duration::from_millis(900);
-
-/// Uses that are remembered.
-const MOST_USES: u8 = 3;
 
 /// What a name stands for, and since when.
 #[derive(Debug)]
@@ -33,7 +28,7 @@ pub(super) struct Entry {
     is_directory: bool,
     pub(super) known: Known,
     checked: Cell<Time>,
-    uses: Cell<u8>,
+    pub(super) uses: Uses,
     /// It is no longer in the cache.
     dropped: Cell<bool>,
     /// Somebody is looking whether it is still true.
@@ -99,10 +94,6 @@ impl Entry {
     pub(super) fn confirm(&self, now: Time) {
         self.checked.set(now);
     }
-
-    pub(super) fn use_once(&self) {
-        self.uses.set((self.uses.get() + 1).min(MOST_USES));
-    }
 }
 
 type Map = HashMap<Box<[u8]>, Rc<Entry>>;
@@ -137,7 +128,7 @@ impl Names {
             is_directory: path.wants_directory(),
             known,
             checked: Cell::new(now),
-            uses: Cell::new(0),
+            uses: Uses::default(),
             dropped: Cell::new(false),
             checking: Cell::new(false),
         });
@@ -170,13 +161,12 @@ impl Names {
         let mut ring = self.ring.borrow_mut();
         while ring.len() > self.most {
             let Some(entry) = ring.pop_front() else { return };
-            match entry.uses.get() {
-                _ if entry.dropped.get() => {}
-                0 => self.forget(&entry),
-                uses => {
-                    entry.uses.set(uses - 1);
-                    ring.push_back(entry);
-                }
+            if entry.dropped.get() {
+                continue;
+            }
+            match entry.uses.spend() {
+                true => ring.push_back(entry),
+                false => self.forget(&entry),
             }
         }
     }
@@ -201,7 +191,7 @@ mod tests {
         learn(&names, "/used");
         for number in 0..10_000 {
             if number % 50 == 0 {
-                names.get(&resolve("/used").unwrap()).unwrap().use_once();
+                names.get(&resolve("/used").unwrap()).unwrap().uses.count();
             }
             learn(&names, &format!("/flood/{number}"));
         }

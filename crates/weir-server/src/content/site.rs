@@ -97,7 +97,7 @@ impl Site {
             && let Some(found) = site.from_cache(entry).await
         {
             site.metrics.cache_hits.inc();
-            entry.use_once();
+            entry.uses.count();
             return found;
         }
         site.metrics.cache_misses.inc();
@@ -297,7 +297,7 @@ impl Inner {
         }
         match opened {
             Err(Errno::AGAIN | Errno::XDEV) => {
-                self.open_by_helper(name).await.map_err(super::status_of)
+                self.open_by_helper(name).await.map_err(|_| Status::ServiceUnavailable)
             }
             opened => Ok(opened.map(Arc::new)),
         }
@@ -333,7 +333,7 @@ impl Inner {
         let (entry, again) = match known.filter(is_known) {
             Some(entry) => {
                 entry.confirm(opened.at);
-                entry.use_once();
+                entry.uses.count();
                 (entry, true)
             }
             None => {
@@ -343,19 +343,12 @@ impl Inner {
         };
         let Some(known) = entry.file() else { return Err(Status::InternalServerError) };
         known.used.set(now);
-        let body = self.body(&entry, known, opened, access, again);
+        let body = self.body(&entry, opened, access, again);
         Ok(Found::Object(Object { facts: known.facts.clone(), body }))
     }
 
     /// Where to take the bytes of a file from, and whether to keep them or the descriptor.
-    fn body(
-        &self,
-        entry: &Rc<Entry>,
-        known: &KnownFile,
-        opened: &Arc<Opened>,
-        access: Access,
-        again: bool,
-    ) -> Body {
+    fn body(&self, entry: &Rc<Entry>, opened: &Arc<Opened>, access: Access, again: bool) -> Body {
         let file = Rc::new(File::new(opened, access));
         let length = opened.identity.length;
         let small = if file.tells() { DIRECT_FROM } else { CHUNK };
@@ -367,7 +360,10 @@ impl Inner {
         }
         let Some(whole) = self.whole(&file, opened) else { return Body::File(file) };
         // What was asked for once may never be asked for again.
-        if again && opened.is_steady() {
+        if again
+            && opened.is_steady()
+            && let Some(known) = entry.file()
+        {
             self.hot.admit(&known.hot, whole.clone());
         }
         Body::Text(whole)

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
 use super::{Outcome, Sending};
-use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError};
+use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
 use crate::metrics::Cause;
 use crate::response::Response;
 use crate::turn;
@@ -119,12 +119,8 @@ impl Sending<'_> {
     fn read(&mut self, out: &mut [u8]) -> Result<usize, ReadError> {
         let at = self.response.body_at + self.body_sent();
         if let Some(part) = &self.part {
-            let from = at.checked_sub(part.at).and_then(|from| usize::try_from(from).ok());
-            if let Some(rest) =
-                from.and_then(|from| part.bytes.get(from..)).filter(|r| !r.is_empty())
-            {
-                let count = rest.len().min(out.len());
-                out[..count].copy_from_slice(&rest[..count]);
+            let count = at.checked_sub(part.at).map_or(0, |from| copy(&part.bytes, from, out));
+            if count > 0 {
                 return Ok(count);
             }
             self.part = None;

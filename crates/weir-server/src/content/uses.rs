@@ -1,0 +1,24 @@
+//! How often something in a cache was used since the cache last went round it (GCLOCK): the first that
+//! was not used is thrown out. It knows no cache.
+
+use std::cell::Cell;
+
+/// Uses that are remembered: so many rounds outlives what nobody uses any more.
+const MOST: u8 = 3;
+
+/// A count of uses.
+#[derive(Debug, Default)]
+pub(super) struct Uses(Cell<u8>);
+
+impl Uses {
+    pub(super) fn count(&self) {
+        self.0.set((self.0.get() + 1).min(MOST));
+    }
+
+    /// Takes one use back; false if there was none.
+    pub(super) fn spend(&self) -> bool {
+        let uses = self.0.get();
+        self.0.set(uses.saturating_sub(1));
+        uses > 0
+    }
+}
