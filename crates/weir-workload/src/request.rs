@@ -1,0 +1,18 @@
+//! One request of a workload.
+
+use std::sync::Arc;
+
+/// What somebody asks for, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Seconds from the start of the workload; never less than the request before it.
+    pub at: f64,
+    /// Who asks. Requests of one client may share connections.
+    pub client: u32,
+    /// The class the client belongs to (its round-trip time, its source address), counted from 0.
+    pub class: u16,
+    /// Path and query, beginning with `/`.
+    pub path: Arc<str>,
+    /// Body bytes of the response, if the workload knows them.
+    pub size: Option<u64>,
+}

@@ -1,0 +1,33 @@
+//! What a response costs on the link: the wire bytes of its head, body, packets and connection.
+
+/// Frame, IP and TCP headers with timestamps, of one segment on Ethernet.
+const PER_SEGMENT: u64 = 66;
+
+/// How a link counts a response.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// Bytes of a response's head.
+    pub head: u64,
+    /// Payload bytes of a full segment.
+    pub segment: u64,
+    /// Wire bytes beside the responses, for each connection: SYN-ACK, ACKs, FIN.
+    pub connection: u64,
+    /// Requests that share a connection, at least 1.
+    pub requests_per_connection: u32,
+}
+
+impl Default for Wire {
+    /// Ethernet, heads of 200 bytes, a connection per request.
+    fn default() -> Wire {
+        Wire { head: 200, segment: 1448, connection: 206, requests_per_connection: 1 }
+    }
+}
+
+impl Wire {
+    /// Wire bytes of a response with a body of `size` bytes, its share of the connection included.
+    pub fn bytes(&self, size: u64) -> u64 {
+        let payload = self.head + size;
+        let connection = self.connection / u64::from(self.requests_per_connection.max(1));
+        payload + payload.div_ceil(self.segment.max(1)) * PER_SEGMENT + connection
+    }
+}
