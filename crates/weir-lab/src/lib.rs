@@ -2,7 +2,17 @@
 //! figure beside ours. It does not know how any server works inside.
 
 pub mod cell;
+mod error;
+mod interrupt;
+mod measure;
 pub mod outcome;
+mod runner;
+mod settings;
 
 pub use cell::Cell;
+pub use error::{Error, Result};
+pub use interrupt::interrupted;
+pub use measure::run_cell;
 pub use outcome::Outcome;
+pub use runner::{Progress, run_cells};
+pub use settings::Settings;
