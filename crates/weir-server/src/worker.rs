@@ -89,6 +89,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     let owned = context.uplink.clone().filter(|_| plan.gate.is_some());
     if let Some(uplink) = &context.uplink {
         tokio::task::spawn_local(distribute(context.clone(), uplink.clone()));
+        tokio::task::spawn_local(count_in_kernel(context.clone(), uplink.clone()));
     }
     if let Some((uplink, gate)) = owned.clone().zip(plan.gate) {
         tokio::task::spawn_local(own_gate(uplink, gate));
@@ -126,6 +127,10 @@ async fn accept(context: Rc<Context>, listener: TcpListener) {
 
 async fn distribute(context: Rc<Context>, uplink: Arc<Uplink>) {
     context.flows.distribute(&uplink, context.index).await;
+}
+
+async fn count_in_kernel(context: Rc<Context>, uplink: Arc<Uplink>) {
+    context.flows.count(&uplink, context.index).await;
 }
 
 async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {

@@ -64,6 +64,24 @@ fn a_client_that_has_only_finished_sending_gets_its_whole_response() {
 }
 
 #[test]
+fn no_more_is_in_the_kernel_than_is_allowed() {
+    let flags = ["--uplink", "1mbit", "--uplink-in-kernel", "100kb", "--policy", "srpt"];
+    let server = Server::builtin(&flags);
+    // Reads nothing, so what its buffers do not take stays here.
+    let mut large = Client::with_small_buffer(server.address());
+    large.ask("/files/100mb.bin");
+    let in_flight = || server.metrics().sum("weir_uplink_bytes_in_flight");
+    eventually("the kernel holds what it may", || in_flight() >= 90_000.0);
+    assert!(in_flight() <= 100_000.0, "{}", in_flight());
+    // Nobody else gets anything until the kernel has sent some of it.
+    let mut small = server.connect();
+    small.ask("/files/1kb.bin");
+    server.wait_for_metric("weir_uplink_waiting_jobs", 2.0);
+    drop(large);
+    assert_eq!(small.response().body.len(), 1000);
+}
+
+#[test]
 fn exempt_clients_do_not_use_the_uplink_and_others_do() {
     // At this rate 10 MB take twenty minutes.
     let flags = ["--uplink", "64kbit", "--uplink-exempt", "127.0.0.2/31"];

@@ -54,6 +54,11 @@ pub struct Settings {
     #[serde(default, alias = "uplink-overhead", deserialize_with = "values::from_text")]
     pub uplink_overhead: Option<Overhead>,
 
+    /// Instead of pacing, keep at most so many bytes in the kernel, over all connections; for study [default: off]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(default, alias = "uplink-in-kernel", deserialize_with = "values::from_text")]
+    pub uplink_in_kernel: Option<Size>,
+
     /// Client address or network that does not use the uplink, such as 192.168.0.0/16; may be given several times
     #[arg(long, value_name = "NETWORK")]
     #[serde(default, alias = "uplink-exempt", deserialize_with = "values::list_from_text")]
@@ -116,6 +121,7 @@ impl Settings {
             policy: self.policy.or(below.policy),
             uplink_pace: self.uplink_pace.or(below.uplink_pace),
             uplink_overhead: self.uplink_overhead.or(below.uplink_overhead),
+            uplink_in_kernel: self.uplink_in_kernel.or(below.uplink_in_kernel),
             uplink_exempt: self.uplink_exempt.or(below.uplink_exempt),
             cache: self.cache.or(below.cache),
             disk_timeout: self.disk_timeout.or(below.disk_timeout),
@@ -141,6 +147,8 @@ pub struct UplinkConfig {
     pub policy: PolicyKind,
     /// What a packet costs.
     pub framing: Framing,
+    /// Bytes that may be sent and not acknowledged, over all connections, instead of a pace.
+    pub in_kernel: Option<u64>,
 }
 
 /// Everything the server needs to know, with the defaults filled in.
@@ -185,6 +193,7 @@ impl Config {
             pace: settings.uplink_pace.unwrap_or_default().0,
             policy: settings.policy.unwrap_or_default(),
             framing: settings.uplink_overhead.unwrap_or_default().0,
+            in_kernel: settings.uplink_in_kernel.map(|size| size.0),
         });
         let default_workers = if uplink.is_some() { 1 } else { cores() };
         let listen =

@@ -12,6 +12,7 @@ use std::task::{Poll, Waker};
 use socket2::SockRef;
 use weir_sched::{FlowSpec, Grant, ObjectId, Packets};
 
+use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
 use super::{Message, Uplink, client};
 use crate::clock;
@@ -41,6 +42,19 @@ impl LocalFlows {
     pub(crate) fn bytes_in_flight(&self) -> u64 {
         let flows = self.0.borrow();
         flows.values().filter_map(|slot| sys::unacknowledged(&*slot.socket).ok()).sum()
+    }
+
+    /// Counts the bytes of these connections in the kernel again and again, if that is what the
+    /// uplink goes by.
+    pub(crate) async fn count(&self, uplink: &Uplink, worker: usize) {
+        let Some(in_kernel) = &uplink.in_kernel else { return };
+        loop {
+            tokio::time::sleep(COUNT_EVERY).await;
+            if uplink.waiting() > 0 {
+                in_kernel.counted(worker, self.bytes_in_flight());
+                uplink.inbox.filled.notify_one();
+            }
+        }
     }
 
     /// Hands the grants for `worker` to its connections, for as long as the worker runs.
@@ -91,7 +105,9 @@ impl Flow {
         let mss = sys::tcp_info(&**socket).map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
-        if let Err(error) = SockRef::from(&**socket).set_tcp_notsent_lowat(mss) {
+        if uplink.in_kernel.is_none()
+            && let Err(error) = SockRef::from(&**socket).set_tcp_notsent_lowat(mss)
+        {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
         uplink.open.fetch_add(1, Ordering::Relaxed);
@@ -118,7 +134,8 @@ impl Flow {
 
     /// Takes the whole of a response from the pacer if it fits one grant and nobody waits.
     pub(crate) fn take_if_free(&self, bytes: u64) -> bool {
-        bytes <= self.uplink.grant.max(u64::from(self.packets.mss))
+        self.uplink.in_kernel.is_none()
+            && bytes <= self.uplink.grant.max(u64::from(self.packets.mss))
             && self.uplink.waiting.load(Ordering::Relaxed) == 0
             && self.uplink.pacer.take(clock::now(), self.packets.wire(bytes))
     }

@@ -5,6 +5,7 @@
 //! that fits one grant takes its bytes from the pacer and never meets the gate.
 
 mod flow;
+mod kernel;
 mod meter;
 mod owner;
 
@@ -17,6 +18,8 @@ use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId,
 
 use crate::config::UplinkConfig;
 use crate::metrics::Metrics;
+
+use kernel::InKernel;
 
 pub(crate) use flow::{Flow, LocalFlows};
 pub(crate) use owner::own;
@@ -64,6 +67,8 @@ pub(crate) struct Uplink {
     framing: Framing,
     /// Bytes of one grant before it is cut to segments.
     grant: u64,
+    /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
+    in_kernel: Option<InKernel>,
     /// Responses that are at the gate or on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection.
@@ -83,12 +88,22 @@ pub(crate) fn build(
     workers: usize,
     metrics: Arc<Metrics>,
 ) -> (Arc<Uplink>, Gate) {
-    let pacer = Arc::new(Pacer::new(config.rate.scaled(config.pace)));
-    let gate = Gate::new(GateConfig::new(config.policy), pacer.clone());
+    let in_kernel = config.in_kernel.map(|cap| InKernel::new(cap, workers));
+    let pacer = match in_kernel {
+        None => Pacer::new(config.rate.scaled(config.pace)),
+        Some(_) => Pacer::new(config.rate.scaled(kernel::UNPACED)),
+    };
+    let pacer = Arc::new(pacer);
+    let mut gate_config = GateConfig::new(config.policy);
+    if let Some(in_kernel) = &in_kernel {
+        gate_config.grant = pacer.rate().time_for(in_kernel.grant());
+    }
+    let gate = Gate::new(gate_config, pacer.clone());
     let uplink = Uplink {
         pacer,
         framing: config.framing,
         grant: gate.grant_size(),
+        in_kernel,
         waiting: AtomicUsize::new(0),
         flows: AtomicU64::new(0),
         open: AtomicUsize::new(0),

@@ -25,7 +25,7 @@ struct Held {
 /// Runs the gate until the worker's runtime ends.
 pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> {
     let alarm = Alarm::new()?;
-    let mut owner = Owner { held: HashMap::new(), letters: Vec::new(), gate, uplink };
+    let mut owner = Owner { held: HashMap::new(), letters: Vec::new(), granted: 0, gate, uplink };
     loop {
         // What has arrived is read before anything is sent: a request of unknown size must not
         // wait behind it (Crovella 1999, section 3.1).
@@ -43,6 +43,8 @@ struct Owner {
     gate: Gate,
     held: HashMap<u64, Held>,
     letters: Vec<Message>,
+    /// Bytes of grants whose receipts have not come.
+    granted: u64,
 }
 
 impl Owner {
@@ -78,6 +80,10 @@ impl Owner {
                     self.gate.blocked(grant.flow);
                 }
                 self.gate.used(now, &grant, bytes);
+                self.granted = self.granted.saturating_sub(grant.bytes);
+                if let Some(in_kernel) = &self.uplink.in_kernel {
+                    in_kernel.written(bytes);
+                }
             }
             Message::Ended { flow, complete } => {
                 match self.held.get_mut(&flow).and_then(|held| held.job.take()) {
@@ -104,6 +110,10 @@ impl Owner {
         let now = clock::now();
         self.gate.tick(now);
         loop {
+            // The next count of what is in the kernel wakes the owner.
+            if self.uplink.in_kernel.as_ref().is_some_and(|kernel| kernel.is_full(self.granted)) {
+                return Next::Idle;
+            }
             match self.gate.next(now) {
                 Next::Grant(grant) => self.deliver(grant),
                 other => return other,
@@ -115,7 +125,10 @@ impl Owner {
         self.uplink.metrics.grants.inc();
         tracing::trace!(flow = grant.tag, bytes = grant.bytes, "grant");
         match self.held.get(&grant.tag).and_then(|held| self.uplink.outboxes.get(held.worker)) {
-            Some(outbox) => outbox.post(grant),
+            Some(outbox) => {
+                self.granted += grant.bytes;
+                outbox.post(grant);
+            }
             None => self.gate.used(clock::now(), &grant, 0),
         }
     }

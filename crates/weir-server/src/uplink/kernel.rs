@@ -1,0 +1,84 @@
+//! The other way to keep the queue in weir: not a pace but a cap on the bytes that were handed to
+//! the kernel and are not acknowledged. With a small cap the policy decides what is sent next, with
+//! a large one the kernel does, whatever the policy (Crovella 1999, section 5.4, where the number of
+//! writing threads is the cap). It does not know which connections the bytes belong to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The pacer's rate, in multiples of the link's, where it should not be what limits.
+pub(super) const UNPACED: f64 = 100.0;
+
+/// The most one grant hands over: the block of Crovella 1999, section 3.1.
+const BLOCK: u64 = 32 * 1024;
+
+/// How often workers count the bytes of their connections.
+pub(super) const COUNT_EVERY: Duration = Duration::from_millis(1);
+
+/// The bytes in the kernel, as far as they are known.
+#[derive(Debug)]
+pub(super) struct InKernel {
+    cap: u64,
+    /// By worker, when it last counted.
+    counted: Vec<AtomicU64>,
+    /// Bytes written since.
+    written: AtomicU64,
+}
+
+impl InKernel {
+    /// At most `cap` bytes, in the connections of so many workers.
+    pub(super) fn new(cap: u64, workers: usize) -> InKernel {
+        let counted = (0..workers).map(|_| AtomicU64::new(0)).collect();
+        InKernel { cap: cap.max(1), counted, written: AtomicU64::new(0) }
+    }
+
+    /// Bytes of one grant: at least two fit under the cap.
+    pub(super) fn grant(&self) -> u64 {
+        (self.cap / 2).clamp(1, BLOCK)
+    }
+
+    /// A worker has counted.
+    pub(super) fn counted(&self, worker: usize, bytes: u64) {
+        if let Some(count) = self.counted.get(worker) {
+            count.store(bytes, Ordering::Relaxed);
+            self.written.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// So many bytes were written to a socket.
+    pub(super) fn written(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether no more may be granted while grants for `granted` bytes are out.
+    pub(super) fn is_full(&self, granted: u64) -> bool {
+        let counted: u64 = self.counted.iter().map(|count| count.load(Ordering::Relaxed)).sum();
+        counted + self.written.load(Ordering::Relaxed) + granted >= self.cap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_granted_written_or_unacknowledged_counts() {
+        let kernel = InKernel::new(10_000, 2);
+        assert_eq!(kernel.grant(), 5_000);
+        assert!(!kernel.is_full(9_999));
+        assert!(kernel.is_full(10_000));
+        kernel.written(6_000);
+        assert!(kernel.is_full(4_000));
+        // A count includes what was written before.
+        kernel.counted(0, 5_000);
+        kernel.counted(1, 1_000);
+        assert!(!kernel.is_full(3_999));
+        assert!(kernel.is_full(4_000));
+    }
+
+    #[test]
+    fn a_grant_is_at_most_a_block() {
+        assert_eq!(InKernel::new(10_000_000, 1).grant(), 32 * 1024);
+        assert_eq!(InKernel::new(1, 1).grant(), 1);
+    }
+}
