@@ -38,6 +38,10 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Mean response time by the second in which requests were scheduled; `None` without any.
     pub series: Vec<Option<f64>>,
+    /// 95th percentile of the response times of responses with bodies under 10,000 bytes, by the minute
+    /// in which requests were scheduled; `None` without any.
+    #[serde(default)]
+    pub small_p95: Vec<Option<f64>>,
     /// Cumulative distribution: response time not exceeded by each share of `SHARES`.
     pub distribution: Vec<f64>,
     /// 99th percentile of the start lag in milliseconds.
