@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use weir_stats::Record;
 use weir_workload::Request;
 
+use crate::engine::Engine;
+
 /// What all requests of a run share.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -110,7 +112,7 @@ pub struct Report {
     pub most_open: u64,
     /// Connections made.
     pub connections: u64,
-    /// Bytes of heads, and bytes of bodies, received.
+    /// Bytes of response heads received, interim responses included.
     pub head_bytes: u64,
     /// Bytes of bodies received, of attempts that failed too.
     pub body_bytes: u64,
@@ -136,8 +138,7 @@ pub fn run(
     live: &Live,
     record: &mut dyn FnMut(Record),
 ) -> Result<Report, Error> {
-    let _ = (plan, demand, live, record);
-    Err(Error("not built yet".into()))
+    Engine::new(plan, demand, live, record)?.run()
 }
 
 /// Why a run could not be made: what was wrong, and what to do.
