@@ -44,7 +44,7 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub policy: Option<PolicyKind>,
 
-    /// Share of the uplink's rate to send at, 0.5 to 1 [default: 0.985]
+    /// Share of the uplink's rate to send at, 0.5 to 1 [default: 0.99]
     #[arg(long, value_name = "SHARE")]
     #[serde(default, alias = "uplink-pace", deserialize_with = "values::from_text")]
     pub uplink_pace: Option<Pace>,

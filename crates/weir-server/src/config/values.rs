@@ -118,9 +118,10 @@ impl FromStr for Uplink {
 pub struct Pace(pub f64);
 
 impl Default for Pace {
-    /// Between the 0.98 and 0.99 that keep no standing queue (design, section 4, rule 1).
+    /// Leaves 1 % for what is not counted (ARP, other programs); less would not shorten the queue
+    /// of the link any more (docs/design.md).
     fn default() -> Pace {
-        Pace(0.985)
+        Pace(0.99)
     }
 }
 
