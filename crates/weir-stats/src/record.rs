@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Seconds beyond which a time is a mistake. Within, sums and squares stay finite.
+const FAR: f64 = 1e10;
+
 /// How a request ended, as its user would tell it. Only [`Outcome::Ok`] has a response time; the
 /// others are counted, never mixed into latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -92,5 +95,112 @@ impl Record {
     /// Seconds by which the generator was late: the machine's fault, not the server's.
     pub fn lag(&self) -> f64 {
         self.started - self.scheduled
+    }
+
+    /// Whether the record can be counted: its times are numbers (within three centuries), and a complete response has a last
+    /// byte. Files of records hold no others.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, by field.
+    pub fn check(&self) -> Result<(), String> {
+        let times = [
+            ("scheduled", Some(self.scheduled)),
+            ("started", Some(self.started)),
+            ("connected", self.connected),
+            ("first_byte", self.first_byte),
+            ("last_byte", self.last_byte),
+        ];
+        for (field, time) in times {
+            if let Some(time) = time.filter(|time| !(-FAR..=FAR).contains(time)) {
+                return Err(format!("{field} is {time}, not seconds from the start of the run"));
+            }
+        }
+        if self.outcome == Outcome::Ok && self.last_byte.is_none() {
+            return Err("the outcome is ok, but last_byte is missing".into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any record that can be counted.
+    pub(crate) fn any_record() -> impl Strategy<Value = Record> {
+        let time = || prop_oneof![-1e9..1e9_f64, Just(0.0), Just(1e-300), 0.0..1e-6_f64];
+        let maybe = || prop::option::of(time());
+        let outcome = prop::sample::select(Outcome::ALL.to_vec());
+        (time(), time(), maybe(), maybe(), time(), any::<(u64, u16, u32)>(), outcome).prop_map(
+            |(
+                scheduled,
+                started,
+                connected,
+                first_byte,
+                last,
+                (size, class, attempts),
+                outcome,
+            )| {
+                let ended = matches!(outcome, Outcome::Ok | Outcome::Status);
+                let last_byte = ended.then_some(last);
+                Record {
+                    scheduled,
+                    started,
+                    connected,
+                    first_byte,
+                    last_byte,
+                    size,
+                    class,
+                    outcome,
+                    attempts,
+                }
+            },
+        )
+    }
+
+    /// A record that started on time.
+    pub(crate) fn record(at: f64, size: u64, outcome: Outcome, time: Option<f64>) -> Record {
+        Record {
+            scheduled: at,
+            started: at,
+            connected: None,
+            first_byte: None,
+            last_byte: time.map(|time| at + time),
+            size,
+            class: 0,
+            outcome,
+            attempts: 1,
+        }
+    }
+
+    #[test]
+    fn only_ok_has_a_response_time() {
+        for outcome in Outcome::ALL {
+            let time = record(1.0, 5, outcome, Some(0.5)).response_time();
+            assert_eq!(time.is_some(), outcome == Outcome::Ok, "{}", outcome.name());
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_files() {
+        for outcome in Outcome::ALL {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
+        }
+    }
+
+    #[test]
+    fn records_that_cannot_be_counted_say_why() {
+        let good = record(0.0, 5, Outcome::Ok, Some(0.5));
+        assert_eq!(good.check(), Ok(()));
+        let no_end = Record { last_byte: None, ..good.clone() };
+        assert!(no_end.check().unwrap_err().contains("last_byte is missing"));
+        for (time, word) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (-2e10, "-20000000000")] {
+            let no_time = Record { first_byte: Some(time), ..good.clone() };
+            let error = no_time.check().unwrap_err();
+            assert!(error.starts_with(&format!("first_byte is {word}, ")), "{error}");
+        }
     }
 }
