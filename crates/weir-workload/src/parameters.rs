@@ -65,10 +65,30 @@ impl<'t> Parameters<'t> {
         self.above_zero(key, number)
     }
 
-    /// The number of a key, which must be above 0, or what it is when not given.
-    pub(crate) fn positive_or(&mut self, key: &'static str, default: f64) -> Result<f64, Invalid> {
-        let number = self.number_or(key, default)?;
-        self.above_zero(key, number)
+    /// The number of a key that must be there and within a range.
+    pub(crate) fn within(
+        &mut self,
+        key: &'static str,
+        least: f64,
+        most: f64,
+    ) -> Result<f64, Invalid> {
+        let number = self.number(key)?;
+        self.check_within(key, number, least, most)?;
+        Ok(number)
+    }
+
+    /// Refuse a number out of a range.
+    pub(crate) fn check_within(
+        &self,
+        key: &str,
+        number: f64,
+        least: f64,
+        most: f64,
+    ) -> Result<(), Invalid> {
+        if (least..=most).contains(&number) {
+            return Ok(());
+        }
+        Err(Invalid(format!("{}: `{key}` is {number}; give {least} to {most}", self.name)))
     }
 
     fn above_zero(&self, key: &str, number: f64) -> Result<f64, Invalid> {

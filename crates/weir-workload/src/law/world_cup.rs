@@ -2,10 +2,12 @@
 //! distribution function fitted to the statistics they give, and the about 1000 distinct sizes it
 //! is rounded to, so that each size can be a file.
 
+use std::fmt;
+
 use super::Law;
 
 /// The smallest size, in bytes.
-pub(crate) const SMALLEST: f64 = 41.0;
+const SMALLEST: f64 = 41.0;
 /// Half of the responses are smaller than this.
 const MEDIAN: f64 = 1000.0;
 /// 90 % of the responses are smaller than this.
@@ -60,6 +62,12 @@ impl Law for WorldCup {
         let mut sizes: Vec<u64> = (0..STEPS).map(step_size).collect();
         sizes.dedup();
         Some(sizes)
+    }
+}
+
+impl fmt::Display for WorldCup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("worldcup")
     }
 }
 

@@ -1,0 +1,117 @@
+//! Measured sizes from a file: lines of sizes, or CacheLib's cachebench JSON; either gzipped.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::bufread::MultiGzDecoder;
+use serde::Deserialize;
+
+use super::{Discrete, Law, Ranges};
+use crate::invalid::Invalid;
+
+/// The sizes of a cachebench configuration, such as CacheLib's `hit_ratio/cdn`.
+#[derive(Debug, Deserialize)]
+struct Cachebench {
+    #[serde(rename = "valSizeRange")]
+    sizes: Vec<f64>,
+    #[serde(rename = "valSizeRangeProbability")]
+    weights: Vec<f64>,
+}
+
+/// The law of the sizes in a file, shown as `text`. A file whose first character is `{` is
+/// cachebench JSON: as many sizes as weights are sizes that occur, one more are ranges. Any other
+/// has a size, or a size and its weight, on each line; empty lines and those beginning with `#`
+/// do not count.
+///
+/// # Errors
+///
+/// A file that cannot be read (path and reason) or understood (path, line and what is expected).
+pub(super) fn read(text: &str, path: &Path) -> Result<Arc<dyn Law>, Invalid> {
+    let place = path.display();
+    let failed = |error: &dyn std::fmt::Display| Invalid(format!("cannot read {place}: {error}"));
+    let file = BufReader::new(File::open(path).map_err(|e| failed(&e))?);
+    let mut plain = unpacked(file).map_err(|e| failed(&e))?;
+    let json = plain.fill_buf().map_err(|e| failed(&e))?.first() == Some(&b'{');
+    if json {
+        let Cachebench { sizes, weights } =
+            serde_json::from_reader(plain).map_err(|e| failed(&e))?;
+        return Ok(if sizes.len() == weights.len() {
+            Arc::new(Discrete::new(text, sizes.into_iter().zip(weights))?)
+        } else {
+            Arc::new(Ranges::new(text, sizes, &weights)?)
+        });
+    }
+    let mut weighted = Vec::new();
+    for (number, line) in (1..).zip(plain.lines()) {
+        let line = line.map_err(|e| failed(&format!("line {number}: {e}")))?;
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        weighted.push(weighted_size(line).ok_or_else(|| {
+            let shown: String = line.chars().take(40).collect();
+            Invalid(format!("{place}, line {number}: `{shown}`; write SIZE or SIZE WEIGHT"))
+        })?);
+    }
+    Ok(Arc::new(Discrete::new(text, weighted)?))
+}
+
+/// The size and weight of a line.
+fn weighted_size(line: &str) -> Option<(f64, f64)> {
+    let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+    let size = words.next()?.parse().ok()?;
+    let weight = words.next().map_or(Some(1.0), |word| word.parse().ok())?;
+    words.next().is_none().then_some((size, weight))
+}
+
+/// The content of a file, gzipped or not.
+fn unpacked(mut file: BufReader<File>) -> std::io::Result<BufReader<Box<dyn Read>>> {
+    let gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+    Ok(BufReader::new(if gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn law(content: &[u8]) -> Result<Arc<dyn Law>, Invalid> {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(content).expect("written");
+        read("sizes", file.path())
+    }
+
+    #[test]
+    fn lines_of_sizes_are_a_law() {
+        let law = law(b"# bytes\n10\n\n20 3\n").expect("a law");
+        assert_eq!((law.size(0.2), law.size(0.3)), (10, 20));
+        assert_eq!(law.to_string(), "sizes");
+    }
+
+    #[test]
+    fn cachebench_files_are_a_law_gzipped_too() {
+        let json = br#"{"valSizeRange": [127, 159], "valSizeRangeProbability": [1, 3], "x": 0}"#;
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(json).expect("packed");
+        for content in [json.to_vec(), gzip.finish().expect("packed")] {
+            let law = law(&content).expect("a law");
+            assert_eq!((law.size(0.2), law.size(0.3)), (127, 159));
+        }
+        let ranges = law(br#"{"valSizeRange": [100, 200], "valSizeRangeProbability": [1]}"#);
+        assert!((ranges.expect("a law").quantile(0.5) - 150.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let wrong = |content: &[u8]| law(content).expect_err("wrong").0;
+        assert!(wrong(b"10\nten\n").contains("line 2: `ten`"), "{}", wrong(b"10\nten\n"));
+        assert!(wrong(b"10 1 1\n").contains("line 1"));
+        assert!(wrong(b"0\n").contains("a size is 0"));
+        assert!(wrong(b"").contains("add up to 0"));
+        assert!(wrong(b"{\"valSizeRange\": 3}").contains("line 1"));
+        assert!(wrong(&[0x1f, 0x8b, 8, 0, 0]).contains("cannot read"));
+        assert!(read("x", Path::new("/nowhere/at/all")).is_err_and(|e| e.0.contains("/nowhere")));
+    }
+}
