@@ -62,9 +62,18 @@ struct Wake {
     armed: Option<Duration>,
 }
 
+/// What woke the thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ready {
+    left: bool,
+    right: bool,
+    stop: bool,
+}
+
 const STOP: u64 = 0;
 const TIMER: u64 = 1;
-const DEVICE: u64 = 2;
+const LEFT: u64 = 2;
+const RIGHT: u64 = 3;
 
 impl Mover {
     pub(crate) fn new(
@@ -85,32 +94,31 @@ impl Mover {
     ///
     /// A device that vanished (its namespace was removed, say) ends the link.
     pub(crate) fn run(mut self) -> Result<(), Error> {
-        let mut turn = || -> Result<bool, Error> {
-            let stop = self.wake.wait()?;
-            loop {
-                let more_down = self.take(Towards::Clients)?;
-                let more_up = self.take(Towards::Server)?;
-                self.give(Towards::Clients)?;
-                self.give(Towards::Server)?;
-                if !(more_down || more_up) || stop {
-                    break;
-                }
+        loop {
+            let ready = self.wake.wait()?;
+            if ready.left {
+                self.take(Towards::Clients)?;
             }
+            if ready.right {
+                self.take(Towards::Server)?;
+            }
+            self.give(Towards::Clients);
+            self.give(Towards::Server);
             let due = [self.down.next_due(), self.up.next_due()].into_iter().flatten().min();
             self.wake.arm(due)?;
             self.publish();
-            Ok(stop)
-        };
-        while !turn()? {}
-        Ok(())
+            if ready.stop {
+                return Ok(());
+            }
+        }
     }
 
     fn publish(&self) {
         self.shared.publish(Statistics { down: self.down.counts(), up: self.up.counts() });
     }
 
-    /// Read a batch from the sending device; whether there may be more.
-    fn take(&mut self, towards: Towards) -> Result<bool, Error> {
+    /// Read a batch from the sending device. If there is more, the next wait says so at once.
+    fn take(&mut self, towards: Towards) -> Result<(), Error> {
         let (from, line) = match towards {
             Towards::Clients => (&self.left, &mut self.down),
             Towards::Server => (&self.right, &mut self.up),
@@ -118,7 +126,7 @@ impl Mover {
         for _ in 0..BATCH {
             let mut packet = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(self.room));
             match io::read(from.as_fd(), spare_capacity(&mut packet)) {
-                Ok(0) => return Ok(false),
+                Ok(0) => break,
                 Ok(bytes) => {
                     let client = client(&packet, towards);
                     let back = line.push(self.wake.now(), client, bytes, packet);
@@ -126,7 +134,7 @@ impl Mover {
                 }
                 Err(Errno::AGAIN) => {
                     self.spare.push(packet);
-                    return Ok(false);
+                    break;
                 }
                 Err(Errno::INTR) => self.spare.push(packet),
                 Err(error) => {
@@ -137,11 +145,11 @@ impl Mover {
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Write what is due to the receiving device.
-    fn give(&mut self, towards: Towards) -> Result<(), Error> {
+    fn give(&mut self, towards: Towards) {
         let (to, line) = match towards {
             Towards::Clients => (&self.right, &mut self.down),
             Towards::Server => (&self.left, &mut self.up),
@@ -155,7 +163,6 @@ impl Mover {
                 self.spare.push(emptied(packet));
             }
         }
-        Ok(())
     }
 }
 
@@ -173,9 +180,8 @@ impl Wake {
         let edge = EventFlags::IN | EventFlags::ET;
         epoll::add(&epoll, &timer, EventData::new_u64(TIMER), edge)?;
         epoll::add(&epoll, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
-        for device in [left, right] {
-            epoll::add(&epoll, device, EventData::new_u64(DEVICE), EventFlags::IN)?;
-        }
+        epoll::add(&epoll, left, EventData::new_u64(LEFT), EventFlags::IN)?;
+        epoll::add(&epoll, right, EventData::new_u64(RIGHT), EventFlags::IN)?;
         Ok(Wake { epoll, timer, _stop: stop, origin: clock(), armed: None })
     }
 
@@ -184,17 +190,23 @@ impl Wake {
         clock().saturating_sub(self.origin)
     }
 
-    /// Wait for anything; whether it is time to stop.
-    fn wait(&mut self) -> Result<bool, Error> {
+    /// Wait for anything.
+    fn wait(&mut self) -> Result<Ready, Error> {
         let mut events = Vec::with_capacity(4);
         match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(Error::new(format!("cannot wait for packets: {error}"))),
         }
-        if events.iter().any(|event| event.data.u64() == TIMER) {
-            self.armed = None;
+        let mut ready = Ready::default();
+        for event in events {
+            match event.data.u64() {
+                STOP => ready.stop = true,
+                TIMER => self.armed = None,
+                LEFT => ready.left = true,
+                _ => ready.right = true,
+            }
         }
-        Ok(events.iter().any(|event| event.data.u64() == STOP))
+        Ok(ready)
     }
 
     /// Wake up at this time on the lines' clock, too.
