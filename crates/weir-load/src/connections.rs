@@ -109,10 +109,10 @@ impl Connections {
         if connection.state == State::Idle {
             let group = &mut self.idle[connection.group];
             group.swap_remove(connection.position);
-            if let Some(moved) = group.get(connection.position) {
-                if let Some(other) = self.slab.get_mut(*moved) {
-                    other.position = connection.position;
-                }
+            if let Some(moved) = group.get(connection.position)
+                && let Some(other) = self.slab.get_mut(*moved)
+            {
+                other.position = connection.position;
             }
         }
         Some(connection)

@@ -63,7 +63,8 @@ impl Source {
 
     /// The next request, if it is due at `now`.
     pub(crate) fn take(&mut self, now: f64) -> Option<Due> {
-        let at = self.next_at()?;
+        let due = self.next_at()?;
+        let at = if matches!(self.kind, Kind::Saturate { .. }) { now } else { due };
         if at > now || at >= self.until {
             return None;
         }

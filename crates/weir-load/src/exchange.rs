@@ -147,10 +147,11 @@ impl Response {
     /// Look for the end of the head; how many of `bytes` belong to it, if it is there.
     fn take_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, NotHttp> {
         // Mostly the whole head comes at once and need not be kept.
-        if self.head.is_empty() && holds_end(bytes) {
-            if let Some(used) = self.parse_head(bytes)? {
-                return Ok(Some(used));
-            }
+        if self.head.is_empty()
+            && holds_end(bytes)
+            && let Some(used) = self.parse_head(bytes)?
+        {
+            return Ok(Some(used));
         }
         let before = self.head.len();
         let room = LONGEST_HEAD.saturating_sub(before);
@@ -329,3 +330,6 @@ fn length_value(value: &[u8]) -> Option<u64> {
 fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! A run that has too few descriptors. Alone in its process, whose limit it lowers.
+
+mod scripted;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use scripted::{count, open, plan, requests};
+use weir_stats::Outcome;
+
+#[test]
+fn what_cannot_be_sent_for_want_of_descriptors_is_counted_apart() {
+    // The kernel accepts for a listener that does not.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut plan = plan(listener.local_addr().expect("an address"));
+    (plan.drain, plan.retries) = (0.05, 3);
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(32), maximum }).expect("a lower limit");
+    let (report, records) = open(&plan, requests(64));
+    assert_eq!(records.len(), 64);
+    let unsent = count(&records, Outcome::Unsent);
+    assert!((32..64).contains(&unsent), "{unsent} unsent");
+    assert_eq!(count(&records, Outcome::Unfinished), 64 - unsent);
+    assert_eq!(report.most_open as usize, 64 - unsent);
+    // The check raises the soft limit again.
+    weir_load::check_limits(1000, 1).expect("the hard limit is enough");
+    let (_, records) = open(&plan, requests(64));
+    assert_eq!(count(&records, Outcome::Unfinished), 64);
+}
