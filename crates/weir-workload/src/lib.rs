@@ -2,12 +2,17 @@
 //! servers or sockets; everything random follows from a seed.
 
 pub mod arrivals;
+pub mod documents;
+mod hash;
 mod invalid;
 pub mod law;
 mod parameters;
+pub mod read;
 pub mod request;
+pub mod scale;
 pub mod shape;
 pub mod wire;
+mod zipf;
 
 pub use invalid::Invalid;
 pub use request::Request;

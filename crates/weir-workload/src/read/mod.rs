@@ -1,0 +1,32 @@
+//! Traces: requests that were made once, read from the logs of servers. Compression and format are
+//! found by content, and reading streams. Readers do not know what becomes of the requests.
+//!
+//! Times become seconds from the first request. Where a log says only the second (every format but
+//! plain CSV), requests are spread inside it, see [`Spread`].
+
+pub mod buckets;
+mod clf;
+pub mod curve;
+mod entry;
+mod error;
+mod format;
+mod input;
+mod lines;
+mod names;
+mod order;
+pub mod summary;
+mod table;
+mod trace;
+pub mod wc98;
+mod write;
+
+pub use buckets::SizeBuckets;
+pub use curve::Minute;
+pub use error::{Compression, Fault, Place, Reason, TraceError};
+pub use format::Format;
+pub use lines::LONGEST_LINE;
+pub use names::safe_path;
+pub use order::{MOST_HELD, Spread};
+pub use summary::{Gather, Summary};
+pub use trace::{Counts, LeftOut, Options, Trace, open};
+pub use write::CsvWriter;
