@@ -1,13 +1,11 @@
-//! The link between two real namespaces. Needs root.
-
-mod namespaces;
+//! The link between two real namespaces.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use namespaces::{Namespaces, run, within};
+use crate::namespaces::{Namespaces, run, within};
 use weir_wan::{Class, Counts, Direction, Loss, Losses, Options, Wan};
 
 const PATIENCE: Duration = Duration::from_secs(30);
