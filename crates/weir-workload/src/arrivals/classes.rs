@@ -1,6 +1,7 @@
 //! Which client class a request belongs to: a hash of seed and index rather than a draw, so that
 //! other shares change nothing else in the workload.
 
+use crate::hash;
 use crate::invalid::Invalid;
 
 /// Classes by share.
@@ -27,7 +28,7 @@ impl Classes {
     /// The class of the request with this index.
     pub(crate) fn of(&self, index: u64) -> u16 {
         let Some(total) = self.sums.last() else { return 0 };
-        let drawn = uniform(self.seed, index) * total;
+        let drawn = hash::uniform(self.seed, CLASS, index) * total;
         self.sums.partition_point(|sum| *sum <= drawn).min(self.sums.len() - 1) as u16
     }
 }
@@ -53,16 +54,8 @@ pub(crate) fn check(shares: &[f64]) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// A number in [0, 1) from seed and index by splitmix64 (Steele, Lea & Flood 2014).
-fn uniform(seed: u64, index: u64) -> f64 {
-    let mut x = (seed ^ 0x636C_6173_7365_7321)
-        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        .wrapping_add(index.wrapping_mul(0xD1B5_4A32_D192_ED03))
-        .wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-}
+/// The purpose of the hash.
+const CLASS: u64 = 0x636C_6173_7365_7321;
 
 #[cfg(test)]
 mod tests {

@@ -37,6 +37,9 @@ pub struct Offered {
     pub seed: u64,
     /// Share of the requests in each client class, in any unit; with none, all are in class 0.
     pub classes: Vec<f64>,
+    /// Directories that the documents lie in, chosen by Zipf's law with exponent 1 as SPECweb
+    /// does (Ruan & Pai, section 2.3); with 0, they lie at the root.
+    pub directories: u32,
 }
 
 /// The bytes that offered load counts.
@@ -82,6 +85,7 @@ impl Offered {
             spacing: Spacing::default(),
             seed: 1,
             classes: Vec::new(),
+            directories: 0,
         }
     }
 

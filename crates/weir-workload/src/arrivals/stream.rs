@@ -28,7 +28,7 @@ impl Draws {
         Draws {
             random: Xoshiro256PlusPlus::seed_from_u64(offered.seed),
             law: offered.law.clone(),
-            paths: Paths::default(),
+            paths: Paths::new(offered.directories, offered.seed),
             classes: Classes::new(&offered.classes, offered.seed),
             index: 0,
         }
@@ -42,7 +42,7 @@ impl Draws {
             at,
             client: index as u32,
             class: self.classes.of(index),
-            path: self.paths.of(size),
+            path: self.paths.of(index, size),
             size: Some(size),
         }
     }

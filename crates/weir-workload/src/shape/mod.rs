@@ -1,6 +1,7 @@
 //! Load shapes: the offered load over time, as a list of periods of constant load that repeats.
 //! A shape does not know what load means in bytes, nor who asks.
 
+mod day;
 mod table;
 mod text;
 

@@ -7,8 +7,12 @@ use crate::invalid::Invalid;
 use crate::parameters::Parameters;
 
 /// What may be written, for help texts and errors.
-pub const SYNTAX: &str = "w1 to w9, constant:load=LOAD, or a list of periods such as \
-                          25s@1.2,25s@0.2 (seconds, load)";
+pub const SYNTAX: &str = "w1 to w9, constant:load=, normal-day:load=,seconds=, \
+    busy-day:load=,seconds= (mean load; length of the day, 86400 if not given), or a list of \
+    periods such as 25s@1.2,25s@0.2 (seconds, load)";
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
 
 impl Shape {
     /// The shape that a text describes; see [`SYNTAX`].
@@ -22,9 +26,12 @@ impl Shape {
             return Shape::new(text, list(text)?);
         }
         let mut parameters = Parameters::parse(text)?;
-        let name = parameters.name.to_ascii_lowercase();
+        let p = &mut parameters;
+        let name = p.name.to_ascii_lowercase();
         let shape = match name.as_str() {
-            "constant" => Shape::constant(parameters.positive("load")?)?,
+            "constant" => Shape::constant(p.positive("load")?)?,
+            "normal-day" => Shape::normal_day(p.positive("load")?, p.number_or("seconds", DAY)?)?,
+            "busy-day" => Shape::busy_day(p.positive("load")?, p.number_or("seconds", DAY)?)?,
             _ => match name.strip_prefix('w').and_then(|number| number.parse().ok()) {
                 Some(number) => Shape::schroeder(number)?,
                 None => {
@@ -77,6 +84,9 @@ mod tests {
         assert_eq!(shape.periods(), periods);
         assert_eq!(Shape::parse("W8"), Shape::schroeder(8));
         assert_eq!(Shape::parse("constant:load=0.8"), Shape::constant(0.8));
+        assert_eq!(Shape::parse("normal-day:load=0.8"), Shape::normal_day(0.8, 86_400.0));
+        let busy = Shape::busy_day(0.8, 600.0);
+        assert_eq!(Shape::parse("busy-day:load=0.8,seconds=600"), busy);
     }
 
     #[test]
@@ -95,7 +105,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics_and_what_is_read_is_shown_so_that_it_reads_the_same(
-            text in "(w|constant|:|load|=|,|@|s|[0-9.e-]| |\\PC){0,24}"
+            text in "(w|constant|busy-day|:|load|seconds|=|,|@|s|[0-9.e-]| |\\PC){0,24}"
         ) {
             if let Ok(shape) = Shape::parse(&text) {
                 prop_assert_eq!(Shape::parse(&shape.to_string()), Ok(shape));

@@ -75,6 +75,17 @@ fn arrivals_ascend_and_the_load_is_what_was_asked() {
 }
 
 #[test]
+fn directories_change_only_paths() {
+    let plain = all(&w1(50.0));
+    let apart = all(&Offered { directories: 100, ..w1(50.0) });
+    assert_eq!(plain.len(), apart.len());
+    for (one, other) in plain.iter().zip(&apart) {
+        assert_eq!((one.at, one.size), (other.at, other.size));
+        assert!(other.path.starts_with("/dir") && other.path.ends_with(&*one.path));
+    }
+}
+
+#[test]
 fn classes_change_nothing_else() {
     let plain = all(&w1(50.0));
     let classed = all(&Offered { classes: vec![1.0, 1.0], ..w1(50.0) });
