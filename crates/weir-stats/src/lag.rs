@@ -18,20 +18,23 @@ pub struct Verdict {
     pub share: f64,
     /// Its value in seconds.
     pub latency: f64,
-    /// 99th percentile of the start lag in seconds.
-    pub lag: f64,
-    /// Whether the lag is at most [`TOLERANCE`] of the latency.
+    /// 99th percentile of the start lag in seconds; `None` if it is not known.
+    pub lag: Option<f64>,
+    /// Whether the lag is known and at most [`TOLERANCE`] of the latency.
     pub valid: bool,
 }
 
 /// A verdict on each (share, latency in seconds) that is reported, given the 99th percentile of the
-/// start lag in seconds.
+/// start lag in seconds. A lag that is not finite is not known, and then nothing is valid; a
+/// latency that is not finite is not reported.
 pub fn judge(reported: impl IntoIterator<Item = (f64, f64)>, lag: f64) -> Vec<Verdict> {
+    let lag = Some(lag).filter(|lag| lag.is_finite());
+    let reported = reported.into_iter().filter(|(_, latency)| latency.is_finite());
     let verdict = |(share, latency)| {
-        let valid = lag <= TOLERANCE * latency;
+        let valid = lag.is_some_and(|lag| lag <= TOLERANCE * latency);
         Verdict { share, latency, lag, valid }
     };
-    reported.into_iter().map(verdict).collect()
+    reported.map(verdict).collect()
 }
 
 /// Verdicts on exact percentiles of the records' response times. Empty without a complete response:
@@ -39,7 +42,7 @@ pub fn judge(reported: impl IntoIterator<Item = (f64, f64)>, lag: f64) -> Vec<Ve
 pub fn judge_records(records: &[Record], shares: &[f64]) -> Vec<Verdict> {
     let latency = Samples::new(records.iter().filter_map(Record::response_time));
     let lag = Samples::new(records.iter().map(Record::lag));
-    let Some(lag) = lag.percentile(LAG_SHARE) else { return Vec::new() };
+    let lag = lag.percentile(LAG_SHARE).unwrap_or(f64::NAN);
     judge(shares.iter().filter_map(|&share| Some((share, latency.percentile(share)?))), lag)
 }
 
@@ -64,7 +67,13 @@ mod tests {
         assert!(judge_records(&records, &[0.5])[0].valid);
         records[8].started += 0.05;
         let found = judge_records(&records, &[0.5]);
-        assert!(!found[0].valid && (found[0].lag - 0.05).abs() < 1e-9, "{found:?}");
+        assert!(!found[0].valid && (found[0].lag.unwrap() - 0.05).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn an_unknown_lag_voids_everything_and_no_latency_is_no_report() {
+        let found = judge([(0.5, 0.1), (0.9, f64::NAN)], f64::NAN);
+        assert_eq!(found, [Verdict { share: 0.5, latency: 0.1, lag: None, valid: false }]);
     }
 
     #[test]
