@@ -1,6 +1,7 @@
 //! `weir`: a web server that stays fast when it is overloaded. This file reads the command line and
 //! calls the command; it does not know how anything works.
 
+mod load;
 mod serve;
 
 use std::process::ExitCode;
@@ -19,12 +20,15 @@ struct Arguments {
 enum Command {
     /// Serve a directory, or the small built-in site
     Serve(Box<serve::Arguments>),
+    /// Send requests open loop, as impatient users would, and say what they saw
+    Load(Box<load::Arguments>),
 }
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
+        Some(Command::Load(arguments)) => load::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };
     match done {
