@@ -4,6 +4,7 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -44,12 +45,17 @@ impl Wan {
         let stop = Arc::new(stop.map_err(|error| failed(&error))?);
         let shared = Arc::new(Shared::default());
         let mover = Mover::new(devices.clone(), lines, stop.clone(), shared.clone())?;
+        let (ready, is_ready) = channel();
         let work = move || {
             go_first();
+            // Whoever waits for this has not gone away.
+            let _ = ready.send(());
             mover.run()
         };
         let thread = std::thread::Builder::new().name("weir-wan".into()).spawn(work);
         let thread = Some(thread.map_err(|error| failed(&error))?);
+        // A thread that cannot even say so has ended: that is asked for later.
+        let _ = is_ready.recv();
         let (left, right) = devices;
         Ok(Wan { left, right, shared, stop, thread })
     }
