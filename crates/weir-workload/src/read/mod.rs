@@ -30,3 +30,6 @@ pub use order::{MOST_HELD, Spread};
 pub use summary::{Gather, Summary};
 pub use trace::{Counts, LeftOut, Options, Trace, open};
 pub use write::CsvWriter;
+
+#[cfg(test)]
+mod tests;
