@@ -6,23 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
-use serde::Deserialize;
 
-use super::{Discrete, Law, Ranges};
+use super::{Discrete, Law};
 use crate::invalid::Invalid;
-
-/// The sizes of a cachebench configuration, such as CacheLib's `hit_ratio/cdn`.
-#[derive(Debug, Deserialize)]
-struct Cachebench {
-    #[serde(rename = "valSizeRange")]
-    sizes: Vec<f64>,
-    #[serde(rename = "valSizeRangeProbability")]
-    weights: Vec<f64>,
-}
+use crate::read::SizeBuckets;
 
 /// The law of the sizes in a file, shown as `text`. A file whose first character is `{` is
-/// cachebench JSON: as many sizes as weights are sizes that occur, one more are ranges. Any other
-/// has a size, or a size and its weight, on each line; empty lines and those beginning with `#`
+/// cachebench JSON (see [`SizeBuckets`]). Any other has a size, or a size and its weight, on each line; empty lines and those beginning with `#`
 /// do not count.
 ///
 /// # Errors
@@ -35,13 +25,9 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Arc<dyn Law>, Invalid> {
     let mut plain = unpacked(file).map_err(|e| failed(&e))?;
     let json = plain.fill_buf().map_err(|e| failed(&e))?.first() == Some(&b'{');
     if json {
-        let Cachebench { sizes, weights } =
-            serde_json::from_reader(plain).map_err(|e| failed(&e))?;
-        return Ok(if sizes.len() == weights.len() {
-            Arc::new(Discrete::new(text, sizes.into_iter().zip(weights))?)
-        } else {
-            Arc::new(Ranges::new(text, sizes, &weights)?)
-        });
+        let SizeBuckets { buckets } = SizeBuckets::read(plain).map_err(|e| failed(&e))?;
+        let weighted = buckets.into_iter().map(|(size, weight)| (size as f64, weight));
+        return Ok(Arc::new(Discrete::new(text, weighted)?));
     }
     let mut weighted = Vec::new();
     for (number, line) in (1..).zip(plain.lines()) {
@@ -67,7 +53,7 @@ fn weighted_size(line: &str) -> Option<(f64, f64)> {
 }
 
 /// The content of a file, gzipped or not.
-fn unpacked(mut file: BufReader<File>) -> std::io::Result<BufReader<Box<dyn Read>>> {
+fn unpacked(mut file: BufReader<File>) -> std::io::Result<BufReader<Box<dyn Read + Send>>> {
     let gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     Ok(BufReader::new(if gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }))
 }
@@ -99,8 +85,6 @@ mod tests {
             let law = law(&content).expect("a law");
             assert_eq!((law.size(0.2), law.size(0.3)), (127, 159));
         }
-        let ranges = law(br#"{"valSizeRange": [100, 200], "valSizeRangeProbability": [1]}"#);
-        assert!((ranges.expect("a law").quantile(0.5) - 150.0).abs() < 1e-9);
     }
 
     #[test]
