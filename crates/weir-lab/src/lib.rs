@@ -3,11 +3,15 @@
 
 pub mod cell;
 mod error;
+pub mod experiment;
+pub mod initial_rto;
 mod interrupt;
 mod measure;
 pub mod outcome;
+pub mod report;
 mod runner;
 mod settings;
+pub mod verdict;
 
 pub use cell::Cell;
 pub use error::{Error, Result};

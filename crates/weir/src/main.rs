@@ -1,6 +1,7 @@
 //! `weir`: a web server that stays fast when it is overloaded. This file reads the command line and
 //! calls the command; it does not know how anything works.
 
+mod lab;
 mod load;
 mod serve;
 
@@ -22,6 +23,8 @@ enum Command {
     Serve(Box<serve::Arguments>),
     /// Send requests open loop, as impatient users would, and say what they saw
     Load(Box<load::Arguments>),
+    /// Repeat the papers' experiments
+    Lab(Box<lab::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
         Some(Command::Load(arguments)) => load::run(*arguments),
+        Some(Command::Lab(arguments)) => lab::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };
     match done {

@@ -1,0 +1,25 @@
+//! Systems and values that several experiments share.
+
+/// weir, least remaining first.
+pub(crate) const SRPT: &str = "weir:srpt";
+/// weir, sharing equally: an ideal FAIR server.
+pub(crate) const FAIR: &str = "weir:fair";
+/// weir's default.
+pub(crate) const PROTECTIVE: &str = "weir:protective";
+/// nginx.
+pub(crate) const NGINX: &str = "nginx";
+/// The paper's server, today's version.
+pub(crate) const APACHE: &str = "apache-prefork";
+
+/// What the baseline compares.
+pub(crate) const SYSTEMS: [&str; 7] =
+    [SRPT, PROTECTIVE, "weir:fsp", "weir:bands", FAIR, NGINX, APACHE];
+
+/// What single conditions compare; the first is what others are divided by.
+pub(crate) const RIVALS: [&str; 4] = [SRPT, FAIR, NGINX, APACHE];
+
+/// What points of a curve compare.
+pub(crate) const FEW: [&str; 3] = [SRPT, FAIR, NGINX];
+
+/// Packets of the transmit queue: today's default, and Linux 2.2's.
+pub(crate) const QUEUES: [u32; 2] = [1000, 100];

@@ -1,0 +1,159 @@
+//! Every figure and table of the five papers, and which experiment repeats it.
+
+/// A figure or table of a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// First author and year.
+    pub paper: &'static str,
+    /// `Figure 6 (A)`, `Table 1`.
+    pub name: &'static str,
+    /// What it shows.
+    pub shows: &'static str,
+    /// Where it is repeated.
+    pub state: State,
+}
+
+/// Whether something is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// By these experiments.
+    Here(&'static [&'static str]),
+    /// A drawing or a definition: there is nothing to measure.
+    Nothing,
+    /// Not built yet; the words say what is missing.
+    Later(&'static str),
+}
+
+use State::{Here, Later, Nothing};
+
+const SCHROEDER: &str = "Schroeder 2003";
+const CROVELLA: &str = "Crovella 1999";
+const RUAN: &str = "Ruan 2005";
+const RAWAT: &str = "Rawat 2005";
+const CARTER: &str = "Carter 2002";
+
+const fn of(paper: &'static str, name: &'static str, shows: &'static str, state: State) -> Figure {
+    Figure { paper, name, shows, state }
+}
+
+const SIMULATOR: State = Later("needs the simulator and its models");
+const DISKS: State = Later("needs the experiments of disk-bound servers");
+const SWIFT: State = Later("needs the policy swift and the experiments of clients far and near");
+const BACKENDS: State = Later("needs backends and requests whose clients have left");
+
+/// All of them, paper by paper.
+pub const FIGURES: &[Figure] = &[
+    of(SCHROEDER, "Figure 1", "server's uplink as bottleneck", Nothing),
+    of(SCHROEDER, "Figure 2", "data flow in Linux", Nothing),
+    of(SCHROEDER, "Figure 3", "alternating and intermittent overload", Nothing),
+    of(SCHROEDER, "Figure 4", "open and closed systems", Nothing),
+    of(SCHROEDER, "Table 1", "workloads W1 to W9", Here(&["schroeder-workloads"])),
+    of(
+        SCHROEDER,
+        "Table 2",
+        "conditions A to J and their ranges",
+        Here(&[
+            "schroeder-w1",
+            "schroeder-wan",
+            "schroeder-persistent-connections",
+            "schroeder-rto",
+            "schroeder-syn-cookies",
+            "schroeder-aborts",
+            "schroeder-packet-length",
+            "schroeder-realistic",
+        ]),
+    ),
+    of(SCHROEDER, "Figure 5", "persistent overload", Here(&["schroeder-persistent"])),
+    of(SCHROEDER, "Figure 6 (A)", "baseline over time", Here(&["schroeder-w1"])),
+    of(SCHROEDER, "Figure 6 (B)", "round-trip times", Here(&["schroeder-wan"])),
+    of(SCHROEDER, "Figure 6 (C)", "losses", Here(&["schroeder-wan"])),
+    of(SCHROEDER, "Figure 6 (D)", "round-trip times and losses", Here(&["schroeder-wan"])),
+    of(
+        SCHROEDER,
+        "Figure 6 (E)",
+        "persistent connections",
+        Here(&["schroeder-persistent-connections"]),
+    ),
+    of(SCHROEDER, "Figure 6 (F)", "initial RTO", Here(&["schroeder-rto"])),
+    of(SCHROEDER, "Section 4.1 (G)", "SYN cookies", Here(&["schroeder-syn-cookies"])),
+    of(SCHROEDER, "Figure 6 (H)", "aborts and retries", Here(&["schroeder-aborts"])),
+    of(SCHROEDER, "Figure 6 (I)", "packet length", Here(&["schroeder-packet-length"])),
+    of(SCHROEDER, "Figure 7", "distribution and by size", Here(&["schroeder-w1"])),
+    of(SCHROEDER, "Figure 8", "realistic case over time", Here(&["schroeder-realistic"])),
+    of(SCHROEDER, "Figure 9", "workloads, means and largest 1 %", Here(&["schroeder-workloads"])),
+    of(SCHROEDER, "Section 5.1", "where the gain comes from", Here(&["schroeder-why"])),
+    of(SCHROEDER, "Figure 10", "Theorem 1: on/off overload", SIMULATOR),
+    of(SCHROEDER, "Figure 11", "conditions on the NASA trace", Here(&["schroeder-nasa"])),
+    of(SCHROEDER, "Figure 12", "realistic case on the NASA trace", Here(&["schroeder-nasa"])),
+    of(SCHROEDER, "Figure 13", "workloads on the NASA trace", Here(&["schroeder-nasa"])),
+    of(CROVELLA, "Figure 1", "organisation of the server", Nothing),
+    of(CROVELLA, "Table 1", "sizes of SURGE", Here(&["crovella"])),
+    of(CROVELLA, "Figure 2", "Apache by size", Here(&["crovella"])),
+    of(CROVELLA, "Figure 3", "response time over load", Here(&["crovella"])),
+    of(CROVELLA, "Figure 4", "policies by size", Here(&["crovella"])),
+    of(CROVELLA, "Figure 5", "write concurrency, response time", Here(&["crovella-concurrency"])),
+    of(CROVELLA, "Figure 6", "write concurrency, throughput", Here(&["crovella-concurrency"])),
+    of(CROVELLA, "Figure 7", "slowdown under SRPT", SIMULATOR),
+    of(CROVELLA, "Figure 8", "slowdown under SRPT by weight of the tail", SIMULATOR),
+    of(RUAN, "Table 1", "hardware", Nothing),
+    of(RUAN, "Table 2", "SPECweb's popularity", Nothing),
+    of(RUAN, "Figure 1", "ready events", DISKS),
+    of(RUAN, "Figure 2", "scheduler burstiness", DISKS),
+    of(RUAN, "Figure 3", "steps of a request", Nothing),
+    of(RUAN, "Figure 4", "latency profile, Apache", DISKS),
+    of(RUAN, "Figure 5", "latency profile, Flash", DISKS),
+    of(RUAN, "Figure 6", "latency distribution, Apache", DISKS),
+    of(RUAN, "Figure 7", "latency distribution, Flash", DISKS),
+    of(RUAN, "Figure 8", "latency distributions", DISKS),
+    of(RUAN, "Figure 9", "service inversion, example", Nothing),
+    of(RUAN, "Table 3", "size classes of deciles", DISKS),
+    of(RUAN, "Figure 10", "deciles, Apache", DISKS),
+    of(RUAN, "Figure 11", "deciles, Flash", DISKS),
+    of(RUAN, "Table 4", "service inversion over load", DISKS),
+    of(RUAN, "Figure 12", "architecture of Flashpache", Nothing),
+    of(RUAN, "Figure 13", "ready events, Flash's variants", DISKS),
+    of(RUAN, "Figure 14", "burstiness, Flashpache", DISKS),
+    of(RUAN, "Figure 15", "median latency, Flash's variants", DISKS),
+    of(RUAN, "Figure 16", "latency profile, New-Flash", DISKS),
+    of(RUAN, "Figure 17", "latency profile, Flashpache", DISKS),
+    of(RUAN, "Table 5", "latencies and capacities", DISKS),
+    of(RUAN, "Figure 18", "deciles, New-Flash", DISKS),
+    of(RUAN, "Figure 19", "service inversion, original and new", DISKS),
+    of(RUAN, "Figure 20", "deciles, New-Flash in memory", DISKS),
+    of(RUAN, "Figure 21", "deciles, Flashpache", DISKS),
+    of(RUAN, "Figure 22", "latencies in memory", DISKS),
+    of(RUAN, "Figure 23", "latencies from disk", DISKS),
+    of(RUAN, "Table 6", "capacities, original and new", DISKS),
+    of(RUAN, "Figure 24", "latencies from disk", DISKS),
+    of(RAWAT, "Figure 1", "data flow in Linux", Nothing),
+    of(RAWAT, "Figure 2", "data flow with SWIFT", Nothing),
+    of(RAWAT, "Figure 3", "near client, load 0.5", SWIFT),
+    of(RAWAT, "Figure 4", "near client, load 0.7", SWIFT),
+    of(RAWAT, "Figure 5", "near client, load 0.8", SWIFT),
+    of(RAWAT, "Figure 6", "near client, load 0.9", SWIFT),
+    of(RAWAT, "Figure 7", "far client, load 0.5", SWIFT),
+    of(RAWAT, "Figure 8", "far client, load 0.7", SWIFT),
+    of(RAWAT, "Figure 9", "far client, load 0.8", SWIFT),
+    of(RAWAT, "Figure 10", "far client, load 0.9", SWIFT),
+    of(CARTER, "Figure 1", "structure of the model", Nothing),
+    of(CARTER, "Figure 2", "throughput, regular", BACKENDS),
+    of(CARTER, "Figure 3", "throughput, DTOC", BACKENDS),
+    of(CARTER, "Figure 4", "throughput with a retry, regular", BACKENDS),
+    of(CARTER, "Figure 5", "throughput with a retry, DTOC", BACKENDS),
+    of(CARTER, "Figure 6", "size of what succeeds", BACKENDS),
+    of(CARTER, "Figure 7", "classes of what succeeds", BACKENDS),
+    of(CARTER, "Figure 8", "accepted, then timed out", BACKENDS),
+    of(CARTER, "Figure 9", "the normal day", Nothing),
+    of(CARTER, "Figure 10", "the busy day", Nothing),
+    of(CARTER, "Figure 11", "normal day, throughput", BACKENDS),
+    of(CARTER, "Figure 12", "busy day, throughput", BACKENDS),
+    of(CARTER, "Figure 13", "normal day, livelock", BACKENDS),
+    of(CARTER, "Figure 14", "normal day, no livelock", BACKENDS),
+    of(CARTER, "Figure 15", "busy day, regular", BACKENDS),
+    of(CARTER, "Figure 16", "busy day, DTOC", BACKENDS),
+    of(CARTER, "Figure 17", "useful throughput, model", SIMULATOR),
+    of(CARTER, "Figure 18", "density of 1025 service times", SIMULATOR),
+    of(CARTER, "Figure 19", "distribution of 1025 service times", SIMULATOR),
+    of(CARTER, "Figure 20", "the same, more variable", SIMULATOR),
+    of(CARTER, "Figure 21", "sizes of the simulated workload", Nothing),
+];

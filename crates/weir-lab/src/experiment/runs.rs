@@ -1,0 +1,158 @@
+//! Outcomes by what was run, and figures over the seeds: medians, and ratios between systems taken
+//! seed by seed on the same requests. Runs that do not count are left out, and counted.
+
+use std::collections::BTreeMap;
+
+use crate::cell::Cell;
+use crate::outcome::Outcome;
+use crate::verdict::{Interval, Ours};
+
+use super::{Choice, cell_name};
+
+/// Outcomes, by cell and seed.
+#[derive(Debug, Default)]
+pub struct Runs {
+    /// By the name of the cell with seed 0, then by seed.
+    by_cell: BTreeMap<String, BTreeMap<u64, Outcome>>,
+}
+
+/// How many runs there are, and how many count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Cells the experiment has.
+    pub planned: usize,
+    /// Cells that have an outcome.
+    pub run: usize,
+    /// Those whose outcome counts.
+    pub valid: usize,
+    /// Why others do not, and how many of them.
+    pub reasons: BTreeMap<String, usize>,
+}
+
+/// What an experiment tells from.
+pub(crate) struct Told<'a> {
+    pub(crate) choice: &'a Choice,
+    pub(crate) runs: &'a Runs,
+}
+
+impl Runs {
+    /// Outcomes in any order; of equal cells the later counts, unless only the earlier is valid.
+    pub fn new(outcomes: impl IntoIterator<Item = Outcome>) -> Runs {
+        let mut runs = Runs::default();
+        for outcome in outcomes {
+            let seeds = runs.by_cell.entry(key(&outcome.cell)).or_default();
+            let seed = outcome.cell.seed;
+            let better = |known: &Outcome| known.invalid.is_empty() && !outcome.invalid.is_empty();
+            if !seeds.get(&seed).is_some_and(better) {
+                seeds.insert(seed, outcome);
+            }
+        }
+        runs
+    }
+
+    /// All outcomes.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.by_cell.values().flat_map(BTreeMap::values)
+    }
+
+    /// How many of these cells were run and count. Reasons are told apart by their words before the
+    /// first figure.
+    pub(crate) fn counts(&self, cells: &[(String, Cell)]) -> Counts {
+        let mut counts = Counts { planned: cells.len(), ..Counts::default() };
+        for (_, cell) in cells {
+            let Some(outcome) = self.by_cell.get(&key(cell)).and_then(|s| s.get(&cell.seed)) else {
+                continue;
+            };
+            counts.run += 1;
+            counts.valid += usize::from(outcome.invalid.is_empty());
+            for reason in &outcome.invalid {
+                let words: String = reason.chars().take_while(|c| !c.is_ascii_digit()).collect();
+                *counts
+                    .reasons
+                    .entry(words.trim_end_matches([' ', ':']).to_owned())
+                    .or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// The runs of a cell that count, by seed.
+    pub(crate) fn of(&self, cell: &Cell) -> impl Iterator<Item = (u64, &Outcome)> {
+        let seeds = self.by_cell.get(&key(cell));
+        let all = seeds.into_iter().flatten().map(|(&seed, outcome)| (seed, outcome));
+        all.filter(|(_, outcome)| outcome.invalid.is_empty())
+    }
+
+    /// The first run of a cell that counts.
+    pub(crate) fn first(&self, cell: &Cell) -> Option<&Outcome> {
+        self.of(cell).next().map(|(_, outcome)| outcome)
+    }
+
+    fn void(&self, cell: &Cell) -> usize {
+        let seeds = self.by_cell.get(&key(cell));
+        let all = seeds.into_iter().flatten();
+        all.filter(|(_, outcome)| !outcome.invalid.is_empty()).count()
+    }
+
+    /// A figure over the seeds. A figure that is not a finite number is none.
+    pub(crate) fn value(&self, cell: &Cell, figure: impl Fn(&Outcome) -> f64) -> Ours {
+        let values = self.of(cell).map(|(_, outcome)| figure(outcome));
+        Ours { interval: Interval::of(values), left_out: self.void(cell) }
+    }
+
+    /// A figure of two cells on the same seeds.
+    pub(crate) fn paired(
+        &self,
+        above: &Cell,
+        below: &Cell,
+        figure: impl Fn(&Outcome, &Outcome) -> f64,
+    ) -> Ours {
+        let below_runs: BTreeMap<u64, &Outcome> = self.of(below).collect();
+        let both = self.of(above).filter_map(|(seed, outcome)| {
+            below_runs.get(&seed).map(|other| figure(outcome, other))
+        });
+        let left_out = self.void(above).max(self.void(below));
+        Ours { interval: Interval::of(both), left_out }
+    }
+
+    /// A figure of one cell over that of another, seed by seed.
+    pub(crate) fn ratio(
+        &self,
+        above: &Cell,
+        below: &Cell,
+        figure: impl Fn(&Outcome) -> f64,
+    ) -> Ours {
+        self.paired(above, below, |above, below| figure(above) / figure(below))
+    }
+}
+
+fn key(cell: &Cell) -> String {
+    cell_name(&Cell { seed: 0, ..cell.clone() })
+}
+
+/// Mean response time in milliseconds.
+pub(crate) fn mean(outcome: &Outcome) -> f64 {
+    outcome.measured.mean
+}
+
+/// Mean response time of the largest 1 %, in milliseconds.
+pub(crate) fn largest(outcome: &Outcome) -> f64 {
+    outcome.measured.largest
+}
+
+/// Mean link use in overload.
+pub(crate) fn link_use(outcome: &Outcome) -> f64 {
+    outcome.link_use.iter().sum::<f64>() / outcome.link_use.len() as f64
+}
+
+/// Connections refused for want of room in the listen queue.
+pub(crate) fn listen_drops(outcome: &Outcome) -> f64 {
+    outcome.samples.last().map_or(f64::NAN, |sample| sample.listen_drops as f64)
+}
+
+/// Most connections at once: established, half open and closing.
+pub(crate) fn most_connections(outcome: &Outcome) -> f64 {
+    let counts =
+        outcome.samples.iter().map(|s| f64::from(s.established + s.syn_received + s.closing));
+    counts.fold(f64::NAN, f64::max)
+}

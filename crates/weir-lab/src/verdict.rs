@@ -1,0 +1,324 @@
+//! The end of each experiment: what the paper found, what we found, the bar if there is one, and what
+//! to make of it in words. It does not know where figures come from.
+
+use serde::Serialize;
+
+/// The median of a figure over the seeds, and an interval that holds the true median.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Median.
+    pub middle: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Seeds.
+    pub count: usize,
+}
+
+/// An order-statistics interval may miss the true median this often, at most: five seeds from least
+/// to most miss it with 6.25 %.
+const MISSES: f64 = 0.0625;
+
+impl Interval {
+    /// From one value per seed; those that are not finite are left out. Between order statistics
+    /// (Conover, Practical Nonparametric Statistics, section 3.2), since times are skewed.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Interval> {
+        let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        let outer = outside(count);
+        let half = count / 2;
+        let upper = *sorted.get(half)?;
+        let middle = match count % 2 {
+            0 => (sorted[half - 1] + upper) / 2.0,
+            _ => upper,
+        };
+        Some(Interval { middle, low: sorted[outer], high: sorted[count - 1 - outer], count })
+    }
+}
+
+/// How many of `count` values may be left out at each end.
+fn outside(count: usize) -> usize {
+    let mut probability = 0.5_f64.powi(count as i32);
+    let mut below = probability;
+    let mut outside = 0;
+    while outside + 1 < count / 2 {
+        probability *= (count - outside) as f64 / (outside + 1) as f64;
+        below += probability;
+        if 2.0 * below > MISSES {
+            break;
+        }
+        outside += 1;
+    }
+    outside
+}
+
+/// What we found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ours {
+    /// Over the seeds whose runs count; `None` without any.
+    pub interval: Option<Interval>,
+    /// Seeds whose runs do not count.
+    pub left_out: usize,
+}
+
+impl Ours {
+    /// Nothing, as when nothing was run.
+    pub(crate) fn none() -> Ours {
+        Ours { interval: None, left_out: 0 }
+    }
+
+    /// The median.
+    pub(crate) fn middle(&self) -> Option<f64> {
+        self.interval.map(|interval| interval.middle)
+    }
+}
+
+/// What a figure should come to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bar {
+    /// At most.
+    AtMost(f64),
+    /// At least.
+    AtLeast(f64),
+    /// Better than: above, strictly.
+    Above(f64),
+    /// Within, ends included.
+    Between(f64, f64),
+}
+
+impl Bar {
+    /// Whether a value reaches it.
+    pub fn reached(self, value: f64) -> bool {
+        match self {
+            Bar::AtMost(limit) => value <= limit,
+            Bar::AtLeast(limit) => value >= limit,
+            Bar::Above(limit) => value > limit,
+            Bar::Between(low, high) => (low..=high).contains(&value),
+        }
+    }
+
+    /// The limit that a value misses, or the nearest one.
+    fn limit(self, value: f64) -> f64 {
+        match self {
+            Bar::AtMost(limit) | Bar::AtLeast(limit) | Bar::Above(limit) => limit,
+            Bar::Between(low, high) if (value - low).abs() < (value - high).abs() => low,
+            Bar::Between(_, high) => high,
+        }
+    }
+}
+
+/// How a figure is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A ratio.
+    Times,
+    /// Milliseconds.
+    Ms,
+    /// A share, printed in per cent.
+    Percent,
+    /// A number.
+    Count,
+}
+
+/// One line of an experiment's end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What is compared.
+    pub what: String,
+    /// The paper's figure, as it says it; empty if it has none.
+    pub paper: String,
+    /// The paper's figure as a number, in the row's unit (a share for per cent).
+    pub paper_value: Option<f64>,
+    /// Ours.
+    pub ours: Ours,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it should come to.
+    pub bar: Option<Bar>,
+    /// Why it is what it is, or why it cannot be compared.
+    pub note: String,
+    /// The paper's effect does not exist on this kernel; `note` says why.
+    pub meaningless: bool,
+}
+
+/// A verdict, apart from its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The bar is reached.
+    Reached,
+    /// It is not.
+    Missed,
+    /// There is no bar; the figure is reported.
+    Reported,
+    /// No run counts.
+    Nothing,
+    /// It cannot be compared.
+    NotComparable,
+}
+
+impl Row {
+    /// A figure beside the paper's.
+    pub(crate) fn new(
+        what: impl Into<String>,
+        paper: impl Into<String>,
+        ours: Ours,
+        unit: Unit,
+    ) -> Row {
+        Row {
+            what: what.into(),
+            paper: paper.into(),
+            paper_value: None,
+            ours,
+            unit,
+            bar: None,
+            note: String::new(),
+            meaningless: false,
+        }
+    }
+
+    /// With the paper's figure as a number.
+    pub(crate) fn paper_is(mut self, value: f64) -> Row {
+        self.paper_value = Some(value);
+        self
+    }
+
+    /// With a bar.
+    pub(crate) fn bar(mut self, bar: Bar) -> Row {
+        self.bar = Some(bar);
+        self
+    }
+
+    /// With a remark.
+    pub(crate) fn note(mut self, note: impl Into<String>) -> Row {
+        self.note = note.into();
+        self
+    }
+
+    /// Not comparable; `reason` says why.
+    pub(crate) fn meaningless(mut self, reason: impl Into<String>) -> Row {
+        self.meaningless = true;
+        self.note = reason.into();
+        self
+    }
+
+    /// What to make of it.
+    pub fn verdict(&self) -> Verdict {
+        match (self.ours.interval, self.bar) {
+            _ if self.meaningless => Verdict::NotComparable,
+            (None, _) => Verdict::Nothing,
+            (Some(ours), Some(bar)) if bar.reached(ours.middle) => Verdict::Reached,
+            (Some(_), Some(_)) => Verdict::Missed,
+            (Some(_), None) => Verdict::Reported,
+        }
+    }
+
+    /// The verdict in words; it says how many seeds were left out.
+    pub fn words(&self) -> String {
+        let mut words = match (self.verdict(), self.ours.interval, self.bar) {
+            (Verdict::NotComparable, ..) => "not comparable".to_owned(),
+            (_, Some(ours), Some(bar)) => against(bar, &ours),
+            (_, Some(ours), None) => self.beside_paper(&ours),
+            (_, None, _) if self.ours.left_out > 0 => "no valid run".to_owned(),
+            (_, None, _) => "not run".to_owned(),
+        };
+        match self.ours.left_out {
+            0 => {}
+            1 => words.push_str("; 1 void seed left out"),
+            some => words.push_str(&format!("; {some} void seeds left out")),
+        }
+        if !self.note.is_empty() {
+            words.push_str(": ");
+            words.push_str(&self.note);
+        }
+        words
+    }
+
+    /// How our figure lies to the paper's, where that is a number.
+    fn beside_paper(&self, ours: &Interval) -> String {
+        let Some(paper) = self.paper_value.filter(|&value| value != 0.0) else {
+            return "reported".to_owned();
+        };
+        match ours.middle / paper {
+            ratio if (0.8..=1.25).contains(&ratio) => "as in the paper".to_owned(),
+            ratio => format!("{} × the paper's", crate::report::number(ratio)),
+        }
+    }
+}
+
+fn against(bar: Bar, ours: &Interval) -> String {
+    let sure = bar.reached(ours.low) == bar.reached(ours.high);
+    let unsure = if sure { "" } else { ", though the interval has both" };
+    if bar.reached(ours.middle) {
+        return format!("reached{unsure}");
+    }
+    let limit = bar.limit(ours.middle);
+    let by = match limit == 0.0 {
+        true => crate::report::number(ours.middle),
+        false => format!("{:.1} %", ((ours.middle / limit - 1.0) * 100.0).abs()),
+    };
+    format!("missed by {by}{unsure}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours(values: &[f64]) -> Ours {
+        Ours { interval: Interval::of(values.iter().copied()), left_out: 0 }
+    }
+
+    #[test]
+    fn an_interval_is_least_to_most_of_five_and_narrower_of_many() {
+        let five = Interval::of([5.0, 1.0, 4.0, 2.0, 3.0]).unwrap();
+        assert_eq!((five.middle, five.low, five.high, five.count), (3.0, 1.0, 5.0, 5));
+        // Binomial(9, 1/2): two below or fewer in 8.98 %, one or fewer in 1.95 % of both sides.
+        let nine = Interval::of((1..=9).map(f64::from)).unwrap();
+        assert_eq!((nine.middle, nine.low, nine.high), (5.0, 2.0, 8.0));
+        assert_eq!(Interval::of([f64::NAN]), None);
+        assert_eq!(Interval::of([1.0, 3.0]).unwrap().middle, 2.0);
+    }
+
+    #[test]
+    fn a_missed_bar_says_by_how_much() {
+        let row = Row::new("a", "", ours(&[9.0]), Unit::Times).bar(Bar::AtLeast(10.0));
+        assert_eq!((row.verdict(), row.words().as_str()), (Verdict::Missed, "missed by 10.0 %"));
+        let row = Row::new("a", "", ours(&[9.0, 11.0, 12.0]), Unit::Times).bar(Bar::AtLeast(10.0));
+        assert_eq!(row.verdict(), Verdict::Reached);
+        assert_eq!(row.words(), "reached, though the interval has both");
+        let row = Row::new("a", "", ours(&[0.5]), Unit::Percent).bar(Bar::AtMost(0.0));
+        assert_eq!(row.words(), "missed by 0.500");
+    }
+
+    #[test]
+    fn strict_and_two_sided_bars() {
+        assert!(!Bar::Above(1.9).reached(1.9) && Bar::AtLeast(1.9).reached(1.9));
+        let null = Row::new("a", "", ours(&[1.2]), Unit::Times).bar(Bar::Between(0.9, 1.1));
+        assert_eq!(null.words(), "missed by 9.1 %");
+        assert!(Bar::Between(0.9, 1.1).reached(0.9));
+    }
+
+    #[test]
+    fn without_runs_there_is_no_verdict() {
+        let row = Row::new("a", "8", Ours::none(), Unit::Times).bar(Bar::AtLeast(1.0));
+        assert_eq!((row.verdict(), row.words().as_str()), (Verdict::Nothing, "not run"));
+        let void = Ours { interval: None, left_out: 2 };
+        let row = Row::new("a", "8", void, Unit::Times).bar(Bar::AtLeast(1.0));
+        assert_eq!(row.words(), "no valid run; 2 void seeds left out");
+    }
+
+    #[test]
+    fn without_a_bar_the_paper_is_the_measure() {
+        let row = Row::new("a", "8", ours(&[8.5]), Unit::Times).paper_is(8.0);
+        assert_eq!((row.verdict(), row.words().as_str()), (Verdict::Reported, "as in the paper"));
+        let row = Row::new("a", "8", ours(&[16.0]), Unit::Times).paper_is(8.0);
+        assert_eq!(row.words(), "2.00 × the paper's");
+        let row = row.meaningless("the kernel waits a second");
+        assert_eq!(row.verdict(), Verdict::NotComparable);
+        assert_eq!(row.words(), "not comparable: the kernel waits a second");
+    }
+}
