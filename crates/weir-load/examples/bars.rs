@@ -2,7 +2,14 @@
 //! and whether its memory stays flat. Against a server of your own, or a trivial one in a second
 //! process on the loopback interface.
 //!
-//! `cargo run --release -p weir-load --example bars -- rate|lag|close|memory [ADDRESS PATH SIZE]`
+//! `cargo run --release -p weir-load --example bars -- WHAT [ADDRESS PATH SIZE]`, where WHAT is
+//!
+//! - `rate`: 64 requests under way on connections that stay,
+//! - `churn`: the same with a connection for each request,
+//! - `lag`: 20,000 requests a second on connections that stay,
+//! - `sleep`: the same with a timer instead of spinning,
+//! - `close`: 5,000 requests a second with a connection for each,
+//! - `memory`: as `lag`, a million requests.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -36,7 +43,7 @@ fn main() -> Result<(), Failure> {
             server.wait()?;
             result
         }
-        _ => Err("usage: bars rate|lag|close|memory [ADDRESS PATH SIZE]".into()),
+        _ => Err("usage: bars rate|churn|lag|sleep|close|memory [ADDRESS PATH SIZE]".into()),
     }
 }
 
@@ -51,7 +58,8 @@ struct Load {
 fn measure(what: &str, server: SocketAddr, path: &str, size: u64) -> Result<(), Failure> {
     let load = match what {
         "rate" => Load { rate: 0.0, count: 1_000_000, per_connection: u32::MAX },
-        "lag" => Load { rate: 20_000.0, count: 200_000, per_connection: u32::MAX },
+        "churn" => Load { rate: 0.0, count: 200_000, per_connection: 1 },
+        "lag" | "sleep" => Load { rate: 20_000.0, count: 200_000, per_connection: u32::MAX },
         "close" => Load { rate: 5_000.0, count: 50_000, per_connection: 1 },
         "memory" => Load { rate: 20_000.0, count: 1_000_000, per_connection: u32::MAX },
         _ => return Err(format!("no measurement is called {what}").into()),
@@ -68,7 +76,7 @@ fn measure(what: &str, server: SocketAddr, path: &str, size: u64) -> Result<(), 
         duration: None,
         slow_readers: None,
         body: Body::Any,
-        spin: true,
+        spin: what != "sleep",
     };
     let path: Arc<str> = path.into();
     let mut state = 1_u64;

@@ -35,8 +35,9 @@ const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 const LINGER: f64 = 1.0;
 const BUFFER: usize = 65_536;
 const EVENTS: usize = 256;
-/// Requests started before the connections have their turn.
-const STARTS: usize = 1024;
+/// Requests started before a connection has its turn: many that are due at once must not make the
+/// others' last bytes look late.
+const STARTS: usize = 32;
 
 /// Seconds since the start of the run; negative before.
 #[derive(Clone, Copy)]
@@ -172,12 +173,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Start every request that was due at `now`, at most; those that become due meanwhile come
-    /// after the next look at the connections.
+    /// Start the requests that are due, `now` being the time.
     pub(crate) fn start_due(&mut self, now: f64) {
+        let mut now = now;
         for _ in 0..STARTS {
             let Some(due) = self.demand.take(now) else { return };
             self.start(due);
+            now = self.clock.now();
         }
     }
 

@@ -37,7 +37,8 @@ pub struct Plan {
     pub slow_readers: Option<(f64, u64)>,
     /// What bodies should be.
     pub body: Body,
-    /// Start times are kept by spinning between requests that are close together.
+    /// Start times are kept by spinning between requests that are close together. Leave it off in
+    /// a thread of real-time priority, which the kernel stops for 50 ms when it has run for 950.
     pub spin: bool,
 }
 
@@ -130,7 +131,8 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// When the event loop itself fails or descriptors cannot be had at all; what happens to single
+/// When the plan cannot be followed (a source address that is not this host's, no patience, nothing
+/// under way), the event loop itself fails or descriptors cannot be had at all; what happens to single
 /// requests is in their records.
 pub fn run(
     plan: &Plan,
@@ -138,7 +140,24 @@ pub fn run(
     live: &Live,
     record: &mut dyn FnMut(Record),
 ) -> Result<Report, Error> {
+    check(plan, &demand)?;
     Engine::new(plan, demand, live, record)?.run()
+}
+
+/// What would make a run end at once or never.
+fn check(plan: &Plan, demand: &Demand) -> Result<(), Error> {
+    if let Some(after) = plan.abort_after.filter(|after| after.is_nan() || *after <= 0.0) {
+        return Err(Error(format!(
+            "users need some patience: they cannot give up after {after} s"
+        )));
+    }
+    if plan.drain.is_nan() || plan.drain < 0.0 {
+        return Err(Error(format!("the time to drain cannot be {} s", plan.drain)));
+    }
+    if matches!(demand, Demand::Saturate(_, 0)) {
+        return Err(Error("at least 1 request must be under way to saturate a server".into()));
+    }
+    Ok(())
 }
 
 /// Why a run could not be made: what was wrong, and what to do.

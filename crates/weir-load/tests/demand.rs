@@ -162,3 +162,19 @@ fn a_run_can_be_stopped_and_watched() {
     assert_eq!(get(&live.bytes) as u64, report.head_bytes + report.body_bytes);
     assert_eq!(get(&live.open), 0);
 }
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let server = Server::start(|_| Act::Send(answer(4)));
+    let failure = |plan: &weir_load::Plan, under_way| {
+        let demand = Demand::Saturate(Box::new(requests(1).into_iter()), under_way);
+        let result = run(plan, demand, &Live::default(), &mut |_| {});
+        result.map_err(|error| error.to_string()).expect_err("it cannot be run")
+    };
+    let good = plan(server.address);
+    assert!(failure(&good, 0).contains("at least 1"));
+    let hasty = weir_load::Plan { abort_after: Some(0.0), ..good.clone() };
+    assert!(failure(&hasty, 1).contains("patience"));
+    let endless = weir_load::Plan { drain: f64::NAN, ..good };
+    assert!(failure(&endless, 1).contains("drain"));
+}

@@ -90,16 +90,28 @@ fn who_gives_up_for_good_has_tried_as_often_as_he_was_to() {
 }
 
 #[test]
+fn each_request_has_its_own_patience() {
+    let server = Server::start(|seen| if seen.total == 0 { script("/ok") } else { Act::Stall });
+    let mut plan = plan(server.address);
+    plan.abort_after = Some(0.4);
+    let (report, records) =
+        open(&plan, vec![request(0.0, "/", 4), request(0.06, "/", 4), request(0.07, "/", 4)]);
+    let outcomes: Vec<Outcome> = records.iter().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Ok, Outcome::Abandoned, Outcome::Abandoned]);
+    assert!(report.duration >= 0.47, "not the patience of another: {}", report.duration);
+}
+
+#[test]
 fn latency_of_a_retry_counts_from_the_scheduled_time() {
     let first =
         |seen: &scripted::Seen| if seen.connection == 0 { Act::Stall } else { script("/ok") };
     let server = Server::start(first);
     let mut plan = plan(server.address);
-    (plan.abort_after, plan.retries) = (Some(0.05), 1);
+    (plan.abort_after, plan.retries) = (Some(0.3), 1);
     let (_, records) = open(&plan, vec![request(0.01, "/", 4)]);
     assert_eq!((records[0].outcome, records[0].attempts), (Outcome::Ok, 2));
-    assert!(records[0].response_time().is_some_and(|time| time >= 0.05), "{records:?}");
-    assert!(records[0].connected.is_some_and(|at| at >= 0.06), "of the last attempt: {records:?}");
+    assert!(records[0].response_time().is_some_and(|time| time >= 0.3), "{records:?}");
+    assert!(records[0].connected.is_some_and(|at| at >= 0.31), "of the last attempt: {records:?}");
 }
 
 #[test]
