@@ -140,3 +140,13 @@ fn a_wrong_byte_at_the_end_of_a_long_body_is_seen() {
     assert_eq!(outcomes, [Outcome::Ok, Outcome::Wrong, Outcome::Ok]);
     assert_eq!(report.body_bytes, 3 * size as u64);
 }
+
+#[test]
+fn a_request_may_be_larger_than_a_socket_takes_at_once() {
+    let server = Server::start(|_| script("/ok"));
+    let mut plan = plan(server.address);
+    plan.headers = format!("X-Long: {}\r\n", "x".repeat(20_000_000));
+    let (_, records) = open(&plan, requests(2));
+    assert_eq!(count(&records, Outcome::Ok), 2);
+    assert!(server.seen().iter().all(|seen| seen.text.len() > 20_000_000));
+}
