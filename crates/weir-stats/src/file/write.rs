@@ -8,8 +8,8 @@ use std::path::Path;
 use super::COLUMNS;
 use crate::{Error, Record};
 
-/// zstd's own default: a file a fifth of the plain text's size, at more than a million records a
-/// second.
+/// zstd's own default. With random times of nanosecond precision, the worst case, a million records
+/// become 30 MB instead of 79 MB of plain text, in 0.8 s.
 const LEVEL: i32 = 3;
 
 /// Writes records. Call [`RecordWriter::finish`] when all are written: without it the end of the
