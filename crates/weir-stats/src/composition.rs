@@ -103,6 +103,13 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_times_the_smaller_is_the_faster() {
+        let responses: Vec<Response> = (1..=10).rev().map(|size| (size * 512, 1.0)).collect();
+        let found = Composition::of(&responses, &RUAN_SERIES).unwrap();
+        assert_eq!((&found.deciles[0], &found.deciles[9]), (&vec![1, 0, 0, 0], &vec![0, 0, 1, 0]));
+    }
+
+    #[test]
     fn series_are_what_table_3_says() {
         // SPECweb99's file sizes around the limits of the series.
         let sizes = [102, 512, 614, 4096, 5120, 6144, 7168, 921_600];

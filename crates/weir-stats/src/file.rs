@@ -7,7 +7,7 @@ mod write;
 pub use read::RecordReader;
 pub use write::RecordWriter;
 
-/// The header: the fields of [`Record`] in their order.
+/// The header: the fields of [`crate::Record`] in their order.
 pub const COLUMNS: [&str; 9] = [
     "scheduled",
     "started",
@@ -115,6 +115,13 @@ mod tests {
             assert!(error.starts_with("records.csv, line 3: "), "{error}");
             assert!(error.contains(what), "{error}");
         }
+    }
+
+    #[test]
+    fn reading_ends_after_the_first_error() {
+        let text = format!("{}\nx,1,,,,5,0,reset,1\n1,1,,,,5,0,reset,1\n", COLUMNS.join(","));
+        let reader = RecordReader::new(text.as_bytes(), "records.csv").unwrap();
+        assert_eq!(reader.map(|read| read.is_err()).collect::<Vec<_>>(), [true]);
     }
 
     #[test]

@@ -98,6 +98,20 @@ fn lag_of_more_than_a_hundredth_voids_a_percentile() {
 }
 
 #[test]
+fn of_a_bin_that_is_not_needed_whole_the_mean_counts() {
+    let mut records = vec![record(0.0, 5000, Outcome::Ok, Some(4.0))];
+    records.extend([1.0, 2.0, 3.0].map(|time| record(0.0, 50, Outcome::Ok, Some(time))));
+    // Half of four are two: the one of 4 s, and one of those that take 2 s in the mean.
+    assert_eq!(counted(&records).largest(0.5), Some(3.0));
+}
+
+#[test]
+fn long_times_have_percentiles_too() {
+    let hour = counted(&[record(0.0, 1, Outcome::Ok, Some(3600.0))]);
+    near(hour.percentile(0.5), 3600.0, 0.001);
+}
+
+#[test]
 fn nothing_has_no_figures() {
     let mut streaming = counted(&[record(0.0, 1, Outcome::Reset, None)]);
     assert_eq!((streaming.percentile(0.5), streaming.largest(0.01)), (None, None));
