@@ -11,7 +11,7 @@ fn a_connection_carries_as_many_requests_as_the_plan_says() {
     let server = Server::start(|_| Act::Send(answer(4)));
     let mut plan = plan(server.address);
     plan.requests_per_connection = 5;
-    let (report, records) = one_by_one(&plan, requests(12));
+    let (report, records) = one_by_one(&plan, vec![request(0.0, "/deaf", 4); 12]);
     assert_eq!(count(&records, Outcome::Ok), 12);
     assert_eq!((report.connections, report.body_bytes), (3, 48));
     for seen in server.seen() {
