@@ -171,6 +171,3 @@ pub const EXPERIMENTS: [Experiment; 16] = [
 pub fn find(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }
-
-#[cfg(test)]
-mod tests;

@@ -105,6 +105,3 @@ pub(crate) fn bar(bar: Option<Bar>, unit: Unit) -> String {
     };
     with_unit(text, unit)
 }
-
-#[cfg(test)]
-mod tests;
