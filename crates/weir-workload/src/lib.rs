@@ -11,6 +11,7 @@ pub mod read;
 pub mod request;
 pub mod scale;
 pub mod shape;
+pub mod surge;
 pub mod wire;
 mod zipf;
 

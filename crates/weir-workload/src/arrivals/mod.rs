@@ -13,6 +13,7 @@ use crate::law::Law;
 use crate::shape::{LONGEST, Shape};
 use crate::wire::Wire;
 
+pub(crate) use classes::{Classes, check as check_classes};
 pub use paths::document_path;
 pub use stream::{Arrivals, Endless};
 
@@ -119,7 +120,7 @@ impl Offered {
     ///
     /// Class shares that make no sense.
     pub fn endless(&self) -> Result<Endless, Invalid> {
-        classes::check(&self.classes)?;
+        check_classes(&self.classes)?;
         Ok(Endless::new(self))
     }
 
@@ -143,6 +144,6 @@ impl Offered {
                 "the mean of the law of sizes is {work} bytes, so no rate of arrivals gives a load"
             )));
         }
-        classes::check(&self.classes)
+        check_classes(&self.classes)
     }
 }
