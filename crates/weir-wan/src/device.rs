@@ -92,6 +92,14 @@ impl Device {
     }
 }
 
+impl Drop for Device {
+    /// The device would vanish with its descriptor, but a process that someone starts at this moment
+    /// may have a copy for a while. A device that is gone already is as well.
+    fn drop(&mut self) {
+        let _ = ip(&self.end.namespace, &["link", "delete", &self.end.device]);
+    }
+}
+
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.tun.as_fd()

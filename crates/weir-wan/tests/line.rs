@@ -209,6 +209,18 @@ fn a_clock_that_goes_back_changes_nothing() {
 }
 
 #[test]
+fn a_packet_that_gets_the_wire_now_waits_no_more() {
+    // 100 bytes with Ethernet's header are 100 ns.
+    let options = Direction { loss: Loss::None, rate: Some(8_000_000_000), queue: 1 };
+    let mut line = Line::new(&options, &[], 1, 0).expect("possible options");
+    for (at, packet, back) in
+        [(0, 'a', None), (0, 'b', None), (99, 'c', Some('c')), (100, 'd', None)]
+    {
+        assert_eq!(line.push(Duration::from_nanos(at), None, 86, packet), back);
+    }
+}
+
+#[test]
 fn late_and_refused_packets_are_counted() {
     let mut line = Line::new(&Direction::default(), &[], 1, 0).expect("possible options");
     for packet in 0..3 {

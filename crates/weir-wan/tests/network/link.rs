@@ -195,7 +195,7 @@ fn htb_on_the_device_limits_the_rate() {
     let sent = run(&format!("{tc} -s qdisc show dev wan"));
     let down = wan.stop().unwrap().down;
     adds_up(&down);
-    // No packet is longer than the MTU in the queue either: it counts as many as the link does.
+    // Whatever HTB sent came to the link.
     assert!(sent.contains(&format!(" {} pkt", down.packets_in)), "{sent}\n{down}");
 }
 
@@ -203,8 +203,11 @@ fn htb_on_the_device_limits_the_rate() {
 fn the_devices_vanish_with_the_link() {
     let namespaces = Namespaces::make();
     let wan = namespaces.link(1500, &perfect());
-    let devices = || run(&format!("ip -n {} -o link show", namespaces.left));
+    let devices = || run(&format!("ip -n {} -d -o link show", namespaces.left));
     assert!(devices().contains("wan") && devices().contains("qlen 1000"), "{}", devices());
+    // What waits in a queue of the device is packets of at most the MTU.
+    let wan_alone = run(&format!("ip -n {} -d -o link show dev wan", namespaces.left));
+    assert!(wan_alone.contains("gso_max_segs 1 "), "{wan_alone}");
     // The name is taken.
     let (left, right) = namespaces.ends(1500);
     let error = Wan::start(&left, &right, &perfect()).unwrap_err().to_string();
