@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::namespaces::{Namespaces, run, within};
@@ -17,15 +17,27 @@ fn command(namespaces: &Namespaces) -> Command {
     command
 }
 
+/// A process that does not outlive a test that fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_link_until_it_is_interrupted() {
     let namespaces = Namespaces::make();
-    let mut child = command(&namespaces)
+    let child = command(&namespaces)
         .args(["--delay", "10.0.2.0/24=20ms", "--rate", "10mbit", "--queue", "5"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let mut running = Running(child);
+    let child = &mut running.0;
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.contains("link is up"), "{line}");
@@ -35,7 +47,7 @@ fn a_link_until_it_is_interrupted() {
     from.send_to(b"hello", "10.0.2.1:9000").unwrap();
     let mut bytes = [0; 8];
     assert_eq!(to.recv(&mut bytes).unwrap(), 5);
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
     let mut printed = String::new();
     child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     assert!(child.wait().unwrap().success());
