@@ -299,15 +299,18 @@ impl<'a> Engine<'a> {
         ((hash >> 11) as f64 / (1_u64 << 53) as f64) < slow.share
     }
 
-    fn report(self) -> Result<Report, Error> {
+    fn report(mut self) -> Result<Report, Error> {
+        let (most_open, connections) = (self.connections.most(), self.connections.made());
+        // They may have all the descriptors, and reading the machine's counters takes one.
+        self.connections = Connections::default();
         let shares = self.watch.shares()?;
         self.live.open.store(0, Relaxed);
         self.live.bytes.store(self.totals.bytes, Relaxed);
         Ok(Report {
             duration: self.last_end,
             lag: self.lags.percentiles(),
-            most_open: self.connections.most(),
-            connections: self.connections.made(),
+            most_open,
+            connections,
             head_bytes: self.totals.head_bytes,
             body_bytes: self.totals.body_bytes,
             steal: shares.steal,
