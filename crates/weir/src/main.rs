@@ -4,6 +4,7 @@
 mod lab;
 mod load;
 mod serve;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ enum Command {
     Load(Box<load::Arguments>),
     /// Repeat the papers' experiments
     Lab(Box<lab::Arguments>),
+    /// Read, inspect, convert and make workloads
+    Trace(Box<trace::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
         Some(Command::Load(arguments)) => load::run(*arguments),
         Some(Command::Lab(arguments)) => lab::run(*arguments),
+        Some(Command::Trace(arguments)) => trace::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };
     match done {

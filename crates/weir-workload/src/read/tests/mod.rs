@@ -4,6 +4,7 @@ mod broken;
 mod clf;
 mod formats;
 mod order;
+mod root;
 mod written;
 
 use std::io::Cursor;
