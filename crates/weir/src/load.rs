@@ -43,6 +43,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let sources: Vec<IpAddr> =
         arguments.class.iter().flat_map(|class| class.addresses.clone()).collect();
     let target = Target::of(&arguments.url, arguments.host.as_deref(), &sources)?;
+    let mut names: Vec<String> = arguments.class.iter().map(|class| class.name.clone()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(demand::refused(format!("two classes are called {}", twice[0])));
+    }
     output::check(&arguments)?;
     let planned = demand::plan(&arguments, &target)?;
     let link = demand::link_bytes_per_second(&arguments)?;

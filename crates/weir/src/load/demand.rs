@@ -8,12 +8,13 @@ use weir_load::Demand;
 use weir_workload::arrivals::{Offered, Spacing};
 use weir_workload::law::{self, Deterministic, Law};
 use weir_workload::shape::Shape;
+use weir_workload::surge::Model;
 use weir_workload::{Invalid, Request, Wire, arrivals};
 
 use super::arguments::Arguments;
 use super::replay;
 use super::target::Target;
-use super::thinkers::Thinkers;
+use super::thinkers::{SurgeEquivalents, Thinkers};
 use super::values::{Arrivals, LoadIs, Rate};
 use super::words::{bits, bytes, count, time};
 use crate::Failure;
@@ -165,6 +166,9 @@ fn closed(
     law: Option<Arc<dyn Law>>,
     users: u32,
 ) -> Result<Planned, Failure> {
+    if arguments.law.as_deref().is_some_and(|name| name.trim() == "surge") {
+        return surge(arguments, target, users);
+    }
     let mut words = what(target, law.as_ref());
     let think = arguments.think.map_or(THINK, |span| span.0.as_secs_f64());
     let each = format!(
@@ -178,6 +182,31 @@ fn closed(
     Ok(Planned {
         demand: Demand::Closed(Box::new(Thinkers::new(users, think, arguments.seed, requests))),
         words,
+        open: Open::Exactly(users.into()),
+        ..Planned::lasting(arguments, SECONDS)
+    })
+}
+
+/// SURGE's user equivalents.
+fn surge(arguments: &Arguments, target: &Target, users: u32) -> Result<Planned, Failure> {
+    if arguments.think.is_some() {
+        return Err(refused("SURGE's users have pauses of their own: --think is for other laws"));
+    }
+    let classes = arguments.class.iter().map(|class| class.weight).collect();
+    let model = Model { classes, ..Model::new(users, arguments.seed) };
+    let surge = SurgeEquivalents::new(model.users()?, target.base());
+    let files = format!(
+        "{} files under {} by SURGE: popularity, locality, pages of several files",
+        count(model.files.into()),
+        target.base()
+    );
+    let each = format!(
+        "closed loop: {} user equivalents, who pause between files and between pages",
+        count(users.into())
+    );
+    Ok(Planned {
+        demand: Demand::Closed(Box::new(surge)),
+        words: vec![("asks for".into(), files), ("demand".into(), each)],
         open: Open::Exactly(users.into()),
         ..Planned::lasting(arguments, SECONDS)
     })

@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::Figures;
 use super::plot::{Axis, Line, plot};
-use super::words::{bits, bytes, count, maybe_time, percent, size_range, time};
+use super::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -68,7 +68,7 @@ fn tiles(figures: &Figures) -> Markup {
     html! {
         div.tiles {
             (tile("requests", count(figures.requests), format!("in {}", time(figures.duration_s * 1e3))))
-            (tile("failed", percent(figures.failed_share), format!("{} requests", count(figures.failed))))
+            (tile("failed", percent(figures.failed_share), format!("{} of the requests", count(figures.failed))))
             (tile("mean", maybe_time(figures.response_ms_mean), "response time".into()))
             (tile("p99", maybe_time(figures.response_ms_p99), "response time".into()))
             (tile("goodput", bits(figures.goodput_bytes_per_s * 8.0),
@@ -117,7 +117,7 @@ fn distribution(figures: &Figures) -> Markup {
     }
     let x = Axis::places("share of the responses that were no slower", ticks);
     let times = || figures.distribution.iter().map(|point| point.response_ms);
-    let y = Axis::logarithmic("response time", times(), time);
+    let y = Axis::logarithmic("response time", times(), round_time);
     let points = figures.distribution.iter().map(|p| (nines(p.share), Some(p.response_ms)));
     let line = Line { name: "response time", points: points.collect(), dots: None };
     plot("Distribution of response times", &x, &y, &[line])
@@ -143,7 +143,7 @@ fn sizes(figures: &Figures) -> Markup {
     let places = lines[0].points.iter().map(|point| point.0);
     let x = Axis::logarithmic("size of the response", places, bytes);
     let times = lines.iter().flat_map(|line| line.points.iter().filter_map(|point| point.1));
-    let y = Axis::logarithmic("response time", times, time);
+    let y = Axis::logarithmic("response time", times, round_time);
     html! {
         (plot("Response time by size", &x, &y, &lines))
         table {
@@ -212,7 +212,7 @@ fn over_time(figures: &Figures) -> Markup {
     };
     let label = "second in which requests should have started";
     let x = Axis::linear(label, seconds.iter().map(|s| s.second as f64), |v| v.to_string());
-    let y = Axis::logarithmic("response time", values(&times), time);
+    let y = Axis::logarithmic("response time", values(&times), round_time);
     let number = Axis::linear("requests a second", values(&counts), |v| count(v as u64));
     html! {
         (plot("Response time by second", &x, &y, &times))

@@ -83,8 +83,8 @@ pub(crate) struct Line {
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 68.0;
-const RIGHT: f64 = 16.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 36.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 46.0;
 

@@ -31,6 +31,11 @@ impl Target {
         sources: &[IpAddr],
     ) -> Result<Target, Failure> {
         let url = parse(text).map_err(|message| Failure { message, code: 2 })?;
+        let visible = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic());
+        if let Some(name) = host.filter(|name| !visible(name)) {
+            let message = format!("--host {name:?} is not a name such as example.org");
+            return Err(Failure { message, code: 2 });
+        }
         let port = url.port_or_known_default().unwrap_or(80);
         let server = match url.host() {
             Some(Host::Ipv4(address)) => SocketAddr::new(address.into(), port),

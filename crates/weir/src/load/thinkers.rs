@@ -1,10 +1,13 @@
-//! Users of a closed loop who think between an answer and the next question. They do not know what
-//! they ask for.
+//! Users of a closed loop who think between an answer and the next question. They do not know who
+//! answers.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use weir_load::{Step, Users};
 use weir_workload::Request;
+use weir_workload::surge::SurgeUsers;
+
+use super::demand::under;
 
 /// Users with exponentially distributed times to think, who take their requests from one stream.
 pub(crate) struct Thinkers {
@@ -47,6 +50,29 @@ impl Users for Thinkers {
     }
 }
 
+/// SURGE's users, whose files are under `base`, which ends in `/`.
+pub(crate) struct SurgeEquivalents {
+    users: SurgeUsers,
+    base: String,
+}
+
+impl SurgeEquivalents {
+    pub(crate) fn new(users: SurgeUsers, base: String) -> SurgeEquivalents {
+        SurgeEquivalents { users, base }
+    }
+}
+
+impl Users for SurgeEquivalents {
+    fn count(&self) -> u32 {
+        self.users.count()
+    }
+
+    fn next(&mut self, user: u32) -> Step {
+        let (think, request) = self.users.next(user);
+        Step { think, request: under(&self.base, request) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +86,15 @@ mod tests {
         let mean = steps.iter().map(|step| step.think).sum::<f64>() / 20_000.0;
         assert!((mean - 2.0).abs() < 0.05, "{mean}");
         assert_eq!((steps[4].request.client, steps[4].request.class), (1, 1));
+    }
+
+    #[test]
+    fn surges_files_are_under_the_url() {
+        let model = weir_workload::surge::Model::new(4, 1);
+        let mut users = SurgeEquivalents::new(model.users().unwrap(), "/sub/".into());
+        assert_eq!(users.count(), 4);
+        let step = users.next(2);
+        assert!(step.request.path.starts_with("/sub/surge/"), "{}", step.request.path);
+        assert!(step.think >= 0.0 && step.request.size.is_some());
     }
 }

@@ -13,6 +13,17 @@ pub(crate) fn time(ms: f64) -> String {
     }
 }
 
+/// The same of a round number, for an axis.
+pub(crate) fn round_time(ms: f64) -> String {
+    let text = time(ms);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
 /// The same of what may not exist.
 pub(crate) fn maybe_time(ms: Option<f64>) -> String {
     ms.map_or_else(|| "-".to_owned(), time)
@@ -89,6 +100,7 @@ mod tests {
             assert_eq!(time(ms), text);
         }
         assert_eq!(maybe_time(None), "-");
+        assert_eq!((round_time(10.0).as_str(), round_time(10_000.0).as_str()), ("10 ms", "10 s"));
     }
 
     #[test]
