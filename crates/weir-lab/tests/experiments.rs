@@ -210,7 +210,7 @@ fn the_issue_s_bars_are_all_there() {
     assert_eq!(bars("schroeder-persistent"), 3);
     assert_eq!(bars("real-traces"), 6);
     assert_eq!(bars("crovella"), 1);
-    assert_eq!(bars("crovella-concurrency"), 3);
+    assert_eq!(bars("crovella-concurrency"), 2);
 }
 
 #[test]

@@ -190,9 +190,10 @@ fn tell_cookies(told: &Told<'_>, section: &mut Section) {
 fn tell_lengths(told: &Told<'_>, section: &mut Section) {
     let cases = lengths(told.choice.scale);
     section.text(
-        "Packets of 576 bytes carry segments of 536, the default of RFC 1122. Offered load is counted in \
-         wire bytes of full segments of 1448 bytes for all lengths, so shorter packets add load, as in \
-         the paper.",
+        "Packets of 576 bytes carry segments of 524 with timestamps (536 without, the default of RFC \
+         1122). Offered load counts the headers of the packets that are really sent, so fewer requests \
+         are asked for where packets are short; the paper's load counts file bytes only, and its \
+         response times grow more.",
     );
     let x = Axis::linear("packet length, bytes");
     range(told, section, ("Figure 6 (I): packet length", x, "bytes"), &cases);

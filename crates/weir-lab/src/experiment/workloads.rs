@@ -93,45 +93,36 @@ fn overview(told: &Told<'_>, systems: &[String]) -> Table {
     table
 }
 
-/// The workload on which a figure is least, or most, and that figure.
-fn extreme(
-    told: &Told<'_>,
-    figure: impl Fn(&Runs, &Case) -> Ours,
-    least: bool,
-) -> (Ours, Option<&'static str>) {
-    let each = WORKLOADS
-        .iter()
-        .map(|workload| (figure(told.runs, &Case::of(workload, told.choice.scale)), workload));
-    let known: Vec<(Ours, &Workload)> = each.filter(|(ours, _)| ours.interval.is_some()).collect();
-    let left_out = known.iter().map(|(ours, _)| ours.left_out).sum();
-    let value = |ours: &Ours| ours.middle().unwrap_or(f64::NAN);
-    let by_value =
-        |a: &&(Ours, &Workload), b: &&(Ours, &Workload)| value(&a.0).total_cmp(&value(&b.0));
-    let found = match least {
-        true => known.iter().min_by(by_value),
-        false => known.iter().max_by(by_value),
-    };
-    match found {
-        Some((ours, workload)) => (Ours { left_out, ..ours.clone() }, Some(workload.name)),
-        None => (Ours::none(), None),
-    }
-}
-
-/// Of ratios that should be large the least counts, of those that should be small the largest.
+/// The row of a figure that all workloads have: the workload counts on which it is least, or most.
 fn over_all(
     told: &Told<'_>,
-    what: &str,
-    paper: &str,
-    bar: Option<Bar>,
+    (what, paper): (&str, &str),
+    extreme: Extreme,
     figure: impl Fn(&Runs, &Case) -> Ours,
 ) -> Row {
-    let least = !matches!(bar, Some(Bar::AtMost(_)));
-    let (ours, workload) = extreme(told, figure, least);
-    let word = if least { "least" } else { "most" };
-    let note =
-        workload.map_or(String::new(), |name| format!("{word} of the workloads run, on {name}"));
-    let row = Row::new(what, paper, ours, Unit::Times).note(note);
-    Row { bar, ..row }
+    let case = |workload| Case::of(workload, told.choice.scale);
+    let each: Vec<(Ours, &Workload)> =
+        WORKLOADS.iter().map(|workload| (figure(told.runs, &case(workload)), workload)).collect();
+    let left_out = each.iter().map(|(ours, _)| ours.left_out).sum();
+    let known = each.iter().filter_map(|(ours, workload)| Some((ours.middle()?, ours, workload)));
+    let count = known.clone().count();
+    let found = match extreme {
+        Extreme::Least => known.min_by(|one, other| one.0.total_cmp(&other.0)),
+        Extreme::Most => known.max_by(|one, other| one.0.total_cmp(&other.0)),
+    };
+    let Some((_, ours, workload)) = found else {
+        return Row::new(what, paper, Ours { interval: None, left_out }, Unit::Times);
+    };
+    let word = if extreme == Extreme::Least { "least" } else { "most" };
+    Row::new(what, paper, Ours { left_out, ..ours.clone() }, Unit::Times)
+        .note(format!("{word} of {count} workloads, on {}", workload.name))
+}
+
+/// Which workload counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extreme {
+    Least,
+    Most,
 }
 
 fn rows(told: &Told<'_>, section: &mut Section) {
@@ -150,66 +141,47 @@ fn rows(told: &Told<'_>, section: &mut Section) {
             [("means", mean), ("medians", |outcome| outcome.measured.median)];
         for (word, figure) in figures {
             let what = format!("{} ÷ weir srpt, {word}", label(rival));
-            section.row(over_all(told, &what, paper, Some(Bar::Above(1.0)), |runs, case| {
+            let row = over_all(told, (&what, paper), Extreme::Least, |runs, case| {
                 runs.ratio(&case.cell(rival), &case.cell(SRPT), figure)
-            }));
+            });
+            section.row(row.bar(Bar::Above(1.0)));
         }
     }
-    let largest_paper = "at most 1.10 on any workload";
-    section.row(over_all(
-        told,
-        "weir srpt ÷ nginx, largest 1 %",
-        largest_paper,
-        Some(Bar::AtMost(1.0)),
-        |runs, case| runs.ratio(&case.cell(SRPT), &case.cell(NGINX), largest),
-    ));
-    section.row(over_all(
-        told,
-        "protective ÷ srpt, means",
-        "",
-        Some(Bar::AtMost(1.12)),
-        |runs, case| runs.ratio(&case.cell(PROTECTIVE), &case.cell(SRPT), mean),
-    ));
-    section.row(over_all(
-        told,
-        "protective ÷ fair, worst of the size deciles and the largest 1 %",
-        "",
-        Some(Bar::AtMost(1.03)),
-        |runs, case| runs.paired(&case.cell(PROTECTIVE), &case.cell(FAIR), worst_by_size),
-    ));
-    let shares: [(&str, &str, &str, fn(&Outcome) -> f64, Unit, bool); 5] = [
-        ("weir srpt, incomplete responses", SRPT, "none", |o| o.incomplete, Unit::Percent, true),
-        (
-            "weir protective, later than exact processor sharing by more than 50 ms",
-            PROTECTIVE,
-            "",
-            pieces::late,
-            Unit::Percent,
-            false,
-        ),
-        ("weir protective, worst lateness", PROTECTIVE, "", pieces::worst, Unit::Ms, false),
-        (
-            "weir srpt, later than exact processor sharing by more than 50 ms",
-            SRPT,
-            "",
-            pieces::late,
-            Unit::Percent,
-            false,
-        ),
-        (
-            "Apache prefork, refused connections",
-            APACHE,
-            "1 to 3 % of SYNs on W3 and W4",
-            listen_drops,
-            Unit::Count,
-            false,
-        ),
-    ];
-    for (what, system, paper, figure, unit, lossless) in shares {
-        let bar = lossless.then_some(Bar::AtMost(0.0));
-        let most = Some(Bar::AtMost(f64::INFINITY));
-        let row =
-            over_all(told, what, paper, most, |runs, case| runs.value(&case.cell(system), figure));
-        section.row(Row { unit, bar, ..row });
+    let largest_ones = ("weir srpt ÷ nginx, largest 1 %", "at most 1.10 on any workload");
+    let row = over_all(told, largest_ones, Extreme::Most, |runs, case| {
+        runs.ratio(&case.cell(SRPT), &case.cell(NGINX), largest)
+    });
+    section.row(row.bar(Bar::AtMost(1.0)));
+    let row = over_all(told, ("protective ÷ srpt, means", ""), Extreme::Most, |runs, case| {
+        runs.ratio(&case.cell(PROTECTIVE), &case.cell(SRPT), mean)
+    });
+    section.row(row.bar(Bar::AtMost(1.12)));
+    let what = "protective ÷ fair, worst of the size deciles and the largest 1 %";
+    let row = over_all(told, (what, ""), Extreme::Most, |runs, case| {
+        runs.paired(&case.cell(PROTECTIVE), &case.cell(FAIR), worst_by_size)
+    });
+    section.row(row.bar(Bar::AtMost(1.03)));
+    shares(told, section);
+}
+
+/// What is lost, late or refused, on the workload where that is most.
+fn shares(told: &Told<'_>, section: &mut Section) {
+    let most = |what: &str, paper: &str, system: &str, unit, figure: fn(&Outcome) -> f64| {
+        let row = over_all(told, (what, paper), Extreme::Most, |runs, case| {
+            runs.value(&case.cell(system), figure)
+        });
+        Row { unit, ..row }
+    };
+    let incomplete = |outcome: &Outcome| outcome.incomplete;
+    let lost = most("weir srpt, incomplete responses", "none", SRPT, Unit::Percent, incomplete);
+    section.row(lost.bar(Bar::AtMost(0.0)));
+    for system in [PROTECTIVE, SRPT] {
+        let what = format!("{}, later than exact sharing by more than 50 ms", label(system));
+        section.row(most(&what, "", system, Unit::Percent, pieces::late));
+        let what = format!("{}, worst lateness against exact sharing", label(system));
+        section.row(most(&what, "", system, Unit::Ms, pieces::worst));
     }
+    let paper = "1 to 3 % of SYNs on W3 and W4";
+    let what = "Apache prefork, refused connections";
+    section.row(most(what, paper, APACHE, Unit::Count, listen_drops));
 }

@@ -155,8 +155,16 @@ fn table(table: &Table) -> Markup {
             caption { (table.caption) }
             thead { tr { @for column in &table.columns { th { (column) } } } }
             tbody {
-                @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
+                @for row in &table.rows { tr { @for text in row { td { (cell(text)) } } } }
             }
         } }
+    }
+}
+
+/// A figure, and its interval below it in small print: tables are wide.
+fn cell(text: &str) -> Markup {
+    match text.split_once(" (").and_then(|(figure, rest)| Some((figure, rest.strip_suffix(')')?))) {
+        Some((figure, interval)) => html! { (figure) small { (interval) } },
+        None => html! { (text) },
     }
 }
