@@ -3,6 +3,7 @@
 
 mod arguments;
 mod demand;
+mod describe;
 mod figures;
 mod output;
 mod page;

@@ -12,11 +12,12 @@ use weir_workload::surge::Model;
 use weir_workload::{Invalid, Request, Wire, arrivals};
 
 use super::arguments::Arguments;
+use super::describe::{load_words, meaning, what};
 use super::replay;
 use super::target::Target;
 use super::thinkers::{SurgeEquivalents, Thinkers};
 use super::values::{Arrivals, LoadIs, Rate};
-use super::words::{bits, bytes, count, time};
+use super::words::{bits, count, time};
 use crate::Failure;
 
 /// Requests a second when nothing else is said.
@@ -264,44 +265,6 @@ pub(crate) fn shape(arguments: &Arguments) -> Result<Shape, Failure> {
         (Some(shape), None) => shape,
         (None, load) => Shape::constant(load.unwrap_or(1.0))?,
     })
-}
-
-/// Offered load in words.
-pub(crate) fn load_words(shape: &Shape, link: f64, arguments: &Arguments) -> String {
-    let loads = match shape.periods() {
-        [only] => format!("{}", only.load),
-        periods if periods.len() <= 4 => {
-            let each: Vec<String> =
-                periods.iter().map(|p| format!("{} for {} s", p.load, p.seconds)).collect();
-            format!("{}, again and again ({:.3} on average)", each.join(", "), shape.mean_load())
-        }
-        periods => {
-            format!("{shape}: {} periods, {:.3} on average", periods.len(), shape.mean_load())
-        }
-    };
-    format!("{loads}, of {}; {}", bits(link * 8.0), meaning(arguments))
-}
-
-/// What load counts.
-pub(crate) fn meaning(arguments: &Arguments) -> String {
-    match arguments.load_is {
-        LoadIs::Wire => format!(
-            "load is wire bytes asked ÷ link rate: bodies, heads of {} B, packets and connections",
-            arguments.head_bytes
-        ),
-        LoadIs::File => "load is file bytes asked ÷ link rate: bodies alone".into(),
-    }
-}
-
-/// What is asked for, in words.
-fn what(target: &Target, law: Option<&Arc<dyn Law>>) -> Vec<(String, String)> {
-    let what = match law {
-        Some(law) => {
-            format!("{}SIZE.bin, sizes by {law}, {} on average", target.base(), bytes(law.mean()))
-        }
-        None => target.path.clone(),
-    };
-    vec![("asks for".into(), what)]
 }
 
 /// Asks for the URL's own path, or for the workload's under it.

@@ -11,9 +11,8 @@ use weir_workload::read::{self, Counts, Options, Trace};
 use weir_workload::scale::{Scaling, Work, scale};
 
 use super::arguments::Arguments;
-use super::demand::{
-    Counted, Open, Planned, link_bytes_per_second, load_words, meaning, refused, shape, under, wire,
-};
+use super::demand::{Counted, Open, Planned, link_bytes_per_second, refused, shape, under, wire};
+use super::describe::{load_words, meaning};
 use super::target::Target;
 use super::values::LoadIs;
 use super::words::{bits, bytes, count, time};
