@@ -79,7 +79,7 @@ fn tiles(figures: &Figures) -> Markup {
 
 fn responses(figures: &Figures) -> Markup {
     html! {
-        table {
+        table.ranks {
             thead { tr { @for (word, ..) in figures.ranks() { th { (word) } } th { "largest 1 %" } } }
             tbody {
                 tr {
