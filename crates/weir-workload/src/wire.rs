@@ -31,3 +31,23 @@ impl Wire {
         payload + payload.div_ceil(self.segment.max(1)) * PER_SEGMENT + connection
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_is_one_packet() {
+        let wire = Wire::default();
+        assert_eq!(wire.bytes(1248), 1448 + 66 + 206);
+        assert_eq!(wire.bytes(1249), 1449 + 132 + 206);
+    }
+
+    #[test]
+    fn requests_share_their_connection() {
+        let wire = Wire { requests_per_connection: 2, ..Wire::default() };
+        assert_eq!(wire.bytes(1248), 1448 + 66 + 103);
+        let none = Wire { requests_per_connection: 0, segment: 0, ..Wire::default() };
+        assert!(none.bytes(1) > 0, "no division by zero");
+    }
+}

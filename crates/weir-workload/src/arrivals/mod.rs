@@ -109,8 +109,8 @@ impl Offered {
     ///
     /// A rate, length or class share that makes no sense.
     pub fn arrivals(&self) -> Result<Arrivals, Invalid> {
-        self.check()?;
-        Ok(Arrivals::new(self))
+        let mean_work = self.checked_work()?;
+        Ok(Arrivals::new(self, mean_work))
     }
 
     /// Requests without end, all at time 0, for a generator that keeps a number of them under way
@@ -124,7 +124,8 @@ impl Offered {
         Ok(Endless::new(self))
     }
 
-    fn check(&self) -> Result<(), Invalid> {
+    /// The mean work, if everything makes sense.
+    fn checked_work(&self) -> Result<f64, Invalid> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if !(positive(self.seconds) && self.seconds <= LONGEST) {
             return Err(Invalid(format!(
@@ -144,6 +145,7 @@ impl Offered {
                 "the mean of the law of sizes is {work} bytes, so no rate of arrivals gives a load"
             )));
         }
-        check_classes(&self.classes)
+        check_classes(&self.classes)?;
+        Ok(work)
     }
 }

@@ -64,7 +64,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn new(offered: &Offered) -> Arrivals {
+    pub(super) fn new(offered: &Offered, mean_work: f64) -> Arrivals {
         let end = offered.seconds;
         let mut spans = offered.shape.spans();
         let nothing = Span { start: end, end, load: 0.0 };
@@ -78,7 +78,7 @@ impl Arrivals {
             spacing: offered.spacing,
             left: 1.0,
             bytes_per_second: offered.bytes_per_second,
-            mean_work: offered.mean_work(),
+            mean_work,
         }
     }
 }

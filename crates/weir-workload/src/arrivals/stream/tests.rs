@@ -2,6 +2,7 @@ use super::*;
 use crate::arrivals::LoadIs;
 use crate::law::WorldCup;
 use crate::shape::Shape;
+use crate::wire::Wire;
 
 fn w1(seconds: f64) -> Offered {
     let shape = Shape::schroeder(1).expect("in the table");
@@ -15,8 +16,12 @@ fn all(offered: &Offered) -> Vec<Request> {
 /// Offered load of the requests within a span.
 fn load(offered: &Offered, requests: &[Request], start: f64, end: f64) -> f64 {
     let inside = requests.iter().filter(|request| request.at >= start && request.at < end);
-    let work: f64 = inside.map(|request| offered.work(request.size.unwrap_or(0))).sum();
-    work / (offered.bytes_per_second * (end - start))
+    let sizes = inside.filter_map(|request| request.size);
+    let work: u64 = match offered.load_is {
+        LoadIs::Wire => sizes.map(|size| Wire::default().bytes(size)).sum(),
+        LoadIs::File => sizes.sum(),
+    };
+    work as f64 / (offered.bytes_per_second * (end - start))
 }
 
 #[test]
