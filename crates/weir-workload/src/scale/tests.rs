@@ -51,6 +51,16 @@ fn each_period_offers_what_is_asked() {
 }
 
 #[test]
+fn what_is_rounded_in_a_period_is_made_up_in_the_next() {
+    let trace: Vec<Request> = (0..20).map(|i| request(f64::from(i), 1000)).collect();
+    // Each period asks for one response and a half.
+    let scaling = Scaling { work: Work::File, ..Scaling::new(shape(&[(1.5, 1.0)]), 6.0, 8000.0) };
+    let scaled = scale(&trace, &scaling).unwrap();
+    let requests: Vec<usize> = scaled.periods.iter().map(|period| period.requests).collect();
+    assert_eq!(requests, [2, 1, 2, 1]);
+}
+
+#[test]
 fn within_a_period_interarrivals_keep_their_proportions() {
     let trace = trace(5_000);
     let scaled = scale(&trace, &Scaling::new(shape(&[(10.0, 0.5)]), 10.0, 1e6)).unwrap();
@@ -125,6 +135,9 @@ fn long_gaps_are_cut_and_ties_and_single_requests_are_placed() {
     assert_eq!((scaled.gaps_cut, scaled.ended), (1, None));
     let gaps: Vec<f64> = scaled.requests.windows(2).map(|p| p[1].at - p[0].at).collect();
     assert!((gaps[1] / gaps[0] - 2.0).abs() < 1e-9, "{gaps:?}");
+    // Half a gap at either end.
+    let ends = [scaled.requests[0].at, scaled.requests[3].at];
+    assert!((ends[0] - 0.5).abs() < 1e-9 && (ends[1] - 3.5).abs() < 1e-9, "{ends:?}");
     let ties = vec![request(0.0, 1000); 4];
     let at: Vec<f64> = scale(&ties, &scaling).unwrap().requests.iter().map(|r| r.at).collect();
     assert_eq!(at, [0.5, 1.5, 2.5, 3.5]);
