@@ -21,7 +21,7 @@ fn each() -> impl Iterator<Item = (&'static Experiment, Choice)> {
 
 /// The section of an experiment whose outcomes were changed.
 fn section(name: &str, change: impl Fn(&mut Outcome)) -> Section {
-    let experiment = find(name).unwrap();
+    let experiment = find(name).expect(name);
     let choice = Choice::of(Scale::Full);
     let outcomes = experiment.cells(&choice).into_iter().map(|(_, cell)| {
         let mut outcome = made_up::outcome(&cell);
@@ -33,7 +33,7 @@ fn section(name: &str, change: impl Fn(&mut Outcome)) -> Section {
 
 fn row<'a>(section: &'a Section, what: &str) -> &'a Row {
     let found = section.rows().iter().find(|row| row.what == what);
-    found.unwrap_or_else(|| panic!("no row {what}: {:#?}", section.rows()))
+    found.expect(what)
 }
 
 const GAIN: &str = "nginx ÷ weir srpt, means, queue of 1000";

@@ -14,7 +14,7 @@ mod made_up;
 
 fn lab(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.arg("lab").args(arguments).output().unwrap()
+    command.arg("lab").args(arguments).output().expect("the binary runs")
 }
 
 fn out(output: &Output) -> String {
@@ -30,13 +30,14 @@ fn ran(directory: &Path, name: &str, change: impl Fn(&mut Outcome)) {
     let choice = Choice::of(Scale::Full);
     Run::now(vec![name.to_owned()], choice.clone(), format!("weir lab run {name}"))
         .keep(directory)
-        .unwrap();
-    for (cell_name, cell) in find(name).unwrap().cells(&choice) {
+        .expect("a directory that can be written");
+    for (cell_name, cell) in find(name).expect(name).cells(&choice) {
         let mut outcome = made_up::outcome(&cell);
         change(&mut outcome);
-        fs::create_dir(directory.join(&cell_name)).unwrap();
-        let text = serde_json::to_vec(&outcome).unwrap();
-        fs::write(directory.join(&cell_name).join("outcome.json"), text).unwrap();
+        let directory = directory.join(&cell_name);
+        fs::create_dir(&directory).expect("a new directory");
+        let text = serde_json::to_vec(&outcome).expect("an outcome is JSON");
+        fs::write(directory.join("outcome.json"), text).expect("a new file");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::verdict::{Row, Unit};
 
 use super::case::Case;
 use super::conditions::{NGINX, RIVALS, SRPT};
-use super::runs::mean;
+use super::runs::{Measure, mean};
 use super::{Choice, Experiment, Group, Scale, Told};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -51,7 +51,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
          at once, a number of times. Response times count from the first attempt; requests that were \
          given up for good have none and are counted as incomplete.",
     );
-    let figures: [(&str, &str, fn(&Outcome) -> f64, f64); 2] = [
+    let figures: [(&str, &str, Measure, f64); 2] = [
         ("Figure 6 (H): mean response time", "mean response time, s", mean, 1e-3),
         ("Requests that never complete", "incomplete, %", incomplete, 100.0),
     ];

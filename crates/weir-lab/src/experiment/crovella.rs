@@ -7,7 +7,7 @@ use crate::verdict::{Bar, Row, Unit};
 
 use super::case::Case;
 use super::conditions::{APACHE, FAIR, SRPT};
-use super::runs::{largest, mean};
+use super::runs::{Measure, largest, mean};
 use super::{Choice, Experiment, Group, Scale, Told, pieces};
 
 pub(super) const LOAD: Experiment = Experiment {
@@ -95,7 +95,7 @@ fn tell_load(told: &Told<'_>, section: &mut Section) {
         let title = format!("Figure 4: {users} users, shortest first and size-independent");
         section.plot(pieces::by_size(told, &title, &case, &policies));
     }
-    let figures: [(&str, Axis, fn(&Outcome) -> f64); 2] = [
+    let figures: [(&str, Axis, Measure); 2] = [
         ("Figure 3: mean response time over load", Axis::log("mean response time, ms"), mean),
         ("Responses over load", Axis::linear("responses per second"), |outcome| {
             outcome.responses_per_second
@@ -118,7 +118,7 @@ fn pair(told: &Told<'_>, one: &str, other: &str) -> Vec<String> {
 }
 
 fn load_rows(told: &Told<'_>, section: &mut Section, scale: Scale) {
-    let over = |above: &str, below: &str, users: u32, figure: fn(&Outcome) -> f64| {
+    let over = |above: &str, below: &str, users: u32, figure: Measure| {
         let case = case(scale, users);
         told.runs.ratio(&case.cell(above), &case.cell(below), figure)
     };
@@ -174,7 +174,7 @@ fn tell_concurrency(told: &Told<'_>, section: &mut Section) {
          directly and paces nothing. {MODERATE} users. 1 MB is about what 35 threads of 32 KB hold; \
          the queue of 1000 packets holds 1.5 MB.",
     ));
-    let figures: [(&str, &str, fn(&Outcome) -> f64); 3] = [
+    let figures: [(&str, &str, Measure); 3] = [
         ("Figure 5 (upper): mean response time", "mean response time, ms", mean),
         ("Figure 5 (lower): responses per second", "responses per second", |o| {
             o.responses_per_second

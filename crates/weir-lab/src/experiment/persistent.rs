@@ -6,7 +6,7 @@ use crate::verdict::{Bar, Row, Unit};
 
 use super::case::Case;
 use super::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
-use super::runs::{link_use, listen_drops, mean, most_connections};
+use super::runs::{Measure, link_use, listen_drops, mean, most_connections};
 use super::{Choice, Experiment, Group, Scale, Told, pieces};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -91,8 +91,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
     ));
     section.plot(pieces::over_time(told, "Figure 5 (right): response times", &case, &systems));
     section.table(table(told, &case, &systems));
-    let value =
-        |system: &str, figure: fn(&Outcome) -> f64| told.runs.value(&case.cell(system), figure);
+    let value = |system: &str, figure: Measure| told.runs.value(&case.cell(system), figure);
     let what = "p95 of requests under 10 KB, last minute ÷ second minute";
     let short = match told.choice.scale {
         Scale::Quick => "a quick run has no third minute",
@@ -162,7 +161,7 @@ fn table(told: &Told<'_>, case: &Case, systems: &[String]) -> Table {
     ];
     let mut table = Table::new("Persistent overload, queue of 1000 packets.", &columns);
     for system in systems {
-        let value = |figure: fn(&Outcome) -> f64| told.runs.value(&case.cell(system), figure);
+        let value = |figure: Measure| told.runs.value(&case.cell(system), figure);
         let figures = [
             (value(mean), Unit::Ms),
             (value(growth), Unit::Times),

@@ -9,7 +9,7 @@ use crate::verdict::Unit;
 
 use super::Told;
 use super::case::Case;
-use super::runs::{largest, link_use, mean};
+use super::runs::{Measure, largest, link_use, mean};
 
 /// Response times, large responses, link use and losses of each system.
 pub(crate) fn table(
@@ -38,7 +38,7 @@ pub(crate) fn table(
     let mut table = Table::new(caption, &columns);
     for system in systems {
         let cell = case.cell(system);
-        let value = |figure: fn(&Outcome) -> f64| told.runs.value(&cell, figure);
+        let value = |figure: Measure| told.runs.value(&cell, figure);
         let columns: [(_, Unit); 12] = [
             (value(mean), Unit::Ms),
             (value(|o| o.measured.median), Unit::Ms),
@@ -163,7 +163,7 @@ pub(crate) fn curve(
     (x, y): (Axis, Axis),
     cases: &[(f64, Case)],
     systems: &[String],
-    (figure, scale): (fn(&Outcome) -> f64, f64),
+    (figure, scale): (Measure, f64),
 ) -> Plot {
     let log = x.range == Range::Log;
     let mut plot = Plot::new(title, x, y);

@@ -1,12 +1,11 @@
 //! Schroeder 2003, section 4.1 (J): delay, loss, persistent connections and impatient users together.
 
-use crate::outcome::Outcome;
 use crate::report::{Section, label};
 use crate::verdict::{Bar, Row, Unit};
 
 use super::case::Case;
 use super::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
-use super::runs::{largest, mean};
+use super::runs::{Measure, largest, mean};
 use super::workload::{W1, W4, W8, Workload};
 use super::{Choice, Experiment, Group, Scale, Told, pieces};
 
@@ -89,7 +88,7 @@ fn rows(told: &Told<'_>, section: &mut Section, w1: &Case, short: &Case) {
     section.row(
         Row::new("weir srpt ÷ nginx, largest 1 %, W1", at_most, ours, Unit::Times).paper_is(1.02),
     );
-    let shares: [(&str, fn(&Outcome) -> f64, [&str; 3]); 2] = [
+    let shares: [(&str, Measure, [&str; 3]); 2] = [
         ("incomplete", |o| o.incomplete, ["0.2 %", "10 to 15 %", "10 to 15 %"]),
         (
             "incomplete among the largest 1 %",

@@ -130,6 +130,9 @@ fn key(cell: &Cell) -> String {
     cell_name(&Cell { seed: 0, ..cell.clone() })
 }
 
+/// What a figure of an outcome is.
+pub(crate) type Measure = fn(&Outcome) -> f64;
+
 /// Mean response time in milliseconds.
 pub(crate) fn mean(outcome: &Outcome) -> f64 {
     outcome.measured.mean

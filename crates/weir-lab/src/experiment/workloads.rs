@@ -6,7 +6,7 @@ use crate::verdict::{Bar, Ours, Row, Unit};
 
 use super::case::Case;
 use super::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT, SYSTEMS};
-use super::runs::{Runs, largest, listen_drops, mean};
+use super::runs::{Measure, Runs, largest, listen_drops, mean};
 use super::w1::worst_by_size;
 use super::workload::{WORKLOADS, Workload};
 use super::{Choice, Experiment, Group, Scale, Told, pieces};
@@ -42,7 +42,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
         "W1 to W5 alternate between overload and low load, W6 to W9 have spikes of twice the rate. \
          Queue of 1000 packets.",
     );
-    let figures: [(&str, &str, fn(&Outcome) -> f64); 2] = [
+    let figures: [(&str, &str, Measure); 2] = [
         ("Figure 9 (left): mean response time", "mean response time, ms", mean),
         ("Figure 9 (right): largest 1 %", "mean response time of the largest 1 %, ms", largest),
     ];
@@ -63,7 +63,7 @@ fn by_workload(
     title: &str,
     label: &str,
     systems: &[String],
-    figure: fn(&Outcome) -> f64,
+    figure: Measure,
 ) -> Plot {
     let names = WORKLOADS.iter().map(|workload| workload.name.to_owned());
     let mut plot = Plot::new(title, Axis::names("workload", names), Axis::log(label));
@@ -137,7 +137,7 @@ fn rows(told: &Told<'_>, section: &mut Section) {
         section.row(Row::new(what, paper, ours, Unit::Times).bar(Bar::AtLeast(limit)));
     }
     for rival in [NGINX, APACHE] {
-        let figures: [(&str, fn(&Outcome) -> f64); 2] =
+        let figures: [(&str, Measure); 2] =
             [("means", mean), ("medians", |outcome| outcome.measured.median)];
         for (word, figure) in figures {
             let what = format!("{} ÷ weir srpt, {word}", label(rival));
@@ -166,7 +166,7 @@ fn rows(told: &Told<'_>, section: &mut Section) {
 
 /// What is lost, late or refused, on the workload where that is most.
 fn shares(told: &Told<'_>, section: &mut Section) {
-    let most = |what: &str, paper: &str, system: &str, unit, figure: fn(&Outcome) -> f64| {
+    let most = |what: &str, paper: &str, system: &str, unit, figure: Measure| {
         let row = over_all(told, (what, paper), Extreme::Most, |runs, case| {
             runs.value(&case.cell(system), figure)
         });

@@ -45,7 +45,8 @@ impl Laid {
             false => value,
         };
         let share = (value - self.low) / (self.high - self.low);
-        share.is_finite().then(|| self.from + share * (self.to - self.from))
+        let at = self.from + share * (self.to - self.from);
+        at.is_finite().then_some(at)
     }
 }
 
