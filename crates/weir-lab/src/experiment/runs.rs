@@ -55,8 +55,7 @@ impl Runs {
         self.by_cell.values().flat_map(BTreeMap::values)
     }
 
-    /// How many of these cells were run and count. Reasons are told apart by their words before the
-    /// first figure.
+    /// How many of these cells were run and count.
     pub(crate) fn counts(&self, cells: &[(String, Cell)]) -> Counts {
         let mut counts = Counts { planned: cells.len(), ..Counts::default() };
         for (_, cell) in cells {
@@ -66,11 +65,7 @@ impl Runs {
             counts.run += 1;
             counts.valid += usize::from(outcome.invalid.is_empty());
             for reason in &outcome.invalid {
-                let words: String = reason.chars().take_while(|c| !c.is_ascii_digit()).collect();
-                *counts
-                    .reasons
-                    .entry(words.trim_end_matches([' ', ':']).to_owned())
-                    .or_default() += 1;
+                *counts.reasons.entry(kind(reason)).or_default() += 1;
             }
         }
         counts
@@ -128,6 +123,16 @@ impl Runs {
 
 fn key(cell: &Cell) -> String {
     cell_name(&Cell { seed: 0, ..cell.clone() })
+}
+
+/// A reason without its figures, so that like ones are counted together.
+fn kind(reason: &str) -> String {
+    let before = reason.split(':').next().unwrap_or(reason);
+    let words = before.split(' ').map(|word| match word.contains(|c: char| c.is_ascii_digit()) {
+        true => "…",
+        false => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What a figure of an outcome is.

@@ -41,6 +41,8 @@ pub struct Machine {
 
 /// The file of runs in a directory of outcomes.
 const RUNS: &str = "runs.json";
+/// The file of a cell's figures in its directory, as the runner writes it.
+const OUTCOME: &str = "outcome.json";
 
 impl Run {
     /// A run that begins now on this machine.
@@ -85,7 +87,7 @@ impl Run {
         let mut paths = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|e| Error::file("read", directory, &e))?;
-            paths.push(entry.path().join(crate::runner::OUTCOME));
+            paths.push(entry.path().join(OUTCOME));
         }
         // The order of a directory is nobody's choice.
         paths.sort();
