@@ -52,7 +52,7 @@ struct RunArguments {
     /// Directory of results
     #[arg(long, default_value = "lab", value_name = "DIR")]
     out: PathBuf,
-    /// Cells at once [default: 6; with --quick all, at most 24]
+    /// Cells at once [default: 6; with --quick all, at most 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     side_by_side: Option<u16>,
     /// Directory of the real traces, for experiments that replay one
@@ -175,7 +175,7 @@ fn settings(arguments: &RunArguments, scale: Scale) -> Result<Settings, Failure>
             .map_err(|e| could_not(format!("cannot find this program: {e}; give --weir FILE")))?,
     };
     let side_by_side = arguments.side_by_side.unwrap_or(match scale {
-        Scale::Quick => 24,
+        Scale::Quick => 40,
         Scale::Full | Scale::Paper => 6,
     });
     let full = |path: &Path| {
