@@ -3,7 +3,6 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -51,17 +50,5 @@ pub(crate) fn check() -> Result<()> {
     match interrupted() {
         true => Err("interrupted; namespaces and processes are removed".into()),
         false => Ok(()),
-    }
-}
-
-/// Sleep, but not through an interruption.
-pub(crate) fn sleep_until(deadline: Instant) -> Result<()> {
-    loop {
-        check()?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        std::thread::sleep(left.min(Duration::from_millis(100)));
     }
 }

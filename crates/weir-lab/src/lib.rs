@@ -2,15 +2,25 @@
 //! figure beside ours. It does not know how any server works inside.
 
 pub mod cell;
+mod command;
+mod counters;
+mod demand;
 mod error;
 pub mod experiment;
+mod figures;
 pub mod initial_rto;
 mod interrupt;
+mod machine;
 mod measure;
+mod namespace;
+mod network;
 pub mod outcome;
+mod processes;
 pub mod report;
 mod runner;
+mod sampling;
 mod settings;
+mod systems;
 pub mod verdict;
 
 pub use cell::Cell;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cell::Cell;
 
@@ -26,9 +26,9 @@ pub struct Outcome {
     pub outcomes: BTreeMap<String, usize>,
     /// Link use in each period of overload, less its first 5 s.
     pub link_use: Vec<f64>,
-    /// Response bodies received per second.
+    /// Bytes of complete response bodies per second of the demand.
     pub goodput_bytes: f64,
-    /// Complete responses per second.
+    /// Complete responses per second of the demand.
     pub responses_per_second: f64,
     /// Packets dropped at the bottleneck's queue.
     pub dropped: u64,
@@ -45,6 +45,7 @@ pub struct Outcome {
     /// Cumulative distribution: response time not exceeded by each share of `SHARES`.
     pub distribution: Vec<f64>,
     /// 99th percentile of the start lag in milliseconds.
+    #[serde(deserialize_with = "number")]
     pub lag_p99: f64,
     /// Share of the processor time stolen by the hypervisor.
     pub steal: f64,
@@ -60,29 +61,67 @@ pub struct Outcome {
 pub const SHARES: [f64; 13] =
     [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0];
 
-/// Response times of a set of requests.
+/// Response times of a set of requests. What has no value (a mean of nothing) is not a number, and
+/// `null` in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many.
     pub count: usize,
     /// Their mean.
+    #[serde(deserialize_with = "number")]
     pub mean: f64,
     /// Their variance, in seconds squared as Schroeder gives it.
+    #[serde(deserialize_with = "number")]
     pub variance: f64,
     /// The median.
+    #[serde(deserialize_with = "number")]
     pub median: f64,
     /// 95th percentile.
+    #[serde(deserialize_with = "number")]
     pub p95: f64,
     /// 99th percentile.
+    #[serde(deserialize_with = "number")]
     pub p99: f64,
     /// Mean of the largest 1 % of the responses.
+    #[serde(deserialize_with = "number")]
     pub largest: f64,
     /// Response time of the very largest response.
+    #[serde(deserialize_with = "number")]
     pub very_largest: f64,
     /// Mean by decile of size, smallest first: 10 values.
+    #[serde(deserialize_with = "numbers")]
     pub deciles: Vec<f64>,
     /// (mean size, mean response time) by bins of size, four to each factor of 10.
     pub by_size: Vec<(f64, f64)>,
+}
+
+impl Summary {
+    /// The summary without any response.
+    pub fn of_nothing() -> Summary {
+        let none = f64::NAN;
+        Summary {
+            count: 0,
+            mean: none,
+            variance: none,
+            median: none,
+            p95: none,
+            p99: none,
+            largest: none,
+            very_largest: none,
+            deciles: vec![none; 10],
+            by_size: Vec::new(),
+        }
+    }
+}
+
+/// JSON has no word for what is not a number; it is written as `null`.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+    let numbers: Vec<Option<f64>> = Vec::deserialize(from)?;
+    Ok(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
 }
 
 /// Exact servers on the same trace.
@@ -95,6 +134,7 @@ pub struct Ideal {
     /// Share of the requests that ended more than 50 ms after processor sharing, or never.
     pub late: f64,
     /// The worst of those that ended, milliseconds.
+    #[serde(deserialize_with = "number")]
     pub worst: f64,
 }
 

@@ -7,8 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::cell::{Cell, Demand};
-use crate::error::{Error, Result};
+use crate::cell::Cell;
+use crate::demand::duration;
+use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::{interrupt, measure};
@@ -24,7 +25,7 @@ pub trait Progress: Sync {
 }
 
 /// The file of a cell's figures in its directory.
-pub(crate) const OUTCOME: &str = "outcome.json";
+pub(crate) use crate::measure::OUTCOME;
 
 /// Run all cells, named by their directories under [`Settings::out`], at most
 /// [`Settings::side_by_side`] at once, in order. A cell whose directory already holds the outcome of
@@ -130,15 +131,6 @@ impl Plan<'_> {
 /// Seconds that a cell takes beside its demand: network, server, the last responses.
 const AROUND: f64 = 5.0;
 
-/// Seconds of a cell's demand.
-fn duration(cell: &Cell) -> f64 {
-    match &cell.demand {
-        Demand::Open { duration, .. }
-        | Demand::Trace { duration, .. }
-        | Demand::Closed { duration, .. } => *duration,
-    }
-}
-
 /// The outcome of an equal cell that ran before.
 fn earlier(directory: &Path, cell: &Cell) -> Option<Outcome> {
     let text = fs::read(directory.join(OUTCOME)).ok()?;
@@ -150,9 +142,4 @@ fn keep(place: &Mutex<Option<Outcome>>, outcome: Outcome) {
     // A poisoned lock only means that another thread panicked; the place is ours alone.
     let mut place = place.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     *place = Some(outcome);
-}
-
-/// Write a file of a cell's directory.
-pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|e| Error::file("write", path, &e))
 }

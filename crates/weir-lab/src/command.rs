@@ -1,0 +1,57 @@
+//! Running `ip`, `tc` and `chrt`, with errors that say what was run and which package is missing.
+
+use std::io::ErrorKind;
+use std::process::Command;
+
+use crate::error::{Error, Result};
+
+/// Run a command given as one line (words have no blanks); return its output.
+pub(crate) fn run(line: &str) -> Result<String> {
+    let mut words = line.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let output =
+        Command::new(program).args(words).output().map_err(|e| start_error(program, &e))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(Error(format!("`{line}` failed: {}", complaint.trim())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// An error if a program cannot be started at all; it is asked for its version.
+pub(crate) fn must_exist(program: &str, version: &str) -> Result<()> {
+    let started = Command::new(program).arg(version).output();
+    started.map(|_| ()).map_err(|e| start_error(program, &e))
+}
+
+/// Why a program could not be started, and which Debian package has it.
+pub(crate) fn start_error(program: &str, error: &std::io::Error) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return Error(format!("cannot start {program}: {error}"));
+    }
+    let package = match program {
+        "ip" | "tc" => "iproute2",
+        "chrt" => "util-linux",
+        "nginx" => "nginx-light",
+        "apache2" => "apache2-bin",
+        "lighttpd" => "lighttpd",
+        "h2o" => "h2o",
+        "caddy" => "caddy",
+        _ => return Error(format!("there is no program {program}: install it or name its path")),
+    };
+    Error(format!("{program} is not installed: apt-get install {package}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        let missing = std::io::Error::from(ErrorKind::NotFound);
+        assert!(start_error("apache2", &missing).to_string().ends_with("install apache2-bin"));
+        assert!(must_exist("/nowhere/weir-peer", "-v").is_err());
+        assert!(run("false").is_err());
+        assert_eq!(run("echo a b").expect("it runs"), "a b\n");
+    }
+}

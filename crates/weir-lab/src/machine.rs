@@ -1,0 +1,42 @@
+//! What a run needs of the machine before it starts: root, open files, and a place before ordinary
+//! work. Stolen and idle processor time are in the load generator's report.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::command;
+use crate::error::{Error, Result};
+
+/// Open files that the busiest cell needs: an overloaded fair server has thousands of connections.
+const FILES: u64 = 10_000;
+
+/// Namespaces and traffic control need root.
+pub(crate) fn need_root() -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err("an experiment makes network namespaces and a link of a certain rate, and needs root for \
+         it: run it with sudo. Without root `weir load` puts load on a server that you started \
+         yourself, over loopback; only the slow link is missing then"
+        .into())
+}
+
+/// Let this process, and the servers it starts, have as many connections open as the hard limit
+/// allows; refuse to run with too few.
+pub(crate) fn raise_open_files() -> Result<()> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    if let Some(most) = maximum.filter(|&most| most < FILES) {
+        return Err(Error(format!(
+            "only {most} files may be open: run `ulimit -Hn {FILES}` as root first"
+        )));
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        .map_err(|e| Error(format!("cannot raise the open files to the hard limit: {e}")))
+}
+
+/// Put the calling thread before all ordinary work on the machine. The generator needs little time
+/// but needs it at once; an ordinary thread waits up to 3 ms for another's slice to end. Servers
+/// are started the same way.
+pub(crate) fn go_first() -> Result<()> {
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    command::run(&format!("chrt --rr -p 1 {thread}")).map(|_| ())
+}
