@@ -75,6 +75,10 @@ impl Network {
             run(&format!("ip -n {server} route add default via {}", at(0, 254)))?;
             run(&format!("ip -n {client} route add default via {}", at(1, 254)))?;
         }
+        if let Some(algorithm) = &wanted.congestion {
+            control(&server, algorithm)?;
+            control(&client, algorithm)?;
+        }
         shape(&near, wanted, wan.is_some())?;
         let address = SocketAddrV4::new(SERVER, 8080);
         Ok(Network { wan, server, client, router, address })
@@ -175,6 +179,21 @@ fn shape(near: &Side<'_>, wanted: &cell::Network, wan: bool) -> Result<()> {
     Ok(())
 }
 
+/// Congestion control of all connections, by the routes: as a setting of a namespace the kernel only
+/// takes the algorithms that unprivileged users of the machine may choose.
+fn control(namespace: &Namespace, algorithm: &str) -> Result<()> {
+    for route in run(&format!("ip -n {namespace} route show"))?.lines() {
+        run(&format!("ip -n {namespace} route replace {route} congctl {algorithm}")).map_err(
+            |e| {
+                let known = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+                let known = fs::read_to_string(known).unwrap_or_default();
+                Error(format!("congestion control {algorithm}: {e}; available: {}", known.trim()))
+            },
+        )?;
+    }
+    Ok(())
+}
+
 fn kernel_settings(wanted: &cell::Network) -> Result<()> {
     set("net/ipv4/tcp_no_metrics_save", "1")?;
     // Neighbour discovery and router solicitations are not part of the trace.
@@ -184,9 +203,6 @@ fn kernel_settings(wanted: &cell::Network) -> Result<()> {
     set("net/ipv4/tcp_max_syn_backlog", &wanted.backlog.to_string())?;
     set("net/ipv4/tcp_syncookies", if wanted.syn_cookies { "1" } else { "0" })?;
     set("net/ipv4/ip_local_port_range", "1024 64999")?;
-    if let Some(congestion) = &wanted.congestion {
-        set("net/ipv4/tcp_congestion_control", congestion)?;
-    }
     Ok(())
 }
 
