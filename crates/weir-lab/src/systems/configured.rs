@@ -126,6 +126,7 @@ fn apache(place: &Place<'_>, prefork: bool) -> String {
     format!(
         "# Made by weir lab.
 LoadModule mpm_{name}_module {MODULES}/mod_mpm_{name}.so
+LoadModule authz_core_module {MODULES}/mod_authz_core.so
 ServerRoot {here}
 DefaultRuntimeDir {here}
 PidFile {here}/apache.pid
@@ -144,6 +145,11 @@ Timeout 300
 EnableSendfile On
 HostnameLookups Off
 DocumentRoot {root}
+<Directory {root}>
+    Options None
+    AllowOverride None
+    Require all granted
+</Directory>
 "
     )
 }
@@ -207,7 +213,6 @@ fn caddy(place: &Place<'_>) -> String {
 {{
 \tadmin off
 \tauto_https off
-\tpersist_config off
 \tgrace_period 1s
 \tservers {{
 \t\ttimeouts {{
