@@ -38,7 +38,7 @@ pub(crate) enum Requests {
     /// Each at its own time, ascending.
     Open(Vec<Request>),
     /// Users of a closed loop.
-    Closed(SurgeUsers),
+    Closed(Box<SurgeUsers>),
 }
 
 impl Asked {
@@ -62,7 +62,7 @@ impl Asked {
                     documents: Documents::of_paths(files).map_err(invalid)?,
                     content: Content::Sparse,
                     name: format!("surge-users-{}", cell.seed),
-                    requests: Requests::Closed(users),
+                    requests: Requests::Closed(Box::new(users)),
                 })
             }
         }

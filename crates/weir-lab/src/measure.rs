@@ -57,7 +57,7 @@ pub(crate) fn prepare() -> Result<()> {
 /// Run one cell; its files go to `directory`: `cell.json`, `outcome.json`, the server's
 /// configuration and log, the kernel's TCP counters of both sides (`tcp-server.txt`,
 /// `tcp-client.txt`), `metrics.txt` of weir, `wan.txt` of an emulated link, and, if they are to be
-/// kept, `records.csv.zst`.
+/// kept, `records.csv.zst`. Users who read slowly are in the figures like all others.
 ///
 /// # Errors
 ///
@@ -210,7 +210,7 @@ fn body(asked: &Asked) -> Body {
 }
 
 /// The users of a closed loop, as the generator knows them.
-struct Loop(SurgeUsers);
+struct Loop(Box<SurgeUsers>);
 
 impl weir_load::Users for Loop {
     fn count(&self) -> u32 {

@@ -32,7 +32,7 @@ pub(super) fn command(options: &str, place: &Place<'_>, settings: &Settings) -> 
     ];
     for (flag, value) in defaults {
         let same = |word: &&str| *word == flag || word.starts_with(&format!("{flag}="));
-        if !flags.iter().any(|word| same(&word)) {
+        if !flags.iter().any(same) {
             command.args([flag, &value]);
         }
     }
