@@ -17,7 +17,7 @@ const LATE: f64 = 0.050;
 /// Bodies of fewer bytes are small.
 const SMALL: u64 = 10_000;
 /// Speed of the exact servers as a share of the rate.
-const PACE: f64 = 0.985;
+const PACE: f64 = 0.99;
 /// A run counts when requests started on time and nobody took the processor.
 const MOST_LAG_MS: f64 = 1.0;
 const MOST_STEAL: f64 = 0.01;

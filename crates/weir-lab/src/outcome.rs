@@ -15,7 +15,7 @@ pub struct Outcome {
     pub requests: usize,
     /// Response times of complete responses.
     pub measured: Summary,
-    /// The same trace through exact servers of 0.985 × the rate with heads of 200 bytes; absent in
+    /// The same trace through exact servers of 0.99 × the rate with heads of 200 bytes; absent in
     /// a closed loop and where the network has losses or delays of its own.
     pub ideal: Option<Ideal>,
     /// Share of the requests without a complete response.

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::cell::Cell;
 use crate::demand::duration;
 use crate::error::Result;
+use crate::namespace::OwnTables;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::{interrupt, measure};
@@ -23,6 +24,9 @@ pub trait Progress: Sync {
     /// After each cell: cells that have ended, all cells, and seconds that the rest may take.
     fn left(&self, done: usize, of: usize, seconds_left: f64);
 }
+
+/// Between the beginnings of cells that run side by side.
+const STAGGER: Duration = Duration::from_millis(1500);
 
 /// The file of a cell's figures in its directory.
 pub(crate) use crate::measure::OUTCOME;
@@ -73,14 +77,24 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     fn work(&self) -> Result<()> {
+        let _tables = OwnTables::set();
         let next = AtomicUsize::new(0);
         let done = AtomicUsize::new(self.cells.len() - self.waiting.len());
         let origin = Instant::now();
         let threads = self.settings.side_by_side.clamp(1, self.waiting.len());
         self.left(done.load(Ordering::Relaxed), 0, origin);
         std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
+            for thread in 0..threads {
+                let (next, done) = (&next, &done);
+                scope.spawn(move || {
+                    // One after the other: making networks and documents must not disturb the
+                    // cells that run, and their periods of overload need not fall together.
+                    for _ in 0..thread {
+                        std::thread::sleep(STAGGER);
+                        if interrupt::check().is_err() {
+                            return;
+                        }
+                    }
                     loop {
                         let position = next.fetch_add(1, Ordering::Relaxed);
                         let Some(&index) = self.waiting.get(position) else { return };

@@ -26,7 +26,7 @@ fn load(offered: &Offered, requests: &[Request], start: f64, end: f64) -> f64 {
 
 #[test]
 fn the_trace_of_seed_1_is_that_of_the_overload_benchmark() {
-    // The first ten, the number and the sums of `overload`'s trace: three cycles of 25 s at 1.2
+    // The first ten, the number and the sums of the first benchmark's trace: three cycles of 25 s at 1.2
     // and 25 s at 0.2, 10 Mbit/s, heads of 200 bytes.
     let first = [
         (0.006321712431980339, 2219),
