@@ -45,13 +45,13 @@ struct Told(std::sync::Mutex<Vec<String>>);
 
 impl Progress for Told {
     fn started(&self, name: &str) {
-        self.0.lock().unwrap().push(format!("started {name}"));
+        self.0.lock().expect("nobody panicked").push(format!("started {name}"));
     }
 
     fn finished(&self, name: &str, outcome: &weir_lab::Result<Outcome>) {
         let how =
             outcome.as_ref().map_or_else(|error| format!("failed: {error}"), |_| "finished".into());
-        self.0.lock().unwrap().push(format!("{how} {name}"));
+        self.0.lock().expect("nobody panicked").push(format!("{how} {name}"));
     }
 
     fn left(&self, done: usize, of: usize, seconds_left: f64) {
