@@ -146,6 +146,10 @@ impl Response {
 
     /// Look for the end of the head; how many of `bytes` belong to it, if it is there.
     fn take_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, NotHttp> {
+        // httparse passes over empty lines before a head; no server sends them.
+        if self.head.is_empty() && bytes.first().is_some_and(|first| *first != b'H') {
+            return Err(NotHttp);
+        }
         // Mostly the whole head comes at once and need not be kept.
         if self.head.is_empty()
             && holds_end(bytes)
@@ -303,6 +307,23 @@ impl Response {
         let reusable = self.persistent && rest.is_empty() && outcome != Outcome::Wrong;
         Progress::Done(Ending { outcome, reusable })
     }
+}
+
+/// How a request would be recorded whose response comes in these pieces, after which the server
+/// closes. For fuzzing, which has no sockets.
+#[doc(hidden)]
+pub fn outcome_of<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    size: Option<u64>,
+    body: &Body,
+) -> Outcome {
+    let mut response = Response::new(size);
+    for piece in pieces {
+        if let Progress::Done(ending) = response.take(piece, body) {
+            return ending.outcome;
+        }
+    }
+    response.closed()
 }
 
 fn wrong() -> Progress {

@@ -15,5 +15,7 @@ mod task;
 mod timer;
 mod traffic;
 
+#[doc(hidden)]
+pub use exchange::outcome_of;
 pub use limits::check_limits;
 pub use plan::{Body, Demand, Error, Live, Plan, Report, Source, Step, Users, run};
