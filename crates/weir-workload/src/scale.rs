@@ -7,7 +7,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use crate::invalid::Invalid;
-use crate::shape::{Shape, Span};
+use crate::shape::{LONGEST, Shape, Span};
 use crate::{Request, Wire};
 
 /// What counts as load.
@@ -102,7 +102,9 @@ pub struct Offered {
 ///
 /// # Errors
 ///
-/// An empty trace or one without any work, or a duration, rate or gap that is not above 0.
+/// An empty trace or one without any work, or without any time between its requests where one
+/// factor is to fit them all; a duration, rate or gap that is not above 0, or a duration above a
+/// thousand million seconds.
 pub fn scale(trace: &[Request], scaling: &Scaling) -> Result<Scaled, Invalid> {
     for (value, what) in
         [(scaling.duration, "duration in seconds"), (scaling.rate, "rate in bits per second")]
@@ -111,6 +113,12 @@ pub fn scale(trace: &[Request], scaling: &Scaling) -> Result<Scaled, Invalid> {
             return Err(Invalid(format!("a {what} of {value}; give a number above 0")));
         }
     }
+    if scaling.duration > LONGEST {
+        return Err(Invalid(format!(
+            "a duration of {} s; give at most {LONGEST}",
+            scaling.duration
+        )));
+    }
     if scaling.longest_gap.is_nan() || scaling.longest_gap <= 0.0 {
         return Err(Invalid(format!(
             "a longest gap of {} s; give a number above 0",
@@ -118,6 +126,13 @@ pub fn scale(trace: &[Request], scaling: &Scaling) -> Result<Scaled, Invalid> {
         )));
     }
     let mut walk = Walk::new(trace, scaling)?;
+    if scaling.fit == Fit::Overall && walk.gaps.iter().all(|gap| *gap <= 0.0) {
+        return Err(Invalid(
+            "all requests of the trace have the same time; one factor cannot scale them (leave \
+             out --overall)"
+                .into(),
+        ));
+    }
     let mut scaled = Scaled {
         requests: Vec::new(),
         periods: Vec::new(),

@@ -24,11 +24,13 @@ impl Default for Wire {
 }
 
 impl Wire {
-    /// Wire bytes of a response with a body of `size` bytes, its share of the connection included.
+    /// Wire bytes of a response with a body of `size` bytes, its share of the connection included;
+    /// `u64::MAX` if they are more.
     pub fn bytes(&self, size: u64) -> u64 {
-        let payload = self.head + size;
+        let payload = self.head.saturating_add(size);
         let connection = self.connection / u64::from(self.requests_per_connection.max(1));
-        payload + payload.div_ceil(self.segment.max(1)) * PER_SEGMENT + connection
+        let headers = payload.div_ceil(self.segment.max(1)).saturating_mul(PER_SEGMENT);
+        payload.saturating_add(headers).saturating_add(connection)
     }
 }
 
@@ -41,6 +43,16 @@ mod tests {
         let wire = Wire::default();
         assert_eq!(wire.bytes(1248), 1448 + 66 + 206);
         assert_eq!(wire.bytes(1249), 1449 + 132 + 206);
+    }
+
+    #[test]
+    fn what_no_number_can_hold_is_the_largest_number() {
+        let wire = Wire::default();
+        for size in [u64::MAX, u64::MAX - 200, u64::MAX / 67 * 66] {
+            assert_eq!(wire.bytes(size), u64::MAX, "{size}");
+        }
+        let heavy = Wire { head: u64::MAX, segment: 1, connection: u64::MAX, ..wire };
+        assert_eq!(heavy.bytes(0), u64::MAX);
     }
 
     #[test]

@@ -57,6 +57,11 @@ pub enum Fault {
         /// By how many seconds.
         seconds: f64,
     },
+    /// A request is more than 366 days later than all before it.
+    Ahead {
+        /// By how many seconds.
+        seconds: f64,
+    },
     /// More requests within a second (or within the window of reordering) than memory should hold.
     TooDense,
     /// A binary record ends early.
@@ -99,6 +104,8 @@ pub enum Reason {
     LineTooLong,
     /// A request was earlier than one before it.
     OutOfOrder,
+    /// A request was far later than all before it.
+    FarAhead,
     /// Too many requests in one second.
     TooDense,
     /// The last binary record ended early.
@@ -124,6 +131,7 @@ impl Fault {
             Fault::Columns { .. } => Some(Reason::WrongColumns),
             Fault::TooLong => Some(Reason::LineTooLong),
             Fault::Backwards { .. } => Some(Reason::OutOfOrder),
+            Fault::Ahead { .. } => Some(Reason::FarAhead),
             Fault::TooDense => Some(Reason::TooDense),
             Fault::ShortRecord { .. } => Some(Reason::ShortRecord),
             Fault::Truncated(_) => Some(Reason::TruncatedFile),
@@ -168,6 +176,11 @@ impl fmt::Display for Fault {
                 f,
                 "the time is {seconds} s before that of an earlier request; expected times in \
                  order (a longer reordering window sorts them)"
+            ),
+            Fault::Ahead { seconds } => write!(
+                f,
+                "the time is {seconds} s after those of all earlier requests; expected at most \
+                 366 days (two logs so far apart are two traces)"
             ),
             Fault::TooDense => write!(
                 f,
@@ -218,6 +231,7 @@ impl fmt::Display for Reason {
             Reason::WrongColumns => "wrong number of columns",
             Reason::LineTooLong => "line too long",
             Reason::OutOfOrder => "out of order",
+            Reason::FarAhead => "far ahead of those before",
             Reason::TooDense => "too many in one second",
             Reason::ShortRecord => "truncated record",
             Reason::TruncatedFile => "truncated file",

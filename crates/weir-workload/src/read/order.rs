@@ -13,6 +13,10 @@ use crate::Request;
 /// The most requests that are held at once, in one second or in the window of reordering.
 pub const MOST_HELD: usize = 1_000_000;
 
+/// Seconds by which a request may lie after all before it: 366 days. Logs lack months at times, but
+/// one time that is wrong would put everything after it out of order.
+pub(super) const LONGEST_JUMP: f64 = 366.0 * 86_400.0;
+
 /// Where requests are put whose log says only the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
@@ -57,10 +61,16 @@ impl Window {
         if request.at < self.newest - self.seconds {
             return Err(Fault::Backwards { seconds: self.newest - request.at });
         }
+        // The first request is as far from -∞ as can be.
+        let ahead = request.at - self.newest;
+        if ahead > LONGEST_JUMP && self.newest.is_finite() {
+            return Err(Fault::Ahead { seconds: ahead });
+        }
+        // Before the refusal: a later request lets those out that fill the window.
+        self.newest = self.newest.max(request.at);
         if self.held.len() >= MOST_HELD {
             return Err(Fault::TooDense);
         }
-        self.newest = self.newest.max(request.at);
         self.arrived += 1;
         self.held.push(Held { request, arrived: self.arrived });
         Ok(())

@@ -172,3 +172,20 @@ proptest! {
         prop_assert_eq!(scaled.periods.iter().map(|p| p.requests).sum::<usize>(), scaled.requests.len());
     }
 }
+
+#[test]
+fn one_factor_cannot_scale_requests_of_one_time() {
+    let trace: Vec<Request> = (0..20).map(|_| request(5.0, 1000)).collect();
+    let scaling = Scaling::new(shape(&[(1.0, 0.5)]), 3.0, 1e5);
+    assert!(!scale(&trace, &scaling).expect("fitted by period").requests.is_empty());
+    let overall = Scaling { fit: Fit::Overall, ..scaling };
+    let said = scale(&trace, &overall).expect_err("no span").0;
+    assert!(said.contains("the same time") && said.contains("--overall"), "{said}");
+}
+
+#[test]
+fn durations_without_end_are_refused() {
+    let scaling = Scaling { repeat: true, ..Scaling::new(shape(&[(1.0, 0.5)]), 2e9, 1e5) };
+    let said = scale(&trace(10), &scaling).expect_err("too long").0;
+    assert!(said.contains("at most 1000000000"), "{said}");
+}

@@ -156,6 +156,11 @@ mod tests {
         }
         assert_eq!((shape.cycle(), shape.to_string()), (6.0, text));
         let whole = Shape::parse(&format!("minutes:file={name},load=0.6")).expect("a shape");
+        let most = format!("timestamp,num_request,size\n1998-06-30 00:00,1,{}\n", u64::MAX);
+        let mut large = tempfile::NamedTempFile::new().expect("a file");
+        large.write_all(most.as_bytes()).expect("written");
+        let text = format!("minutes:file={},load=0.6", large.path().display());
+        assert_eq!(Shape::parse(&text).expect("a shape").mean_load(), 0.6);
         assert_eq!((whole.periods().len(), whole.cycle()), (4, 240.0));
         let wrong = |text: String| Shape::parse(&text).expect_err(&text).0;
         assert!(wrong(format!("minutes:file={name},load=1,day=June")).contains("1998-06-30"));

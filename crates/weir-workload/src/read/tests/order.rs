@@ -76,3 +76,29 @@ fn csv_of_whole_seconds_is_spread_on_request() {
     let spread: Vec<f64> = read(csv, options).unwrap().iter().map(|r| r.at).collect();
     assert_eq!(spread, [3.25, 3.75, 4.5]);
 }
+
+#[test]
+fn one_time_far_ahead_is_refused_alone_and_gaps_of_months_pass() {
+    let header = "time,client,path,size\n";
+    let csv = format!("{header}0,1,/a,5\n4e9,1,/b,5\n1,1,/c,5\n2e7,1,/d,5\n");
+    let said = error(&csv);
+    assert!(said.starts_with("line 3: the time is 4000000000 s after"), "{said}");
+    let (kept, counts) = skipping(&csv, None);
+    assert_eq!(kept.iter().map(|r| r.at).collect::<Vec<_>>(), [0.0, 1.0, 2e7]);
+    assert_eq!(counts.bad.into_iter().collect::<Vec<_>>(), [(Reason::FarAhead, 1)]);
+}
+
+#[test]
+fn a_full_window_empties_when_time_goes_on() {
+    use crate::read::order::{MOST_HELD, Window};
+    let path: std::sync::Arc<str> = "/".into();
+    let request = |at| Request { at, client: 0, class: 0, path: path.clone(), size: None };
+    let mut window = Window::new(10.0);
+    for _ in 0..MOST_HELD {
+        window.push(request(0.0)).expect("room");
+    }
+    assert!(window.push(request(5.0)).is_err() && window.pop(false).is_none());
+    assert!(window.push(request(20.0)).is_err(), "full until something was taken out");
+    assert!(window.pop(false).is_some());
+    assert!(window.push(request(20.0)).is_ok());
+}
