@@ -1,6 +1,7 @@
 //! Running `ip`, `tc` and `chrt`, with errors that say what was run and which package is missing.
 
 use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::error::{Error, Result};
@@ -10,7 +11,9 @@ pub(crate) fn run(line: &str) -> Result<String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();
     let output =
-        Command::new(program).args(words).output().map_err(|e| start_error(program, &e))?;
+        // Ctrl-C is ours: what it interrupts must not be the removal of a network.
+        Command::new(program).args(words).process_group(0).output();
+    let output = output.map_err(|e| start_error(program, &e))?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
         return Err(Error(format!("`{line}` failed: {}", complaint.trim())));

@@ -32,8 +32,9 @@ const STAGGER: Duration = Duration::from_millis(1500);
 pub(crate) use crate::measure::OUTCOME;
 
 /// Run all cells, named by their directories under [`Settings::out`], at most
-/// [`Settings::side_by_side`] at once, in order. A cell whose directory already holds the outcome of
-/// an equal cell is not run again, so that an interrupted run goes on where it was.
+/// [`Settings::side_by_side`] at once, in order. A cell whose directory already holds a valid
+/// outcome of an equal cell is not run again, so that an interrupted run goes on where it was;
+/// another weir or another configuration of a peer wants another directory.
 ///
 /// The outcomes are in the order of the cells; those of cells that failed are `None`, and
 /// [`Progress::finished`] was told why.
@@ -149,7 +150,8 @@ const AROUND: f64 = 5.0;
 fn earlier(directory: &Path, cell: &Cell) -> Option<Outcome> {
     let text = fs::read(directory.join(OUTCOME)).ok()?;
     let outcome: Outcome = serde_json::from_slice(&text).ok()?;
-    (outcome.cell == *cell).then_some(outcome)
+    // What does not count is run again.
+    (outcome.cell == *cell && outcome.invalid.is_empty()).then_some(outcome)
 }
 
 fn keep(place: &Mutex<Option<Outcome>>, outcome: Outcome) {

@@ -44,6 +44,12 @@ impl Ours {
         Ours { interval: None, left_out: 0 }
     }
 
+    /// The same, judged by the most over the seeds: what must never happen.
+    pub(crate) fn worst(self) -> Ours {
+        let worst = |interval: Interval| Interval { middle: interval.high, ..interval };
+        Ours { interval: self.interval.map(worst), ..self }
+    }
+
     /// The median.
     pub(crate) fn middle(&self) -> Option<f64> {
         self.interval.map(|interval| interval.middle)

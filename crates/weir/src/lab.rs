@@ -52,7 +52,7 @@ struct RunArguments {
     /// Directory of results
     #[arg(long, default_value = "lab", value_name = "DIR")]
     out: PathBuf,
-    /// Cells at once [default: 6; with --quick all, at most 40]
+    /// Cells at once [default: 7 for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     side_by_side: Option<u16>,
     /// Directory of the real traces, for experiments that replay one
@@ -82,6 +82,8 @@ struct ReportArguments {
     markdown: Option<PathBuf>,
 }
 
+/// As many 10 Mbit/s cells leave a core idle time enough (crates/weir-lab/README.md).
+const CELLS_PER_CORE: usize = 7;
 /// A script sees this when some cells failed or do not count.
 const SOME_CELLS: u8 = 3;
 
@@ -129,7 +131,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
         _ => Scale::Full,
     };
     let choice = Choice { scale, seeds: arguments.seeds, systems: arguments.systems.clone() };
-    let settings = settings(arguments, scale)?;
+    let settings = settings(arguments)?;
     let names = experiments.iter().map(|experiment| experiment.name.to_owned()).collect();
     let command: Vec<String> = std::env::args().collect();
     let this = Run::now(names, choice.clone(), command_line(&command));
@@ -149,6 +151,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
     write_results(&report, &out.join("results.json"))?;
     match bad {
         0 => Ok(()),
+        all if all == cells.len() => Err(could_not(format!("none of {all} cells counts"))),
         some => {
             let message = format!("{some} of {} cells failed or do not count", cells.len());
             Err(Failure { message, code: SOME_CELLS })
@@ -168,16 +171,14 @@ fn experiments(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
     names.iter().map(named).collect()
 }
 
-fn settings(arguments: &RunArguments, scale: Scale) -> Result<Settings, Failure> {
+fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
     let weir = match &arguments.weir {
         Some(weir) => weir.clone(),
         None => std::env::current_exe()
             .map_err(|e| could_not(format!("cannot find this program: {e}; give --weir FILE")))?,
     };
-    let side_by_side = arguments.side_by_side.unwrap_or(match scale {
-        Scale::Quick => 40,
-        Scale::Full | Scale::Paper => 6,
-    });
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let side_by_side = arguments.side_by_side.map_or(CELLS_PER_CORE * cores, usize::from);
     let full = |path: &Path| {
         std::path::absolute(path)
             .map_err(|e| asked(format!("{} is no directory: {e}", path.display())))
@@ -189,7 +190,7 @@ fn settings(arguments: &RunArguments, scale: Scale) -> Result<Settings, Failure>
         out: full(&arguments.out)?,
         data: arguments.data.as_deref().map(full).transpose()?,
         weir,
-        side_by_side: usize::from(side_by_side),
+        side_by_side,
         keep_records: arguments.keep_records,
     })
 }

@@ -113,6 +113,15 @@ fn over_all(
     let Some((_, ours, workload)) = found else {
         return Row::new(what, paper, Ours { interval: None, left_out }, Unit::Times);
     };
+    let missing: Vec<&str> = each
+        .iter()
+        .filter(|(ours, _)| ours.middle().is_none())
+        .map(|(_, workload)| workload.name)
+        .collect();
+    if !missing.is_empty() {
+        return Row::new(what, paper, Ours { interval: None, left_out }, Unit::Times)
+            .note(format!("no run that counts on {}", missing.join(", ")));
+    }
     let word = if extreme == Extreme::Least { "least" } else { "most" };
     Row::new(what, paper, Ours { left_out, ..ours.clone() }, Unit::Times)
         .note(format!("{word} of {count} workloads, on {}", workload.name))
@@ -141,6 +150,7 @@ fn rows(told: &Told<'_>, section: &mut Section) {
             [("means", mean), ("medians", |outcome| outcome.measured.median)];
         for (word, figure) in figures {
             let what = format!("{} ÷ weir srpt, {word}", label(rival));
+            let paper = if word == "means" { paper } else { "" };
             let row = over_all(told, (&what, paper), Extreme::Least, |runs, case| {
                 runs.ratio(&case.cell(rival), &case.cell(SRPT), figure)
             });
@@ -173,8 +183,13 @@ fn shares(told: &Told<'_>, section: &mut Section) {
         Row { unit, ..row }
     };
     let incomplete = |outcome: &Outcome| outcome.incomplete;
-    let lost = most("weir srpt, incomplete responses", "none", SRPT, Unit::Percent, incomplete);
-    section.row(lost.bar(Bar::AtMost(0.0)));
+    for system in [SRPT, PROTECTIVE] {
+        let what = format!("{}, incomplete responses, most over the seeds", label(system));
+        let row = over_all(told, (&what, "none"), Extreme::Most, |runs, case| {
+            runs.value(&case.cell(system), incomplete).worst()
+        });
+        section.row(Row { unit: Unit::Percent, ..row }.bar(Bar::AtMost(0.0)));
+    }
     for system in [PROTECTIVE, SRPT] {
         let what = format!("{}, later than exact sharing by more than 50 ms", label(system));
         section.row(most(&what, "", system, Unit::Percent, pieces::late));

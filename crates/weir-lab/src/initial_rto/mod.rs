@@ -53,8 +53,15 @@ pub fn set(ms: u32) -> Result<Guard, Error> {
     }
     drop(entered);
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let group = home.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
-    fs::create_dir(&group).map_err(|e| failed("make a control group", e))?;
+    let group = loop {
+        let group = home.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
+        match fs::create_dir(&group) {
+            Ok(()) => break group,
+            // A killed run had our process number.
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(failed("make a control group", e)),
+        }
+    };
     let guard = Guard { thread, home, group };
     fs::write(guard.group.join("cgroup.type"), "threaded")
         .map_err(|e| failed("make the control group threaded", e))?;

@@ -14,7 +14,7 @@ pub use run::{Machine, Run};
 pub(crate) use section::label;
 pub use section::{Axis, Plot, Range, Section, Series, Table};
 
-use crate::experiment::{Runs, find};
+use crate::experiment::{Runs, Scale, find};
 use crate::verdict::{Bar, Ours, Row, Unit};
 
 /// What one or several runs showed.
@@ -31,7 +31,8 @@ impl Report {
     /// scale has one section.
     pub fn new(runs: Vec<Run>, outcomes: &Runs) -> Report {
         let mut sections: Vec<Section> = Vec::new();
-        for run in &runs {
+        // The last run of an experiment says what was planned.
+        for run in runs.iter().rev() {
             for experiment in run.experiments.iter().filter_map(|name| find(name)) {
                 let known = |s: &Section| s.name == experiment.name && s.scale == run.choice.scale;
                 if !sections.iter().any(known) {
@@ -46,10 +47,11 @@ impl Report {
         Report { runs, sections }
     }
 
-    /// All rows with a bar.
+    /// All rows with a bar; a quick run is no result.
     fn bars(&self) -> impl Iterator<Item = (&Section, &Row)> {
         let rows = |section| Section::rows(section).iter().map(move |row| (section, row));
-        self.sections.iter().flat_map(rows).filter(|(_, row)| row.bar.is_some())
+        let sections = self.sections.iter().filter(|section| section.scale != Scale::Quick);
+        sections.flat_map(rows).filter(|(_, row)| row.bar.is_some())
     }
 }
 

@@ -87,6 +87,7 @@ http {{
     tcp_nopush on;
     tcp_nodelay on;
     keepalive_timeout {KEEP_ALIVE}s;
+    send_timeout 300s;
     open_file_cache max=2000 inactive=600s;
     open_file_cache_valid 600s;
     default_type application/octet-stream;

@@ -1,6 +1,6 @@
 //! A connection's side of the uplink: it posts what happens and waits for its grants.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -30,6 +30,9 @@ const USUAL_MSS: u32 = 1448;
 struct Slot {
     socket: Rc<Socket>,
     grants: RefCell<VecDeque<Grant>>,
+    /// A response waits for grants. One that comes later (its lease had run out, and the same bytes
+    /// were granted again) must not serve the next response.
+    expects: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -67,13 +70,13 @@ impl LocalFlows {
             let flows = self.0.borrow();
             for grant in grants.drain(..) {
                 match flows.get(&grant.tag) {
-                    Some(slot) => {
+                    Some(slot) if slot.expects.get() => {
                         slot.grants.borrow_mut().push_back(grant);
                         if let Some(waker) = slot.waker.borrow_mut().take() {
                             waker.wake();
                         }
                     }
-                    None => uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false }),
+                    _ => uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false }),
                 }
             }
         }
@@ -112,8 +115,8 @@ impl Flow {
         }
         uplink.open.fetch_add(1, Ordering::Relaxed);
         let number = uplink.flows.fetch_add(1, Ordering::Relaxed);
-        let (grants, waker) = Default::default();
-        let slot = Rc::new(Slot { socket: socket.clone(), grants, waker });
+        let (grants, expects, waker) = Default::default();
+        let slot = Rc::new(Slot { socket: socket.clone(), grants, expects, waker });
         registry.0.borrow_mut().insert(number, slot.clone());
         let packets = Packets { mss, framing: uplink.framing_to(peer) };
         let spec = FlowSpec { client: client(peer), packets, tag: number };
@@ -148,6 +151,7 @@ impl Flow {
     /// A response of `bytes` comes to the gate.
     pub(crate) fn arrive(&mut self, bytes: u64, range_of: Option<ObjectId>) {
         self.waiting = true;
+        self.slot.expects.set(true);
         self.uplink.waiting.fetch_add(1, Ordering::Relaxed);
         self.post(Message::Arrive { flow: self.number, size: bytes, range_of });
     }
@@ -211,6 +215,7 @@ impl Flow {
             self.uplink.waiting.fetch_sub(1, Ordering::Relaxed);
             self.post(Message::Ended { flow: self.number, complete });
         }
+        self.slot.expects.set(false);
         // A grant that was given twice must not serve the next response.
         for grant in self.slot.grants.borrow_mut().drain(..) {
             self.post(Message::Used { grant, bytes: 0, blocked: false });

@@ -21,39 +21,42 @@ pub(super) struct InKernel {
     cap: u64,
     /// By worker, when it last counted.
     counted: Vec<AtomicU64>,
-    /// Bytes written since.
-    written: AtomicU64,
+    /// Bytes each has written since.
+    written: Vec<AtomicU64>,
 }
 
 impl InKernel {
-    /// At most `cap` bytes, in the connections of so many workers.
+    /// At most `cap` bytes and the rest of one grant, in the connections of so many workers.
     pub(super) fn new(cap: u64, workers: usize) -> InKernel {
-        let counted = (0..workers).map(|_| AtomicU64::new(0)).collect();
-        InKernel { cap: cap.max(1), counted, written: AtomicU64::new(0) }
+        let zeros = || (0..workers).map(|_| AtomicU64::new(0)).collect();
+        InKernel { cap: cap.max(1), counted: zeros(), written: zeros() }
     }
 
-    /// Bytes of one grant: at least two fit under the cap.
+    /// Bytes of one grant, which is at least a segment.
     pub(super) fn grant(&self) -> u64 {
-        (self.cap / 2).clamp(1, BLOCK)
+        (self.cap / 4).clamp(1, BLOCK)
     }
 
     /// A worker has counted.
     pub(super) fn counted(&self, worker: usize, bytes: u64) {
-        if let Some(count) = self.counted.get(worker) {
+        if let (Some(count), Some(written)) = (self.counted.get(worker), self.written.get(worker)) {
             count.store(bytes, Ordering::Relaxed);
-            self.written.store(0, Ordering::Relaxed);
+            written.store(0, Ordering::Relaxed);
         }
     }
 
-    /// So many bytes were written to a socket.
-    pub(super) fn written(&self, bytes: u64) {
-        self.written.fetch_add(bytes, Ordering::Relaxed);
+    /// A worker wrote so many bytes to a socket.
+    pub(super) fn written(&self, worker: usize, bytes: u64) {
+        if let Some(written) = self.written.get(worker) {
+            written.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Whether no more may be granted while grants for `granted` bytes are out.
     pub(super) fn is_full(&self, granted: u64) -> bool {
-        let counted: u64 = self.counted.iter().map(|count| count.load(Ordering::Relaxed)).sum();
-        counted + self.written.load(Ordering::Relaxed) + granted >= self.cap
+        let known = self.counted.iter().chain(&self.written);
+        let known: u64 = known.map(|bytes| bytes.load(Ordering::Relaxed)).sum();
+        known + granted >= self.cap
     }
 }
 
@@ -64,14 +67,16 @@ mod tests {
     #[test]
     fn what_is_granted_written_or_unacknowledged_counts() {
         let kernel = InKernel::new(10_000, 2);
-        assert_eq!(kernel.grant(), 5_000);
+        assert_eq!(kernel.grant(), 2_500);
         assert!(!kernel.is_full(9_999));
         assert!(kernel.is_full(10_000));
-        kernel.written(6_000);
+        kernel.written(0, 2_000);
+        kernel.written(1, 4_000);
         assert!(kernel.is_full(4_000));
-        // A count includes what was written before.
-        kernel.counted(0, 5_000);
-        kernel.counted(1, 1_000);
+        // A count includes what that worker had written before, and nobody else had.
+        kernel.counted(0, 2_000);
+        assert!(kernel.is_full(4_000));
+        kernel.counted(1, 4_000);
         assert!(!kernel.is_full(3_999));
         assert!(kernel.is_full(4_000));
     }

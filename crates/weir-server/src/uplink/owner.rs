@@ -81,8 +81,10 @@ impl Owner {
                 }
                 self.gate.used(now, &grant, bytes);
                 self.granted = self.granted.saturating_sub(grant.bytes);
-                if let Some(in_kernel) = &self.uplink.in_kernel {
-                    in_kernel.written(bytes);
+                if let Some(in_kernel) = &self.uplink.in_kernel
+                    && let Some(held) = self.held.get(&grant.tag)
+                {
+                    in_kernel.written(held.worker, bytes);
                 }
             }
             Message::Ended { flow, complete } => {
