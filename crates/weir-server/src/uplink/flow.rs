@@ -232,7 +232,11 @@ impl Drop for Flow {
         self.end_waiting(false);
         self.registry.0.borrow_mut().remove(&self.number);
         self.post(Message::Close { flow: self.number });
-        self.uplink.pacer.charge(clock::now(), self.meter.farewell());
+        // What was sent again after the last response had been handed over counts as well: on a
+        // lossy path that is most of what is sent again. The last acknowledgement is among it, or
+        // still to come.
+        let extra = self.meter.extra(&self.slot.socket);
+        self.uplink.pacer.charge(clock::now(), extra.max(self.meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }
