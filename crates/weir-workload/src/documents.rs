@@ -120,7 +120,8 @@ impl Documents {
     ///
     /// # Errors
     ///
-    /// What could not be written, and why; what was written aside is removed again.
+    /// What could not be written, and why, or that there is no room for it; what was written aside
+    /// is removed again.
     pub fn make(&self, root: &Path, content: Content) -> io::Result<Made> {
         if root.is_dir() {
             return Ok(Made::AlreadyThere);
@@ -142,6 +143,9 @@ impl Documents {
 
     fn write(&self, aside: &Path, content: Content) -> io::Result<()> {
         fs::create_dir_all(aside).map_err(|e| failed(aside, &e))?;
+        if content == Content::Pool {
+            check_room(aside, self.bytes())?;
+        }
         let longest = self.files.iter().map(|(_, size)| *size).max().unwrap_or(0);
         let pool = match content {
             Content::Pool => pool(longest.min(LONGEST_POOL) as usize),
@@ -164,6 +168,18 @@ pub enum Made {
     New,
     /// Something was there before; it is as it was.
     AlreadyThere,
+}
+
+/// Whether so many bytes can be written below a directory. File systems that tell no size (of
+/// memory without a limit, or remote) are believed to have room.
+fn check_room(directory: &Path, needed: u64) -> io::Result<()> {
+    let system = rustix::fs::statvfs(directory).map_err(|e| failed(directory, &e.into()))?;
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    if system.f_blocks == 0 || needed <= free {
+        return Ok(());
+    }
+    let wrong = format!("it needs {needed} bytes, {free} are free; --sparse takes no room");
+    Err(failed(directory, &io::Error::new(io::ErrorKind::StorageFull, wrong)))
 }
 
 /// A file of the pool repeated, or with an empty pool a sparse one.

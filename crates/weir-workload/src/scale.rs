@@ -242,7 +242,8 @@ impl<'a> Walk<'a> {
                 break;
             }
             place += if half.is_none() { gap / 2.0 } else { gap };
-            half = Some(gap / 2.0);
+            // After the last of the trace, the first would come again, after its gap.
+            half.get_or_insert(gap / 2.0);
             work += bytes;
             self.taken += 1;
             out.push(Request { at: place, ..request.clone() });

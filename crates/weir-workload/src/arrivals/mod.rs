@@ -14,6 +14,7 @@ use crate::shape::{LONGEST, Shape};
 use crate::wire::Wire;
 
 pub(crate) use classes::{Classes, check as check_classes};
+use paths::check_directories;
 pub use paths::document_path;
 pub use stream::{Arrivals, Endless};
 
@@ -107,7 +108,7 @@ impl Offered {
     ///
     /// # Errors
     ///
-    /// A rate, length or class share that makes no sense.
+    /// A rate, length or class share that makes no sense, or more than a million directories.
     pub fn arrivals(&self) -> Result<Arrivals, Invalid> {
         let mean_work = self.checked_work()?;
         Ok(Arrivals::new(self, mean_work))
@@ -118,9 +119,10 @@ impl Offered {
     ///
     /// # Errors
     ///
-    /// Class shares that make no sense.
+    /// Class shares that make no sense, or more than a million directories.
     pub fn endless(&self) -> Result<Endless, Invalid> {
         check_classes(&self.classes)?;
+        check_directories(self.directories)?;
         Ok(Endless::new(self))
     }
 
@@ -146,6 +148,7 @@ impl Offered {
             )));
         }
         check_classes(&self.classes)?;
+        check_directories(self.directories)?;
         Ok(work)
     }
 }

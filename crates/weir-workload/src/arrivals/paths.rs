@@ -5,10 +5,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::hash;
+use crate::invalid::Invalid;
 use crate::zipf::Zipf;
 
 /// More paths than this are not remembered, so that memory stays flat under any law.
 const MOST: usize = 16_384;
+
+/// More directories than this are refused: their popularity is held in memory.
+const MOST_DIRECTORIES: u32 = 1_000_000;
+
+/// Whether a workload can have so many directories.
+pub(crate) fn check_directories(directories: u32) -> Result<(), Invalid> {
+    if directories > MOST_DIRECTORIES {
+        return Err(Invalid(format!("{directories} directories; give at most {MOST_DIRECTORIES}")));
+    }
+    Ok(())
+}
 
 /// The path of the document of a size: `/SIZE.bin`, or `/dirNNNNN/SIZE.bin` in a directory.
 pub fn document_path(directory: Option<u32>, size: u64) -> String {
@@ -67,6 +79,12 @@ mod tests {
         }
         assert_eq!(paths.known.len(), MOST);
         assert_eq!(&*paths.of(0, u64::MAX), "/18446744073709551615.bin");
+    }
+
+    #[test]
+    fn more_directories_than_memory_should_hold_are_refused() {
+        assert!(check_directories(MOST_DIRECTORIES).is_ok());
+        assert!(check_directories(u32::MAX).is_err_and(|e| e.0.contains("at most 1000000")));
     }
 
     #[test]

@@ -101,3 +101,12 @@ fn paths_that_lead_out_or_clash_are_refused() {
     let clash = Documents::of_paths([("/a/b", 1), ("/a", 1)]).expect_err("clash");
     assert!(clash.0.starts_with("/a/b lies below"), "{clash}");
 }
+
+#[test]
+fn what_has_no_room_is_refused_before_it_is_written() {
+    let place = tempfile::tempdir().expect("a directory");
+    check_room(place.path(), 0).expect("room for nothing");
+    let said = check_room(place.path(), u64::MAX).expect_err("too large").to_string();
+    let parts = format!("needs {} bytes", u64::MAX);
+    assert!(said.contains(&parts) && said.contains("--sparse takes no room"), "{said}");
+}

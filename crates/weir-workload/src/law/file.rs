@@ -1,15 +1,13 @@
-//! Measured sizes from a file: lines of sizes, or CacheLib's cachebench JSON; either gzipped.
+//! Measured sizes from a file: lines of sizes, or CacheLib's cachebench JSON; either gzip,
+//! zstd or plain. It does not know what draws from them.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::{Discrete, Law};
 use crate::invalid::Invalid;
-use crate::read::SizeBuckets;
+use crate::read::{Input, Lines, SizeBuckets};
 
 /// The law of the sizes in a file, shown as `text`. A file whose first character is `{` is
 /// cachebench JSON (see [`SizeBuckets`]). Any other has a size, or a size and its weight, on each line; empty lines and those beginning with `#`
@@ -21,17 +19,22 @@ use crate::read::SizeBuckets;
 pub(super) fn read(text: &str, path: &Path) -> Result<Arc<dyn Law>, Invalid> {
     let place = path.display();
     let failed = |error: &dyn std::fmt::Display| Invalid(format!("cannot read {place}: {error}"));
-    let file = BufReader::new(File::open(path).map_err(|e| failed(&e))?);
-    let mut plain = unpacked(file).map_err(|e| failed(&e))?;
-    let json = plain.fill_buf().map_err(|e| failed(&e))?.first() == Some(&b'{');
-    if json {
-        let SizeBuckets { buckets } = SizeBuckets::read(plain).map_err(|e| failed(&e))?;
+    let file = File::open(path).map_err(|e| failed(&e))?;
+    let input = Input::new(file).map_err(|e| failed(&e))?;
+    if input.look.first() == Some(&b'{') {
+        let SizeBuckets { buckets } = SizeBuckets::read(input.bytes).map_err(|e| failed(&e))?;
         let weighted = buckets.into_iter().map(|(size, weight)| (size as f64, weight));
         return Ok(Arc::new(Discrete::new(text, weighted)?));
     }
     let mut weighted = Vec::new();
-    for (number, line) in (1..).zip(plain.lines()) {
-        let line = line.map_err(|e| failed(&format!("line {number}: {e}")))?;
+    let mut lines = Lines::new(input);
+    loop {
+        let more = lines.advance();
+        let number = lines.number();
+        if !more.map_err(|e| failed(&format!("line {number}: {e}")))? {
+            break;
+        }
+        let line = String::from_utf8_lossy(lines.line());
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -50,12 +53,6 @@ fn weighted_size(line: &str) -> Option<(f64, f64)> {
     let size = words.next()?.parse().ok()?;
     let weight = words.next().map_or(Some(1.0), |word| word.parse().ok())?;
     words.next().is_none().then_some((size, weight))
-}
-
-/// The content of a file, gzipped or not.
-fn unpacked(mut file: BufReader<File>) -> std::io::Result<BufReader<Box<dyn Read + Send>>> {
-    let gzipped = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    Ok(BufReader::new(if gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) }))
 }
 
 #[cfg(test)]
@@ -92,6 +89,8 @@ mod tests {
         let wrong = |content: &[u8]| law(content).expect_err("wrong").0;
         assert!(wrong(b"10\nten\n").contains("line 2: `ten`"), "{}", wrong(b"10\nten\n"));
         assert!(wrong(b"10 1 1\n").contains("line 1"));
+        let long = [&b"10\n"[..], &b"1".repeat(100_000)].concat();
+        assert!(wrong(&long).contains("line 2: the line is longer"), "{}", wrong(&long));
         assert!(wrong(b"0\n").contains("a size is 0"));
         assert!(wrong(b"").contains("add up to 0"));
         assert!(wrong(b"{\"valSizeRange\": 3}").contains("line 1"));

@@ -13,11 +13,11 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The decompressed bytes of a file.
-pub(super) struct Input {
+pub(crate) struct Input {
     /// The bytes from the start, those of `look` included.
-    pub(super) bytes: BufReader<Box<dyn Read + Send>>,
+    pub(crate) bytes: BufReader<Box<dyn Read + Send>>,
     /// The first bytes.
-    pub(super) look: Vec<u8>,
+    pub(crate) look: Vec<u8>,
     /// What was undone.
     pub(super) compression: Option<Compression>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Input {
 impl Input {
     /// Detects compression by the first bytes. An error that the look runs into is kept and found
     /// again when reading gets there, unless there is nothing before it.
-    pub(super) fn new(reader: impl Read + Send + 'static) -> Result<Input, Fault> {
+    pub(crate) fn new(reader: impl Read + Send + 'static) -> Result<Input, Fault> {
         let reader = Looked::new(reader, ZSTD.len());
         let compression = match &reader.look[..] {
             look if look.starts_with(&GZIP) => Some(Compression::Gzip),

@@ -8,7 +8,7 @@ use super::input::{Input, fault};
 /// Bytes of the longest line that is read. Servers accept heads of 8 to 64 KB.
 pub const LONGEST_LINE: usize = 64 * 1024;
 
-pub(super) struct Lines {
+pub(crate) struct Lines {
     bytes: BufReader<Box<dyn Read + Send>>,
     compression: Option<Compression>,
     line: Vec<u8>,
@@ -16,14 +16,14 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(input: Input) -> Lines {
+    pub(crate) fn new(input: Input) -> Lines {
         let Input { bytes, compression, .. } = input;
         Lines { bytes, compression, line: Vec::new(), number: 0 }
     }
 
     /// Goes to the next line; `false` at the end. A line that is too long is passed over. What an
     /// error of reading cut off is not a line.
-    pub(super) fn advance(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn advance(&mut self) -> Result<bool, Fault> {
         self.line.clear();
         self.number += 1;
         let mut length = 0;
@@ -51,7 +51,7 @@ impl Lines {
     }
 
     /// The line, without its end.
-    pub(super) fn line(&self) -> &[u8] {
+    pub(crate) fn line(&self) -> &[u8] {
         let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
         match self.number {
             1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line),
@@ -60,7 +60,7 @@ impl Lines {
     }
 
     /// The number of the line, from 1.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 }

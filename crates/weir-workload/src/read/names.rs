@@ -7,6 +7,9 @@ use percent_encoding::percent_encode_byte;
 
 use super::entry::Client;
 
+/// More paths than this are not remembered, so that memory has a bound however long the log.
+const MOST_PATHS: usize = 65_536;
+
 /// The names that a trace has used.
 #[derive(Default)]
 pub(super) struct Names {
@@ -36,7 +39,9 @@ impl Names {
             return path.clone();
         }
         let path: Arc<str> = Arc::from(&self.path[..]);
-        self.paths.insert(path.clone());
+        if self.paths.len() < MOST_PATHS {
+            self.paths.insert(path.clone());
+        }
         path
     }
 }
@@ -78,5 +83,21 @@ fn make_safe(path: &[u8], safe: &mut String) {
         } else {
             safe.push_str(percent_encode_byte(byte));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_paths_share_memory_and_it_has_a_bound() {
+        let mut names = Names::default();
+        assert!(Arc::ptr_eq(&names.path(b"/a"), &names.path(b"/a")));
+        for number in 0..2 * MOST_PATHS {
+            names.path(format!("/{number}").as_bytes());
+        }
+        assert_eq!(names.paths.len(), MOST_PATHS);
+        assert_eq!(&*names.path(b"/last"), "/last");
     }
 }

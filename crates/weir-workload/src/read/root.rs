@@ -39,7 +39,8 @@ pub struct Replayable {
     /// Paths that are files and also directories of other files, such as `/a` beside `/a/b`, and
     /// their requests. They are left out, the others made.
     pub conflicts: Vec<(String, u64)>,
-    /// Paths that no file can have (with `..`, or too long), and their requests. They are left out.
+    /// Paths that no file can have (with `..`, or too long) or whose size none can have (2^63 bytes
+    /// or more), and their requests. They are left out.
     pub unusable: Vec<(String, u64)>,
 }
 
@@ -52,7 +53,8 @@ impl Root {
     /// Takes a request. A query does not matter, `/` ends in `index.html`, and slashes that follow
     /// each other are one.
     pub fn add(&mut self, request: &Request) {
-        let Some(name) = name(&request.path) else {
+        let fits = request.size.is_none_or(|size| i64::try_from(size).is_ok());
+        let Some(name) = name(&request.path).filter(|_| fits) else {
             *self.unusable.entry(request.path.to_string()).or_default() += 1;
             return;
         };

@@ -53,11 +53,13 @@ pub(super) struct Table {
     width: usize,
     /// Where each of `Kind::columns` is.
     places: Vec<Option<usize>>,
-    /// Plain CSV: whether clients are numbers, decided by the first.
+    /// Plain CSV: whether clients are numbers, decided by the first good line.
     numbered: Option<bool>,
 }
 
 const TIME: &str = "seconds, 0 or more";
+const CLIENT: &str = "a number below 2^32, as that of the first request (to have clients read as \
+    names, let the first be none, such as c1)";
 
 impl Table {
     pub(super) fn new(kind: Kind) -> Table {
@@ -161,14 +163,13 @@ impl Table {
     fn csv(&mut self) -> Result<Entry<'_>, Fault> {
         let name = self.field(1);
         let id = number(name).and_then(|id| u32::try_from(id).ok());
-        let numbered = *self.numbered.get_or_insert(id.is_some());
-        let name = self.field(1);
+        let numbered = self.numbered.unwrap_or(id.is_some());
         let client = match id {
-            Some(id) if numbered => Client::Number(id),
+            Some(id) if numbered => Some(id),
             None if numbered => {
-                return Err(Fault::field("client", name, "a number below 2^32, as the first was"));
+                return Err(Fault::field("client", name, CLIENT));
             }
-            _ => Client::Name(Cow::Borrowed(name)),
+            _ => None,
         };
         let time = self.field(0);
         let seconds = std::str::from_utf8(time).ok().and_then(|text| text.parse::<f64>().ok());
@@ -181,6 +182,12 @@ impl Table {
             text => number(text)
                 .and_then(|class| u16::try_from(class).ok())
                 .ok_or_else(|| Fault::field("class", text, "a number below 65536"))?,
+        };
+        // Only now: a line that is wrong decides nothing.
+        self.numbered = Some(numbered);
+        let client = match client {
+            Some(number) => Client::Number(number),
+            None => Client::Name(Cow::Borrowed(self.field(1))),
         };
         let path = Cow::Borrowed(self.field(2));
         Ok(Entry { time, client, class, path, size, get: true, status: None })

@@ -104,6 +104,9 @@ fn skipped_lines_are_counted_by_reason() {
         let said = error(format!("{header}0,1,/,1\n{line}\n"));
         assert!(said.starts_with("line 3: ") && said.contains(part), "{said}");
     }
+    // A bad first line does not decide that clients are numbers.
+    let (kept, _) = skipping(format!("{header}never,7,/,1\n0,ann,/,1\n1,8,/,1\n"), None);
+    assert_eq!(kept.iter().map(|r| r.client).collect::<Vec<_>>(), [0, 1]);
     let format = Some(Format::Csv);
     let said = read("time,client,size\n", Options { format, ..Options::default() }).unwrap_err();
     assert!(said.to_string().starts_with("line 1: the header names no column `path`"), "{said}");

@@ -56,3 +56,12 @@ fn what_cannot_be_a_file_is_left_out_and_counted() {
     assert_eq!(made.conflicts, [("/a".to_owned(), 2), ("/a/b".to_owned(), 1)]);
     assert_eq!(made.unusable.len(), 4);
 }
+
+#[test]
+fn sizes_that_no_file_can_have_are_left_out() {
+    let most = i64::MAX as u64;
+    let made = root(&[("/a", Some(most)), ("/b", Some(most + 1)), ("/b", Some(7))]);
+    let files = [(Path::new("a").to_path_buf(), most), (Path::new("b").to_path_buf(), 7)];
+    assert_eq!(made.documents.files(), files);
+    assert_eq!(made.unusable, [("/b".to_string(), 1)]);
+}
