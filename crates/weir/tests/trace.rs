@@ -245,3 +245,29 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     }
     assert_eq!(fs::read_dir(here).unwrap().count(), 3);
 }
+
+#[test]
+fn what_is_no_file_is_written_where_it_is_and_links_stay_links() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    fs::write(here.join("access.log"), LOG).unwrap();
+    fs::write(here.join("file.csv"), "old").unwrap();
+    symlink("file.csv", here.join("link.csv")).unwrap();
+    works(here, &["convert", "access.log", "--to", "csv", "--out", "link.csv"]);
+    assert!(fs::symlink_metadata(here.join("link.csv")).unwrap().is_symlink());
+    let csv = fs::read_to_string(here.join("file.csv")).unwrap();
+    assert!(csv.starts_with("time,client,path"), "{csv}");
+    // A pipe stands for /dev/null, which a test that fails must not replace.
+    let pipe = here.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe)
+    });
+    works(here, &["convert", "access.log", "--to", "csv", "--out", "pipe"]);
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    assert_eq!(reader.join().expect("read").unwrap(), csv);
+    assert_eq!(fs::read_dir(here).unwrap().count(), 4, "nothing half written stays");
+}

@@ -10,10 +10,12 @@ use flate2::write::GzEncoder;
 use super::happened;
 use crate::Failure;
 
-/// A file that appears under its name when it is finished, and not at all otherwise.
+/// A file that appears under its name when it is finished, and not at all otherwise. What exists
+/// and is no regular file (a device, a pipe) is written where it is: a rename would replace it.
 pub(super) struct Output {
     path: PathBuf,
-    aside: PathBuf,
+    /// Where it is written before it gets its name; what is no regular file is written in place.
+    aside: Option<PathBuf>,
     bytes: Option<Encoded>,
 }
 
@@ -26,20 +28,17 @@ enum Encoded {
 impl Output {
     /// Begins a file; `.gz` and `.zst` at the end of its name compress.
     pub(super) fn create(path: &Path) -> Result<Output, Failure> {
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(format!(".{}.part", std::process::id()));
-        let aside = PathBuf::from(aside);
-        let file = File::create(&aside).map_err(|error| failed(path, &error))?;
+        let (file, path, aside) = open(path)?;
         let file = BufWriter::with_capacity(1 << 16, file);
         let bytes = match path.extension().and_then(|end| end.to_str()) {
             Some("gz") => Encoded::Gzip(GzEncoder::new(file, flate2::Compression::default())),
             Some("zst") => {
                 let encoder = zstd::stream::write::Encoder::new(file, 3);
-                Encoded::Zstd(encoder.map_err(|error| failed(path, &error))?)
+                Encoded::Zstd(encoder.map_err(|error| failed(&path, &error))?)
             }
             _ => Encoded::Plain(file),
         };
-        Ok(Output { path: path.to_owned(), aside, bytes: Some(bytes) })
+        Ok(Output { path, aside, bytes: Some(bytes) })
     }
 
     /// The file is whole: it gets its name.
@@ -50,8 +49,32 @@ impl Output {
             Some(Encoded::Zstd(bytes)) => bytes.finish().and_then(|mut bytes| bytes.flush()),
             None => Ok(()),
         };
-        done.and_then(|()| fs::rename(&self.aside, &self.path))
-            .map_err(|error| failed(&self.path, &error))
+        let named = done.and_then(|()| match &self.aside {
+            Some(aside) => fs::rename(aside, &self.path),
+            None => Ok(()),
+        });
+        named.map_err(|error| failed(&self.path, &error))
+    }
+}
+
+/// The file to write, the path that it is to have (of a link to a file, the file's), and where it
+/// is until then.
+fn open(path: &Path) -> Result<(File, PathBuf, Option<PathBuf>), Failure> {
+    let wrong = |error: io::Error| failed(path, &error);
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        let file = File::options().write(true).open(path).map_err(wrong)?;
+        return Ok((file, path.to_owned(), None));
+    }
+    let path =
+        if there.is_some() { fs::canonicalize(path).map_err(wrong)? } else { path.to_owned() };
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(format!(".{}.part", std::process::id()));
+    let aside = PathBuf::from(aside);
+    match File::create_new(&aside) {
+        Ok(file) => Ok((file, path, Some(aside))),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(&aside, &error)),
+        Err(error) => Err(failed(&path, &error)),
     }
 }
 
@@ -79,6 +102,8 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         // After a rename there is nothing to remove.
-        let _ = fs::remove_file(&self.aside);
+        if let Some(aside) = &self.aside {
+            let _ = fs::remove_file(aside);
+        }
     }
 }
