@@ -77,7 +77,7 @@ pub(crate) struct Slow {
 /// A run.
 pub(crate) struct Engine<'a> {
     pub(crate) plan: &'a Plan,
-    live: &'a Live,
+    pub(crate) live: &'a Live,
     record: &'a mut dyn FnMut(Record),
     pub(crate) clock: Clock,
     pub(crate) epoll: OwnedFd,
@@ -232,6 +232,12 @@ impl<'a> Engine<'a> {
             return self.tasks.is_empty();
         }
         self.again.clear();
+        if !self.tasks.is_empty() {
+            // Waiting in vain is no part of the duration, sending is.
+            let stopped = self.live.stop.load(Relaxed);
+            let end = if stopped { now } else { self.demand.last() };
+            self.last_end = self.last_end.max(end);
+        }
         let open: Vec<usize> = self.tasks.iter().map(|(index, _)| index).collect();
         for task in open {
             let body = self.drop_connection_of(task);
@@ -273,7 +279,9 @@ impl<'a> Engine<'a> {
     pub(crate) fn finish(&mut self, task: usize, outcome: Outcome, body: u64) {
         let Some(task) = self.tasks.try_remove(task) else { return };
         let now = self.clock.now();
-        self.last_end = now;
+        if outcome != Outcome::Unfinished {
+            self.last_end = now;
+        }
         if outcome == Outcome::Ok {
             self.totals.complete += 1;
             self.live.complete.store(self.totals.complete, Relaxed);
@@ -281,7 +289,6 @@ impl<'a> Engine<'a> {
             self.totals.failed += 1;
             self.live.failed.store(self.totals.failed, Relaxed);
         }
-        self.live.bytes.store(self.totals.bytes, Relaxed);
         (self.record)(task.record(outcome, body, now));
         self.demand.ended(task.user, now);
     }
@@ -305,7 +312,6 @@ impl<'a> Engine<'a> {
         self.connections = Connections::default();
         let shares = self.watch.shares()?;
         self.live.open.store(0, Relaxed);
-        self.live.bytes.store(self.totals.bytes, Relaxed);
         Ok(Report {
             duration: self.last_end,
             lag: self.lags.percentiles(),

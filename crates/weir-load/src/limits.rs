@@ -9,8 +9,9 @@ const OTHERS: u64 = 64;
 const PORT_RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 
 /// Make sure that `expected_open` connections at once can be had from `sources` source addresses
-/// (0 counts as one) towards one server. Raises the soft limit of open files to the hard one if
-/// the soft one is too low. Call it in the network namespace of the run.
+/// (0 counts as one) towards one server. Raises the soft limit of open files to the hard one in any
+/// case: how many connections overload takes is not known before. Call it in the network namespace
+/// of the run.
 ///
 /// # Errors
 ///
@@ -27,6 +28,11 @@ pub fn check_limits(expected_open: u64, sources: usize) -> Result<(), Error> {
 fn descriptors(expected_open: u64) -> Result<(), Error> {
     let needed = expected_open.saturating_add(OTHERS);
     let limit = getrlimit(Resource::Nofile);
+    let raised = if limit.current == limit.maximum {
+        Ok(())
+    } else {
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
+    };
     if let Some(most) = limit.maximum.filter(|most| *most < needed) {
         return Err(Error(format!(
             "{expected_open} connections at once need {needed} open files, and only {most} are \
@@ -34,8 +40,7 @@ fn descriptors(expected_open: u64) -> Result<(), Error> {
         )));
     }
     if limit.current.is_some_and(|most| most < needed) {
-        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-        setrlimit(Resource::Nofile, raised).map_err(|e| {
+        raised.map_err(|e| {
             Error(format!("cannot raise the limit of open files (`ulimit -n {needed}`): {e}"))
         })?;
     }

@@ -105,7 +105,8 @@ pub struct Live {
 /// What the generator says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Seconds from the start to the end of the last request.
+    /// Seconds from the start to the end of the last request that ended of itself, or of the demand
+    /// where requests were left unfinished: the time they were waited for in vain does not count.
     pub duration: f64,
     /// Start lag: 50th, 99th and 99.9th percentile and the most, in seconds.
     pub lag: [f64; 4],

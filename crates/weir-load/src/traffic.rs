@@ -2,6 +2,7 @@
 //! made again. It does not know when requests are due.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -15,6 +16,9 @@ use crate::socket;
 
 /// Full buffers read from one connection before others have their turn.
 const READS: usize = 4;
+/// Seconds within which the end of a reused connection answers its last request: a server that
+/// had closed it says so a round trip after the request.
+const CLOSED_WHILE_IDLE: f64 = 1.0;
 
 /// What came of reading once.
 #[derive(PartialEq)]
@@ -134,17 +138,12 @@ impl Engine<'_> {
                     self.tasks[task].connected = Some(now);
                     self.send(index, task);
                 }
+                // What came before the connection was first seen is not announced again.
+                self.take_in(key, flags, ended, now);
             }
             State::Busy => {
-                if !connection.unsent.is_empty() && !self.flush(index) {
-                    return now;
-                }
-                let readable = ended || flags.contains(EventFlags::IN);
-                if readable && self.connections.get(index).is_some_and(|c| !c.slow) {
-                    self.receive(index, ended, now);
-                }
-                if ended {
-                    self.forget_ended(key);
+                if connection.unsent.is_empty() || self.flush(index) {
+                    self.take_in(key, flags, ended, now);
                 }
             }
             State::Idle if ended || flags.contains(EventFlags::IN) => self.check_idle(index),
@@ -155,6 +154,18 @@ impl Engine<'_> {
             State::Idle | State::Closing => {}
         }
         now
+    }
+
+    /// Read what an event announced on a connection, if it is still there.
+    fn take_in(&mut self, key: u64, flags: EventFlags, ended: bool, now: f64) {
+        let Some(index) = self.connections.find(key) else { return };
+        let readable = ended || flags.contains(EventFlags::IN);
+        if readable && self.connections.get(index).is_some_and(|c| !c.slow) {
+            self.receive(index, ended, now);
+        }
+        if ended {
+            self.forget_ended(key);
+        }
     }
 
     /// Send more of a request; false if the connection was lost by it.
@@ -254,6 +265,7 @@ impl Engine<'_> {
             }
         };
         self.totals.bytes += count as u64;
+        self.live.bytes.store(self.totals.bytes, Relaxed);
         if let Some(task) = self.tasks.get_mut(task) {
             task.first_byte.get_or_insert(now);
         }
@@ -304,7 +316,11 @@ impl Engine<'_> {
         let Some(connection) = self.connections.get(index) else { return };
         let (Some(task), carried) = (connection.task, connection.carried) else { return };
         let body = self.drop_connection_of(task);
-        let untouched = self.tasks.get(task).is_some_and(|task| task.first_byte.is_none());
+        let now = self.clock.now();
+        let untouched = self.tasks.get(task).is_some_and(|task| {
+            let sent = task.connected.unwrap_or(task.started);
+            task.first_byte.is_none() && now - sent <= CLOSED_WHILE_IDLE
+        });
         if carried > 1 && untouched && matches!(outcome, Outcome::Short | Outcome::Reset) {
             // The server closed it while it was idle; browsers ask again without a word.
             self.connect(task);

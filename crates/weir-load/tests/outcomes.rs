@@ -149,3 +149,31 @@ fn a_request_may_be_larger_than_a_socket_takes_at_once() {
     assert_eq!(count(&records, Outcome::Ok), 2);
     assert!(server.seen().iter().all(|seen| seen.text.len() > 20_000_000));
 }
+
+#[test]
+fn an_answer_that_comes_before_the_request_is_seen() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut plan = plan(listener.local_addr().expect("an address"));
+    plan.drain = 5.0;
+    let (answered, wait) = std::sync::mpsc::channel();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let busy = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        stream.write_all(busy).expect("room in the buffer");
+        stream.shutdown(std::net::Shutdown::Write).expect("an open connection");
+        answered.send(()).expect("the demand waits");
+        stream.read_to_end(&mut Vec::new())
+    });
+    // The demand's end holds up the loop until the answer is there.
+    let end = std::iter::from_fn(move || {
+        wait.recv_timeout(std::time::Duration::from_secs(5)).ok();
+        None
+    });
+    // One is looked at ahead: the first has been started when the end is asked for.
+    let late = weir_workload::Request { at: 0.001, ..request(0.0, "/", 4) };
+    let demand = vec![request(0.0, "/", 4), late].into_iter().chain(end);
+    let (_, records) = scripted::play(&plan, weir_load::Demand::Open(Box::new(demand)));
+    assert!(records.iter().any(|record| record.outcome == Outcome::Status), "{records:?}");
+    drop(server);
+}

@@ -75,6 +75,22 @@ fn a_reset_between_requests_is_no_failure_but_one_on_a_new_connection_is() {
 }
 
 #[test]
+fn a_server_that_closes_long_after_the_request_has_failed_it() {
+    let close = |seen: &scripted::Seen| match seen.before {
+        0 => Act::Send(answer(4)),
+        _ => {
+            std::thread::sleep(std::time::Duration::from_millis(1100));
+            Act::SendAndClose(Vec::new())
+        }
+    };
+    let server = Server::start(close);
+    let mut plan = plan(server.address);
+    plan.requests_per_connection = 10;
+    let (_, records) = one_by_one(&plan, requests(2));
+    assert_eq!((records[1].outcome, records[1].attempts), (Outcome::Short, 1));
+}
+
+#[test]
 fn a_server_that_closes_after_each_answer_loses_nothing() {
     let server = Server::start(|_| Act::SendAndClose(answer(4)));
     let mut plan = plan(server.address);
