@@ -280,7 +280,7 @@ fn on_a_terminal_a_live_view_is_shown_until_somebody_ends_it() {
     let mut child = command.spawn().unwrap();
     let shown = || fs::read(&typescript).map(|bytes| text(&bytes)).unwrap_or_default();
     // Words, for what is between them is skipped.
-    let words = ["scheduled", "p99.9", "goodput"];
+    let words = ["scheduled", "p99.9", "received"];
     eventually("the view is shown", || words.iter().all(|word| shown().contains(word)));
     child.stdin.as_mut().unwrap().write_all(b"q").unwrap();
     let mut ended = None;

@@ -114,7 +114,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME", help_heading = "Users")]
     pub(crate) abort_after: Option<Span>,
 
-    /// How often a user who gave up or was refused tries again, at once
+    /// How often a user who gave up, was refused or reset tries again, at once
     #[arg(long, value_name = "N", help_heading = "Users", default_value_t = 0)]
     pub(crate) retries: u32,
 
@@ -166,14 +166,15 @@ Exit status: 0 all complete and valid; 1 could not run; 2 asked for what makes n
 
 const HELP_LONG: &str = "\
 Response times count from the moment a request should have started, so a request that the server
-or the network held up is not left out. Only complete responses of status 200 to 299 and the right
+or the network held up is not left out. Only complete responses of status 200 and the right
 length have one; the others are counted by what became of them: status, wrong (not HTTP, another
 length), short (closed early), reset, refused, abandoned (the user gave up), unfinished (at the
 end of --drain), unsent (no descriptor or port of our own).
 
 Figures are not valid, and marked so, where
-  - the generator started late: its lag at a percentile is more than 1 % of the response time at
-    that percentile;
+  - the generator started late: the 99th percentile of its lag (for p99.9 and max: the same rank)
+    is more than 1 % of the response time, also of a class of sizes or clients;
+  - no response was complete, or a request was unsent: then none is valid;
   - the hypervisor took more than 1 % of the machine's processor time: then none is valid.
 
 Exit status:

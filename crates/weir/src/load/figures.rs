@@ -74,6 +74,9 @@ pub(crate) struct Figures {
     pub(crate) valid: bool,
     /// Names of the figures that do not.
     pub(crate) invalid_figures: Vec<&'static str>,
+    /// No figure counts at all.
+    #[serde(skip)]
+    pub(crate) void: bool,
     /// Why, in words.
     pub(crate) invalid: Vec<String>,
 
@@ -96,6 +99,8 @@ pub(crate) struct SizeClass {
     pub(crate) response_ms_p50: Option<f64>,
     pub(crate) response_ms_p99: Option<f64>,
     pub(crate) slowdown_mean: Option<f64>,
+    /// These times count: lag is small beside each.
+    pub(crate) valid: bool,
 }
 
 /// Requests of one class of clients.
@@ -107,6 +112,8 @@ pub(crate) struct ClientClass {
     pub(crate) response_ms_mean: Option<f64>,
     pub(crate) response_ms_p50: Option<f64>,
     pub(crate) response_ms_p99: Option<f64>,
+    /// These times count: lag is small beside each.
+    pub(crate) valid: bool,
 }
 
 /// Requests that should have started in one second of the run.
@@ -183,18 +190,65 @@ impl Figures {
                 time(least),
             ));
         }
+        self.judge_groups();
+        let before = self.invalid.len();
+        let of = |outcome: Outcome| self.outcomes.get(outcome.name()).copied().unwrap_or(0);
+        let (complete, unsent) = (of(Outcome::Ok), of(Outcome::Unsent));
+        if complete == 0 {
+            self.invalid.push("all figures: no response was complete".into());
+        }
+        if unsent > 0 {
+            self.invalid.push(format!(
+                "all figures: {unsent} requests could not be sent for want of descriptors or ports"
+            ));
+        }
         if self.steal_share > MOST_STEAL {
             self.invalid.push(format!(
                 "all figures: the hypervisor took {:.1} % of the machine's processor time",
                 self.steal_share * 100.0
             ));
         }
+        self.void = self.invalid.len() > before;
         self.valid = self.invalid.is_empty();
+    }
+
+    /// Marks the classes, and the mean of the largest, beside which the 99th percentile of lag is
+    /// not small: a class of fast responses may not count where all together do.
+    fn judge_groups(&mut self) {
+        let Some(lag) = self.start_lag_us_p99.map(|us| us / 1e3) else { return };
+        let small = |times: [Option<f64>; 3]| {
+            times.into_iter().flatten().all(|response| lag <= response * TOLERANCE)
+        };
+        for class in &mut self.by_size {
+            class.valid =
+                small([class.response_ms_mean, class.response_ms_p50, class.response_ms_p99]);
+        }
+        for class in &mut self.by_class {
+            class.valid =
+                small([class.response_ms_mean, class.response_ms_p50, class.response_ms_p99]);
+        }
+        let sizes = self.by_size.iter().filter(|class| !class.valid).count();
+        let classes = self.by_class.iter().filter(|class| !class.valid).count();
+        let largest = usize::from(!small([self.response_ms_largest_1_percent_mean, None, None]));
+        for (name, words, number) in [
+            ("response_ms_largest_1_percent_mean", "largest 1 %".to_owned(), largest),
+            ("by_size", format!("{sizes} of {} size classes", self.by_size.len()), sizes),
+            ("by_class", format!("{classes} of {} client classes", self.by_class.len()), classes),
+        ] {
+            if number > 0 {
+                self.invalid_figures.push(name);
+                self.invalid.push(format!(
+                    "{words}: requests started up to {} late, more than {} of a response time",
+                    time(lag),
+                    percent(TOLERANCE)
+                ));
+            }
+        }
     }
 
     /// Whether the figure of this JSON name counts.
     pub(crate) fn is_valid(&self, name: &str) -> bool {
-        self.steal_share <= MOST_STEAL && !self.invalid_figures.contains(&name)
+        !self.void && !self.invalid_figures.contains(&name)
     }
 }
 
@@ -209,6 +263,7 @@ mod tests {
             response_ms_p999: Some(11.0),
             start_lag_us_p99: Some(9.0),
             start_lag_us_p999: Some(111.0),
+            outcomes: BTreeMap::from([("ok", 1000)]),
             ..Figures::default()
         }
     }
@@ -227,6 +282,40 @@ mod tests {
         all.judge();
         assert_eq!(all.invalid.len(), 2, "{:?}", all.invalid);
         assert!(all.invalid[0].starts_with("median, p99:"), "{:?}", all.invalid);
+    }
+
+    #[test]
+    fn nothing_complete_or_something_unsent_voids_everything() {
+        for (outcomes, reason) in [
+            (BTreeMap::from([("refused", 7)]), "no response was complete"),
+            (BTreeMap::from([("ok", 7), ("unsent", 3)]), "3 requests could not be sent"),
+        ] {
+            let mut found = Figures { start_lag_us_p999: None, outcomes, ..figures() };
+            found.judge();
+            assert!(!found.valid && !found.is_valid("response_ms_p50"));
+            assert!(found.invalid.len() == 1 && found.invalid[0].contains(reason), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_class_is_void_by_itself() {
+        let class = |ms| SizeClass {
+            from_bytes: 0,
+            below_bytes: None,
+            requests: 1,
+            failed: 0,
+            response_ms_mean: Some(ms),
+            response_ms_p50: Some(ms),
+            response_ms_p99: Some(ms),
+            slowdown_mean: None,
+            valid: true,
+        };
+        let by_size = vec![class(0.5), class(5.0)];
+        let mut found = Figures { by_size, start_lag_us_p999: None, ..figures() };
+        found.judge();
+        assert_eq!(found.by_size.iter().map(|c| c.valid).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(found.invalid_figures, ["by_size"]);
+        assert!(!found.valid && found.is_valid("response_ms_p50"), "{:?}", found.invalid);
     }
 
     #[test]

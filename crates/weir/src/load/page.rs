@@ -86,7 +86,10 @@ fn responses(figures: &Figures) -> Markup {
                     @for (_, name, response, _) in figures.ranks() {
                         td.void[response.is_some() && !figures.is_valid(name)] { (maybe_time(response)) }
                     }
-                    td { (maybe_time(figures.response_ms_largest_1_percent_mean)) }
+                    td.void[figures.response_ms_largest_1_percent_mean.is_some()
+                        && !figures.is_valid("response_ms_largest_1_percent_mean")] {
+                        (maybe_time(figures.response_ms_largest_1_percent_mean))
+                    }
                 }
             }
         }
@@ -157,9 +160,9 @@ fn sizes(figures: &Figures) -> Markup {
                         th { (size_range(class.from_bytes, class.below_bytes)) }
                         td { (count(class.requests)) }
                         td { (count(class.failed)) }
-                        td { (maybe_time(class.response_ms_mean)) }
-                        td { (maybe_time(class.response_ms_p50)) }
-                        td { (maybe_time(class.response_ms_p99)) }
+                        td.void[!class.valid] { (maybe_time(class.response_ms_mean)) }
+                        td.void[!class.valid] { (maybe_time(class.response_ms_p50)) }
+                        td.void[!class.valid] { (maybe_time(class.response_ms_p99)) }
                         td { (class.slowdown_mean.map_or("-".into(), |s| format!("{s:.2}"))) }
                     }
                 }
@@ -180,9 +183,9 @@ fn classes(figures: &Figures) -> Markup {
                         th { (class.name) }
                         td { (count(class.requests)) }
                         td { (count(class.failed)) }
-                        td { (maybe_time(class.response_ms_mean)) }
-                        td { (maybe_time(class.response_ms_p50)) }
-                        td { (maybe_time(class.response_ms_p99)) }
+                        td.void[!class.valid] { (maybe_time(class.response_ms_mean)) }
+                        td.void[!class.valid] { (maybe_time(class.response_ms_p50)) }
+                        td.void[!class.valid] { (maybe_time(class.response_ms_p99)) }
                     }
                 }
             }

@@ -185,6 +185,7 @@ impl Tally {
                 response_ms_p50: times.percentile(0.5).map(|s| s * 1e3),
                 response_ms_p99: times.percentile(0.99).map(|s| s * 1e3),
                 slowdown_mean: group.slowdown.mean(),
+                valid: true,
             })
         };
         self.sizes.iter().enumerate().filter_map(class).collect()
@@ -201,6 +202,7 @@ impl Tally {
             response_ms_mean: times.times().mean().map(|s| s * 1e3),
             response_ms_p50: times.percentile(0.5).map(|s| s * 1e3),
             response_ms_p99: times.percentile(0.99).map(|s| s * 1e3),
+            valid: true,
         };
         self.classes.iter().map(class).collect()
     }

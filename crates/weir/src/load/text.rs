@@ -66,7 +66,13 @@ fn responses(text: &mut String, figures: &Figures) {
         let _ = writeln!(text, "  {word:<11}{:>12}{mark}", maybe_time(response));
     }
     if let Some(largest) = figures.response_ms_largest_1_percent_mean {
-        let _ = writeln!(text, "  largest 1 %{:>12}  mean of the largest responses", time(largest));
+        let valid = figures.is_valid("response_ms_largest_1_percent_mean");
+        let mark = if valid { "" } else { "  INVALID" };
+        let _ = writeln!(
+            text,
+            "  largest 1 %{:>12}  mean of the largest responses{mark}",
+            time(largest)
+        );
     }
     if let (Some(mean), Some(median), Some(p99)) =
         (figures.slowdown_mean, figures.slowdown_p50, figures.slowdown_p99)
@@ -85,9 +91,10 @@ fn sizes(text: &mut String, figures: &Figures) {
         "by size", "requests", "failed", "mean", "median", "p99"
     );
     for class in &figures.by_size {
+        let mark = if class.valid { "" } else { "  INVALID" };
         let _ = writeln!(
             text,
-            "  {:<20}{:>12}{:>10}{:>10}{:>10}{:>10}",
+            "  {:<20}{:>12}{:>10}{:>10}{:>10}{:>10}{mark}",
             size_range(class.from_bytes, class.below_bytes),
             count(class.requests),
             count(class.failed),
@@ -104,9 +111,10 @@ fn classes(text: &mut String, figures: &Figures) {
     }
     text.push_str("by client class\n");
     for class in &figures.by_class {
+        let mark = if class.valid { "" } else { "  INVALID" };
         let _ = writeln!(
             text,
-            "  {:<20}{:>12}{:>10}{:>10}{:>10}{:>10}",
+            "  {:<20}{:>12}{:>10}{:>10}{:>10}{:>10}{mark}",
             class.name,
             count(class.requests),
             count(class.failed),

@@ -112,7 +112,7 @@ fn requests(now: &Snapshot) -> Paragraph<'static> {
         lines.push(Line::raw(format!("  {}", failures.join(", "))));
     }
     lines.push(row("open", count(now.open)));
-    lines.push(row("goodput", bits(now.bytes_per_second * 8.0)));
+    lines.push(row("received", bits(now.bytes_per_second * 8.0)));
     Paragraph::new(lines).block(Block::bordered().title(" requests "))
 }
 
