@@ -21,6 +21,8 @@ const PACE: f64 = 0.99;
 /// A run counts when requests started on time and nobody took the processor.
 const MOST_LAG_MS: f64 = 1.0;
 const MOST_STEAL: f64 = 0.01;
+/// Share of the packets that the emulated link may send on more than 0.2 ms after they were due.
+const MOST_LATE: f64 = 0.01;
 
 /// Response times in milliseconds.
 pub(crate) fn summary(responses: &[Response]) -> Summary {
@@ -130,7 +132,12 @@ pub(crate) fn throughput(records: &[Record], seconds: f64) -> (f64, f64) {
 }
 
 /// Reasons why a run does not count.
-pub(crate) fn why_invalid(lag_p99: f64, steal: f64, complete: usize, overrun: u64) -> Vec<String> {
+pub(crate) fn why_invalid(
+    lag_p99: f64,
+    steal: f64,
+    complete: usize,
+    wan: Option<&weir_wan::Statistics>,
+) -> Vec<String> {
     let mut reasons = Vec::new();
     // A lag that is not a number is no measured lag either.
     if lag_p99.is_nan() || lag_p99 > MOST_LAG_MS {
@@ -142,8 +149,17 @@ pub(crate) fn why_invalid(lag_p99: f64, steal: f64, complete: usize, overrun: u6
     if complete == 0 {
         reasons.push("no response was complete".into());
     }
-    if overrun > 0 {
-        reasons.push(format!("the emulated link came too late for {overrun} packets"));
+    if let Some(weir_wan::Statistics { down, up }) = wan {
+        let overrun = down.overrun + up.overrun;
+        if overrun > 0 {
+            reasons.push(format!("the emulated link came too late for {overrun} packets"));
+        }
+        let packets = (down.packets_out + up.packets_out).max(1);
+        let late = (down.late + up.late) as f64 / packets as f64;
+        if late > MOST_LATE {
+            let percent = late * 100.0;
+            reasons.push(format!("the emulated link was late with {percent:.1} % of the packets"));
+        }
     }
     reasons
 }
@@ -206,7 +222,11 @@ mod tests {
 
     #[test]
     fn runs_that_the_machine_spoiled_do_not_count() {
-        assert!(why_invalid(0.9, 0.005, 1, 0).is_empty());
-        assert_eq!(why_invalid(f64::NAN, 0.02, 0, 3).len(), 4);
+        let mut wan = weir_wan::Statistics::default();
+        (wan.down.packets_out, wan.up.late) = (1000, 10);
+        assert!(why_invalid(0.9, 0.005, 1, None).is_empty());
+        assert!(why_invalid(0.9, 0.005, 1, Some(&wan)).is_empty());
+        (wan.down.overrun, wan.up.late) = (3, 11);
+        assert_eq!(why_invalid(f64::NAN, 0.02, 0, Some(&wan)).len(), 5);
     }
 }

@@ -255,7 +255,6 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
     let exact = exact.map(|all| figures::ideal(&all, &records, &wire(cell), cell.network.rate));
     let cpu = |sample: Option<&crate::outcome::Sample>| sample.map_or(0.0, |sample| sample.cpu);
     let lag_p99 = report.lag[1] * 1e3;
-    let overrun = wan.map_or(0, |wan| wan.down.overrun + wan.up.overrun);
     Outcome {
         cell: cell.clone(),
         requests: records.len(),
@@ -276,7 +275,7 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         steal: report.steal,
         idle: report.idle,
         server_cpu: cpu(seen.samples.last()) - cpu(seen.samples.first()),
-        invalid: figures::why_invalid(lag_p99, report.steal, responses.len(), overrun),
+        invalid: figures::why_invalid(lag_p99, report.steal, responses.len(), wan.as_ref()),
         samples: seen.samples,
     }
 }

@@ -124,15 +124,10 @@ fn an_outcome_that_is_none_is_named() {
 fn a_run_whose_cells_are_all_there_only_tells() {
     // No root is needed: nothing is run again.
     let directory = tempfile::tempdir().unwrap();
-    ran(directory.path(), "schroeder-router", |outcome| {
-        if outcome.cell.seed == 4 {
-            outcome.invalid.push("nobody was there".into());
-        }
-    });
+    ran(directory.path(), "schroeder-router", |_| ());
     let again = lab(&["run", "schroeder-router", "--out", directory.path().to_str().unwrap()]);
-    assert_eq!(again.status.code(), Some(3), "{}", err(&again));
-    assert!(err(&again).contains("6 of 30 cells failed or do not count"), "{}", err(&again));
-    assert!(err(&again).contains("does not count: nobody was there"), "{}", err(&again));
+    assert!(again.status.success(), "{}", err(&again));
+    assert!(err(&again).contains("30 cells"), "{}", err(&again));
     for file in ["report.html", "report.md", "results.json", "runs.json"] {
         assert!(directory.path().join(file).is_file(), "{file}");
     }

@@ -161,6 +161,8 @@ fn scaled(
         scheduled: Some(scheduled),
         words,
         open: Open::PerSecond(rate),
+        // The last requests may start at the very end, and must.
+        duration: Some(duration + 1e-3),
         ..planned
     })
 }
