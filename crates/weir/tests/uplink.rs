@@ -71,8 +71,9 @@ fn no_more_is_in_the_kernel_than_is_allowed() {
     let mut large = Client::with_small_buffer(server.address());
     large.ask("/files/100mb.bin");
     let in_flight = || server.metrics().sum("weir_uplink_bytes_in_flight");
-    eventually("the kernel holds what it may", || in_flight() >= 90_000.0);
-    assert!(in_flight() <= 100_000.0, "{}", in_flight());
+    eventually("the kernel holds what it may", || in_flight() >= 100_000.0);
+    // The last grant, a quarter, may have been given just below.
+    assert!(in_flight() <= 125_000.0, "{}", in_flight());
     // Nobody else gets anything until the kernel has sent some of it.
     let mut small = server.connect();
     small.ask("/files/1kb.bin");
