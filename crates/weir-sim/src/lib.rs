@@ -1,4 +1,10 @@
-//! Exact servers in virtual time: what a policy would reach on a link without packets, kernels or
-//! clients. It does not know sockets.
+//! Servers in virtual time and closed forms: what a policy would reach, on loads and links that
+//! this machine does not have. It drives the policies and the gate of `weir-sched`, the server's
+//! own. It does not know sockets.
 
+pub mod dtoc;
 pub mod ideal;
+pub mod model;
+pub mod queue;
+pub mod replications;
+pub mod uplink;

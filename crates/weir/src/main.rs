@@ -4,6 +4,7 @@
 mod lab;
 mod load;
 mod serve;
+mod sim;
 mod trace;
 
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ enum Command {
     Load(Box<load::Arguments>),
     /// Repeat the papers' experiments
     Lab(Box<lab::Arguments>),
+    /// Try policies in virtual time, on your own access log too; closed forms
+    Sim(Box<sim::Arguments>),
     /// Read, inspect, convert and make workloads
     Trace(Box<trace::Arguments>),
 }
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
         Some(Command::Load(arguments)) => load::run(*arguments),
         Some(Command::Lab(arguments)) => lab::run(*arguments),
+        Some(Command::Sim(arguments)) => sim::run(*arguments),
         Some(Command::Trace(arguments)) => trace::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };

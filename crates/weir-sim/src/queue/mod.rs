@@ -1,0 +1,1 @@
+//! One server in virtual time under each policy of `weir-sched`.

@@ -1,0 +1,1 @@
+//! The uplink gate in virtual time: rate, grants, round trips, slow clients.

@@ -1,0 +1,58 @@
+//! `weir sim`: servers in virtual time and closed forms. It calls the command and knows no model.
+
+mod dtoc;
+mod inversion;
+mod model;
+mod output;
+mod queue;
+mod replay;
+mod transient;
+
+use clap::Subcommand;
+
+use crate::Failure;
+
+/// Policies are the server's own code; every figure can be had again from its seed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// One server under a policy: response times and slowdowns of a law of sizes or of a trace
+    Queue(queue::Arguments),
+    /// One server under a load that comes and goes, such as Schroeder's W1 to W9
+    Transient(transient::Arguments),
+    /// A server whose clients give up: what is lost on requests that nobody waits for any more
+    Dtoc(dtoc::Arguments),
+    /// Closed forms of response time, slowdown and useful throughput
+    #[command(subcommand)]
+    Model(model::Command),
+    /// What an access log would have been like on an uplink, under each policy
+    Replay(replay::Arguments),
+    /// Service inversion of a file of sizes and latencies
+    Inversion(inversion::Arguments),
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Queue(arguments) => queue::run(&arguments),
+        Command::Transient(arguments) => transient::run(&arguments),
+        Command::Dtoc(arguments) => dtoc::run(&arguments),
+        Command::Model(command) => model::run(&command),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Inversion(arguments) => inversion::run(&arguments),
+    }
+}
+
+/// What happened.
+fn happened(message: impl Into<String>) -> Failure {
+    Failure { message: message.into(), code: 1 }
+}
+
+/// What was asked for cannot be.
+fn asked(wrong: impl ToString) -> Failure {
+    Failure { message: wrong.to_string(), code: 2 }
+}

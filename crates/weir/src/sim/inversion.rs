@@ -1,0 +1,12 @@
+//! `weir sim inversion`.
+
+use super::asked;
+use crate::Failure;
+
+/// `weir sim inversion`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {}
+
+pub(super) fn run(_: &Arguments) -> Result<(), Failure> {
+    Err(asked("not built yet"))
+}

@@ -1,0 +1,64 @@
+//! Results as JSON: the version and the seed beside the figures, and never a number that is none.
+//! It does not know what is written.
+
+use std::io::Write;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::happened;
+use crate::Failure;
+
+/// Writes an object on one line: `version`, `seed` if numbers were drawn, then the fields of
+/// `result`, whose names carry their units.
+///
+/// # Errors
+///
+/// When a field is no number (a figure without a value must be left out, not written), or standard
+/// output cannot be written.
+pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Failure> {
+    let mut object = Map::new();
+    object.insert("version".into(), env!("CARGO_PKG_VERSION").into());
+    if let Some(seed) = seed {
+        object.insert("seed".into(), seed.into());
+    }
+    match serde_json::to_value(result) {
+        Ok(Value::Object(fields)) => object.extend(fields),
+        Ok(_) => return Err(happened("the result has no fields; please report this")),
+        Err(error) => return Err(happened(format!("the result cannot be written: {error}"))),
+    }
+    let object = Value::Object(object);
+    if let Some(name) = no_number(&object) {
+        return Err(happened(format!("`{name}` has no value for these parameters")));
+    }
+    writeln!(std::io::stdout().lock(), "{object}")
+        .map_err(|error| happened(format!("standard output: {error}")))
+}
+
+/// The first field without a value: JSON writes what is no number as null.
+fn no_number(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| match value {
+            Value::Null => Some(name.clone()),
+            value => no_number(value).map(|inner| format!("{name}.{inner}")),
+        }),
+        Value::Array(items) => items.iter().enumerate().find_map(|(index, value)| match value {
+            Value::Null => Some(index.to_string()),
+            value => no_number(value).map(|inner| format!("{index}.{inner}")),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_no_number_is_found_wherever_it_is() {
+        assert_eq!(no_number(&json!({"a": 1, "b": [1.5, {"c": "x"}]})), None);
+        assert_eq!(no_number(&json!({"a": 1, "b": [1, {"c": null}]})), Some("b.1.c".into()));
+        assert_eq!(no_number(&json!({"a": f64::NAN})), Some("a".into()));
+    }
+}
