@@ -36,12 +36,15 @@ pub struct Ours {
     pub interval: Option<Interval>,
     /// Seeds whose runs do not count.
     pub left_out: usize,
+    /// The largest share of requests without a whole response in one of the runs: those who waited
+    /// in vain are in no response time.
+    pub incomplete: f64,
 }
 
 impl Ours {
     /// Nothing, as when nothing was run.
     pub(crate) fn none() -> Ours {
-        Ours { interval: None, left_out: 0 }
+        Ours { interval: None, left_out: 0, incomplete: 0.0 }
     }
 
     /// The same, judged by the most over the seeds: what must never happen.
@@ -198,7 +201,8 @@ impl Row {
         }
     }
 
-    /// The verdict in words; it says how many seeds were left out.
+    /// The verdict in words; it says how many seeds a bar was judged by if they are few, how many
+    /// were left out, and which share of the requests is in no response time.
     pub fn words(&self) -> String {
         let mut words = match (self.verdict(), self.ours.interval, self.bar) {
             (Verdict::NotComparable, ..) => "not comparable".to_owned(),
@@ -211,6 +215,12 @@ impl Row {
             0 => {}
             1 => words.push_str("; 1 void seed left out"),
             some => words.push_str(&format!("; {some} void seeds left out")),
+        }
+        if self.ours.incomplete > UNMENTIONED {
+            let share = self.ours.incomplete * 100.0;
+            words.push_str(&format!(
+                "; up to {share:.1} % of a run's requests got no whole response"
+            ));
         }
         if !self.note.is_empty() {
             words.push_str(": ");
@@ -231,18 +241,29 @@ impl Row {
     }
 }
 
+/// Seeds of a full run; a verdict of fewer says so.
+const PLANNED: usize = 5;
+
+/// A share of requests without a whole response that is not worth a word.
+const UNMENTIONED: f64 = 0.001;
+
 fn against(bar: Bar, ours: &Interval) -> String {
     let sure = bar.reached(ours.low) == bar.reached(ours.high);
     let unsure = if sure { "" } else { ", though the interval has both" };
+    let seeds = match ours.count {
+        1 => " (1 seed)".to_owned(),
+        few if few < PLANNED => format!(" ({few} seeds)"),
+        _ => String::new(),
+    };
     if bar.reached(ours.middle) {
-        return format!("reached{unsure}");
+        return format!("reached{seeds}{unsure}");
     }
     let limit = bar.limit(ours.middle);
     let by = match limit == 0.0 {
         true => crate::report::number(ours.middle),
         false => format!("{:.1} %", ((ours.middle / limit - 1.0) * 100.0).abs()),
     };
-    format!("missed by {by}{unsure}")
+    format!("missed by {by}{seeds}{unsure}")
 }
 
 #[cfg(test)]
@@ -250,7 +271,7 @@ mod tests {
     use super::*;
 
     fn ours(values: &[f64]) -> Ours {
-        Ours { interval: Interval::of(values.iter().copied()), left_out: 0 }
+        Ours { interval: Interval::of(values.iter().copied()), left_out: 0, incomplete: 0.0 }
     }
 
     #[test]
@@ -266,19 +287,25 @@ mod tests {
     #[test]
     fn a_missed_bar_says_by_how_much() {
         let row = Row::new("a", "", ours(&[9.0]), Unit::Times).bar(Bar::AtLeast(10.0));
-        assert_eq!((row.verdict(), row.words().as_str()), (Verdict::Missed, "missed by 10.0 %"));
+        assert_eq!(
+            (row.verdict(), row.words().as_str()),
+            (Verdict::Missed, "missed by 10.0 % (1 seed)")
+        );
         let row = Row::new("a", "", ours(&[9.0, 11.0, 12.0]), Unit::Times).bar(Bar::AtLeast(10.0));
         assert_eq!(row.verdict(), Verdict::Reached);
-        assert_eq!(row.words(), "reached, though the interval has both");
+        assert_eq!(row.words(), "reached (3 seeds), though the interval has both");
+        let all = ours(&[11.0, 12.0, 13.0, 14.0, 15.0]);
+        let row = Row::new("a", "", all, Unit::Times).bar(Bar::AtLeast(10.0));
+        assert_eq!(row.words(), "reached");
         let row = Row::new("a", "", ours(&[0.5]), Unit::Percent).bar(Bar::AtMost(0.0));
-        assert_eq!(row.words(), "missed by 0.500");
+        assert_eq!(row.words(), "missed by 0.500 (1 seed)");
     }
 
     #[test]
     fn strict_and_two_sided_bars() {
         assert!(!Bar::Above(1.9).reached(1.9) && Bar::AtLeast(1.9).reached(1.9));
         let null = Row::new("a", "", ours(&[1.2]), Unit::Times).bar(Bar::Between(0.9, 1.1));
-        assert_eq!(null.words(), "missed by 9.1 %");
+        assert_eq!(null.words(), "missed by 9.1 % (1 seed)");
         assert!(Bar::Between(0.9, 1.1).reached(0.9));
     }
 
@@ -286,9 +313,18 @@ mod tests {
     fn without_runs_there_is_no_verdict() {
         let row = Row::new("a", "8", Ours::none(), Unit::Times).bar(Bar::AtLeast(1.0));
         assert_eq!((row.verdict(), row.words().as_str()), (Verdict::Nothing, "not run"));
-        let void = Ours { interval: None, left_out: 2 };
+        let void = Ours { left_out: 2, ..Ours::none() };
         let row = Row::new("a", "8", void, Unit::Times).bar(Bar::AtLeast(1.0));
         assert_eq!(row.words(), "no valid run; 2 void seeds left out");
+    }
+
+    #[test]
+    fn who_waited_in_vain_is_mentioned() {
+        let some = Ours { incomplete: 0.026, ..ours(&[8.5]) };
+        let words = Row::new("a", "", some, Unit::Times).words();
+        assert_eq!(words, "reported; up to 2.6 % of a run's requests got no whole response");
+        let few = Ours { incomplete: 0.0009, ..ours(&[8.5]) };
+        assert_eq!(Row::new("a", "", few, Unit::Times).words(), "reported");
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub const FIGURES: &[Figure] = &[
         Here(&[
             "schroeder-w1",
             "schroeder-wan",
+            "schroeder-wan-range",
             "schroeder-persistent-connections",
             "schroeder-rto",
             "schroeder-syn-cookies",
@@ -65,8 +66,8 @@ pub const FIGURES: &[Figure] = &[
     ),
     of(SCHROEDER, "Figure 5", "persistent overload", Here(&["schroeder-persistent"])),
     of(SCHROEDER, "Figure 6 (A)", "baseline over time", Here(&["schroeder-w1"])),
-    of(SCHROEDER, "Figure 6 (B)", "round-trip times", Here(&["schroeder-wan"])),
-    of(SCHROEDER, "Figure 6 (C)", "losses", Here(&["schroeder-wan"])),
+    of(SCHROEDER, "Figure 6 (B)", "round-trip times", Here(&["schroeder-wan-range"])),
+    of(SCHROEDER, "Figure 6 (C)", "losses", Here(&["schroeder-wan-range"])),
     of(SCHROEDER, "Figure 6 (D)", "round-trip times and losses", Here(&["schroeder-wan"])),
     of(
         SCHROEDER,

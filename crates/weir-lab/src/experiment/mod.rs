@@ -17,6 +17,7 @@ mod runs;
 mod traces;
 mod w1;
 mod wan;
+mod wan_range;
 mod why;
 mod workload;
 mod workloads;
@@ -148,11 +149,12 @@ impl Experiment {
 }
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 16] = [
+pub const EXPERIMENTS: [Experiment; 17] = [
     w1::EXPERIMENT,
     persistent::EXPERIMENT,
     workloads::EXPERIMENT,
     wan::EXPERIMENT,
+    wan_range::EXPERIMENT,
     rows::PERSISTENT_CONNECTIONS,
     rows::RTO,
     rows::SYN_COOKIES,

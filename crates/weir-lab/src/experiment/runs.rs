@@ -1,7 +1,7 @@
 //! Outcomes by what was run, and figures over the seeds: medians, and ratios between systems taken
 //! seed by seed on the same requests. Runs that do not count are left out, and counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cell::Cell;
 use crate::outcome::Outcome;
@@ -83,16 +83,23 @@ impl Runs {
         self.of(cell).next().map(|(_, outcome)| outcome)
     }
 
-    fn void(&self, cell: &Cell) -> usize {
-        let seeds = self.by_cell.get(&key(cell));
-        let all = seeds.into_iter().flatten();
-        all.filter(|(_, outcome)| !outcome.invalid.is_empty()).count()
+    /// Seeds of which a run of one of the cells does not count.
+    fn void(&self, cells: &[&Cell]) -> usize {
+        let seeds = cells.iter().filter_map(|cell| self.by_cell.get(&key(cell))).flatten();
+        let void = seeds.filter(|(_, outcome)| !outcome.invalid.is_empty());
+        void.map(|(seed, _)| seed).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The largest share of requests without a whole response among the runs that count.
+    fn incomplete(&self, cells: &[&Cell]) -> f64 {
+        let runs = cells.iter().flat_map(|cell| self.of(cell));
+        runs.map(|(_, outcome)| outcome.incomplete).fold(0.0, f64::max)
     }
 
     /// A figure over the seeds. A figure that is not a finite number is none.
     pub(crate) fn value(&self, cell: &Cell, figure: impl Fn(&Outcome) -> f64) -> Ours {
         let values = self.of(cell).map(|(_, outcome)| figure(outcome));
-        Ours { interval: Interval::of(values), left_out: self.void(cell) }
+        Ours { interval: Interval::of(values), left_out: self.void(&[cell]), ..Ours::none() }
     }
 
     /// A figure of two cells on the same seeds.
@@ -106,8 +113,9 @@ impl Runs {
         let both = self.of(above).filter_map(|(seed, outcome)| {
             below_runs.get(&seed).map(|other| figure(outcome, other))
         });
-        let left_out = self.void(above).max(self.void(below));
-        Ours { interval: Interval::of(both), left_out }
+        let cells = [above, below];
+        let (left_out, incomplete) = (self.void(&cells), self.incomplete(&cells));
+        Ours { interval: Interval::of(both), left_out, incomplete }
     }
 
     /// A figure of one cell over that of another, seed by seed.

@@ -111,7 +111,7 @@ fn over_all(
         Extreme::Most => known.max_by(|one, other| one.0.total_cmp(&other.0)),
     };
     let Some((_, ours, workload)) = found else {
-        return Row::new(what, paper, Ours { interval: None, left_out }, Unit::Times);
+        return Row::new(what, paper, Ours { left_out, ..Ours::none() }, Unit::Times);
     };
     let missing: Vec<&str> = each
         .iter()
@@ -119,7 +119,7 @@ fn over_all(
         .map(|(_, workload)| workload.name)
         .collect();
     if !missing.is_empty() {
-        return Row::new(what, paper, Ours { interval: None, left_out }, Unit::Times)
+        return Row::new(what, paper, Ours { left_out, ..Ours::none() }, Unit::Times)
             .note(format!("no run that counts on {}", missing.join(", ")));
     }
     let word = if extreme == Extreme::Least { "least" } else { "most" };
