@@ -16,9 +16,9 @@ const ROOM: usize = 1 << 14;
 pub(super) fn run(prepared: &Prepared, seed: u64) -> Tally {
     let room = prepared.model.queue.min(ROOM);
     match prepared.model.strategy {
-        Strategy::SrptPurge => Run::new(prepared, Shortest::new(), seed).to_the_end(),
-        Strategy::Lifo => Run::new(prepared, Plain::new(room, true), seed).to_the_end(),
-        _ => Run::new(prepared, Plain::new(room, false), seed).to_the_end(),
+        Strategy::SrptPurge => Run::new(prepared, Shortest::new(), seed).run(),
+        Strategy::Lifo => Run::new(prepared, Plain::new(room, true), seed).run(),
+        _ => Run::new(prepared, Plain::new(room, false), seed).run(),
     }
 }
 
@@ -74,7 +74,7 @@ impl<'a, L: Line> Run<'a, L> {
         }
     }
 
-    fn to_the_end(mut self) -> Tally {
+    fn run(mut self) -> Tally {
         while !(self.meter.over() && self.open == 0) {
             let deadline = self.clients.deadline();
             let now = self.arrival.min(deadline).min(self.finish);
