@@ -65,7 +65,7 @@ fn mg1_gives_means_and_the_slowdown_of_large_jobs() {
     let said = String::from_utf8(run(arguments).stderr).expect("text");
     assert!(said.contains("no mean slowdown"), "{said}");
     let text = stdout(&format!("model mg1 --policy srpt {law} --percentile 99"));
-    assert!(text.contains("mean response time                17.9577\n"), "{text}");
+    assert!(text.contains("mean response time                  17.9577\n"), "{text}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn mm1k_gives_the_useful_throughput() {
     let found = json("model mm1k --k 1025 --timeout 900 --load 3 --cv 3.7");
     assert_near(&found["overload_limit_normal"], 0.1457, 1e-3);
     let text = stdout("model mm1k --k 1025 --timeout 1000 --load 3");
-    assert!(text.contains("useful throughput                 0.223355\n"), "{text}");
+    assert!(text.contains("useful throughput                   0.223355\n"), "{text}");
 }
 
 #[test]

@@ -145,9 +145,7 @@ impl Mg1 {
                 let (_, second) = up_to.cut_at(size);
                 rate * second / (2.0 * ahead * interrupting) + place.residence
             }
-            Order::Psjf => {
-                rate * up_to.second / (2.0 * ahead * interrupting) + size / interrupting
-            }
+            Order::Psjf => rate * up_to.second / (2.0 * ahead * interrupting) + size / interrupting,
             Order::Las => {
                 let (first, second) = up_to.cut_at(size);
                 let idle = 1.0 - rate * first;

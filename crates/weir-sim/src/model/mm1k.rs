@@ -163,11 +163,8 @@ impl Mm1k {
     fn log_part(&self, i: u32) -> f64 {
         let (i, all) = (f64::from(i), f64::from(self.capacity) + 1.0);
         // Of 1 + x this is ln_1p(x) as well as floats can say it: the subtraction is exact.
-        let log = if (self.load - 1.0).abs() < 0.5 {
-            (self.load - 1.0).ln_1p()
-        } else {
-            self.load.ln()
-        };
+        let log =
+            if (self.load - 1.0).abs() < 0.5 { (self.load - 1.0).ln_1p() } else { self.load.ln() };
         if log == 0.0 {
             return (i / all).ln();
         }

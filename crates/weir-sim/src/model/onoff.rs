@@ -97,8 +97,10 @@ impl OnOff {
             let places = self.sizes.places(0.0);
             let alone = |y: f64| {
                 let at = growth * y;
-                let sum: f64 =
-                    places.iter().map(|place| place.weight * drained(growth * place.size, at)).sum();
+                let sum: f64 = places
+                    .iter()
+                    .map(|place| place.weight * drained(growth * place.size, at))
+                    .sum();
                 rate / (growth * growth) * sum
             };
             response += growth * renewal::excess(&self.sizes, self.low_rate, growth, size, alone);

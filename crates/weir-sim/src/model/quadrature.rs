@@ -25,8 +25,7 @@ impl Rule {
         let (mut nodes, mut weights) = ([0.0; NODES], [0.0; NODES]);
         for (k, (node, weight)) in nodes.iter_mut().zip(&mut weights).enumerate() {
             // The roots of the Legendre polynomial, descending, by Newton's method.
-            let mut root =
-                (std::f64::consts::PI * (k as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
+            let mut root = (std::f64::consts::PI * (k as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
             let mut slope = 1.0;
             for _ in 0..20 {
                 let value;

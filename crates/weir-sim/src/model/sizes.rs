@@ -122,13 +122,8 @@ impl Sizes {
             build.stretch(pair[0], pair[1]);
         }
         let Build { rule, pieces, second_error, .. } = build;
-        let none = Sizes {
-            rule,
-            pieces,
-            total: Moments::default(),
-            second_error: 0.0,
-            inverse: None,
-        };
+        let none =
+            Sizes { rule, pieces, total: Moments::default(), second_error: 0.0, inverse: None };
         let places = none.places(0.0);
         let mut total = Moments::default();
         for place in &places {
@@ -234,13 +229,14 @@ impl Sizes {
                 self.rule.nodes.map(|node| self.rule.between(&sizes, from + (to - from) * node))
             };
             before.pop();
-            before.push(Piece::Smooth { width: width * at, start, end: size, sizes: part(0.0, at) });
-            let rest = Piece::Smooth {
-                width: width * (1.0 - at),
-                start: size,
-                end,
-                sizes: part(at, 1.0),
-            };
+            before.push(Piece::Smooth {
+                width: width * at,
+                start,
+                end: size,
+                sizes: part(0.0, at),
+            });
+            let rest =
+                Piece::Smooth { width: width * (1.0 - at), start: size, end, sizes: part(at, 1.0) };
             after.insert(0, rest);
         }
         (before, after)

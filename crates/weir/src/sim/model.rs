@@ -30,7 +30,7 @@ pub(super) fn run(command: &Command) -> Result<(), Failure> {
 fn table(rows: &[(&str, Option<f64>)]) -> Result<(), Failure> {
     let shown = rows.iter().filter_map(|(name, value)| value.map(|value| (name, value)));
     let text: String =
-        shown.map(|(name, value)| format!("{name:<34}{}\n", figure(value))).collect();
+        shown.map(|(name, value)| format!("{name:<36}{}\n", figure(value))).collect();
     std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())
         .map_err(|error| happened(format!("standard output: {error}")))
 }

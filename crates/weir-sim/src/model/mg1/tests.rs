@@ -217,7 +217,9 @@ fn what_makes_no_sense_is_refused() {
         let error = queue("surge", 0.5).response_of(Order::Srpt, size).unwrap_err().0;
         assert!(error.contains("the size is"), "{error}");
     }
-    for text in ["lognormal:mu=0,sigma=20", "lognormal:mu=500,sigma=500", "lognormal:mu=-500,sigma=400"] {
+    for text in
+        ["lognormal:mu=0,sigma=20", "lognormal:mu=500,sigma=500", "lognormal:mu=-500,sigma=400"]
+    {
         let law = parse(text).unwrap();
         assert!(Mg1::new(law.as_ref(), 0.5).is_err(), "{text}");
     }

@@ -28,7 +28,8 @@ fn the_values_of_the_issue() {
 #[test]
 fn exponential_sizes_with_a_low_load_have_a_closed_form() {
     // The drain's renewal equation is solved by n(v) = e^(-(1 - λ)v).
-    for (high, low, size) in [(1.5, 0.2, 4.0), (1.1, 0.7, 0.5), (2.5, 0.9, 20.0), (1.5, 1e-9, 1.0)] {
+    for (high, low, size) in [(1.5, 0.2, 4.0), (1.1, 0.7, 0.5), (2.5, 0.9, 20.0), (1.5, 1e-9, 1.0)]
+    {
         let (growth, idle): (f64, f64) = (high - 1.0, 1.0 - low);
         let during = 1.0 - (-growth * size).exp();
         let gap = growth - idle;
