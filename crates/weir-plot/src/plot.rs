@@ -95,7 +95,7 @@ impl Plot {
 /// A curve.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
-    /// Its name in the legend.
+    /// Its name in the legend; one without a name is not there.
     pub name: String,
     /// Index of its colour, from 0 to 7.
     pub colour: usize,

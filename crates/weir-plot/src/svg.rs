@@ -28,7 +28,7 @@ impl Render for Plot {
         html! {
             figure {
                 figcaption { (self.title) }
-                @if self.series.len() > 1 || !self.shaded.is_empty() { (self.legend()) }
+                (self.legend())
                 svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(self.title) {
                     @for &(from, to) in &self.shaded { (shade(&x, from, to)) }
                     (self.axes(&x, &y))
@@ -45,7 +45,9 @@ impl Plot {
     fn legend(&self) -> Markup {
         html! {
             div.legend {
-                @for series in &self.series { span { (swatch(series)) (series.name) } }
+                @for series in self.series.iter().filter(|series| !series.name.is_empty()) {
+                    span { (swatch(series)) (series.name) }
+                }
                 @if !self.shaded.is_empty() { span { i.shade {} (self.shade) } }
             }
         }
