@@ -1,13 +1,11 @@
 //! What a run needs of the machine before it starts: root, open files, and a place before ordinary
 //! work. Stolen and idle processor time are in the load generator's report.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 use crate::command;
 use crate::error::{Error, Result};
 
-/// Open files that the busiest cell needs: an overloaded fair server has thousands of connections.
-const FILES: u64 = 10_000;
+/// Connections of the busiest cell: an overloaded fair server has thousands.
+const CONNECTIONS: u64 = 10_000;
 
 /// Namespaces and traffic control need root.
 pub(crate) fn need_root() -> Result<()> {
@@ -23,14 +21,7 @@ pub(crate) fn need_root() -> Result<()> {
 /// Let this process, and the servers it starts, have as many connections open as the hard limit
 /// allows; refuse to run with too few.
 pub(crate) fn raise_open_files() -> Result<()> {
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    if let Some(most) = maximum.filter(|&most| most < FILES) {
-        return Err(Error(format!(
-            "only {most} files may be open: run `ulimit -Hn {FILES}` as root first"
-        )));
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
-        .map_err(|e| Error(format!("cannot raise the open files to the hard limit: {e}")))
+    weir_load::check_limits(CONNECTIONS, 1).map_err(|e| Error(e.to_string()))
 }
 
 /// Put the calling thread before all ordinary work on the machine, and before the servers, which are

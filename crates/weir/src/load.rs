@@ -7,7 +7,6 @@ mod describe;
 mod figures;
 mod output;
 mod page;
-mod plot;
 mod progress;
 mod replay;
 mod session;
@@ -17,7 +16,7 @@ mod text;
 mod thinkers;
 mod values;
 mod view;
-mod words;
+pub(crate) mod words;
 
 use std::io::IsTerminal;
 use std::net::IpAddr;

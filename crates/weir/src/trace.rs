@@ -3,12 +3,12 @@
 
 mod convert;
 mod files;
-mod input;
+pub(crate) mod input;
 mod make;
-mod output;
+pub(crate) mod output;
 mod scale;
 mod stats;
-mod values;
+pub(crate) mod values;
 
 use clap::Subcommand;
 

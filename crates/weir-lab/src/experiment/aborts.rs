@@ -1,7 +1,7 @@
 //! Schroeder 2003, section 4.1 (H): users who give up and press reload.
 
 use crate::outcome::Outcome;
-use crate::report::{Axis, Plot, Section, Series, Table, label};
+use crate::report::{Axis, Plot, Section, Table, label, series};
 use crate::verdict::{Row, Unit};
 
 use super::case::Case;
@@ -64,7 +64,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
                     .iter()
                     .filter(|(_, r, _)| *r == retries)
                     .map(|(at, _, case)| (*at, told.runs.value(&case.cell(system), figure)));
-                let series = Series::measured(system, points, scale);
+                let series = series::measured(system, points, scale);
                 let name = format!("{}, {retries} retries", label(system));
                 let colour = series.colour;
                 plot.series.push(series.named(name).coloured(colour, retries == 2));

@@ -2,7 +2,7 @@
 //! and above saturation, and how much of the order is lost to bytes that wait in the kernel.
 
 use crate::outcome::Outcome;
-use crate::report::{Axis, Plot, Section, Series, label};
+use crate::report::{Axis, Plot, Section, label, series};
 use crate::verdict::{Bar, Row, Unit};
 
 use super::case::Case;
@@ -188,12 +188,12 @@ fn tell_concurrency(told: &Told<'_>, section: &mut Section) {
             let points = CAPS.iter().map(|(bytes, cap)| {
                 (*bytes, told.runs.value(&case.cell(&capped(policy, cap)), figure))
             });
-            plot.series.push(Series::measured(policy, points, 1.0));
+            plot.series.push(series::measured(policy, points, 1.0));
         }
         let apache = told.runs.value(&case.cell(APACHE), figure);
         let ends = [CAPS[0].0, CAPS[CAPS.len() - 1].0];
         let level = ends.map(|x| (x, apache.clone()));
-        let mut series = Series::measured(APACHE, level, 1.0).coloured(4, true);
+        let mut series = series::measured(APACHE, level, 1.0).coloured(4, true);
         series.marked = false;
         plot.series.push(series);
         section.plot(plot);

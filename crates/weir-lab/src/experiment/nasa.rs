@@ -1,6 +1,6 @@
 //! Schroeder 2003, appendix B: the experiments again with the NASA trace.
 
-use crate::report::{Axis, Plot, Section, Series};
+use crate::report::{Axis, Plot, Section, series};
 use crate::verdict::{Row, Unit};
 
 use super::case::Case;
@@ -79,7 +79,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
             let cell = Case::of(workload, scale).traced(NASA).cell(system);
             (index as f64, told.runs.value(&cell, mean))
         });
-        plot.series.push(Series::measured(system, points, 1.0));
+        plot.series.push(series::measured(system, points, 1.0));
     }
     section.plot(plot);
     let named = rows.iter().map(|(name, case)| ((*name).to_owned(), case.clone()));

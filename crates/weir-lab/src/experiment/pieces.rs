@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::outcome::{Outcome, SHARES};
-use crate::report::{Axis, Plot, Range, Series, Table, label};
+use crate::report::{Axis, Plot, Range, Table, label, series};
 use crate::verdict::Unit;
 
 use super::Told;
@@ -80,7 +80,7 @@ pub(crate) fn over_time(told: &Told<'_>, title: &str, case: &Case, systems: &[St
         let Some(outcome) = told.runs.first(&case.cell(system)) else { continue };
         let seconds = outcome.series.iter().enumerate().filter(|(at, _)| (*at as f64) < SHOWN);
         let points = seconds.map(|(at, mean)| (at as f64, mean.map_or(f64::NAN, |ms| ms / 1e3)));
-        plot.series.push(Series::line(system, points.collect()));
+        plot.series.push(series::line(system, points.collect()));
     }
     plot
 }
@@ -92,7 +92,7 @@ pub(crate) fn connections(told: &Told<'_>, title: &str, case: &Case, systems: &[
         let Some(outcome) = told.runs.first(&case.cell(system)) else { continue };
         let samples = outcome.samples.iter().filter(|sample| sample.at < SHOWN);
         let points = samples.map(|s| (s.at, f64::from(s.established + s.syn_received + s.closing)));
-        plot.series.push(Series::line(system, points.collect()));
+        plot.series.push(series::line(system, points.collect()));
     }
     plot
 }
@@ -131,7 +131,7 @@ pub(crate) fn distribution(told: &Told<'_>, title: &str, case: &Case, systems: &
             let at = |o: &Outcome| o.distribution.get(index).copied().unwrap_or(f64::NAN);
             told.runs.value(&cell, at).middle().map(|time| (time, share))
         });
-        plot.series.push(Series::line(system, points.collect()));
+        plot.series.push(series::line(system, points.collect()));
     }
     plot
 }
@@ -151,7 +151,7 @@ pub(crate) fn by_size(told: &Told<'_>, title: &str, case: &Case, systems: &[Stri
             let sum = bin.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             (sum.0 / count, sum.1 / count)
         });
-        plot.series.push(Series::line(system, points.collect()));
+        plot.series.push(series::line(system, points.collect()));
     }
     plot
 }
@@ -172,7 +172,7 @@ pub(crate) fn curve(
             .iter()
             .filter(|(at, _)| !log || *at > 0.0)
             .map(|(at, case)| (*at, told.runs.value(&case.cell(system), figure)));
-        plot.series.push(Series::measured(system, points, scale));
+        plot.series.push(series::measured(system, points, scale));
     }
     plot
 }

@@ -1,7 +1,7 @@
 //! Schroeder 2003, section 4.2: the nine workloads of Table 1 on the baseline.
 
 use crate::outcome::Outcome;
-use crate::report::{Axis, Plot, Section, Series, Table, label};
+use crate::report::{Axis, Plot, Section, Table, label, series};
 use crate::verdict::{Bar, Ours, Row, Unit};
 
 use super::case::Case;
@@ -72,7 +72,7 @@ fn by_workload(
             let cell = Case::of(workload, told.choice.scale).cell(system);
             (index as f64, told.runs.value(&cell, figure))
         });
-        plot.series.push(Series::measured(system, points, 1.0));
+        plot.series.push(series::measured(system, points, 1.0));
     }
     plot
 }

@@ -1,9 +1,9 @@
 //! The report as one page of HTML that needs nothing else: style and plots are in it.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::section::{Section, Table};
-use super::{Report, bar, ours, svg};
+use super::{Report, bar, ours};
 use crate::experiment::{Counts, Scale};
 use crate::verdict::{Row, Verdict};
 
@@ -11,19 +11,9 @@ const STYLE: &str = include_str!("style.css");
 
 /// The page.
 pub fn html(report: &Report) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "weir lab" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body { main { (head(report)) (bars(report)) @for section in &report.sections { (one(section)) } } }
-        }
-    };
-    page.into_string()
+    let body =
+        html! { (head(report)) (bars(report)) @for section in &report.sections { (one(section)) } };
+    weir_plot::page("weir lab", STYLE, body)
 }
 
 fn head(report: &Report) -> Markup {
@@ -113,7 +103,7 @@ fn one(section: &Section) -> Markup {
             @for paragraph in &section.paragraphs { p { (paragraph) } }
             @if !section.rows().is_empty() { (rows(section)) }
             @if !section.plots.is_empty() {
-                div.plots { @for plot in &section.plots { (svg::plot(plot)) } }
+                div.plots { @for plot in &section.plots { (plot) } }
             }
             @for one in &section.tables { (table(one)) }
         }

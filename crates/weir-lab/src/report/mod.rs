@@ -1,18 +1,18 @@
 //! Reports: sections of paragraphs, plots, tables and verdicts, as HTML, Markdown and JSON. It does not
 //! know experiments.
 
-mod axis;
 mod html;
 mod markdown;
 mod run;
 mod section;
-mod svg;
+pub(crate) mod series;
 
 pub use html::html;
 pub use markdown::markdown;
 pub use run::{Machine, Run};
-pub(crate) use section::label;
-pub use section::{Axis, Plot, Range, Section, Series, Table};
+pub use section::{Section, Table};
+pub(crate) use series::label;
+pub(crate) use weir_plot::{Axis, Plot, Range};
 
 use crate::experiment::{Runs, Scale, find};
 use crate::verdict::{Bar, Ours, Row, Unit};

@@ -1,9 +1,9 @@
 //! The page of a run: the figures as tables and plots, in one file that needs nothing else.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
+use weir_plot::{Axis, Plot, Series};
 
 use super::figures::Figures;
-use super::plot::{Axis, Line, plot};
 use super::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
@@ -12,46 +12,36 @@ const STYLE: &str = include_str!("page.css");
 pub(crate) fn page(figures: &Figures) -> String {
     let title = format!("weir load {}", figures.url);
     let body = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                main {
-                    h1 { "weir load" }
-                    p.lead { (figures.url) " · " (figures.started_at) " · seed " (figures.seed) }
-                    (verdict(figures))
-                    (tiles(figures))
-                    h2 { "Response time" }
-                    (responses(figures))
-                    (distribution(figures))
-                    @if figures.by_size.len() > 1 { h2 { "By size" } (sizes(figures)) }
-                    @if figures.by_class.len() > 1 { h2 { "By client class" } (classes(figures)) }
-                    h2 { "Over time" }
-                    (over_time(figures))
-                    h2 { "Requests" }
-                    (outcomes(figures))
-                    h2 { "Plan" }
-                    table.words {
-                        @for (word, what) in &figures.plan { tr { th { (word) } td { (what) } } }
-                    }
-                    h2 { "Generator" }
-                    (generator(figures))
-                    p.soft { "weir " (figures.version) }
-                }
-            }
+        h1 { "weir load" }
+        p.lead { (figures.url) " · " (figures.started_at) " · seed " (figures.seed) }
+        (verdict(figures))
+        (tiles(figures))
+        h2 { "Response time" }
+        (responses(figures))
+        div.plots {
+            (distribution(figures))
+            @if figures.by_size.len() > 1 { (by_size(figures)) }
         }
+        @if figures.by_size.len() > 1 { h2 { "By size" } (sizes(figures)) }
+        @if figures.by_class.len() > 1 { h2 { "By client class" } (classes(figures)) }
+        h2 { "Over time" }
+        div.plots { (over_time(figures)) }
+        h2 { "Requests" }
+        (outcomes(figures))
+        h2 { "Plan" }
+        table.words {
+            @for (word, what) in &figures.plan { tr { th { (word) } td { (what) } } }
+        }
+        h2 { "Generator" }
+        (generator(figures))
+        p.soft { "weir " (figures.version) }
     };
-    body.into_string()
+    weir_plot::page(&title, STYLE, body)
 }
 
 fn verdict(figures: &Figures) -> Markup {
     html! {
-        @if figures.ended_early { p.note { "Ended early: what was under way counts as unfinished." } }
+        @if figures.ended_early { p.warn { "Ended early: what was under way counts as unfinished." } }
         @if !figures.invalid.is_empty() {
             div.void {
                 strong { "Not valid" }
@@ -79,7 +69,7 @@ fn tiles(figures: &Figures) -> Markup {
 
 fn responses(figures: &Figures) -> Markup {
     html! {
-        table.ranks {
+        div.scroll { table.ranks {
             thead { tr { @for (word, ..) in figures.ranks() { th { (word) } } th { "largest 1 %" } } }
             tbody {
                 tr {
@@ -92,7 +82,7 @@ fn responses(figures: &Figures) -> Markup {
                     }
                 }
             }
-        }
+        } }
         @if let Some(mean) = figures.slowdown_mean {
             p.soft {
                 "Slowdown (response time over the time the link alone needs): mean "
@@ -105,7 +95,7 @@ fn responses(figures: &Figures) -> Markup {
     }
 }
 
-fn distribution(figures: &Figures) -> Markup {
+fn distribution(figures: &Figures) -> Plot {
     // A share of 0.99 lies at 2, of 0.999 at 3: each nine as wide as the one before.
     let nines = |share: f64| -(1.0 - share).log10();
     let last = figures.distribution.iter().map(|p| nines(p.share)).filter(|n| n.is_finite());
@@ -118,44 +108,46 @@ fn distribution(figures: &Figures) -> Markup {
             break;
         }
     }
-    let x = Axis::places("share of the responses that were no slower", ticks);
-    let times = || figures.distribution.iter().map(|point| point.response_ms);
-    let y = Axis::logarithmic("response time", times(), round_time);
-    let points = figures.distribution.iter().map(|p| (nines(p.share), Some(p.response_ms)));
-    let line = Line { name: "response time", points: points.collect(), dots: None };
-    plot("Distribution of response times", &x, &y, &[line])
+    let to = ticks.last().map_or(1.0, |tick| tick.0);
+    let x = Axis::places("share of the responses that were no slower", (0.0, to), ticks);
+    let y = Axis::log("response time").written(round_time);
+    let mut plot = Plot::new("Distribution of response times", x, y);
+    let points = figures.distribution.iter().map(|p| (nines(p.share).min(to), p.response_ms));
+    plot.series.push(Series::new("", points.collect()));
+    plot
 }
 
-fn sizes(figures: &Figures) -> Markup {
+fn by_size(figures: &Figures) -> Plot {
     // A class lies at its geometric middle.
     let middle = |from: u64, below: Option<u64>| {
         let from = from.max(1) as f64;
         (from * below.map_or(from * 10.0, |below| below as f64)).sqrt()
     };
     let classes = &figures.by_size;
-    let line = |name, value: fn(&super::figures::SizeClass) -> Option<f64>| Line {
-        name,
-        points: classes.iter().map(|c| (middle(c.from_bytes, c.below_bytes), value(c))).collect(),
-        dots: Some(|size, ms| format!("about {}: {}", bytes(size), time(ms))),
+    let line = |name, value: fn(&super::figures::SizeClass) -> Option<f64>| {
+        let points = classes.iter().map(|c| (middle(c.from_bytes, c.below_bytes), value(c)));
+        Series::with_gaps(name, points).marked()
     };
-    let lines = [
+    let x = Axis::log("size of the response").written(bytes);
+    let mut plot =
+        Plot::new("Response time by size", x, Axis::log("response time").written(round_time));
+    plot.series = vec![
         line("mean", |class| class.response_ms_mean),
-        line("median", |class| class.response_ms_p50),
-        line("p99", |class| class.response_ms_p99),
+        line("median", |class| class.response_ms_p50).coloured(1, false),
+        line("p99", |class| class.response_ms_p99).coloured(2, false),
     ];
-    let places = lines[0].points.iter().map(|point| point.0);
-    let x = Axis::logarithmic("size of the response", places, bytes);
-    let times = lines.iter().flat_map(|line| line.points.iter().filter_map(|point| point.1));
-    let y = Axis::logarithmic("response time", times, round_time);
+    plot
+}
+
+fn sizes(figures: &Figures) -> Markup {
     html! {
-        (plot("Response time by size", &x, &y, &lines))
-        table {
+        div.scroll { table {
             thead { tr {
                 th { "size" } th { "requests" } th { "failed" } th { "mean" } th { "median" }
                 th { "p99" } th { "slowdown" }
             } }
             tbody {
-                @for class in classes {
+                @for class in &figures.by_size {
                     tr {
                         th { (size_range(class.from_bytes, class.below_bytes)) }
                         td { (count(class.requests)) }
@@ -167,7 +159,7 @@ fn sizes(figures: &Figures) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 
@@ -194,33 +186,25 @@ fn classes(figures: &Figures) -> Markup {
 }
 
 fn over_time(figures: &Figures) -> Markup {
-    let seconds = &figures.by_second;
-    let line = |name, value: fn(&super::figures::Second) -> Option<f64>| Line {
-        name,
-        points: seconds.iter().map(|second| (second.second as f64, value(second))).collect(),
-        dots: None,
+    let line = |name, value: fn(&super::figures::Second) -> Option<f64>| {
+        let seconds = figures.by_second.iter();
+        Series::with_gaps(name, seconds.map(|second| (second.second as f64, value(second))))
     };
-    let times = [
+    let x = || Axis::linear("second in which requests should have started");
+    let y = Axis::log("response time").written(round_time);
+    let mut times = Plot::new("Response time by second", x(), y);
+    times.series = vec![
         line("mean", |second| second.response_ms_mean),
-        line("slowest", |second| second.response_ms_max),
+        line("slowest", |second| second.response_ms_max).coloured(2, false),
     ];
-    let counts = [
+    let y = Axis::linear("requests a second")
+        .written(|value| format!("{}", (value * 100.0).round() / 100.0));
+    let mut counts = Plot::new("Requests by second", x(), y);
+    counts.series = vec![
         line("requests", |second| Some(second.requests as f64)),
-        line("failed", |second| Some(second.failed as f64)),
+        line("failed", |second| Some(second.failed as f64)).coloured(3, false),
     ];
-    let values = |lines: &[Line]| {
-        let all: Vec<f64> =
-            lines.iter().flat_map(|l| l.points.iter().filter_map(|point| point.1)).collect();
-        all.into_iter()
-    };
-    let label = "second in which requests should have started";
-    let x = Axis::linear(label, seconds.iter().map(|s| s.second as f64), |v| v.to_string());
-    let y = Axis::logarithmic("response time", values(&times), round_time);
-    let number = Axis::linear("requests a second", values(&counts), |v| count(v as u64));
-    html! {
-        (plot("Response time by second", &x, &y, &times))
-        (plot("Requests by second", &x, &number, &counts))
-    }
+    html! { (times) (counts) }
 }
 
 fn outcomes(figures: &Figures) -> Markup {

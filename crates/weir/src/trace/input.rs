@@ -12,7 +12,7 @@ use crate::Failure;
 
 /// A trace and how it is read.
 #[derive(Debug, clap::Args)]
-pub(super) struct Input {
+pub(crate) struct Input {
     /// The trace, plain, gzip or zstd
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -57,7 +57,7 @@ enum Spreading {
 }
 
 /// The requests of a trace that is open.
-pub(super) struct Reading {
+pub(crate) struct Reading {
     trace: Trace,
     name: String,
     failure: Option<Failure>,
@@ -65,7 +65,7 @@ pub(super) struct Reading {
 
 impl Input {
     /// Opens the trace.
-    pub(super) fn open(&self) -> Result<Reading, Failure> {
+    pub(crate) fn open(&self) -> Result<Reading, Failure> {
         let name = self.file.display().to_string();
         let options = Options {
             format: self.format,
@@ -83,27 +83,37 @@ impl Input {
             .map_err(|error| happened(format!("{name}: {error}")))?;
         Ok(Reading { trace, name, failure: None })
     }
+
+    /// The seed by which requests are spread inside their second, if that is drawn at random.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        (self.spread == Spreading::Uniform).then_some(self.spread_seed)
+    }
 }
 
 impl Reading {
+    /// The trace as the user named it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Seconds since 1970 at which the trace began, once the first request was read.
-    pub(super) fn base(&self) -> Option<f64> {
+    pub(crate) fn base(&self) -> Option<f64> {
         self.trace.base()
     }
 
     /// The format of the trace.
-    pub(super) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         self.trace.format()
     }
 
     /// What became of the records.
-    pub(super) fn counts(&self) -> &Counts {
+    pub(crate) fn counts(&self) -> &Counts {
         self.trace.counts()
     }
 
     /// After the last request: why there are no more, if the trace has not come to its end, or if
     /// there were none. What was left out is said on stderr.
-    pub(super) fn end(&mut self) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }

@@ -12,7 +12,7 @@ use crate::Failure;
 
 /// A file that appears under its name when it is finished, and not at all otherwise. What exists
 /// and is no regular file (a device, a pipe) is written where it is: a rename would replace it.
-pub(super) struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     /// Where it is written before it gets its name; what is no regular file is written in place.
     aside: Option<PathBuf>,
@@ -27,7 +27,7 @@ enum Encoded {
 
 impl Output {
     /// Begins a file; `.gz` and `.zst` at the end of its name compress.
-    pub(super) fn create(path: &Path) -> Result<Output, Failure> {
+    pub(crate) fn create(path: &Path) -> Result<Output, Failure> {
         let (file, path, aside) = open(path)?;
         let file = BufWriter::with_capacity(1 << 16, file);
         let bytes = match path.extension().and_then(|end| end.to_str()) {
@@ -42,7 +42,7 @@ impl Output {
     }
 
     /// The file is whole: it gets its name.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
         let done = match self.bytes.take() {
             Some(Encoded::Plain(mut bytes)) => bytes.flush(),
             Some(Encoded::Gzip(bytes)) => bytes.finish().and_then(|mut bytes| bytes.flush()),
@@ -79,7 +79,7 @@ fn open(path: &Path) -> Result<(File, PathBuf, Option<PathBuf>), Failure> {
 }
 
 /// What could not be written, and why.
-pub(super) fn failed(path: &Path, error: &io::Error) -> Failure {
+pub(crate) fn failed(path: &Path, error: &io::Error) -> Failure {
     happened(format!("cannot write {}: {error}", path.display()))
 }
 

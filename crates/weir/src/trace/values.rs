@@ -8,7 +8,7 @@ use weir_workload::arrivals::LoadIs as Load;
 
 /// Bits per second of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rate(pub(super) f64);
+pub(crate) struct Rate(pub(crate) f64);
 
 impl FromStr for Rate {
     type Err = String;
@@ -22,7 +22,7 @@ impl FromStr for Rate {
 
 /// Seconds, written as 150s or 2m30s.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Seconds(pub(super) f64);
+pub(crate) struct Seconds(pub(crate) f64);
 
 impl FromStr for Seconds {
     type Err = String;

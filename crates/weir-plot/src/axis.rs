@@ -1,44 +1,49 @@
-//! An axis on paper: where values lie and where ticks are.
+//! An axis on paper: where values lie and where ticks are. It does not know what is drawn between
+//! the axes.
 
-use super::section::Range;
+use crate::plot::{Axis, Range};
 
 /// A range of values laid over a span of the page.
 #[derive(Debug)]
-pub(super) struct Laid {
+pub(crate) struct Laid {
     low: f64,
     high: f64,
     log: bool,
     from: f64,
     to: f64,
     /// Value and text.
-    pub(super) ticks: Vec<(f64, String)>,
+    pub(crate) ticks: Vec<(f64, String)>,
 }
 
 impl Laid {
     /// Lay the values over `from` to `to`. `ticks` is about how many there is room for.
-    pub(super) fn new(
-        range: &Range,
+    pub(crate) fn new(
+        axis: &Axis,
         values: impl Iterator<Item = f64>,
         (from, to): (f64, f64),
         ticks: f64,
     ) -> Laid {
-        let log = *range == Range::Log;
+        let log = axis.range == Range::Log;
         let drawn = values.filter(|value| value.is_finite() && (!log || *value > 0.0));
         let (least, most) =
             drawn.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(v), m.max(v)));
-        let (low, high, ticks) = match range {
+        let (low, high, mut ticks) = match &axis.range {
             Range::Names(names) => {
                 let named = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone()));
                 (-0.5, names.len() as f64 - 0.5, named.collect())
             }
             Range::Log => decades(least, most, ticks),
             Range::Linear => steps(least.min(0.0), most, ticks),
+            Range::Places { from, to, ticks } => (*from, *to, ticks.clone()),
         };
+        if let (Some(text), Range::Log | Range::Linear) = (axis.text, &axis.range) {
+            ticks.iter_mut().for_each(|(value, tick)| *tick = text(*value));
+        }
         Laid { low, high, log, from, to, ticks }
     }
 
     /// Where a value is drawn, if it can be.
-    pub(super) fn at(&self, value: f64) -> Option<f64> {
+    pub(crate) fn at(&self, value: f64) -> Option<f64> {
         let value = match self.log {
             true if value > 0.0 => value.log10(),
             true => return None,
@@ -54,6 +59,7 @@ type Ticks = (f64, f64, Vec<(f64, String)>);
 
 /// Steps of 1, 2 or 5 times a power of ten.
 fn steps(least: f64, most: f64, ticks: f64) -> Ticks {
+    let least = if least.is_finite() { least } else { 0.0 };
     let most = if most > least { most } else { least + 1.0 };
     let rough = (most - least) / ticks;
     let power = 10_f64.powf(rough.log10().floor());
@@ -114,28 +120,44 @@ mod tests {
 
     #[test]
     fn linear_ticks_are_round_and_hold_all_values() {
-        let laid = Laid::new(&Range::Linear, [3.0, 47.0].into_iter(), (0.0, 100.0), 5.0);
+        let linear = Axis::linear("");
+        let laid = Laid::new(&linear, [3.0, 47.0].into_iter(), (0.0, 100.0), 5.0);
         assert_eq!(texts(&laid), ["0", "10", "20", "30", "40", "50"]);
         assert_eq!(laid.at(25.0), Some(50.0));
-        let laid = Laid::new(&Range::Linear, [0.31].into_iter(), (0.0, 1.0), 4.0);
+        let laid = Laid::new(&linear, [0.31].into_iter(), (0.0, 1.0), 4.0);
         assert_eq!(texts(&laid), ["0.0", "0.1", "0.2", "0.3", "0.4"]);
     }
 
     #[test]
     fn log_ticks_are_decades_and_zero_is_not_drawn() {
-        let laid = Laid::new(&Range::Log, [0.5, 20_000.0, 0.0].into_iter(), (0.0, 10.0), 6.0);
+        let log = Axis::log("");
+        let laid = Laid::new(&log, [0.5, 20_000.0, 0.0].into_iter(), (0.0, 10.0), 6.0);
         assert_eq!(texts(&laid), ["1", "10", "100", "1 k", "10 k"]);
         assert_eq!(laid.at(0.0), None);
         assert!(laid.at(0.5).is_some_and(|x| x.abs() < 1e-9));
-        let laid = Laid::new(&Range::Log, [0.02, 0.04].into_iter(), (0.0, 10.0), 6.0);
+        let laid = Laid::new(&log, [0.02, 0.04].into_iter(), (0.0, 10.0), 6.0);
         assert_eq!(texts(&laid), ["0.02", "0.05"]);
     }
 
     #[test]
+    fn ticks_can_be_written_and_placed_otherwise() {
+        let seconds = Axis::log("").written(|value| format!("{value} s"));
+        let laid = Laid::new(&seconds, [1.0, 1000.0].into_iter(), (0.0, 3.0), 6.0);
+        assert_eq!(texts(&laid), ["1 s", "10 s", "100 s", "1000 s"]);
+        let noon = vec![(12.0, "noon".to_owned())];
+        let axis = Axis::places("", (0.0, 24.0), noon).written(|_| "never".to_owned());
+        let laid = Laid::new(&axis, [100.0].into_iter(), (0.0, 1.0), 6.0);
+        assert_eq!((texts(&laid), laid.at(12.0)), (vec!["noon"], Some(0.5)));
+    }
+
+    #[test]
     fn nothing_to_draw_is_no_harm() {
-        for range in [Range::Linear, Range::Log, Range::Names(vec!["W1".into()])] {
-            let laid = Laid::new(&range, std::iter::empty(), (0.0, 1.0), 5.0);
-            assert!(laid.at(1.0).is_none_or(f64::is_finite));
+        let names = Axis::names("", ["W1".to_owned()]);
+        for axis in [Axis::linear(""), Axis::log(""), names] {
+            for values in [&[][..], &[0.0], &[1.0], &[f64::NAN], &[f64::INFINITY]] {
+                let laid = Laid::new(&axis, values.iter().copied(), (0.0, 1.0), 5.0);
+                assert!(laid.at(1.0).is_none_or(f64::is_finite), "{axis:?} {values:?}");
+            }
         }
     }
 }

@@ -1,0 +1,10 @@
+//! Plots as inline SVG and the page around them: one file of HTML that needs nothing else, light or
+//! dark as the reader has it. It does not know what is plotted.
+
+mod axis;
+mod page;
+mod plot;
+mod svg;
+
+pub use page::page;
+pub use plot::{Axis, Plot, Range, Series};

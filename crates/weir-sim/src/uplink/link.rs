@@ -1,0 +1,200 @@
+//! The server's own gate in front of a link in virtual time: rate, pacing, grants, packets, round
+//! trips, slow clients. It does not know policies: the gate has one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir_sched::{
+    BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, Grant, JobSpec, Next, Pacer,
+    Packets, PolicyKind, Time,
+};
+
+use super::client::{Client, Connection};
+use super::{Invalid, in_order};
+
+/// A response that is asked for, on a connection of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// Seconds at which the request is at the server, from 0, in order.
+    pub at: f64,
+    /// Bytes of the response's stream, head included; 0 counts as 1.
+    pub size: u64,
+    /// Who asks.
+    pub client: Client,
+}
+
+/// When a response was done, in seconds on the scale of [`Request::at`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Finish {
+    /// Its last byte had left the link.
+    pub sent: f64,
+    /// Its client had read the last byte.
+    pub received: f64,
+}
+
+/// A link and the gate before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// What the link carries.
+    pub rate: BitRate,
+    /// The share of the rate that the gate lets through, above 0.
+    pub pace: f64,
+    /// Time of the link that one grant is worth.
+    pub grant: Duration,
+    /// A response that has had nothing for this long gets a segment; `None`: the policy decides.
+    pub relief: Option<Duration>,
+    /// How streams are cut, and what a packet costs.
+    pub packets: Packets,
+    /// Wire bytes of each connection beside its response.
+    pub connection: u64,
+}
+
+impl Link {
+    /// An Ethernet link of `rate` with the server's defaults.
+    pub fn new(rate: BitRate) -> Link {
+        let server = GateConfig::new(PolicyKind::default());
+        Link {
+            rate,
+            pace: 0.99,
+            grant: server.grant,
+            relief: server.relief,
+            packets: Packets { mss: 1448, framing: Framing::ETHERNET },
+            connection: 206,
+        }
+    }
+
+    /// Plays the requests under a policy and says when each response was done. Each grant costs
+    /// about a microsecond.
+    ///
+    /// # Errors
+    ///
+    /// A time that is no number or out of order.
+    pub fn play(&self, policy: PolicyKind, requests: &[Request]) -> Result<Vec<Finish>, Invalid> {
+        in_order(requests.iter().map(|request| request.at))?;
+        let config = GateConfig { policy, grant: self.grant, relief: self.relief };
+        let gate = Gate::new(config, Arc::new(Pacer::new(self.rate.scaled(self.pace))));
+        let playing = Playing {
+            link: self,
+            requests,
+            gate,
+            open: (0..requests.len()).map(|_| None).collect(),
+            finish: vec![Finish { sent: 0.0, received: 0.0 }; requests.len()],
+            heard: BinaryHeap::new(),
+            free_at: Time::ZERO,
+        };
+        Ok(playing.to_the_end())
+    }
+}
+
+/// A connection with a response that is not sent whole.
+#[derive(Debug)]
+struct Open {
+    flow: FlowId,
+    left: u64,
+    connection: Connection,
+}
+
+#[derive(Debug)]
+struct Playing<'a> {
+    link: &'a Link,
+    requests: &'a [Request],
+    gate: Gate,
+    open: Vec<Option<Open>>,
+    finish: Vec<Finish>,
+    /// When senders hear what was read: time, request, bytes.
+    heard: BinaryHeap<Reverse<(Time, usize, u64)>>,
+    /// When the link will have sent all that it was given.
+    free_at: Time,
+}
+
+impl Playing<'_> {
+    fn to_the_end(mut self) -> Vec<Finish> {
+        let (mut now, mut next) = (Time::ZERO, 0);
+        loop {
+            while let Some(request) = self.requests.get(next).filter(|r| time(r.at) <= now) {
+                self.arrive(now, next, request);
+                next += 1;
+            }
+            while let Some(&Reverse((at, index, bytes))) = self.heard.peek()
+                && at <= now
+            {
+                self.heard.pop();
+                self.acknowledged(index, bytes);
+            }
+            self.gate.tick(now);
+            let wake = match self.gate.next(now) {
+                Next::Grant(grant) => {
+                    self.send(now, &grant);
+                    continue;
+                }
+                Next::Wait(at) | Next::Receipt(at) => Some(at),
+                Next::Idle => None,
+            };
+            // Nobody reads the ledger here.
+            self.gate.settled().for_each(drop);
+            let arrival = self.requests.get(next).map(|request| time(request.at));
+            let heard = self.heard.peek().map(|Reverse((at, ..))| *at);
+            let Some(at) = wake.into_iter().chain(arrival).chain(heard).min() else {
+                return self.finish;
+            };
+            now = now.max(at);
+        }
+    }
+
+    fn arrive(&mut self, now: Time, index: usize, request: &Request) {
+        let packets = self.link.packets;
+        let client = ClientId(index as u128);
+        let flow = self.gate.open(FlowSpec { client, packets, tag: index as u64 });
+        self.gate.charge(now, self.link.connection);
+        let left = request.size.max(1);
+        if self.gate.arrive(now, JobSpec { flow, size: Some(left), range_of: None }).is_some() {
+            let connection = Connection::new(request.client, packets.mss);
+            self.open[index] = Some(Open { flow, left, connection });
+        }
+    }
+
+    /// The socket takes what its window has room for; what is left of the grant goes back.
+    fn send(&mut self, now: Time, grant: &Grant) {
+        let index = grant.tag as usize;
+        let Some(open) = &mut self.open[index] else {
+            return self.gate.used(now, grant, 0);
+        };
+        let taken = grant.bytes.min(open.connection.room());
+        self.gate.used(now, grant, taken);
+        let span = self.link.rate.time_for(self.link.packets.wire(taken));
+        self.free_at = self.free_at.max(now) + span;
+        if let Some(at) = open.connection.send(self.free_at, taken) {
+            self.heard.push(Reverse((at, index, taken)));
+        }
+        open.left -= taken.min(open.left);
+        if open.left == 0 {
+            let received = seconds(open.connection.read_at());
+            self.finish[index] = Finish { sent: seconds(self.free_at), received };
+            self.gate.close(now, open.flow);
+            self.open[index] = None;
+        } else if open.connection.room() == 0 {
+            open.connection.blocked = true;
+            self.gate.blocked(open.flow);
+        }
+    }
+
+    fn acknowledged(&mut self, index: usize, bytes: u64) {
+        let Some(open) = &mut self.open[index] else { return };
+        open.connection.acknowledge(bytes);
+        if open.connection.blocked && open.connection.room() > 0 {
+            open.connection.blocked = false;
+            self.gate.ready(open.flow);
+        }
+    }
+}
+
+/// `in_order` has seen to it that this fits.
+fn time(seconds: f64) -> Time {
+    Time::from_nanos((seconds * 1e9).round() as u64)
+}
+
+fn seconds(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}

@@ -1,0 +1,208 @@
+//! The replay as a page that needs nothing else: the verdict, what it rests on, plots, tables. It
+//! computes nothing.
+
+use maud::{Markup, html};
+
+use super::compare::Compared;
+use super::figures::{Policy, SizeClass, Times};
+use super::{plots, verdict};
+use crate::load::words::{bits, bytes, count, percent, size_range, time};
+
+const STYLE: &str = include_str!("page.css");
+
+/// Spans of a full uplink that are listed.
+const LISTED: usize = 12;
+
+/// The whole page.
+pub(super) fn page(compared: &Compared<'_>) -> String {
+    let figures = &compared.figures;
+    let clock = &compared.demand.clock;
+    let uplink = bits(figures.uplink_bits_per_second as f64);
+    let day = figures.began.as_deref().map_or(String::new(), |began| format!("{}, ", &began[..10]));
+    let body = html! {
+        p.kicker { "What weir would have done on this log" }
+        h1 { (verdict::sentence(compared)) }
+        p.lead {
+            (figures.log) " · " (count(figures.requests)) " requests · " (day)
+            (clock.span((0.0, figures.span_s)))
+            @if figures.began.is_some() { " UTC" }
+            " · uplink of " (uplink)
+        }
+        (tiles(compared))
+        div.plots { @for plot in plots::all(compared) { (plot) } }
+        h2 { "Policies" }
+        (policies(compared))
+        h2 { "By size" }
+        (sizes(compared))
+        h2 { "When the uplink was full" }
+        (spans(compared))
+        h2 { "What this rests on" }
+        ul { @for line in verdict::assumptions(compared) { li { (line) } } }
+        p.soft { "weir " (env!("CARGO_PKG_VERSION")) " sim replay" }
+    };
+    weir_plot::page(&format!("weir sim replay {}", figures.log), STYLE, body)
+}
+
+fn tiles(compared: &Compared<'_>) -> Markup {
+    let figures = &compared.figures;
+    let Some(policy) = figures.policies.first() else { return html! {} };
+    let (today, with) = (&figures.fair, &policy.times);
+    let tile = |word: &str, value: String, more: String| {
+        html! { div { span { (word) } b { (value) } small { (more) } } }
+    };
+    html! {
+        div.tiles {
+            (tile("uplink full", percent(figures.full.percent_of_time / 100.0),
+                match figures.full.spans {
+                    0 => "never for as long as a second".into(),
+                    _ => "of the time".into(),
+                }))
+            @if let (Some(today), Some(with)) = (today.while_full, with.while_full) {
+                (tile("median while full", time(with.response_ms_p50),
+                    format!("today {}", time(today.response_ms_p50))))
+                (tile("mean while full", time(with.response_ms_mean),
+                    format!("today {}", time(today.response_ms_mean))))
+            } @else {
+                (tile("median", time(with.response_ms_p50), format!("today {}", time(today.response_ms_p50))))
+                (tile("mean", time(with.response_ms_mean), format!("today {}", time(today.response_ms_mean))))
+            }
+            (tile("sooner than today", percent(policy.faster_percent / 100.0), "of the requests".into()))
+            (tile("later than today", percent(policy.slower_percent / 100.0), match policy.latest_s {
+                0.0 => "of the requests".into(),
+                latest => format!("by {} at most", time(latest * 1e3)),
+            }))
+            (tile("largest response", time(with.largest_response_s * 1e3),
+                format!("today {}; {}", time(today.largest_response_s * 1e3), bytes(today.largest_response_bytes as f64))))
+        }
+    }
+}
+
+fn policies(compared: &Compared<'_>) -> Markup {
+    let figures = &compared.figures;
+    let full = figures.fair.while_full.is_some();
+    let row = |name: &str, times: &Times, policy: Option<&Policy>| {
+        html! {
+            tr {
+                td { (name) }
+                @if let Some(full) = times.while_full {
+                    td { (time(full.response_ms_p50)) }
+                    td { (time(full.response_ms_mean)) }
+                    td { (time(full.response_ms_p95)) }
+                }
+                td { (time(times.response_ms_p50)) }
+                td { (time(times.response_ms_mean)) }
+                td { (time(times.response_ms_p99)) }
+                td { (time(times.largest_response_s * 1e3)) }
+                @match policy {
+                    Some(policy) => {
+                        td { (percent(policy.faster_percent / 100.0)) }
+                        td { (percent(policy.slower_percent / 100.0)) }
+                        td { @if policy.latest_s > 0.0 { (time(policy.latest_s * 1e3)) } @else { "–" } }
+                    }
+                    None => { td {} td {} td {} }
+                }
+            }
+        }
+    };
+    html! {
+        div.scroll { table {
+            thead {
+                @if full {
+                    tr.groups {
+                        th {} th colspan="3" { "while the uplink was full" } th colspan="3" { "all the time" }
+                        th {} th colspan="3" { "than today" }
+                    }
+                }
+                tr {
+                    th {}
+                    @if full { th { "median" } th { "mean" } th { "95th pct" } }
+                    th { "median" } th { "mean" } th { "99th pct" }
+                    th { "largest response" } th { "sooner" } th { "later" } th { "latest by" }
+                }
+            }
+            tbody {
+                (row("today: fair sharing", &figures.fair, None))
+                @for policy in &figures.policies { (row(&described(policy.policy), &policy.times, Some(policy))) }
+            }
+        } }
+    }
+}
+
+/// What a policy does, in a word or two.
+fn described(policy: &str) -> String {
+    let does = match policy {
+        "protective" => "weir's default",
+        "fsp" => "in the order fair sharing would end",
+        "srpt" => "least left first",
+        "fifo" => "first come first served",
+        "psjf" => "smallest first",
+        "las" => "least sent first",
+        _ => return policy.to_owned(),
+    };
+    format!("{policy}: {does}")
+}
+
+fn sizes(compared: &Compared<'_>) -> Markup {
+    let figures = &compared.figures;
+    let Some(policy) = figures.policies.first() else { return html! {} };
+    let pairs: Vec<(&SizeClass, &SizeClass)> =
+        figures.fair.by_size.iter().zip(&policy.times.by_size).collect();
+    html! {
+        div.scroll { table {
+            caption { "All requests, by the size of the body; weir under " (policy.policy) }
+            thead {
+                tr.groups {
+                    th {} th {} th colspan="2" { "median" } th colspan="2" { "mean" }
+                    th colspan="2" { "99th percentile" } th colspan="2" { "than today" }
+                }
+                tr {
+                    th { "size" } th { "requests" }
+                    @for _ in 0..3 { th { "today" } th { "weir" } }
+                    th { "sooner" } th { "later" }
+                }
+            }
+            tbody {
+                @for (today, with) in pairs {
+                    tr {
+                        td { (size_range(today.from_bytes, today.below_bytes)) }
+                        td { (count(today.requests)) }
+                        td { (time(today.response_ms_p50)) } td.ours { (time(with.response_ms_p50)) }
+                        td { (time(today.response_ms_mean)) } td.ours { (time(with.response_ms_mean)) }
+                        td { (time(today.response_ms_p99)) } td.ours { (time(with.response_ms_p99)) }
+                        td { (percent(with.faster_percent / 100.0)) }
+                        td { (percent(with.slower_percent / 100.0)) }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn spans(compared: &Compared<'_>) -> Markup {
+    let full = &compared.figures.full;
+    let clock = &compared.demand.clock;
+    let mut longest: Vec<_> = full.longest.iter().collect();
+    longest.sort_by(|a, b| (b.to_s - b.from_s).total_cmp(&(a.to_s - a.from_s)));
+    html! {
+        p {
+            "It was full " (verdict::fullness(full)) ". At most " (bytes(full.peak_backlog_bytes))
+            " waited, " (time(full.peak_backlog_s * 1e3)) " of its time, at "
+            (clock.short(full.peak_backlog_at_s, true)) "."
+        }
+        @if !longest.is_empty() {
+            div.scroll { table {
+                @if longest.len() > LISTED { caption { "The longest spans" } }
+                thead { tr { th { "from" } th { "to" } th { "long" } } }
+                tbody {
+                    @for span in longest.into_iter().take(LISTED) {
+                        tr {
+                            td { (clock.short(span.from_s, true)) }
+                            td { (clock.short(span.to_s, true)) }
+                            td { (time((span.to_s - span.from_s) * 1e3)) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
