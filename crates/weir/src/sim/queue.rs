@@ -164,7 +164,7 @@ fn of_trace(arguments: &Arguments, file: &std::path::Path) -> Result<Figures, Fa
     let span =
         jobs.last().zip(jobs.first()).map_or(0.0, |(last, first)| last.arrival - first.arrival);
     let load = Some(sizes.total / span).filter(|load| load.is_finite());
-    let source = Source::Trace { file: file.display().to_string(), load };
+    let source = Source::Trace { trace: file.display().to_string(), load };
     Figures::of(&queue, source, &[tally], 2.0 * jobs.len() as f64 / seconds)
 }
 
