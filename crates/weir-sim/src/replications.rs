@@ -7,16 +7,16 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The results of `count` repetitions, in order. `one` gets a seed of its own for each.
 pub fn run<T: Send>(count: usize, seed: u64, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    on_cores(cores, count, seed, one)
+    each(count, |index| one(seed_of(seed, index)))
 }
 
-fn on_cores<T: Send>(
-    cores: usize,
-    count: usize,
-    seed: u64,
-    one: impl Fn(u64) -> T + Sync,
-) -> Vec<T> {
+/// What `one` makes of each number below `count`, in order.
+pub fn each<T: Send>(count: usize, one: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    on_cores(cores, count, one)
+}
+
+fn on_cores<T: Send>(cores: usize, count: usize, one: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
@@ -25,7 +25,7 @@ fn on_cores<T: Send>(
             if index >= count {
                 return done;
             }
-            done.push((index, one(seed_of(seed, index))));
+            done.push((index, one(index)));
         }
     };
     let mut results = std::thread::scope(|scope| {
@@ -80,11 +80,12 @@ mod tests {
 
     #[test]
     fn any_number_of_cores_gives_the_same() {
-        let alone = on_cores(1, 17, 5, |seed| seed);
-        assert_eq!(on_cores(4, 17, 5, |seed| seed), alone);
+        let alone = on_cores(1, 17, |index| seed_of(5, index));
+        assert_eq!(on_cores(4, 17, |index| seed_of(5, index)), alone);
+        assert_eq!(run(17, 5, |seed| seed), alone);
         assert_eq!(alone.iter().collect::<std::collections::HashSet<_>>().len(), 17);
-        assert_ne!(on_cores(1, 17, 6, |seed| seed), alone);
-        assert!(on_cores(4, 0, 5, |seed| seed).is_empty());
+        assert_ne!(run(17, 6, |seed| seed), alone);
+        assert_eq!(on_cores(4, 0, |index| index), Vec::<usize>::new());
     }
 
     #[test]

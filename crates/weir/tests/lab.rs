@@ -51,7 +51,7 @@ fn the_list_names_experiments_and_figures_with_their_state() {
         "crovella-concurrency",
         "Figure 13",
         "Table 2",
-        "Ruan 2005",
+        "Ruan 2006",
         "not built yet",
         "nothing to measure",
     ] {

@@ -28,18 +28,16 @@ use State::{Here, Later, Nothing};
 
 const SCHROEDER: &str = "Schroeder 2003";
 const CROVELLA: &str = "Crovella 1999";
-const RUAN: &str = "Ruan 2005";
-const RAWAT: &str = "Rawat 2005";
-const CARTER: &str = "Carter 2002";
+const RUAN: &str = "Ruan 2006";
+const RAWAT: &str = "Rawat 2003";
+const CARTER: &str = "Carter 1999";
 
 const fn of(paper: &'static str, name: &'static str, shows: &'static str, state: State) -> Figure {
     Figure { paper, name, shows, state }
 }
 
-const SIMULATOR: State = Later("needs the simulator and its models");
 const DISKS: State = Later("needs the experiments of disk-bound servers");
 const SWIFT: State = Later("needs the policy swift and the experiments of clients far and near");
-const BACKENDS: State = Later("needs backends and requests whose clients have left");
 
 /// All of them, paper by paper.
 pub const FIGURES: &[Figure] = &[
@@ -83,7 +81,7 @@ pub const FIGURES: &[Figure] = &[
     of(SCHROEDER, "Figure 8", "realistic case over time", Here(&["schroeder-realistic"])),
     of(SCHROEDER, "Figure 9", "workloads, means and largest 1 %", Here(&["schroeder-workloads"])),
     of(SCHROEDER, "Section 5.1", "where the gain comes from", Here(&["schroeder-why"])),
-    of(SCHROEDER, "Figure 10", "Theorem 1: on/off overload", SIMULATOR),
+    of(SCHROEDER, "Figure 10", "Theorem 1: on/off overload", Here(&["schroeder-onoff"])),
     of(SCHROEDER, "Figure 11", "conditions on the NASA trace", Here(&["schroeder-nasa"])),
     of(SCHROEDER, "Figure 12", "realistic case on the NASA trace", Here(&["schroeder-nasa"])),
     of(SCHROEDER, "Figure 13", "workloads on the NASA trace", Here(&["schroeder-nasa"])),
@@ -94,8 +92,13 @@ pub const FIGURES: &[Figure] = &[
     of(CROVELLA, "Figure 4", "policies by size", Here(&["crovella"])),
     of(CROVELLA, "Figure 5", "write concurrency, response time", Here(&["crovella-concurrency"])),
     of(CROVELLA, "Figure 6", "write concurrency, throughput", Here(&["crovella-concurrency"])),
-    of(CROVELLA, "Figure 7", "slowdown under SRPT", SIMULATOR),
-    of(CROVELLA, "Figure 8", "slowdown under SRPT by weight of the tail", SIMULATOR),
+    of(CROVELLA, "Figure 7", "slowdown under SRPT", Here(&["crovella-slowdown"])),
+    of(
+        CROVELLA,
+        "Figure 8",
+        "slowdown under SRPT by weight of the tail",
+        Here(&["crovella-slowdown"]),
+    ),
     of(RUAN, "Table 1", "hardware", Nothing),
     of(RUAN, "Table 2", "SPECweb's popularity", Nothing),
     of(RUAN, "Figure 1", "ready events", DISKS),
@@ -137,24 +140,24 @@ pub const FIGURES: &[Figure] = &[
     of(RAWAT, "Figure 9", "far client, load 0.8", SWIFT),
     of(RAWAT, "Figure 10", "far client, load 0.9", SWIFT),
     of(CARTER, "Figure 1", "structure of the model", Nothing),
-    of(CARTER, "Figure 2", "throughput, regular", BACKENDS),
-    of(CARTER, "Figure 3", "throughput, DTOC", BACKENDS),
-    of(CARTER, "Figure 4", "throughput with a retry, regular", BACKENDS),
-    of(CARTER, "Figure 5", "throughput with a retry, DTOC", BACKENDS),
-    of(CARTER, "Figure 6", "size of what succeeds", BACKENDS),
-    of(CARTER, "Figure 7", "classes of what succeeds", BACKENDS),
-    of(CARTER, "Figure 8", "accepted, then timed out", BACKENDS),
-    of(CARTER, "Figure 9", "the normal day", Nothing),
-    of(CARTER, "Figure 10", "the busy day", Nothing),
-    of(CARTER, "Figure 11", "normal day, throughput", BACKENDS),
-    of(CARTER, "Figure 12", "busy day, throughput", BACKENDS),
-    of(CARTER, "Figure 13", "normal day, livelock", BACKENDS),
-    of(CARTER, "Figure 14", "normal day, no livelock", BACKENDS),
-    of(CARTER, "Figure 15", "busy day, regular", BACKENDS),
-    of(CARTER, "Figure 16", "busy day, DTOC", BACKENDS),
-    of(CARTER, "Figure 17", "useful throughput, model", SIMULATOR),
-    of(CARTER, "Figure 18", "density of 1025 service times", SIMULATOR),
-    of(CARTER, "Figure 19", "distribution of 1025 service times", SIMULATOR),
-    of(CARTER, "Figure 20", "the same, more variable", SIMULATOR),
+    of(CARTER, "Figure 2", "throughput, regular", Here(&["carter-load"])),
+    of(CARTER, "Figure 3", "throughput, DTOC", Here(&["carter-load"])),
+    of(CARTER, "Figure 4", "throughput with a retry, regular", Here(&["carter-load"])),
+    of(CARTER, "Figure 5", "throughput with a retry, DTOC", Here(&["carter-load"])),
+    of(CARTER, "Figure 6", "size of what succeeds", Here(&["carter-load"])),
+    of(CARTER, "Figure 7", "classes of what succeeds", Here(&["carter-load"])),
+    of(CARTER, "Figure 8", "accepted, then timed out", Here(&["carter-load"])),
+    of(CARTER, "Figure 9", "the normal day", Here(&["carter-days"])),
+    of(CARTER, "Figure 10", "the busy day", Here(&["carter-days"])),
+    of(CARTER, "Figure 11", "normal day, throughput", Here(&["carter-days"])),
+    of(CARTER, "Figure 12", "busy day, throughput", Here(&["carter-days"])),
+    of(CARTER, "Figure 13", "normal day, livelock", Here(&["carter-days"])),
+    of(CARTER, "Figure 14", "normal day, no livelock", Here(&["carter-days"])),
+    of(CARTER, "Figure 15", "busy day, regular", Here(&["carter-days"])),
+    of(CARTER, "Figure 16", "busy day, DTOC", Here(&["carter-days"])),
+    of(CARTER, "Figure 17", "useful throughput, model", Here(&["carter-model"])),
+    of(CARTER, "Figure 18", "density of 1025 service times", Here(&["carter-model"])),
+    of(CARTER, "Figure 19", "distribution of 1025 service times", Here(&["carter-model"])),
+    of(CARTER, "Figure 20", "the same, more variable", Here(&["carter-model"])),
     of(CARTER, "Figure 21", "sizes of the simulated workload", Nothing),
 ];

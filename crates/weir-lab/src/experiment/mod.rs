@@ -2,18 +2,21 @@
 //! not know how cells are run, nor how a report looks.
 
 mod aborts;
+mod carter;
 mod case;
 mod conditions;
 mod crovella;
 mod figures;
 mod name;
 mod nasa;
+mod onoff;
 mod persistent;
 mod pieces;
 mod realistic;
 mod router;
 mod rows;
 mod runs;
+mod slowdown;
 mod traces;
 mod w1;
 mod wan;
@@ -149,7 +152,7 @@ impl Experiment {
 }
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 17] = [
+pub const EXPERIMENTS: [Experiment; 22] = [
     w1::EXPERIMENT,
     persistent::EXPERIMENT,
     workloads::EXPERIMENT,
@@ -167,6 +170,11 @@ pub const EXPERIMENTS: [Experiment; 17] = [
     router::EXPERIMENT,
     crovella::LOAD,
     crovella::CONCURRENCY,
+    onoff::EXPERIMENT,
+    slowdown::EXPERIMENT,
+    carter::LOAD,
+    carter::DAYS,
+    carter::MODEL,
 ];
 
 /// The experiment of this name.

@@ -112,6 +112,9 @@ fn one(section: &Section) -> Markup {
 
 /// How many runs there are and count.
 pub(super) fn counted(counts: &Counts) -> String {
+    if counts.planned == 0 {
+        return "Simulated or computed: the same wherever it is run.".to_owned();
+    }
     let mut text = format!("{} cells, {} run, {} valid", counts.planned, counts.run, counts.valid);
     for (reason, times) in &counts.reasons {
         text.push_str(&format!("; {times} × {reason}"));
