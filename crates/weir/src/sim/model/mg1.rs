@@ -10,7 +10,7 @@ use crate::Failure;
 /// Sizes are times on a server of speed 1, so response times are in the unit of the sizes: divide
 /// both by the rate of a link to have seconds.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(in crate::sim) struct Arguments {
     /// Order in which jobs are served
     #[arg(long, value_enum)]
     policy: Policy,
