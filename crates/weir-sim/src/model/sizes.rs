@@ -365,8 +365,9 @@ impl Build<'_> {
         let other = self.law.quantile(from + width * 0.27);
         for (at, size) in [(0.0, start), (0.5, at_middle), (1.0, end), (0.27, other)] {
             let found = dot(&self.rule.basis(at), &sizes);
-            // Written so that what is no number is refused too.
-            if !((found - size).abs() <= TOLERANCE * size + noise + NEGLIGIBLE) {
+            // What is no number is not met either.
+            let met = (found - size).abs() <= TOLERANCE * size + noise + NEGLIGIBLE;
+            if !met {
                 return None;
             }
         }
