@@ -16,6 +16,10 @@ const TOLERANCE: f64 = 1e-10;
 const NARROWEST: f64 = 4.0 * f64::EPSILON;
 /// Halvings towards 0 and 1 that are always made.
 const HALVINGS: i32 = 50;
+/// Sizes next to what a float can hold, in any unit, count for nothing.
+const NEGLIGIBLE: f64 = 1e-290;
+/// Pieces that a law may have: so many sizes, or bends.
+const MOST_PIECES: usize = 2_000_000;
 /// How far the mean by quantiles may be from the law's own.
 const MEAN_TOLERANCE: f64 = 1e-6;
 
@@ -122,6 +126,11 @@ impl Sizes {
             build.stretch(pair[0], pair[1]);
         }
         let Build { rule, pieces, second_error, .. } = build;
+        if pieces.len() >= MOST_PIECES {
+            return Err(Invalid(format!(
+                "{law}: more than {MOST_PIECES} different sizes or bends; round its sizes"
+            )));
+        }
         let none =
             Sizes { rule, pieces, total: Moments::default(), second_error: 0.0, inverse: None };
         let places = none.places(0.0);
@@ -318,6 +327,9 @@ struct Build<'a> {
 impl Build<'_> {
     /// Adds the pieces of the shares from `from` to `to`.
     fn stretch(&mut self, from: f64, to: f64) {
+        if self.pieces.len() >= MOST_PIECES {
+            return;
+        }
         let width = to - from;
         let (start, end) = (self.law.quantile(from), self.law.quantile(to.next_down()));
         if start == end {
@@ -353,8 +365,9 @@ impl Build<'_> {
         let other = self.law.quantile(from + width * 0.27);
         for (at, size) in [(0.0, start), (0.5, at_middle), (1.0, end), (0.27, other)] {
             let found = dot(&self.rule.basis(at), &sizes);
-            // Written so that what is no number is refused too.
-            if !((found - size).abs() <= TOLERANCE * size + noise) {
+            // What is no number is not met either.
+            let met = (found - size).abs() <= TOLERANCE * size + noise + NEGLIGIBLE;
+            if !met {
                 return None;
             }
         }

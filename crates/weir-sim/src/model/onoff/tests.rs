@@ -40,7 +40,7 @@ fn exponential_sizes_with_a_low_load_have_a_closed_form() {
         };
         let wanted = 100.0 * (during / 2.0 + growth / idle * (during - late));
         let found = model("exponential:mean=1", high, low, 100.0).fair(size).unwrap();
-        assert!((found / wanted - 1.0).abs() < 1e-6, "{high} {low} {size}: {found} {wanted}");
+        assert!((found / wanted - 1.0).abs() < 1e-5, "{high} {low} {size}: {found} {wanted}");
     }
 }
 
@@ -108,7 +108,7 @@ fn simulated(law: &str, high: f64, low: f64, size: f64, length: f64, seed: u64) 
         }
         jobs.push((now, law.quantile(random.random()), false));
     }
-    let probes = 400;
+    let probes = 60;
     for i in 0..probes {
         let at = (f64::from(i) + random.random::<f64>()) / f64::from(probes);
         jobs.push((at * period, size, true));

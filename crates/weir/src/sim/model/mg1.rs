@@ -10,7 +10,7 @@ use crate::Failure;
 /// Sizes are times on a server of speed 1, so response times are in the unit of the sizes: divide
 /// both by the rate of a link to have seconds.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(in crate::sim) struct Arguments {
     /// Order in which jobs are served
     #[arg(long, value_enum)]
     policy: Policy,
@@ -118,6 +118,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Some(AtSize { size, response_at_size: response, slowdown_at_size: response / size })
         }
     };
+    let mean_response = queue.mean_response(order).map_err(asked)?;
     let mean_slowdown = queue.mean_slowdown(order);
     if let Err(reason) = &mean_slowdown {
         eprintln!("weir: no mean slowdown: {reason}");
@@ -127,7 +128,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         law: law.to_string(),
         load: arguments.load,
         mean_size: queue.mean_size(),
-        mean_response: queue.mean_response(order).map_err(asked)?,
+        mean_response,
         mean_slowdown: mean_slowdown.ok(),
         percentile,
         size,

@@ -8,7 +8,7 @@ use crate::Failure;
 
 /// Throughputs are shares of what the server can do.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(in crate::sim) struct Arguments {
     /// Most requests in the system, waiting and in service
     #[arg(long, value_name = "N")]
     k: u32,

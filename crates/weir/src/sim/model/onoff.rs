@@ -11,7 +11,7 @@ use crate::Failure;
 /// Means are over the jobs of a size that arrive during the overload. Sizes are times on a server
 /// of speed 1.
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {
+pub(in crate::sim) struct Arguments {
     /// Law of sizes
     #[arg(long, value_name = "LAW", long_help = law::SYNTAX)]
     law: String,
