@@ -75,9 +75,11 @@ impl Meter {
         }
         self.busy_in_second += busy;
         if now >= self.second {
-            if self.busy_in_second > self.above {
+            // Rounding must not make more than a second of a second.
+            let utilisation = self.busy_in_second.min(1.0);
+            if utilisation > self.above {
                 self.high = true;
-            } else if self.busy_in_second < self.above {
+            } else if utilisation < self.above {
                 self.high = false;
             }
             self.busy_in_second = 0.0;

@@ -1,6 +1,7 @@
 //! What is offered to the server: when clients come and what they ask for. It does not know the
 //! server, so every strategy meets the same clients.
 
+use std::fmt;
 use std::sync::Arc;
 
 use rand::rngs::Xoshiro256PlusPlus;
@@ -13,7 +14,6 @@ const CELLS: usize = 4096;
 
 /// A law of sizes that draws fast where it has steps: in most cells of [0, 1) a law of few sizes
 /// has but one, and need not be asked.
-#[derive(Debug)]
 pub(super) struct Sizes {
     law: Arc<dyn Law>,
     /// The size of each cell, or 0 where there are several; empty for a law without steps.
@@ -40,6 +40,12 @@ impl Sizes {
             Some(&size) if size > 0.0 => size,
             _ => self.law.quantile(u),
         }
+    }
+}
+
+impl fmt::Debug for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sizes({})", self.law)
     }
 }
 

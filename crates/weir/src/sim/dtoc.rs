@@ -67,6 +67,25 @@ pub(super) struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
+    #[command(flatten)]
+    server: Box<Server>,
+
+    /// Length of the intervals of the series that a shape gives
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "shape")]
+    interval: f64,
+
+    /// Write JSON: one object, or {"rows":[…]} of several
+    #[arg(long)]
+    json: bool,
+
+    /// Also say the events per second that the simulation made
+    #[arg(long)]
+    speed: bool,
+}
+
+/// The server, as the paper has it unless told otherwise.
+#[derive(Debug, clap::Args)]
+struct Server {
     /// Requests that can wait beside the one in service
     #[arg(long, value_name = "N", default_value_t = 1024)]
     queue: u32,
@@ -86,18 +105,6 @@ pub(super) struct Arguments {
     /// The check is on while the server was busier than this in the last second, in %
     #[arg(long, value_name = "PERCENT", default_value_t = 95.0)]
     check_above: f64,
-
-    /// Length of the intervals of the series that a shape gives
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "shape")]
-    interval: f64,
-
-    /// Write JSON: one object, or {"rows":[…]} of several
-    #[arg(long)]
-    json: bool,
-
-    /// Also say the events per second that the simulation made
-    #[arg(long)]
-    speed: bool,
 }
 
 fn shape_help() -> String {
@@ -142,7 +149,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Every load with every timeout and strategy, in this order.
 fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
-    let law = law::parse(&arguments.law).map_err(asked)?;
+    let law = law::parse(&arguments.server.law).map_err(asked)?;
     let mut shapes = Vec::new();
     if let Some(text) = &arguments.shape {
         let shape = dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(asked)?;
@@ -164,11 +171,11 @@ fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
             for strategy in strategies {
                 let mut model = Model::new(shape.clone(), *timeout, *strategy);
                 model.law = law.clone();
-                model.service_rate = arguments.service_rate;
-                model.queue = arguments.queue as usize;
+                model.service_rate = arguments.server.service_rate;
+                model.queue = arguments.server.queue as usize;
                 model.retries = arguments.retries;
-                model.check_cost = arguments.check_cost / 100.0;
-                model.check_above = arguments.check_above / 100.0;
+                model.check_cost = arguments.server.check_cost / 100.0;
+                model.check_above = arguments.server.check_above / 100.0;
                 model.warm_up = model.usual_warm_up();
                 if arguments.shape.is_some() {
                     model.warm_up = 0.0;

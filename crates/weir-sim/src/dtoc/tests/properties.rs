@@ -177,7 +177,7 @@ fn what_makes_no_sense_is_refused() {
     refused(|model| model.check_cost = -0.1, "check cost");
     refused(|model| model.check_above = 1.1, "threshold");
     refused(|model| model.interval = Some(0.0), "interval");
-    refused(|model| model.service_rate = 1e6, "arrivals");
+    refused(|model| (model.service_rate, model.duration) = (1e6, 1e6), "arrivals");
     refused(|model| model.retries = u32::MAX, "arrivals");
     refused(|model| model.law = law::parse("exponential:mean=1e-320").expect("a law"), "mean");
     assert!(good.prepare().is_ok());
