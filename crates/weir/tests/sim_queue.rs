@@ -27,7 +27,8 @@ fn json(directory: &Path, arguments: &str) -> Value {
 }
 
 fn number(value: &Value, field: &str) -> f64 {
-    value[field].as_f64().unwrap_or_else(|| panic!("{field} is no number in {value}"))
+    assert!(value[field].is_number(), "{field} is no number in {value}");
+    value[field].as_f64().expect("a number")
 }
 
 #[track_caller]
