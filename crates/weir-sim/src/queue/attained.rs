@@ -23,7 +23,6 @@ pub(super) struct LeastAttained {
     /// Emptied heaps, whose memory is used again.
     spare: Vec<BinaryHeap<Ranked>>,
     now: f64,
-    arrived: u64,
 }
 
 impl LeastAttained {
@@ -35,7 +34,7 @@ impl LeastAttained {
             };
             let sharing = group.jobs.len() as f64;
             let next_group = self.groups.last().map_or(f64::INFINITY, |next| next.attained);
-            let target = smallest.key.min(next_group);
+            let target = smallest.key().min(next_group);
             let end = self.now + (target - group.attained) * sharing;
             if end > until {
                 group.attained += (until - self.now) / sharing;
@@ -45,9 +44,9 @@ impl LeastAttained {
             }
             self.now = end;
             group.attained = target;
-            while let Some(job) = group.jobs.peek().filter(|job| job.key <= target).copied() {
+            while let Some(job) = group.jobs.peek().filter(|job| job.key() <= target).copied() {
                 group.jobs.pop();
-                left(job.place, end);
+                left(job.place(), end);
             }
             if target < next_group {
                 self.groups.push(group);
@@ -64,8 +63,7 @@ impl Server for LeastAttained {
     fn arrive(&mut self, job: Job, place: u32, left: &mut impl FnMut(u32, f64)) {
         self.pass(job.arrival, left);
         self.now = job.arrival;
-        let arrived = Ranked { key: job.size, order: self.arrived, place };
-        self.arrived += 1;
+        let arrived = Ranked::new(job.size, place);
         match self.groups.last_mut() {
             Some(group) if group.attained == 0.0 => group.jobs.push(arrived),
             _ => {

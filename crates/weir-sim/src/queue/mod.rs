@@ -156,17 +156,18 @@ struct Present {
     arrived: u64,
 }
 
+/// Times are not a number until they are known.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     index: u64,
     job: Job,
-    finish: Option<f64>,
-    sharing: Option<f64>,
+    finish: f64,
+    sharing: f64,
 }
 
 impl Present {
     fn add(&mut self, job: Job) -> u32 {
-        let waiting = Waiting { index: self.arrived, job, finish: None, sharing: None };
+        let waiting = Waiting { index: self.arrived, job, finish: f64::NAN, sharing: f64::NAN };
         self.arrived += 1;
         if let Some(place) = self.free.pop() {
             self.jobs[place as usize] = waiting;
@@ -178,20 +179,22 @@ impl Present {
 
     fn leaves(&mut self, place: u32, at: f64, left: &mut impl FnMut(&Departure)) {
         let waiting = &mut self.jobs[place as usize];
-        waiting.finish = Some(at);
+        waiting.finish = at;
         let Waiting { index, job, sharing, .. } = *waiting;
-        if sharing.is_some() || !self.both {
+        let known = !sharing.is_nan();
+        if known || !self.both {
             self.free.push(place);
-            left(&Departure { index, job, finish: at, sharing });
+            left(&Departure { index, job, finish: at, sharing: known.then_some(sharing) });
         }
     }
 
     fn leaves_sharing(&mut self, place: u32, at: f64, left: &mut impl FnMut(&Departure)) {
         let waiting = &mut self.jobs[place as usize];
-        waiting.sharing = Some(at);
-        if let Waiting { index, job, finish: Some(finish), sharing } = *waiting {
+        waiting.sharing = at;
+        let Waiting { index, job, finish, .. } = *waiting;
+        if !finish.is_nan() {
             self.free.push(place);
-            left(&Departure { index, job, finish, sharing });
+            left(&Departure { index, job, finish, sharing: Some(at) });
         }
     }
 }

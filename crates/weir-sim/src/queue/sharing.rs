@@ -13,23 +13,22 @@ pub(super) struct Sharing {
     present: BinaryHeap<Ranked>,
     now: f64,
     attained: f64,
-    arrived: u64,
 }
 
 impl Sharing {
     fn pass(&mut self, until: f64, left: &mut impl FnMut(u32, f64)) {
         while let Some(&next) = self.present.peek() {
             let sharing = self.present.len() as f64;
-            let end = self.now + (next.key - self.attained) * sharing;
+            let end = self.now + (next.key() - self.attained) * sharing;
             if end > until {
                 self.attained += (until - self.now) / sharing;
                 self.now = until;
                 return;
             }
             self.now = end;
-            self.attained = next.key;
+            self.attained = next.key();
             self.present.pop();
-            left(next.place, end);
+            left(next.place(), end);
         }
         self.attained = 0.0;
     }
@@ -39,9 +38,7 @@ impl Server for Sharing {
     fn arrive(&mut self, job: Job, place: u32, left: &mut impl FnMut(u32, f64)) {
         self.pass(job.arrival, left);
         self.now = job.arrival;
-        let key = self.attained + job.size;
-        self.present.push(Ranked { key, order: self.arrived, place });
-        self.arrived += 1;
+        self.present.push(Ranked::new(self.attained + job.size, place));
     }
 
     fn end(&mut self, left: &mut impl FnMut(u32, f64)) {

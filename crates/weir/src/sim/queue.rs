@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     law: Option<String>,
 
     /// Share of the time that the server is busy, above 0 and below 1
-    #[arg(long, value_name = "LOAD", conflicts_with = "trace")]
+    #[arg(long, value_name = "LOAD", conflicts_with = "trace", allow_negative_numbers = true)]
     load: Option<f64>,
 
     /// Jobs that are counted, in each repetition
@@ -72,7 +72,7 @@ pub(super) struct Arguments {
 
     /// Work served at a time under fair (default: a hundredth of the mean size) and las (default:
     /// those who have had the least share the server exactly)
-    #[arg(long, value_name = "WORK")]
+    #[arg(long, value_name = "WORK", allow_negative_numbers = true)]
     quantum: Option<f64>,
 
     /// Do not run ps beside the policy: faster, without late_vs_ps

@@ -1,10 +1,9 @@
 //! Jobs in a CSV file, and their finish times in another. It does not know the server.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use csv::{ByteRecord, ReaderBuilder};
 use weir_sim::queue::Job;
 
 use super::super::happened;
@@ -13,56 +12,69 @@ use crate::Failure;
 /// Beyond, differences of times are no numbers to rely on any more.
 const MOST: f64 = 1e15;
 
+/// The columns of a trace by their place.
+#[derive(Clone, Copy)]
+struct Columns {
+    arrival: usize,
+    size: usize,
+}
+
 /// The jobs of a file whose first line names the columns `arrival` and `size`.
 pub(super) fn read(path: &Path) -> Result<Vec<Job>, Failure> {
-    let wrong =
-        |line: u64, what: String| happened(format!("{}, line {line}: {what}", path.display()));
-    let file = File::open(path)
-        .map_err(|error| happened(format!("cannot read {}: {error}", path.display())))?;
-    let mut lines = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_reader(file);
-    let mut record = ByteRecord::new();
+    let unreadable = |error| happened(format!("cannot read {}: {error}", path.display()));
+    let mut lines = BufReader::with_capacity(1 << 16, File::open(path).map_err(unreadable)?);
+    let mut bytes = Vec::new();
     let mut columns = None;
     let mut jobs: Vec<Job> = Vec::new();
-    let unreadable =
-        |error: csv::Error| happened(format!("cannot read {}: {error}", path.display()));
-    while lines.read_byte_record(&mut record).map_err(unreadable)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let Some((arrival, size)) = columns else {
-            let place = |name: &[u8]| record.iter().position(|field| field == name);
-            columns = place(b"arrival").zip(place(b"size"));
-            if columns.is_none() {
-                let header = "the first line must name the columns, arrival and size, as in";
-                return Err(wrong(line, format!("{header} `arrival,size`")));
-            }
+    for number in 1_u64.. {
+        bytes.clear();
+        if lines.read_until(b'\n', &mut bytes).map_err(unreadable)? == 0 {
+            break;
+        }
+        let wrong = |what| happened(format!("{}, line {number}: {what}", path.display()));
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            continue;
+        }
+        let Some(columns) = columns else {
+            columns = Some(header(text).map_err(wrong)?);
             continue;
         };
-        let number = |name: &str, column: usize, from: &str, right: fn(f64) -> bool| {
-            let Some(field) = record.get(column).filter(|field| !field.is_empty()) else {
-                return Err(wrong(line, format!("`{name}` is missing; give a number {from}")));
-            };
-            let text = String::from_utf8_lossy(field);
-            let value = text.parse::<f64>().ok().filter(|value| *value <= MOST && right(*value));
-            value.ok_or_else(|| {
-                let what = format!("`{name}` is `{text}`; give a number {from}, at most {MOST:e}");
-                wrong(line, what)
-            })
-        };
-        let job = Job {
-            arrival: number("arrival", arrival, "of 0 or more", |value| value >= 0.0)?,
-            size: number("size", size, "above 0", |value| value > 0.0)?,
-        };
-        if let Some(last) = jobs.last().filter(|last| last.arrival > job.arrival) {
-            let (before, now) = (last.arrival, job.arrival);
-            let what = format!("`arrival` is {now}, before the {before} of the job above it");
-            return Err(wrong(line, format!("{what}; give jobs in order of arrival")));
-        }
-        jobs.push(job);
+        jobs.push(job(text, columns, jobs.last()).map_err(wrong)?);
     }
     if jobs.is_empty() { Err(empty(path)) } else { Ok(jobs) }
+}
+
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    line.split(',').map(|field| field.trim().trim_matches('"'))
+}
+
+fn header(line: &str) -> Result<Columns, String> {
+    let place = |name| fields(line).position(|field| field == name);
+    match (place("arrival"), place("size")) {
+        (Some(arrival), Some(size)) => Ok(Columns { arrival, size }),
+        _ => Err("the first line must name the columns, as in `arrival,size`".into()),
+    }
+}
+
+fn job(line: &str, columns: Columns, last: Option<&Job>) -> Result<Job, String> {
+    let number = |name: &str, column: usize, range: &str, right: fn(f64) -> bool| {
+        let field = fields(line).nth(column).filter(|field| !field.is_empty());
+        let text = field.ok_or_else(|| format!("`{name}` is missing; give a number {range}"))?;
+        let value = text.parse().ok().filter(|value| *value <= MOST && right(*value));
+        value
+            .ok_or_else(|| format!("`{name}` is `{text}`; give a number {range}, at most {MOST:e}"))
+    };
+    let arrival = number("arrival", columns.arrival, "of 0 or more", |value| value >= 0.0)?;
+    let size = number("size", columns.size, "above 0", |value| value > 0.0)?;
+    match last {
+        Some(last) if last.arrival > arrival => Err(format!(
+            "`arrival` is {arrival}, before the {} of the job above it; give jobs in order of arrival",
+            last.arrival
+        )),
+        _ => Ok(Job { arrival, size }),
+    }
 }
 
 /// Why a file without jobs is no trace.

@@ -67,10 +67,10 @@ impl Run {
         let srpt = mean(Discipline::Policy(PolicyKind::Srpt))?;
         let one = |discipline: &Discipline| {
             let served = requests.served(*discipline)?;
+            let mean = served.tally.mean_response()?;
             let sizes = requests.sizes.iter().copied();
             let responses: Vec<(u64, f64)> = sizes.zip(served.responses).collect();
             let summary = Summary::of(&responses)?;
-            let mean = summary.mean;
             Some(One {
                 summary,
                 slowdown: served.tally.mean_slowdown()?,
