@@ -75,7 +75,10 @@ fn pages_no_longer_share_with_the_download() {
     assert_eq!(protective["policy"], "protective");
     near(&protective["while_full"]["response_ms_p50"], alone);
     near(&protective["faster_percent"], 100.0 * 20.0 / 21.0);
-    assert_eq!((&protective["slower_percent"], &protective["latest_s"]), (&0.into(), &0.into()));
+    assert_eq!(
+        (&protective["slower_percent"], &protective["latest_s"]),
+        (&0.0.into(), &0.0.into())
+    );
     near(&protective["largest_response_s"], found["fair"]["largest_response_s"].as_f64().unwrap());
     // First come first served lets every page wait for the rest of the download.
     let fifo = found["policies"].as_array().unwrap().last().unwrap();

@@ -47,12 +47,13 @@ fn srpt_is_the_exact_server_to_a_few_bytes() {
 }
 
 #[test]
-fn fair_is_processor_sharing_but_for_a_grant() {
+fn fair_is_processor_sharing_but_for_its_quantum() {
     let requests = heavy_tailed(2, 1.1, 3000);
     let found = finishes(PolicyKind::Fair, rate(), 1514, &requests).unwrap();
     let exact = ideal::processor_sharing(&jobs(&requests), 1e6);
     let (ours, ideal) = (mean(&requests, &found), mean(&requests, &exact));
-    assert!((ours / ideal - 1.0).abs() < 0.02, "{ours} {ideal}");
+    // Of three kilobytes, as many have a quantum of 1448 bytes to wait for.
+    assert!((ours / ideal - 1.0).abs() < 0.08, "{ours} {ideal}");
 }
 
 #[test]

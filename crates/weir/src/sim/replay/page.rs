@@ -1,12 +1,14 @@
 //! The replay as a page that needs nothing else: the verdict, what it rests on, plots, tables. It
 //! computes nothing.
 
+use std::path::Path;
+
 use maud::{Markup, html};
 
 use super::compare::Compared;
 use super::figures::{Policy, SizeClass, Times};
 use super::{plots, verdict};
-use crate::load::words::{bits, bytes, count, percent, size_range, time};
+use crate::load::words::{bits, bytes, count, percent, round_time, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -18,12 +20,15 @@ pub(super) fn page(compared: &Compared<'_>) -> String {
     let figures = &compared.figures;
     let clock = &compared.demand.clock;
     let uplink = bits(figures.uplink_bits_per_second as f64);
+    let log = Path::new(&figures.log)
+        .file_name()
+        .map_or_else(|| figures.log.clone(), |name| name.to_string_lossy().into_owned());
     let day = figures.began.as_deref().map_or(String::new(), |began| format!("{}, ", &began[..10]));
     let body = html! {
         p.kicker { "What weir would have done on this log" }
         h1 { (verdict::sentence(compared)) }
         p.lead {
-            (figures.log) " · " (count(figures.requests)) " requests · " (day)
+            (log) " · " (count(figures.requests)) " requests · " (day)
             (clock.span((0.0, figures.span_s)))
             @if figures.began.is_some() { " UTC" }
             " · uplink of " (uplink)
@@ -40,7 +45,7 @@ pub(super) fn page(compared: &Compared<'_>) -> String {
         ul { @for line in verdict::assumptions(compared) { li { (line) } } }
         p.soft { "weir " (env!("CARGO_PKG_VERSION")) " sim replay" }
     };
-    weir_plot::page(&format!("weir sim replay {}", figures.log), STYLE, body)
+    weir_plot::page(&format!("weir sim replay {log}"), STYLE, body)
 }
 
 fn tiles(compared: &Compared<'_>) -> Markup {
@@ -198,7 +203,7 @@ fn spans(compared: &Compared<'_>) -> Markup {
                         tr {
                             td { (clock.short(span.from_s, true)) }
                             td { (clock.short(span.to_s, true)) }
-                            td { (time((span.to_s - span.from_s) * 1e3)) }
+                            td { (round_time((span.to_s - span.from_s) * 1e3)) }
                         }
                     }
                 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::compare::Compared;
 use super::figures::{SizeClass, Times};
 use super::verdict;
-use crate::load::words::{bytes, count, percent, size_range, time};
+use crate::load::words::{bytes, count, percent, round_time, size_range, time};
 
 /// Parts of the line that shows the backlog.
 const PARTS: usize = 60;
@@ -27,7 +27,7 @@ pub(super) fn text(compared: &Compared<'_>) -> String {
     let _ = writeln!(text, "uplink   {}", verdict::uplink(compared));
     let _ = writeln!(text, "full     {}", verdict::fullness(&figures.full));
     for span in figures.full.longest.iter().take(5) {
-        let long = time((span.to_s - span.from_s) * 1e3);
+        let long = round_time((span.to_s - span.from_s) * 1e3);
         let _ = writeln!(text, "         {} ({long})", clock.span((span.from_s, span.to_s)));
     }
     if figures.full.longest.len() > 5 {
