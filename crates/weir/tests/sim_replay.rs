@@ -139,6 +139,23 @@ fn an_uplink_that_is_never_full_needs_nothing() {
 }
 
 #[test]
+fn a_second_in_many_minutes_is_hardly_ever() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let mut log = "time,client,path,size\n".to_owned();
+    for tenth in 0..5000 {
+        let size = if tenth == 1000 { 1_000_000 } else { 1000 };
+        let _ = writeln!(log, "{},a,/x,{size}", f64::from(tenth) / 10.0);
+    }
+    fs::write(here.join("log.csv"), log).unwrap();
+    let text = works(here, &["log.csv", "--uplink", "8mbit"]);
+    let (verdict, _) = text.split_once('\n').expect("lines");
+    for part in ["hardly ever full (", "weir would change little", "no response would have ended"] {
+        assert!(verdict.contains(part), "{part:?} is not in {verdict}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();

@@ -6,6 +6,8 @@ use crate::load::words::{bits, bytes, count, percent, time};
 
 /// Below this share (per cent) of requests that end sooner, a policy changes nothing.
 const NOTHING: f64 = 1.0;
+/// A link that is full for less than this share (per cent) of the requests is hardly ever full.
+const HARDLY: f64 = 0.5;
 /// A time that falls by less than this factor is no difference worth a sentence.
 const LITTLE: f64 = 0.9;
 /// Milliseconds that a user takes for at once (Nielsen 1993, section 5.5).
@@ -28,6 +30,13 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
     };
     let when = when(compared);
     let later = later(policy);
+    if figures.full.percent_of_requests < HARDLY {
+        let (fair, ours) = pair(figures.fair.response_ms_mean, policy.times.response_ms_mean);
+        return format!(
+            "{prefix}Your uplink was hardly ever full ({when}); {weir} would change little: the \
+             mean response would have taken {ours} instead of {fair}, and {later}."
+        );
+    }
     let median =
         ("your median request would have taken", today.response_ms_p50, with.response_ms_p50);
     let most = (
@@ -119,6 +128,7 @@ pub(super) fn uplink(compared: &Compared<'_>) -> String {
     let figures = &compared.figures;
     let used = used(compared);
     let load = match figures.offered_load {
+        Some(load) if load < 0.1 => format!(", offered load {load:.4}"),
         Some(load) => format!(", offered load {load:.2}"),
         None => String::new(),
     };
