@@ -47,7 +47,7 @@ fn one_download(directory: &Path) {
     for page in 0..20 {
         let _ = writeln!(log, "{},b,/page{page},10000", 1.0 + f64::from(page) / 10.0);
     }
-    fs::write(directory.join("log.csv"), log).unwrap();
+    fs::write(directory.join("log.csv"), log).expect("a file is written");
 }
 
 const LOG: &str = r#"10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a.html HTTP/1.0" 200 1000
