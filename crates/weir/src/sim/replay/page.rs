@@ -5,10 +5,11 @@ use std::path::Path;
 
 use maud::{Markup, html};
 
+use super::clock::long;
 use super::compare::Compared;
 use super::figures::{Policy, SizeClass, Times};
 use super::{plots, verdict};
-use crate::load::words::{bits, bytes, count, percent, round_time, size_range, time};
+use crate::load::words::{bits, bytes, count, percent, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -23,7 +24,9 @@ pub(super) fn page(compared: &Compared<'_>) -> String {
     let log = Path::new(&figures.log)
         .file_name()
         .map_or_else(|| figures.log.clone(), |name| name.to_string_lossy().into_owned());
-    let day = figures.began.as_deref().map_or(String::new(), |began| format!("{}, ", &began[..10]));
+    let day = figures.began.as_deref().map_or(String::new(), |began| {
+        format!("{}, ", &began[..if clock.one_day() { 10 } else { 4 }])
+    });
     let body = html! {
         p.kicker { "What weir would have done on this log" }
         h1 { (verdict::sentence(compared)) }
@@ -191,7 +194,7 @@ fn spans(compared: &Compared<'_>) -> Markup {
     html! {
         p {
             "It was full " (verdict::fullness(full)) ". At most " (bytes(full.peak_backlog_bytes))
-            " waited, " (time(full.peak_backlog_s * 1e3)) " of its time, at "
+            " waited, " (long(full.peak_backlog_s)) " of its time, at "
             (clock.short(full.peak_backlog_at_s, true)) "."
         }
         @if !longest.is_empty() {
@@ -203,7 +206,7 @@ fn spans(compared: &Compared<'_>) -> Markup {
                         tr {
                             td { (clock.short(span.from_s, true)) }
                             td { (clock.short(span.to_s, true)) }
-                            td { (round_time((span.to_s - span.from_s) * 1e3)) }
+                            td { (long(span.to_s - span.from_s)) }
                         }
                     }
                 }

@@ -163,8 +163,6 @@ fn short_seconds(seconds: f64) -> String {
     match seconds {
         0.0 => "0".to_owned(),
         s if s < 1.0 => round_time(s * 1e3),
-        s if s < 100.0 => format!("{} s", (s * 10.0).round() / 10.0),
-        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
+        s => format!("{} s", (s * 10.0).round() / 10.0),
     }
 }

@@ -32,9 +32,13 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
     let later = later(policy);
     if figures.full.percent_of_requests < HARDLY {
         let (fair, ours) = pair(figures.fair.response_ms_mean, policy.times.response_ms_mean);
+        let little = match fair == ours {
+            true => format!("next to nothing: the mean response would have taken {ours} as today"),
+            false => format!("little: the mean response would have taken {ours} instead of {fair}"),
+        };
         return format!(
-            "{prefix}Your uplink was hardly ever full ({when}); {weir} would change little: the \
-             mean response would have taken {ours} instead of {fair}, and {later}."
+            "{prefix}Your uplink was hardly ever full ({when}); {weir} would change {little}, and \
+             {later}."
         );
     }
     let median =
