@@ -98,6 +98,9 @@ fn a_response_alone_takes_its_packets_at_the_paced_rate() {
     // The last grant leaves at the link's own rate, and a pause has saved up 1 ms.
     assert!((finish.sent - 1.0 - wire / 5e5).abs() < 0.004, "{finish:?}");
     assert_eq!(finish.sent, finish.received);
+    // A gate that lets too much through does not make the link faster.
+    let finish = Link { pace: 3.0, ..link }.play(PolicyKind::Protective, &[one]).unwrap()[0];
+    assert!((finish.sent - 1.0 - (wire - 206.0) / 1e6).abs() < 1e-3, "{finish:?}");
 }
 
 #[test]
