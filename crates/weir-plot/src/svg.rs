@@ -66,11 +66,11 @@ impl Plot {
                     @if !matches!(self.x.range, Range::Names(_)) {
                         line.grid x1=(px(at)) x2=(px(at)) y1=(px(TOP)) y2=(px(FLOOR)) {}
                     }
-                    text.middle x=(px(at)) y=(px(FLOOR + 18.0)) { (text) }
+                    text.middle x=(px(at)) y=(px(FLOOR + 21.0)) { (text) }
                 }
             }
             line.axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(FLOOR)) y2=(px(FLOOR)) {}
-            text.label.middle x=(px((LEFT + WIDTH - RIGHT) / 2.0)) y=(px(HEIGHT - 9.0)) { (self.x.label) }
+            text.label.middle x=(px((LEFT + WIDTH - RIGHT) / 2.0)) y=(px(HEIGHT - 7.0)) { (self.x.label) }
             text.label x="4" y="18" { (self.y.label) }
         }
     }

@@ -47,7 +47,7 @@ fn one_download(directory: &Path) {
     for page in 0..20 {
         let _ = writeln!(log, "{},b,/page{page},10000", 1.0 + f64::from(page) / 10.0);
     }
-    fs::write(directory.join("log.csv"), log).unwrap();
+    fs::write(directory.join("log.csv"), log).expect("a file is written");
 }
 
 const LOG: &str = r#"10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a.html HTTP/1.0" 200 1000
@@ -75,7 +75,10 @@ fn pages_no_longer_share_with_the_download() {
     assert_eq!(protective["policy"], "protective");
     near(&protective["while_full"]["response_ms_p50"], alone);
     near(&protective["faster_percent"], 100.0 * 20.0 / 21.0);
-    assert_eq!((&protective["slower_percent"], &protective["latest_s"]), (&0.into(), &0.into()));
+    assert_eq!(
+        (&protective["slower_percent"], &protective["latest_s"]),
+        (&0.0.into(), &0.0.into())
+    );
     near(&protective["largest_response_s"], found["fair"]["largest_response_s"].as_f64().unwrap());
     // First come first served lets every page wait for the rest of the download.
     let fifo = found["policies"].as_array().unwrap().last().unwrap();
@@ -133,6 +136,23 @@ fn an_uplink_that_is_never_full_needs_nothing() {
         again,
         works(here, &["access.log", "--uplink", "100mbit", "--json", "--spread-seed", "1"])
     );
+}
+
+#[test]
+fn a_second_in_many_minutes_is_hardly_ever() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let mut log = "time,client,path,size\n".to_owned();
+    for tenth in 0..5000 {
+        let size = if tenth == 1000 { 1_000_000 } else { 1000 };
+        let _ = writeln!(log, "{},a,/x,{size}", f64::from(tenth) / 10.0);
+    }
+    fs::write(here.join("log.csv"), log).unwrap();
+    let text = works(here, &["log.csv", "--uplink", "8mbit"]);
+    let (verdict, _) = text.split_once('\n').expect("lines");
+    for part in ["hardly ever full (", "weir would change", "no response would have ended"] {
+        assert!(verdict.contains(part), "{part:?} is not in {verdict}");
+    }
 }
 
 #[test]

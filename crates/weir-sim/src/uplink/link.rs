@@ -84,7 +84,7 @@ impl Link {
             heard: BinaryHeap::new(),
             free_at: Time::ZERO,
         };
-        Ok(playing.to_the_end())
+        Ok(playing.run())
     }
 }
 
@@ -110,7 +110,7 @@ struct Playing<'a> {
 }
 
 impl Playing<'_> {
-    fn to_the_end(mut self) -> Vec<Finish> {
+    fn run(mut self) -> Vec<Finish> {
         let (mut now, mut next) = (Time::ZERO, 0);
         loop {
             while let Some(request) = self.requests.get(next).filter(|r| time(r.at) <= now) {

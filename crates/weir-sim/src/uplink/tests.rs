@@ -47,12 +47,13 @@ fn srpt_is_the_exact_server_to_a_few_bytes() {
 }
 
 #[test]
-fn fair_is_processor_sharing_but_for_a_grant() {
+fn fair_is_processor_sharing_but_for_its_quantum() {
     let requests = heavy_tailed(2, 1.1, 3000);
     let found = finishes(PolicyKind::Fair, rate(), 1514, &requests).unwrap();
     let exact = ideal::processor_sharing(&jobs(&requests), 1e6);
     let (ours, ideal) = (mean(&requests, &found), mean(&requests, &exact));
-    assert!((ours / ideal - 1.0).abs() < 0.02, "{ours} {ideal}");
+    // Of three kilobytes, as many have a quantum of 1448 bytes to wait for.
+    assert!((ours / ideal - 1.0).abs() < 0.08, "{ours} {ideal}");
 }
 
 #[test]
@@ -97,6 +98,9 @@ fn a_response_alone_takes_its_packets_at_the_paced_rate() {
     // The last grant leaves at the link's own rate, and a pause has saved up 1 ms.
     assert!((finish.sent - 1.0 - wire / 5e5).abs() < 0.004, "{finish:?}");
     assert_eq!(finish.sent, finish.received);
+    // A gate that lets too much through does not make the link faster.
+    let finish = Link { pace: 3.0, ..link }.play(PolicyKind::Protective, &[one]).unwrap()[0];
+    assert!((finish.sent - 1.0 - (wire - 206.0) / 1e6).abs() < 1e-3, "{finish:?}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::load::words::time;
+
 /// Turns seconds of the replay into times of the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
@@ -71,10 +73,10 @@ impl Clock {
     /// The time of the day, after the date if the log is longer than a day. `finely`: to the second.
     pub(super) fn short(&self, at: f64, finely: bool) -> String {
         let Some(full) = self.rfc3339(at) else { return since_begin(at * self.scale) };
-        let time = if finely { &full[11..19] } else { &full[11..16] };
+        let clock = if finely { &full[11..19] } else { &full[11..16] };
         match self.one_day() {
-            true => time.to_owned(),
-            false => format!("{} {time}", &full[5..10]),
+            true => clock.to_owned(),
+            false => format!("{} {clock}", &full[5..10]),
         }
     }
 
@@ -111,8 +113,19 @@ impl Clock {
         (ticks.map(|at| (at / self.scale, text(at))).collect(), label)
     }
 
-    fn one_day(&self) -> bool {
+    /// Whether the log lies within one day.
+    pub(super) fn one_day(&self) -> bool {
         self.base.is_none_or(|base| (base / DAY).floor() == ((base + self.span) / DAY).floor())
+    }
+}
+
+/// How long something lasted, in words.
+pub(super) fn long(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => time(s * 1e3),
+        s if s < 100.0 => format!("{} s", (s * 10.0).round() / 10.0),
+        s if s < 100.0 * MINUTE => format!("{:.0} min", s / MINUTE),
+        s => format!("{:.1} h", s / HOUR),
     }
 }
 

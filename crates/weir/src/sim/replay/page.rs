@@ -1,8 +1,11 @@
 //! The replay as a page that needs nothing else: the verdict, what it rests on, plots, tables. It
 //! computes nothing.
 
+use std::path::Path;
+
 use maud::{Markup, html};
 
+use super::clock::long;
 use super::compare::Compared;
 use super::figures::{Policy, SizeClass, Times};
 use super::{plots, verdict};
@@ -18,12 +21,17 @@ pub(super) fn page(compared: &Compared<'_>) -> String {
     let figures = &compared.figures;
     let clock = &compared.demand.clock;
     let uplink = bits(figures.uplink_bits_per_second as f64);
-    let day = figures.began.as_deref().map_or(String::new(), |began| format!("{}, ", &began[..10]));
+    let log = Path::new(&figures.log)
+        .file_name()
+        .map_or_else(|| figures.log.clone(), |name| name.to_string_lossy().into_owned());
+    let day = figures.began.as_deref().map_or(String::new(), |began| {
+        format!("{}, ", &began[..if clock.one_day() { 10 } else { 4 }])
+    });
     let body = html! {
         p.kicker { "What weir would have done on this log" }
         h1 { (verdict::sentence(compared)) }
         p.lead {
-            (figures.log) " · " (count(figures.requests)) " requests · " (day)
+            (log) " · " (count(figures.requests)) " requests · " (day)
             (clock.span((0.0, figures.span_s)))
             @if figures.began.is_some() { " UTC" }
             " · uplink of " (uplink)
@@ -40,7 +48,7 @@ pub(super) fn page(compared: &Compared<'_>) -> String {
         ul { @for line in verdict::assumptions(compared) { li { (line) } } }
         p.soft { "weir " (env!("CARGO_PKG_VERSION")) " sim replay" }
     };
-    weir_plot::page(&format!("weir sim replay {}", figures.log), STYLE, body)
+    weir_plot::page(&format!("weir sim replay {log}"), STYLE, body)
 }
 
 fn tiles(compared: &Compared<'_>) -> Markup {
@@ -186,7 +194,7 @@ fn spans(compared: &Compared<'_>) -> Markup {
     html! {
         p {
             "It was full " (verdict::fullness(full)) ". At most " (bytes(full.peak_backlog_bytes))
-            " waited, " (time(full.peak_backlog_s * 1e3)) " of its time, at "
+            " waited, " (long(full.peak_backlog_s)) " of its time, at "
             (clock.short(full.peak_backlog_at_s, true)) "."
         }
         @if !longest.is_empty() {
@@ -198,7 +206,7 @@ fn spans(compared: &Compared<'_>) -> Markup {
                         tr {
                             td { (clock.short(span.from_s, true)) }
                             td { (clock.short(span.to_s, true)) }
-                            td { (time((span.to_s - span.from_s) * 1e3)) }
+                            td { (long(span.to_s - span.from_s)) }
                         }
                     }
                 }

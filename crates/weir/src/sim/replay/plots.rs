@@ -30,15 +30,19 @@ pub(super) fn colour(policy: PolicyKind) -> usize {
     }
 }
 
-/// Each who is compared: name, response times, colour, and whether it is the first policy or today.
-type Curve<'a> = (&'a str, &'a [f64], usize, bool);
+/// Who is compared: name, response times, colour, and whether it is the first policy or today.
+type Curve<'a> = (String, &'a [f64], usize, bool);
 
+/// Today first; the first policy last, so that no other is drawn over it.
 fn curves<'a>(compared: &'a Compared<'_>) -> Vec<Curve<'a>> {
-    let today = ("today (fair)", &compared.fair[..], colour(PolicyKind::Fair), true);
-    let policies = compared.policies.iter().enumerate();
-    let policies =
-        policies.map(|(i, (policy, times))| (policy.name(), &times[..], colour(*policy), i == 0));
-    std::iter::once(today).chain(policies).collect()
+    let today = ("today (fair)".to_owned(), &compared.fair[..], colour(PolicyKind::Fair), true);
+    let mut all = vec![today];
+    for (place, (policy, times)) in compared.policies.iter().enumerate().rev() {
+        let first = place == 0;
+        let name = if first { format!("weir ({policy})") } else { policy.to_string() };
+        all.push((name, times, colour(*policy), first));
+    }
+    all
 }
 
 /// The requests that plots of response times are about: those that came while the uplink was full,
@@ -159,8 +163,6 @@ fn short_seconds(seconds: f64) -> String {
     match seconds {
         0.0 => "0".to_owned(),
         s if s < 1.0 => round_time(s * 1e3),
-        s if s < 100.0 => format!("{} s", (s * 10.0).round() / 10.0),
-        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
+        s => format!("{} s", (s * 10.0).round() / 10.0),
     }
 }

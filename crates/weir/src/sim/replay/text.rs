@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::clock::long;
 use super::compare::Compared;
 use super::figures::{SizeClass, Times};
 use super::verdict;
@@ -27,7 +28,7 @@ pub(super) fn text(compared: &Compared<'_>) -> String {
     let _ = writeln!(text, "uplink   {}", verdict::uplink(compared));
     let _ = writeln!(text, "full     {}", verdict::fullness(&figures.full));
     for span in figures.full.longest.iter().take(5) {
-        let long = time((span.to_s - span.from_s) * 1e3);
+        let long = long(span.to_s - span.from_s);
         let _ = writeln!(text, "         {} ({long})", clock.span((span.from_s, span.to_s)));
     }
     if figures.full.longest.len() > 5 {
@@ -38,7 +39,7 @@ pub(super) fn text(compared: &Compared<'_>) -> String {
         "backlog  {}  at most {}: {} of the uplink, {}",
         bars(compared),
         bytes(figures.full.peak_backlog_bytes),
-        time(figures.full.peak_backlog_s * 1e3),
+        long(figures.full.peak_backlog_s),
         clock.short(figures.full.peak_backlog_at_s, true),
     );
     let _ = write!(text, "\n{}", table(&policies(compared)));

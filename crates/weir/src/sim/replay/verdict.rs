@@ -6,8 +6,12 @@ use crate::load::words::{bits, bytes, count, percent, time};
 
 /// Below this share (per cent) of requests that end sooner, a policy changes nothing.
 const NOTHING: f64 = 1.0;
-/// A median that falls by less than this factor is no difference worth a sentence.
+/// A link that is full for less than this share (per cent) of the requests is hardly ever full.
+const HARDLY: f64 = 0.5;
+/// A time that falls by less than this factor is no difference worth a sentence.
 const LITTLE: f64 = 0.9;
+/// Milliseconds that a user takes for at once (Nielsen 1993, section 5.5).
+const NOTICED_MS: f64 = 100.0;
 
 /// The sentence. It is about the first policy.
 pub(super) fn sentence(compared: &Compared<'_>) -> String {
@@ -25,19 +29,45 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
         return prefix + &never_full(compared, policy, &weir);
     };
     let when = when(compared);
-    let (fair, ours) = pair(today.response_ms_p50, with.response_ms_p50);
     let later = later(policy);
-    if with.response_ms_p50 <= LITTLE * today.response_ms_p50 && fair != ours {
+    if figures.full.percent_of_requests < HARDLY {
+        let (fair, ours) = pair(figures.fair.response_ms_mean, policy.times.response_ms_mean);
+        let little = match fair == ours {
+            true => format!("next to nothing: the mean response would have taken {ours} as today"),
+            false => format!("little: the mean response would have taken {ours} instead of {fair}"),
+        };
         return format!(
-            "{prefix}With {weir} your median request would have taken {ours} instead of {fair} \
-             while the uplink was full ({when}); {later}."
+            "{prefix}Your uplink was hardly ever full ({when}); {weir} would change {little}, and \
+             {later}."
         );
+    }
+    let median =
+        ("your median request would have taken", today.response_ms_p50, with.response_ms_p50);
+    let most = (
+        "95 of 100 requests would have taken at most",
+        today.response_ms_p95,
+        with.response_ms_p95,
+    );
+    // A median that nobody would notice persuades nobody.
+    let order = match today.response_ms_p50 < NOTICED_MS && today.response_ms_p95 >= NOTICED_MS {
+        true => [most, median],
+        false => [median, most],
+    };
+    for (what, fair, ours) in order {
+        let less = ours <= LITTLE * fair;
+        let (fair, ours) = pair(fair, ours);
+        if less && fair != ours {
+            return format!(
+                "{prefix}With {weir} {what} {ours} instead of {fair} while the uplink was full \
+                 ({when}); {later}."
+            );
+        }
     }
     let (fair, ours) = pair(today.response_ms_mean, with.response_ms_mean);
     if with.response_ms_mean <= LITTLE * today.response_ms_mean && fair != ours {
         return format!(
             "{prefix}With {weir} the mean response would have taken {ours} instead of {fair} while \
-             the uplink was full ({when}), and the median one as long as today; {later}."
+             the uplink was full ({when}), most of them as long as today; {later}."
         );
     }
     format!(
@@ -100,12 +130,18 @@ fn pair(larger_ms: f64, other_ms: f64) -> (String, String) {
 /// The uplink in words.
 pub(super) fn uplink(compared: &Compared<'_>) -> String {
     let figures = &compared.figures;
-    let used = percent(figures.uplink_pace);
+    let used = used(compared);
     let load = match figures.offered_load {
+        Some(load) if load < 0.1 => format!(", offered load {load:.4}"),
         Some(load) => format!(", offered load {load:.2}"),
         None => String::new(),
     };
     format!("{}, of which {used} are used{load}", bits(figures.uplink_bits_per_second as f64))
+}
+
+/// The share of the uplink that is used.
+fn used(compared: &Compared<'_>) -> String {
+    format!("{} %", (compared.figures.uplink_pace * 1e4).round() / 1e2)
 }
 
 /// The share of the time, the requests in it, and the backlog.
@@ -133,7 +169,7 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
             "Policies are the server's own code. Both sides use {} of the uplink, as weir does so \
              that the queue is in the server and not in the network. Grants are of {}, so a \
              response counts as sooner or later only beyond {:.2} ms.",
-            percent(figures.uplink_pace),
+            used(compared),
             bytes(figures.grant_bytes as f64),
             figures.same_within_ms,
         ),
