@@ -1,6 +1,6 @@
 //! Carter 1999, section 4.2: a normal and a busy day, simulated.
 
-use weir_sim::dtoc::{Model, Strategy};
+use weir_sim::dtoc::{self, Model, Strategy};
 use weir_workload::Invalid;
 use weir_workload::shape::Shape;
 
@@ -19,26 +19,16 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     tell,
 };
 
-/// Seconds of a run (text of Figure 13).
-const DAY: f64 = 20_000.0;
-/// Of the series over time (text of Figure 13).
+/// Of the series over time, in seconds (text of Figure 13).
 const INTERVAL: f64 = 10.0;
-/// Loads of 18 equal parts of a day, % of capacity. Figures 9 and 10 survive only in words: a
-/// moderate overload in 33 % of the normal day; overload in 56 % of the busy day, one part of it
-/// at 300 %; else just under capacity. Both shares are eighteenths, and in the first part there is
-/// no overload, as the livelock of Figure 13 begins at 1200 s.
-const NORMAL: [u32; 18] =
-    [90, 125, 90, 90, 150, 90, 90, 125, 90, 90, 150, 90, 90, 125, 90, 90, 150, 90];
-const BUSY: [u32; 18] =
-    [90, 150, 90, 200, 150, 90, 125, 300, 90, 150, 200, 90, 125, 90, 150, 125, 90, 90];
 const TIMEOUTS: [f64; 3] = [5.0, 8.0, 10.0];
 const STRATEGIES: [Strategy; 2] = [Strategy::Regular, Strategy::Check];
 
-/// A day, its figure, and the paper's useful throughput, %, by timeout, for both strategies.
+/// A day of weir-sim, its figure, and the paper's useful throughput, %, by timeout, for both strategies.
 struct Day {
     name: &'static str,
     figure: &'static str,
-    loads: [u32; 18],
+    shape: &'static str,
     paper: [[f64; 2]; 3],
 }
 
@@ -46,13 +36,13 @@ const DAYS: [Day; 2] = [
     Day {
         name: "normal day",
         figure: "Figure 11",
-        loads: NORMAL,
+        shape: "carter-normal-day",
         paper: [[0.0, 80.0], [33.0, 88.0], [76.0, 93.0]],
     },
     Day {
         name: "busy day",
         figure: "Figure 12",
-        loads: BUSY,
+        shape: "carter-busy-day",
         paper: [[0.0, 78.0], [18.0, 85.0], [62.0, 93.0]],
     },
 ];
@@ -70,13 +60,13 @@ fn tell(told: &Told<'_>, section: &mut Section) {
         Ok(days) => days,
         Err(why) => return refused(section, &why),
     };
-    let written = |loads: &[u32; 18]| loads.map(|load| load.to_string()).join(", ");
     section.text(format!(
-        "Simulated (weir sim dtoc), one retry, a day of 20,000 s. The curves of Figures 9 and 10 are \
-         lost; from the paper's words these eighteen equal parts were made, in % of capacity: normal \
-         day {}; busy day {}. So throughputs beside the paper's compare strategies, not numbers.",
-        written(&NORMAL),
-        written(&BUSY)
+        "Simulated (weir sim dtoc --shape carter-normal-day), one retry. The curves of Figures 9 and \
+         10 are lost; from the paper's words these equal parts of a day were made, in % of capacity: \
+         normal day {}; busy day {}. So what compares with the paper is the order of the strategies \
+         rather than each figure.",
+        loads(&DAYS[0]),
+        loads(&DAYS[1])
     ));
     for (title, day, timeout, strategy) in OVER_TIME {
         if let Some(found) = days.of(day, timeout, strategy) {
@@ -123,15 +113,26 @@ impl Simulations {
     }
 }
 
+fn shape(day: &Day) -> Result<Shape, Invalid> {
+    let unknown = || Invalid(format!("there is no day `{}`", day.shape));
+    dtoc::day(day.shape).ok_or_else(unknown)
+}
+
+/// The loads of a day as text.
+fn loads(day: &Day) -> String {
+    let shape = dtoc::day(day.shape);
+    let periods = shape.iter().flat_map(Shape::periods);
+    let loads = periods.map(|period| format!("{:.0}", period.load * 100.0));
+    loads.collect::<Vec<_>>().join(", ")
+}
+
 fn model(day: &Day, timeout: f64, strategy: Strategy) -> Result<Model, Invalid> {
-    let part = DAY / day.loads.len() as f64;
-    let periods = day.loads.map(|load| format!("{part}s@{}", f64::from(load) / 100.0)).join(",");
-    let shape = Shape::parse(&periods)?;
+    let shape = shape(day)?;
     // The day begins with an empty server, as the paper's does.
     Ok(Model {
         retries: 1,
         warm_up: 0.0,
-        duration: DAY,
+        duration: shape.periods().iter().map(|period| period.seconds).sum(),
         interval: Some(INTERVAL),
         ..Model::new(shape, timeout, strategy)
     })
@@ -141,13 +142,14 @@ fn model(day: &Day, timeout: f64, strategy: Strategy) -> Result<Model, Invalid> 
 fn over_time(title: &str, day: &Day, found: &Simulated) -> Plot {
     let y = Axis::linear("% of capacity");
     let mut plot = Plot::new(title, Axis::linear("time, s"), y);
-    let part = DAY / day.loads.len() as f64;
-    let steps = day.loads.iter().enumerate().flat_map(|(place, &load)| {
-        let start = place as f64 * part;
-        [(start, f64::from(load)), (start + part, f64::from(load))]
-    });
-    let load = series::line("load", steps.collect());
-    plot.series.push(load.coloured(7, true));
+    let mut steps = Vec::new();
+    let mut start = 0.0;
+    for period in dtoc::day(day.shape).iter().flat_map(Shape::periods) {
+        steps.push((start, period.load * 100.0));
+        start += period.seconds;
+        steps.push((start, period.load * 100.0));
+    }
+    plot.series.push(series::line("load", steps).coloured(7, true));
     let first = found.each.first().and_then(|results| results.intervals.as_deref());
     let points = first.unwrap_or_default().iter().enumerate();
     let points = points.map(|(place, &percent)| (place as f64 * INTERVAL, percent));
