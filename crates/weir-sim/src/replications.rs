@@ -10,6 +10,22 @@ pub fn run<T: Send>(count: usize, seed: u64, one: impl Fn(u64) -> T + Sync) -> V
     each(count, |index| one(seed_of(seed, index)))
 }
 
+/// Repetitions whose results are taken together before the next begin.
+const TOGETHER: usize = 64;
+
+/// As [`run`], but each result is given to `take`, in order, and few are kept at a time.
+pub fn in_order<T: Send>(
+    count: usize,
+    seed: u64,
+    one: impl Fn(u64) -> T + Sync,
+    mut take: impl FnMut(T),
+) {
+    for first in (0..count).step_by(TOGETHER) {
+        let some = TOGETHER.min(count - first);
+        each(some, |index| one(seed_of(seed, first + index))).into_iter().for_each(&mut take);
+    }
+}
+
 /// What `one` makes of each number below `count`, in order.
 pub fn each<T: Send>(count: usize, one: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -85,6 +101,9 @@ mod tests {
         assert_eq!(run(17, 5, |seed| seed), alone);
         assert_eq!(alone.iter().collect::<std::collections::HashSet<_>>().len(), 17);
         assert_ne!(run(17, 6, |seed| seed), alone);
+        let mut taken = Vec::new();
+        in_order(200, 5, |seed| seed, |seed| taken.push(seed));
+        assert_eq!(taken, run(200, 5, |seed| seed));
         assert_eq!(on_cores(4, 0, |index| index), Vec::<usize>::new());
     }
 

@@ -111,6 +111,18 @@ fn what_cannot_be_is_refused() {
         ("--load 300 --replications 0", "--replications"),
         ("--load 300 --duration inf", "the duration is inf seconds"),
         ("--load 300 --check-above 101", "threshold of the check"),
+        ("--load -5", "the load is -5 %; give above 0"),
+        ("--load 300 --timeout -5", "the timeout is -5 seconds"),
+        ("--load 300 --duration -5", "the duration is -5 seconds"),
+        ("--load 300 --warm-up -5", "the warm-up is -5 seconds"),
+        ("--load 300 --check-cost -5", "the check cost is -5 %"),
+        ("--load 300 --check-above -5", "threshold of the check is -5 %"),
+        ("--load 300 --service-rate -5", "the service rate is -5 requests"),
+        ("--shape w1 --interval -5", "the interval is -5 seconds"),
+        ("--load 300 --retries 1001", "the number of retries is 1001"),
+        ("--load 300 --queue 10000001", "the listen queue is 10000001"),
+        ("--load 300 --law lognormal:mu=0,sigma=8", "shorter tail"),
+        ("--shape w1 --interval 0.001 --replications 100000", "fewer --replications"),
     ] {
         let output = dtoc(arguments);
         let said = String::from_utf8_lossy(&output.stderr);

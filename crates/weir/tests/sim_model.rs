@@ -104,6 +104,10 @@ fn what_makes_no_sense_is_refused_with_what_is_expected() {
     assert_refused(&format!("{mg1} --load 0.5 --percentile 101"), 2, &["percentile is 101"]);
     assert_refused(&format!("{mg1} --load 0.5 --percentile 100"), 2, &["percentile is 100"]);
     assert_refused(&format!("{mg1} --load 0.5 --size 0"), 2, &["size is 0"]);
+    assert_refused(&format!("{mg1} --load 0.5 --size 1e200"), 2, &["size is 1", "1e15 times"]);
+    assert_refused(&format!("{mg1},per-decade=1 --load 0.5"), 2, &["leave `per-decade` out"]);
+    let tiny = "model mg1 --policy srpt --law exponential:mean=1e-200 --load 0.5";
+    assert_refused(tiny, 2, &["its mean is 1e-200", "1e-15 to 1e15"]);
     assert_refused("model mg1 --policy srpt --law x --load 0.5", 2, &["no law of sizes `x`"]);
     assert_refused("model mg1 --policy fsp --law surge --load 0.5", 2, &["fsp", "srpt"]);
     assert_refused("model mm1k --k 0 --timeout 1 --load 1", 2, &["k is 0"]);
@@ -112,6 +116,9 @@ fn what_makes_no_sense_is_refused_with_what_is_expected() {
     let onoff = "model onoff --law exponential:mean=1 --size 1";
     assert_refused(&format!("{onoff} --period 1 --high-load 1"), 2, &["high load is 1;"]);
     assert_refused(&format!("{onoff} --period 0 --high-load 2"), 2, &["period is 0;"]);
+    let high = format!("{onoff} --period 1 --high-load 1e300");
+    assert_refused(&high, 2, &["high load is 1", "at most 1000000"]);
+    assert_refused(&format!("{onoff} --high-load 2 --period 1e300"), 2, &["period is 1", "1e15"]);
     let low = format!("{onoff} --period 1 --high-load 2 --low-load 1");
     assert_refused(&low, 2, &["low load is 1;"]);
 }

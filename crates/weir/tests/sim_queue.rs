@@ -117,6 +117,20 @@ fn finish_times_of_a_trace_are_exact_and_in_its_order() {
 }
 
 #[test]
+fn a_trace_since_1970_is_as_exact_as_one_from_0() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let jobs = "arrival,size\n1700000000,0.002\n1700000000,0.0005\n";
+    fs::write(here.join("jobs.csv"), jobs).unwrap();
+    let found = json(here, "queue --policy fifo --trace jobs.csv --seed 2 --finish-times out.csv");
+    assert_eq!(number(&found, "late_vs_ps"), 0.5);
+    assert_eq!(number(&found, "worst_lateness"), 0.0015);
+    let expected = "arrival,size,finish,response\n1700000000,0.002,1700000000.002,0.002\n\
+        1700000000,0.0005,1700000000.0025,0.0025\n";
+    assert_eq!(fs::read_to_string(here.join("out.csv")).unwrap(), expected);
+}
+
+#[test]
 fn bad_traces_are_refused_with_the_line() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
@@ -128,6 +142,7 @@ fn bad_traces_are_refused_with_the_line() {
         ("arrival,size\n,4\n", &["line 2", "`arrival` is missing"]),
         ("arrival,size\n0,-4\n", &["line 2", "`size` is `-4`", "above 0"]),
         ("arrival,size\n0,0\n", &["line 2", "`size` is `0`", "above 0"]),
+        ("arrival,size\n0,1e-320\n", &["line 2", "`size` is `1e-320`", "at least 1e-15"]),
         ("arrival,size\n-1,4\n", &["line 2", "`arrival` is `-1`", "0 or more"]),
         ("arrival,size\n0,four\n", &["line 2", "`size` is `four`"]),
         ("arrival,size\n0,nan\n", &["line 2", "`size` is `nan`"]),
@@ -155,6 +170,8 @@ fn what_makes_no_sense_is_refused() {
         ("queue --policy srpt --law exponential:mean=1e300 --load 0.5", "whose mean is 1e-15"),
         ("queue --policy srpt --law exponential:mean=1", "--load"),
         ("queue --policy srpt", "--law"),
+        ("queue --policy srpt --law lognormal:mu=0,sigma=8 --load 0.5", "shorter tail"),
+        ("queue --policy srpt --law exponential:mean=1,per-decade=1 --load 0.5", "per-decade"),
         ("queue --policy best --law exponential:mean=1 --load 0.5", "there are ps, fair"),
         ("queue --policy srpt --law exponential:mean=1 --load 0.5 --jobs 0", "--jobs"),
         ("queue --policy srpt --law exponential:mean=1 --load 0.5 --quantum 1", "is exact"),
@@ -163,6 +180,7 @@ fn what_makes_no_sense_is_refused() {
         ("transient --workload W1 --policy best", "there are ps, fair"),
         ("transient --workload W1 --policy srpt --uplink off", "10mbit"),
         ("transient --workload W1 --policy srpt --duration x", "is not a time"),
+        ("transient --workload W1 --policy srpt --duration 20years", "kept in memory"),
     ] {
         assert_refused(here, arguments, 2, &[part]);
     }

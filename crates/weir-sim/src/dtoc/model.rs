@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weir_workload::Invalid;
-use weir_workload::law::{Law, carter};
+use weir_workload::law::{self, Law, carter};
 use weir_workload::shape::Shape;
 
 use super::offered::Sizes;
@@ -15,8 +15,12 @@ use super::tally::Tally;
 const LONGEST: f64 = 1e8;
 /// Longest timeout, in mean service times: those who wait are kept in memory.
 const MOST_SERVICES: f64 = 1e7;
-/// Most arrivals of a run that are let pass as meant.
-const MOST_ARRIVALS: f64 = 1e11;
+/// Most requests of a run, first ones and retries, that are let pass as meant.
+const MOST_REQUESTS: f64 = 1e11;
+/// Most retries of a client.
+const MOST_RETRIES: u32 = 1000;
+/// Longest queue: those who wait are kept in memory.
+const LONGEST_QUEUE: usize = 10_000_000;
 /// Most intervals of a series.
 const MOST_INTERVALS: f64 = 1e6;
 
@@ -103,14 +107,19 @@ impl Model {
         }
         let mean = self.law.mean();
         within("mean of the law of sizes", mean, 1e-9, 1e15, "bytes")?;
+        law::check_tail(self.law.as_ref())?;
+        let (retries, queue) = (f64::from(self.retries), self.queue as f64);
+        within("number of retries", retries, 0.0, f64::from(MOST_RETRIES), "a client")?;
+        within("listen queue", queue, 0.0, LONGEST_QUEUE as f64, "requests")?;
         let end = self.warm_up + self.duration;
-        let watched = end + (f64::from(self.retries) + 1.0) * self.timeout;
+        let watched = end + (retries + 1.0) * self.timeout;
         let most = self.shape.periods().iter().map(|period| period.load).fold(0.0, f64::max);
-        let arrivals = watched * most * self.service_rate;
-        if arrivals > MOST_ARRIVALS {
+        let requests = watched * most * self.service_rate * (retries + 1.0);
+        if requests > MOST_REQUESTS {
             return Err(Invalid(format!(
-                "these are up to {arrivals:.0} arrivals in {watched} s; give a shorter duration or \
-                 timeout or less load, for at most {MOST_ARRIVALS:.0}"
+                "these are up to {requests:.0} requests, retries included, in {watched} s; give \
+                 a shorter duration or timeout, fewer retries or less load, for at most \
+                 {MOST_REQUESTS:.0}"
             )));
         }
         Ok(Prepared {

@@ -22,9 +22,8 @@ pub struct Results {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub useful_work_percent_ci95: Option<f64>,
     /// Of the clients of each class of Figure 21 (below 1000, 10 000, 100 000 bytes, above), the
-    /// share from 0 to 1 that was answered in time. Left out if a class has no clients.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub success_by_class: Option<[f64; 4]>,
+    /// share from 0 to 1 that was answered in time; 0 of a class without clients.
+    pub success_by_class: [f64; 4],
     /// Clients of each class, in % of all clients answered in time (Figure 7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub successful_class_percent: Option<[f64; 4]>,
@@ -87,10 +86,8 @@ impl Results {
         let useful_work = estimate(&tallies.iter().map(work).collect::<Vec<_>>())?;
         let clients: u64 = all.clients.iter().sum();
         let successful: u64 = all.successful.iter().sum();
-        let by_class = |part: [u64; 4], whole: [u64; 4]| {
-            let share = |class: usize| part[class] as f64 / whole[class] as f64;
-            (!whole.contains(&0)).then(|| [0, 1, 2, 3].map(share))
-        };
+        let share = |part: u64, whole: u64| mean(part as f64, whole).unwrap_or_default();
+        let success = |class: usize| share(all.successful[class], all.clients[class]);
         let intervals = model.interval.map(|length| {
             let long = |place: usize| length.min(model.duration - place as f64 * length);
             let capacity = model.service_rate * tallies.len() as f64 / 100.0;
@@ -102,9 +99,9 @@ impl Results {
             useful_percent_ci95: useful.ci95,
             useful_work_percent: useful_work.mean,
             useful_work_percent_ci95: useful_work.ci95,
-            success_by_class: by_class(all.successful, all.clients),
-            successful_class_percent: by_class(all.successful, [successful; 4])
-                .map(|shares| shares.map(|share| 100.0 * share)),
+            success_by_class: [0, 1, 2, 3].map(success),
+            successful_class_percent: (successful > 0)
+                .then(|| all.successful.map(|count| 100.0 * share(count, successful))),
             success_percent: percent(successful, clients),
             dropped_percent: percent(all.refused + all.refused_again, clients),
             timed_out_percent: percent(all.timed_out, clients),

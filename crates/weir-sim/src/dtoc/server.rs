@@ -184,6 +184,7 @@ impl<'a, L: Line> Run<'a, L> {
         let model = &self.prepared.model;
         if let Some(length) = model.interval
             && now >= model.warm_up
+            && now < self.prepared.end
             && let Some(count) =
                 self.tally.intervals.get_mut(((now - model.warm_up) / length) as usize)
         {

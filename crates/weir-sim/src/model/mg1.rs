@@ -102,11 +102,9 @@ impl Mg1 {
     ///
     /// # Errors
     ///
-    /// A size that is not a finite number above 0, and as [`Mg1::mean_response`].
+    /// A size that is not above 0 or above 1e15 mean sizes, and as [`Mg1::mean_response`].
     pub fn response_of(&self, order: Order, size: f64) -> Result<f64, Invalid> {
-        if !(size.is_finite() && size > 0.0) {
-            return Err(Invalid(format!("the size is {size}; give a finite number above 0")));
-        }
+        self.sizes.check(size)?;
         if order == Order::Fifo {
             return Ok(size + self.fifo_wait()?);
         }

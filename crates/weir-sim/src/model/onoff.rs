@@ -3,11 +3,18 @@
 //! a low load above 0. It is a fluid limit, exact to the order of the period's length; derived in
 //! `docs/models.md`, because the published text is hard to read and leaves the proofs out.
 
+use std::ops::RangeInclusive;
+
 use weir_workload::Invalid;
 use weir_workload::law::Law;
 
 use super::renewal;
 use super::sizes::Sizes;
+
+/// The highest load of the overload.
+const HIGHEST_LOAD: f64 = 1e6;
+/// The shortest and the longest overload, in mean sizes.
+const PERIODS: RangeInclusive<f64> = 1e-15..=1e15;
 
 /// A server of speed 1 that is empty, is overloaded for a period, and then has a low load for at
 /// least as long as it takes to work off the backlog.
@@ -23,7 +30,7 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// Poisson arrivals of a law at a load of `high_load` (above 1) for `period` (the length of the
+    /// Poisson arrivals of a law at a load of `high_load` (above 1, to a million) for `period` (the length of the
     /// overload alone, above 0, in the unit of the sizes), then at `low_load` (0 to below 1).
     ///
     /// # Errors
@@ -35,9 +42,10 @@ impl OnOff {
         low_load: f64,
         period: f64,
     ) -> Result<OnOff, Invalid> {
-        if !(high_load.is_finite() && high_load > 1.0) {
+        if !(high_load > 1.0 && high_load <= HIGHEST_LOAD) {
             return Err(Invalid(format!(
-                "the high load is {high_load}; the theorem is for overload, give a number above 1"
+                "the high load is {high_load}; the theorem is for overload, give a number above 1, \
+                 at most {HIGHEST_LOAD}"
             )));
         }
         if !(0.0..1.0).contains(&low_load) {
@@ -46,12 +54,16 @@ impl OnOff {
                  more, below 1"
             )));
         }
-        if !(period.is_finite() && period > 0.0) {
+        let sizes = Sizes::new(law)?;
+        if !PERIODS.contains(&(period / sizes.mean())) {
             return Err(Invalid(format!(
-                "the period is {period}; give a finite length above 0, in the unit of the sizes"
+                "the period is {period}; give a length above 0 in the unit of the sizes, {:e} to \
+                 {:e} times their mean, which is {}",
+                PERIODS.start(),
+                PERIODS.end(),
+                sizes.mean()
             )));
         }
-        let sizes = Sizes::new(law)?;
         let (high_rate, low_rate) = (high_load / sizes.mean(), low_load / sizes.mean());
         let growth = growth(&sizes, high_rate, high_load);
         Ok(OnOff { sizes, high_load, high_rate, low_rate, low_load, period, growth })
@@ -83,9 +95,9 @@ impl OnOff {
     ///
     /// # Errors
     ///
-    /// A size that is not a finite number above 0.
+    /// A size that is not above 0, or above 1e15 mean sizes.
     pub fn fair(&self, size: f64) -> Result<f64, Invalid> {
-        check(size)?;
+        self.sizes.check(size)?;
         let (growth, rate, b) = (self.growth, self.high_rate, self.growth * size);
         let during = -(-b).exp_m1() / 2.0;
         let places = self.sizes.cut(size).places(0.0);
@@ -114,9 +126,9 @@ impl OnOff {
     ///
     /// # Errors
     ///
-    /// A size that is not a finite number above 0.
+    /// A size that is not above 0, or above 1e15 mean sizes.
     pub fn srpt(&self, size: f64) -> Result<f64, Invalid> {
-        check(size)?;
+        self.sizes.check(size)?;
         let place = self.sizes.place(size, 0.0);
         // Loads of the smaller jobs and of those of this very size.
         let smaller = self.high_rate * place.below.first;
@@ -137,13 +149,6 @@ impl OnOff {
         let later = rest * rest / 2.0 * (1.0 + equal / drain);
         Ok(self.period * (within + later))
     }
-}
-
-fn check(size: f64) -> Result<(), Invalid> {
-    if size.is_finite() && size > 0.0 {
-        return Ok(());
-    }
-    Err(Invalid(format!("the size is {size}; give a finite number above 0")))
 }
 
 /// α of E[1 - e^(-αX)] = α / λ, between the bounds that 1 - e^-a ≥ a - a²/2 and 1 - e^-a ≤ 1 give.

@@ -24,7 +24,12 @@ impl Above {
             sum = sum.with(place.size, place.weight);
             sum
         });
-        Above { up_to: up_to.collect(), sizes: places.iter().map(|place| place.size).collect() }
+        let mut up_to: Vec<Moments> = up_to.collect();
+        if let Some(all) = up_to.last_mut() {
+            // To the last digit, or the share above would be rounding times a large size.
+            all.share = 1.0;
+        }
+        Above { up_to, sizes: places.iter().map(|place| place.size).collect() }
     }
 
     /// The integral over [0, y] of P[X > t], and the integral of that.

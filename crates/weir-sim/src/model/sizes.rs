@@ -5,6 +5,8 @@
 //! Everything is integrated over the share u instead of the size, so that any law will do, and in
 //! steps that halve towards both ends, where heavy tails have their bytes.
 
+use std::ops::RangeInclusive;
+
 use weir_workload::Invalid;
 use weir_workload::law::Law;
 
@@ -20,6 +22,10 @@ const HALVINGS: i32 = 50;
 const NEGLIGIBLE: f64 = 1e-290;
 /// Pieces that a law may have: so many sizes, or bends.
 const MOST_PIECES: usize = 2_000_000;
+/// The least and the largest mean of a law, whose squares and quotients are then numbers.
+const MEANS: RangeInclusive<f64> = 1e-15..=1e15;
+/// The least and the largest size that may be asked about, in mean sizes.
+const ASKED: RangeInclusive<f64> = 1e-30..=1e15;
 /// How far the mean by quantiles may be from the law's own.
 const MEAN_TOLERANCE: f64 = 1e-6;
 
@@ -113,9 +119,17 @@ pub(super) struct Sizes {
 impl Sizes {
     /// # Errors
     ///
-    /// A law whose quantiles are no finite sizes above 0, or whose mean lies in a tail that the
-    /// quantile function cannot tell from 1.
+    /// A law whose quantiles are no finite sizes above 0, or whose mean is no reasonable number or
+    /// lies in a tail that the quantile function cannot tell from 1.
     pub(super) fn new(law: &dyn Law) -> Result<Sizes, Invalid> {
+        let own = law.mean();
+        if !MEANS.contains(&own) {
+            return Err(Invalid(format!(
+                "{law}: its mean is {own:e}; give sizes in a unit in which it is {:e} to {:e}",
+                MEANS.start(),
+                MEANS.end()
+            )));
+        }
         let mut build = Build { law, rule: Rule::new(), pieces: Vec::new(), second_error: 0.0 };
         let halves = |k: i32| 0.5_f64.powi(k);
         let mut bounds: Vec<f64> = vec![0.0];
@@ -144,7 +158,6 @@ impl Sizes {
             }
             total.add(place.size, place.weight);
         }
-        let own = law.mean();
         if !((total.first / own - 1.0).abs() < MEAN_TOLERANCE && total.second.is_finite()) {
             return Err(Invalid(format!(
                 "{law}: its mean is {own:.6e}, but sizes up to the share 1 - 2^-53 have only {:.6e} \
@@ -159,6 +172,22 @@ impl Sizes {
 
     pub(super) fn mean(&self) -> f64 {
         self.total.first
+    }
+
+    /// # Errors
+    ///
+    /// A size that is not above 0, or so far from the mean that formulas have no digits left.
+    pub(super) fn check(&self, size: f64) -> Result<(), Invalid> {
+        if ASKED.contains(&(size / self.mean())) {
+            return Ok(());
+        }
+        Err(Invalid(format!(
+            "the size is {size}; give a number above 0, {:e} to {:e} times the mean size, which is \
+             {}",
+            ASKED.start(),
+            ASKED.end(),
+            self.mean()
+        )))
     }
 
     pub(super) fn second_moment(&self) -> f64 {
@@ -183,6 +212,10 @@ impl Sizes {
         let mut pass = Pass::default();
         for piece in before {
             self.over(&piece, rate, &mut pass, &mut |_| ());
+        }
+        if here.is_empty() {
+            // To the last digit, or the share above would be rounding times a large size.
+            pass.below.share = 1.0;
         }
         pass.to(size, rate);
         let atom = match here.first() {

@@ -15,6 +15,7 @@ pub struct Poisson<'a> {
     sizes: Xoshiro256PlusPlus,
     now: f64,
     mean_gap: f64,
+    /// In place of 0.
     least: f64,
 }
 
@@ -24,7 +25,7 @@ impl Poisson<'_> {
     pub fn new(law: &dyn Law, mean: f64, load: f64, seed: u64) -> Poisson<'_> {
         let mut times = Xoshiro256PlusPlus::seed_from_u64(seed);
         let sizes = Xoshiro256PlusPlus::from_rng(&mut times);
-        // The logarithm of 1 is a size of 0, which has no slowdown.
+        // The logarithm of 1 is a size of 0, which has no slowdown; what is above 0 stays as it is.
         let least = mean * f64::EPSILON;
         Poisson { law, times, sizes, now: 0.0, mean_gap: mean / load, least }
     }
@@ -35,7 +36,7 @@ impl Iterator for Poisson<'_> {
 
     fn next(&mut self) -> Option<Job> {
         self.now -= (1.0 - self.times.random::<f64>()).ln() * self.mean_gap;
-        let size = self.law.quantile(self.sizes.random::<f64>()).max(self.least);
-        Some(Job { arrival: self.now, size })
+        let size = self.law.quantile(self.sizes.random::<f64>());
+        Some(Job { arrival: self.now, size: if size > 0.0 { size } else { self.least } })
     }
 }

@@ -186,6 +186,18 @@ fn who_asks_for_a_load_gets_it_and_the_same_sizes_at_another() {
     assert!(some(0.7, 1).zip(some(0.7, 2)).any(|(a, b)| a.size != b.size));
 }
 
+#[test]
+fn sizes_far_below_the_mean_are_as_the_law_has_them() {
+    // One in a hundred is 1, all others are far below the mean.
+    let all = [(1e-20, 99.0), (1.0, 1.0)];
+    let law = weir_workload::law::Discrete::new("two", all).expect("a law");
+    let small = Poisson::new(&law, 0.01, 0.5, 1).take(1000).map(|job| job.size);
+    assert!(small.fold(1.0, f64::min) == 1e-20);
+    let vast = law::parse("lognormal:mu=0,sigma=8").expect("a law");
+    let error = Sizes::of_law(vast.as_ref(), 1000).expect_err("a tail").0;
+    assert!(error.contains("shorter tail"), "{error}");
+}
+
 /// Heavy-tailed sizes at `load`.
 fn random_jobs(seed: u64, count: usize, load: f64) -> Vec<Job> {
     let law = law::parse("bounded-pareto:min=1,max=1e4,alpha=1.1").expect("a law");

@@ -3,7 +3,7 @@
 
 use weir_sched::PolicyKind;
 use weir_workload::Invalid;
-use weir_workload::law::Law;
+use weir_workload::law::{self, Law};
 
 use super::Job;
 
@@ -32,7 +32,8 @@ impl Sizes {
     ///
     /// # Errors
     ///
-    /// A law without a mean, or with one that is no reasonable number.
+    /// A law without a mean, or with one that is no reasonable number or is not reached by the
+    /// sizes that are drawn.
     pub fn of_law(law: &dyn Law, jobs: u64) -> Result<Sizes, Invalid> {
         let (mean, largest) = (law.mean(), law.quantile(1.0 - f64::EPSILON));
         if !MEANS.contains(&mean) || !largest.is_finite() {
@@ -43,6 +44,7 @@ impl Sizes {
                 MEANS.end()
             )));
         }
+        law::check_tail(law)?;
         Ok(Sizes { mean, largest, total: jobs as f64 * mean })
     }
 

@@ -114,6 +114,20 @@ impl Offered {
         Ok(Arrivals::new(self, mean_work))
     }
 
+    /// About how many requests [`Offered::arrivals`] gives, rather more than fewer: the shape's last
+    /// cycle counts as a whole one if that is less than its highest load throughout.
+    ///
+    /// # Errors
+    ///
+    /// As [`Offered::arrivals`].
+    pub fn expected(&self) -> Result<f64, Invalid> {
+        let work = self.checked_work()?;
+        let cycle = self.shape.cycle();
+        let whole = (self.seconds / cycle).ceil() * cycle * self.shape.mean_load();
+        let most = self.shape.periods().iter().map(|period| period.load).fold(0.0, f64::max);
+        Ok(whole.min(most * self.seconds) * self.bytes_per_second / work)
+    }
+
     /// Requests without end, all at time 0, for a generator that keeps a number of them under way
     /// at all times; the shape, the rate and the length do not matter.
     ///

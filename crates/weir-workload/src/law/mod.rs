@@ -22,11 +22,12 @@ pub use discrete::Discrete;
 pub use empirical::Ranges;
 pub use exponential::{Deterministic, Exponential};
 pub use lognormal::Lognormal;
+pub use mean::check_tail;
 pub use pareto::BoundedPareto;
 pub use rounded::Rounded;
 pub use specweb::{specweb96, specweb99};
 pub use surge::Surge;
-pub use text::{SYNTAX, parse};
+pub use text::{SYNTAX, parse, parse_exact};
 pub use world_cup::WorldCup;
 
 /// A law of sizes, in bytes (or of work, in any unit). It is displayed as the text that

@@ -12,6 +12,8 @@ pub struct BoundedPareto {
     min: f64,
     max: f64,
     alpha: f64,
+    /// The share of the law without a largest size that lies below it.
+    reach: f64,
 }
 
 impl BoundedPareto {
@@ -34,14 +36,13 @@ impl BoundedPareto {
                 "bounded-pareto: `alpha` is {alpha}; give a number above 0, such as 1.1"
             )));
         }
-        Ok(BoundedPareto { min, max, alpha })
+        Ok(BoundedPareto { min, max, alpha, reach: reach(min, max, alpha) })
     }
 }
 
 impl Law for BoundedPareto {
     fn quantile(&self, u: f64) -> f64 {
-        let reach = 1.0 - (self.min / self.max).powf(self.alpha);
-        (self.min * (1.0 - u * reach).powf(-1.0 / self.alpha)).min(self.max)
+        (self.min * (1.0 - u * self.reach).powf(-1.0 / self.alpha)).min(self.max)
     }
 
     fn mean(&self) -> f64 {
@@ -49,15 +50,18 @@ impl Law for BoundedPareto {
     }
 }
 
+fn reach(min: f64, max: f64, alpha: f64) -> f64 {
+    1.0 - (min / max).powf(alpha)
+}
+
 /// The mean of a Pareto law of exponent `alpha` between `min` and `max`.
 pub(super) fn mean(min: f64, max: f64, alpha: f64) -> f64 {
-    let reach = 1.0 - (min / max).powf(alpha);
     // The integral of x^-alpha from min to max, times min^alpha; written with exp_m1 so that it
     // has no jump where alpha is 1.
     let octaves = (max / min).ln();
     let power = 1.0 - alpha;
     let integral = if power.abs() < 1e-12 { octaves } else { (power * octaves).exp_m1() / power };
-    alpha * min * integral / reach
+    alpha * min * integral / reach(min, max, alpha)
 }
 
 impl fmt::Display for BoundedPareto {

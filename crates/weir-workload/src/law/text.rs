@@ -65,6 +65,22 @@ pub fn parse(text: &str) -> Result<Arc<dyn Law>, Invalid> {
     Ok(law)
 }
 
+/// As [`parse`], for a server of work in any unit, where a size is what the quantile function gives
+/// and not a whole number of bytes.
+///
+/// # Errors
+///
+/// As [`parse`], and for a law that is to be rounded.
+pub fn parse_exact(text: &str) -> Result<Arc<dyn Law>, Invalid> {
+    let law = parse(text)?;
+    if Parameters::parse(text.trim())?.text("per-decade").is_some() {
+        return Err(Invalid(format!(
+            "{law}: sizes are work in any unit here and are not rounded; leave `per-decade` out"
+        )));
+    }
+    Ok(law)
+}
+
 /// The law, rounded if the parameters ask for it.
 fn rounded(p: &mut Parameters<'_>, law: impl Law + 'static) -> Result<Arc<dyn Law>, Invalid> {
     let law = Arc::new(law);
@@ -129,6 +145,16 @@ mod tests {
             let error = parse(text).expect_err(text).0;
             assert!(error.contains(wanted), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_law_that_rounds_is_none_of_exact_sizes() {
+        let text = "exponential:mean=1,per-decade=1";
+        assert!(parse(text).is_ok());
+        let error = parse_exact(text).expect_err(text).0;
+        assert!(error.contains("leave `per-decade` out"), "{error}");
+        assert_eq!(parse_exact("exponential:mean=1").expect("a law").mean(), 1.0);
+        assert!(parse_exact("exponential").expect_err("no mean").0.contains("`mean` is missing"));
     }
 
     proptest! {

@@ -11,15 +11,20 @@ use weir_workload::shape::{self, Shape};
 use super::asked;
 use crate::Failure;
 
+/// Most intervals of all repetitions of a line, which are kept together.
+const MOST_INTERVALS: f64 = 1e8;
 /// Most lines of a table.
 const MOST_ROWS: usize = 10_000;
 
 /// Carter & Cherkasova 1999: one server with a listen queue, clients that give up, and what is
 /// done about their requests. Several loads, timeouts or strategies give a line each.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "success_by_class has the shares (0 to 1) of the clients answered in time \
+    who ask for less than 1000 bytes, 10000, 100000, and more; 0 where there are no such clients.")]
 pub(super) struct Arguments {
     /// New clients, in % of what the server can answer; several with commas
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', required_unless_present = "shape")]
+    #[arg(allow_negative_numbers = true)]
     load: Vec<f64>,
 
     /// Load over time instead of a constant one (1 is what the server can answer)
@@ -28,6 +33,7 @@ pub(super) struct Arguments {
 
     /// Seconds after which a client leaves; several with commas
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', default_value = "5")]
+    #[arg(allow_negative_numbers = true)]
     timeout: Vec<f64>,
 
     /// How often a client that left asks again
@@ -51,12 +57,12 @@ pub(super) struct Arguments {
     strategy: Vec<Strategy>,
 
     /// Seconds in which those clients come who count [default: 10000; with a shape, one cycle]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     duration: Option<f64>,
 
     /// Seconds before that [default: 100 times what a full queue takes and 10 timeouts; with
     /// a shape, none]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     warm_up: Option<f64>,
 
     /// Independent repetitions, for the 95 % interval
@@ -72,6 +78,7 @@ pub(super) struct Arguments {
 
     /// Length of the intervals of the series that a shape gives
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, requires = "shape")]
+    #[arg(allow_negative_numbers = true)]
     interval: f64,
 
     /// Write JSON: one object, or {"rows":[…]} of several
@@ -92,6 +99,7 @@ struct Server {
 
     /// Requests that the server can answer in a second
     #[arg(long, value_name = "PER_SECOND", default_value_t = 100.0)]
+    #[arg(allow_negative_numbers = true)]
     service_rate: f64,
 
     /// Sizes, to which service times are in proportion
@@ -99,11 +107,11 @@ struct Server {
     law: String,
 
     /// What the check of a request takes, in % of the mean service time
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.5, allow_negative_numbers = true)]
     check_cost: f64,
 
     /// The check is on while the server was busier than this in the last second, in %
-    #[arg(long, value_name = "PERCENT", default_value_t = 95.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 95.0, allow_negative_numbers = true)]
     check_above: f64,
 }
 
@@ -136,6 +144,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for (load_percent, prepared) in
         prepared.map_err(|invalid: weir_workload::Invalid| asked(invalid))?
     {
+        let model = prepared.model();
+        let intervals = model.interval.map_or(0.0, |length| model.duration / length);
+        if intervals * count as f64 > MOST_INTERVALS {
+            return Err(asked(format!(
+                "{count} repetitions of {intervals:.0} intervals are too many to keep; give fewer \
+                 --replications or a longer --interval, for at most {MOST_INTERVALS:.0} in all"
+            )));
+        }
         let begun = std::time::Instant::now();
         let tallies = replications::run(count, arguments.seed, |seed| prepared.run(seed));
         let seconds = begun.elapsed().as_secs_f64();
@@ -149,7 +165,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Every load with every timeout and strategy, in this order.
 fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
-    let law = law::parse(&arguments.server.law).map_err(asked)?;
+    let law = law::parse_exact(&arguments.server.law).map_err(asked)?;
     let mut shapes = Vec::new();
     if let Some(text) = &arguments.shape {
         let shape = dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(asked)?;

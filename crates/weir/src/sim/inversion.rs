@@ -44,6 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(None, &found);
     }
+    output::check(&found)?;
     let text = format!("requests          {}\nservice inversion {inversion:.6}\n", found.requests);
     std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())
         .map_err(|error| happened(format!("standard output: {error}")))

@@ -22,17 +22,32 @@ pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
     if let Some(seed) = seed {
         object.insert("seed".into(), seed.into());
     }
-    match serde_json::to_value(result) {
-        Ok(Value::Object(fields)) => object.extend(fields),
-        Ok(_) => return Err(happened("the result has no fields; please report this")),
-        Err(error) => return Err(happened(format!("the result cannot be written: {error}"))),
-    }
+    object.extend(fields(result)?);
     let object = Value::Object(object);
+    writeln!(std::io::stdout().lock(), "{object}")
+        .map_err(|error| happened(format!("standard output: {error}")))
+}
+
+/// For what is written as text: fails where [`json`] would.
+///
+/// # Errors
+///
+/// When a field is no number.
+pub(super) fn check(result: &impl Serialize) -> Result<(), Failure> {
+    fields(result).map(drop)
+}
+
+/// The fields of a result, all of which have values.
+fn fields(result: &impl Serialize) -> Result<Map<String, Value>, Failure> {
+    let object = serde_json::to_value(result)
+        .map_err(|error| happened(format!("the result cannot be written: {error}")))?;
     if let Some(name) = no_number(&object) {
         return Err(happened(format!("`{name}` has no value for these parameters")));
     }
-    writeln!(std::io::stdout().lock(), "{object}")
-        .map_err(|error| happened(format!("standard output: {error}")))
+    match object {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(happened("the result has no fields; please report this")),
+    }
 }
 
 /// The first field without a value: JSON writes what is no number as null.
@@ -60,5 +75,7 @@ mod tests {
         assert_eq!(no_number(&json!({"a": 1, "b": [1.5, {"c": "x"}]})), None);
         assert_eq!(no_number(&json!({"a": 1, "b": [1, {"c": null}]})), Some("b.1.c".into()));
         assert_eq!(no_number(&json!({"a": f64::NAN})), Some("a".into()));
+        assert!(check(&json!({"a": f64::INFINITY})).is_err_and(|e| e.message.contains("`a`")));
+        assert!(check(&json!({"a": 1.0})).is_ok() && check(&json!(1.0)).is_err());
     }
 }

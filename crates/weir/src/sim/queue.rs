@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use weir_sim::queue::{Discipline, Poisson, Queue, Sizes, Tally};
+use weir_sim::queue::{Discipline, Job, Poisson, Queue, Sizes, Tally};
 use weir_sim::replications;
 use weir_workload::law::{self, Law};
 
 use super::asked;
-use super::output::json;
+use super::output::{check, json};
 use crate::Failure;
-use figures::{Figures, Source};
+use figures::{Figures, Runs, Source};
 
 /// One server that does one unit of work in one unit of time. A size is work, and so the time that
 /// a job takes alone: response times are in the unit of the sizes, and slowdown is response time
@@ -27,7 +27,7 @@ use figures::{Figures, Source};
 #[command(after_help = "late_vs_ps is the share (0 to 1) of the jobs that leave later than under \
     ps, by more than a millionth of the mean size. mean_response_ci95 is half the width of the \
     interval of 95 %: of the repetitions, or of 25 batches of one run, for which it should be \
-    long. events_per_second is the simulator's own speed (an event is an arrival or a departure), \
+    long; a single run of less than 1000 jobs has none, and the field is left out. events_per_second is the simulator's own speed (an event is an arrival or a departure), \
     and the only figure that differs when a run is repeated.")]
 pub(super) struct Arguments {
     /// Order of service: ps, fair, fifo, srpt, psjf, las, fsp, protective, bands or ageing
@@ -53,8 +53,8 @@ pub(super) struct Arguments {
     #[arg(value_parser = clap::value_parser!(u64).range(0..=10_000_000_000))]
     warmup: Option<u64>,
 
-    /// Equal seeds give equal jobs
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
+    /// Equal seeds give equal jobs; with a trace it does nothing
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
     /// Independent runs, on all cores
@@ -95,15 +95,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if arguments.json {
         let seed = arguments.trace.is_none().then_some(arguments.seed);
-        json(seed, &figures)
-    } else {
-        figures.print()
+        return json(seed, &figures);
     }
+    check(&figures)?;
+    figures.print()
 }
 
 fn of_law(arguments: &Arguments) -> Result<Figures, Failure> {
     let text = arguments.law.as_deref().unwrap_or_default();
-    let law = law::parse(text).map_err(asked)?;
+    let law = law::parse_exact(text).map_err(asked)?;
     let load = arguments.load.unwrap_or_default();
     if !(load > 0.0 && load < 1.0) {
         return Err(asked(format!(
@@ -124,15 +124,15 @@ fn of_law(arguments: &Arguments) -> Result<Figures, Failure> {
     };
     let replications = arguments.replications as usize;
     let start = Instant::now();
-    let tallies = match replications {
+    let mut runs = Runs::default();
+    match replications {
         // The seed as it was given.
-        1 => vec![one(arguments.seed)],
-        _ => replications::run(replications, arguments.seed, one),
-    };
-    let seconds = start.elapsed().as_secs_f64();
-    let events = 2 * count * replications as u64;
+        1 => runs.add(one(arguments.seed)),
+        _ => replications::in_order(replications, arguments.seed, one, |tally| runs.add(tally)),
+    }
+    let speed = speed(2.0 * count as f64 * replications as f64, start);
     let source = Source::Law { law: law.to_string(), load, warmup };
-    Figures::of(&queue, source, &tallies, events as f64 / seconds)
+    Figures::of(&queue, source, &runs, speed)
 }
 
 fn of_trace(arguments: &Arguments, file: &std::path::Path) -> Result<Figures, Failure> {
@@ -149,23 +149,33 @@ fn of_trace(arguments: &Arguments, file: &std::path::Path) -> Result<Figures, Fa
         bounds
     });
     let mut tally = Tally::new(0, jobs.len() as u64, sizes.mean, bounds);
+    // Since the first arrival, by the place in the trace.
     let mut finishes = vec![0.0; if arguments.finish_times.is_some() { jobs.len() } else { 0 }];
     let start = Instant::now();
-    queue.serve(jobs.iter().copied(), |departure| {
+    // Times since the first arrival: those since 1970 would leave no digits for small sizes.
+    let first = jobs.first().map_or(0.0, |job| job.arrival);
+    let since = jobs.iter().map(|job| Job { arrival: job.arrival - first, ..*job });
+    queue.serve(since, |departure| {
         tally.add(departure);
         if let Some(finish) = finishes.get_mut(departure.index as usize) {
             *finish = departure.finish;
         }
     });
-    let seconds = start.elapsed().as_secs_f64();
+    let speed = speed(2.0 * jobs.len() as f64, start);
     if let Some(out) = &arguments.finish_times {
         trace::write(out, &jobs, &finishes)?;
     }
-    let span =
-        jobs.last().zip(jobs.first()).map_or(0.0, |(last, first)| last.arrival - first.arrival);
+    let span = jobs.last().map_or(0.0, |last| last.arrival - first);
     let load = Some(sizes.total / span).filter(|load| load.is_finite());
     let source = Source::Trace { trace: file.display().to_string(), load };
-    Figures::of(&queue, source, &[tally], 2.0 * jobs.len() as f64 / seconds)
+    let mut runs = Runs::default();
+    runs.add(tally);
+    Figures::of(&queue, source, &runs, speed)
+}
+
+/// Events per second since `start`, however short that is.
+fn speed(events: f64, start: Instant) -> f64 {
+    events / start.elapsed().as_secs_f64().max(1e-9)
 }
 
 /// The server that was asked for, if that makes sense for such sizes.

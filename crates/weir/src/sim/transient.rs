@@ -13,7 +13,7 @@ use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
 use super::asked;
-use super::output::json;
+use super::output::{check, json};
 use crate::Failure;
 use figures::{Figures, Run, Served};
 
@@ -108,6 +108,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// The time of a run if none is given, but for whole cycles.
 const USUAL: f64 = 150.0;
 
+/// Most requests of a run: each is some 50 bytes.
+const MOST_REQUESTS: f64 = 1e8;
+
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let law = law::parse(&arguments.law).map_err(asked)?;
     let shape = Shape::parse(&arguments.workload).map_err(asked)?;
@@ -121,7 +124,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Offered::new(law, shape, duration, arguments.uplink.0)
     };
     // Says what is wrong before anything runs.
-    offered.arrivals().map_err(asked)?;
+    let expected = offered.expected().map_err(asked)?;
+    if expected > MOST_REQUESTS {
+        return Err(asked(format!(
+            "these are about {expected:.0} requests, and all of a run are kept in memory; give a \
+             shorter --duration, a slower --uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
+        )));
+    }
     let disciplines = disciplines(&arguments.policy);
     let one = |seed| Run::of(&requests(&Offered { seed, ..offered.clone() }), &disciplines);
     let runs = match arguments.replications {
@@ -130,7 +139,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         more => replications::run(more as usize, arguments.seed, one),
     };
     let figures = Figures::of(&offered, &disciplines, &runs)?;
-    if arguments.json { json(Some(arguments.seed), &figures) } else { figures.print() }
+    if arguments.json {
+        return json(Some(arguments.seed), &figures);
+    }
+    check(&figures)?;
+    figures.print()
 }
 
 /// The policies in the order asked, each once.

@@ -144,7 +144,7 @@ fn beyond(grid: &Grid) -> Table {
     let mut table = Table::new(caption, &columns);
     for (strategy, point) in BEYOND.iter().zip(&grid.beyond) {
         let class = |class: usize| {
-            let share = move |results: &Results| Some(results.success_by_class?[class]);
+            let share = move |results: &Results| Some(results.success_by_class[class]);
             (point.ours(share), Unit::Percent)
         };
         let work = point.ours(|results| Some(results.useful_work_percent / 100.0));

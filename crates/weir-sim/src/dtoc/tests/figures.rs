@@ -28,7 +28,7 @@ fn large_files_suffer() {
     // Figure 7: more of classes 0 and 1 than were offered (35, 50, 14 and 1 %), less of 2 and 3.
     let classes = found.successful_class_percent.expect("some");
     assert!(classes[0] > 38.0 && classes[1] > 51.0 && classes[2] < 9.0 && classes[3] < 0.2);
-    let success = found.success_by_class.expect("all classes");
+    let success = found.success_by_class;
     assert!(success.is_sorted_by(|a, b| a > b), "{success:?}");
     // Figure 8: "14 % of all requests" at 5 s; 13 to 18 % from 110 to 300 % of load here.
     assert_near("in service", found.in_service_timeout_percent.expect("some"), 17.5, 1.0);

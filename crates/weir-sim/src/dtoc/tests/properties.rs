@@ -143,6 +143,23 @@ fn intervals_follow_the_load() {
 }
 
 #[test]
+fn a_series_ends_with_the_window() {
+    // The last interval is half as long as the others; answers go on for a timeout after it.
+    let model = Model { interval: Some(10.0), ..paper(300.0, 5.0, Check, 205.0) };
+    let series = results(model, 8).intervals.expect("a series");
+    assert_eq!(series.len(), 21);
+    assert!((70.0..100.0).contains(&series[20]), "{series:?}");
+}
+
+#[test]
+fn a_class_without_clients_has_a_share_too() {
+    let law = Arc::new(Exponential { mean: 10.0 });
+    let found = results(Model { law, ..paper(50.0, 5.0, Check, 100.0) }, 1);
+    assert!(found.success_by_class[0] > 0.9, "{found:?}");
+    assert_eq!(found.success_by_class[1..], [0.0; 3]);
+}
+
+#[test]
 fn streams_follow_their_shape_and_end() {
     let shape = Shape::parse("10s@2,10s@0,10s@0.5").expect("a shape");
     let mut stream = Stream::new(&shape, 100.0, 3000.0, 4);
@@ -177,8 +194,13 @@ fn what_makes_no_sense_is_refused() {
     refused(|model| model.check_cost = -0.1, "check cost");
     refused(|model| model.check_above = 1.1, "threshold");
     refused(|model| model.interval = Some(0.0), "interval");
-    refused(|model| (model.service_rate, model.duration) = (1e6, 1e6), "arrivals");
-    refused(|model| model.retries = u32::MAX, "arrivals");
+    refused(|model| (model.service_rate, model.duration) = (1e6, 1e6), "requests");
+    refused(|model| (model.retries, model.duration) = (1000, 1e6), "retries included");
+    refused(|model| model.retries = u32::MAX, "number of retries");
+    refused(|model| model.queue = usize::MAX, "listen queue");
+    let vast = law::parse("lognormal:mu=0,sigma=8").expect("a law");
+    let error = Model { law: vast, ..good.clone() }.prepare().expect_err("a tail").0;
+    assert!(error.contains("shorter tail"), "{error}");
     refused(|model| model.law = law::parse("exponential:mean=1e-320").expect("a law"), "mean");
     assert!(good.prepare().is_ok());
 }

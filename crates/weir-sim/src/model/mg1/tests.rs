@@ -208,6 +208,19 @@ fn sizes_that_the_law_does_not_give_have_a_response_too() {
 }
 
 #[test]
+fn a_size_beyond_all_others_waits_for_them_all() {
+    for law in ["exponential:mean=1", "lognormal:mu=-0.5,sigma=1", PARETO] {
+        let queue = queue(law, 0.9);
+        for order in [Order::Srpt, Order::Psjf, Order::Las] {
+            for size in [1e9, 1e15] {
+                let found = queue.response_of(order, size * queue.mean_size()).unwrap();
+                assert!(near(found, size * queue.mean_size() / 0.1, 1e-4), "{law} {order:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let law = parse("exponential:mean=1").unwrap();
     for load in [1.0, 1.5, -0.1, f64::NAN, f64::INFINITY] {
@@ -217,6 +230,15 @@ fn what_makes_no_sense_is_refused() {
     for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = queue("surge", 0.5).response_of(Order::Srpt, size).unwrap_err().0;
         assert!(error.contains("the size is"), "{error}");
+    }
+    for size in [1e200, 1e-200] {
+        let error = queue("exponential:mean=2", 0.5).response_of(Order::Las, size).unwrap_err().0;
+        assert!(error.contains("times the mean size, which is 2"), "{error}");
+    }
+    for mean in [1e-200, 1e200] {
+        let law = parse(&format!("exponential:mean={mean}")).unwrap();
+        let error = Mg1::new(law.as_ref(), 0.5).unwrap_err().0;
+        assert!(error.contains("its mean is 1e") && error.contains("1e-15 to 1e15"), "{error}");
     }
     for text in
         ["lognormal:mu=0,sigma=20", "lognormal:mu=500,sigma=500", "lognormal:mu=-500,sigma=400"]

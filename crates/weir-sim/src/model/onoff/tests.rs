@@ -170,6 +170,8 @@ fn what_makes_no_sense_is_refused() {
     for (high, low, period, wanted) in [
         (1.0, 0.0, 1.0, "high load is 1;"),
         (f64::NAN, 0.0, 1.0, "high load is NaN"),
+        (1e300, 0.0, 1.0, "at most 1000000"),
+        (1.5, 0.0, 1e300, "1e-15 to 1e15 times their mean, which is 1"),
         (1.5, 1.0, 1.0, "low load is 1;"),
         (1.5, -0.1, 1.0, "low load is -0.1"),
         (1.5, 0.0, 0.0, "period is 0"),
@@ -179,7 +181,16 @@ fn what_makes_no_sense_is_refused() {
         assert!(error.contains(wanted), "{error}");
     }
     let model = OnOff::new(law.as_ref(), 1.5, 0.0, 1.0).unwrap();
-    for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for size in [0.0, -1.0, 1e200, f64::NAN, f64::INFINITY] {
         assert!(model.fair(size).is_err() && model.srpt(size).is_err(), "{size}");
     }
+    // At the ends of what is allowed there are numbers; a job above all others leaves last.
+    let low = OnOff::new(law.as_ref(), 1.5, 0.2, 100.0).unwrap();
+    for size in [1e-30, 1e15] {
+        assert!(low.fair(size).unwrap().is_finite() && low.srpt(size).unwrap().is_finite());
+    }
+    let last = 50.0 + low.drain_time();
+    assert!((low.fair(1e15).unwrap() / last - 1.0).abs() < 1e-3, "{:?}", low.fair(1e15));
+    let most = OnOff::new(law.as_ref(), 1e6, 0.0, 1e15).unwrap();
+    assert!(most.fair(1.0).unwrap().is_finite() && most.cutoff_size() > 0.0);
 }

@@ -77,6 +77,7 @@ pub(super) fn write(seed: u64, json: bool, rows: Vec<Row>) -> Result<(), Failure
             Err(rows) => output::json(Some(seed), &Rows { rows }),
         };
     }
+    rows.iter().try_for_each(output::check)?;
     let text = match rows.as_slice() {
         [row] => list(row, seed),
         rows => table(rows, seed),
@@ -144,11 +145,9 @@ fn list(row: &Row, seed: u64) -> String {
         ("check on", format!("{:.2} % of the time", r.check_on_percent)),
         ("longest queue", r.longest_queue.to_string()),
     ];
-    if let Some(shares) = r.success_by_class {
-        let shares = shares.map(|share| format!("{:.2}", 100.0 * share)).join(" / ");
-        let text = format!("{shares} % of clients below 1000 / 10 000 / 100 000 B / above");
-        lines.insert(7, ("by class", text));
-    }
+    let shares = r.success_by_class.map(|share| format!("{:.2}", 100.0 * share)).join(" / ");
+    let text = format!("{shares} % of clients below 1000 / 10 000 / 100 000 B / above");
+    lines.insert(7, ("by class", text));
     if let Some(speed) = row.events_per_second {
         lines.push(("speed", format!("{speed:.0} events/s")));
     }

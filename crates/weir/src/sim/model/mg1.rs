@@ -94,7 +94,7 @@ struct AtSize {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let law = law::parse(&arguments.law).map_err(asked)?;
+    let law = law::parse_exact(&arguments.law).map_err(asked)?;
     let order = Order::from(arguments.policy);
     let queue = Mg1::new(law.as_ref(), arguments.load).map_err(asked)?;
     let response = |size: f64| queue.response_of(order, size).map_err(asked);
@@ -133,7 +133,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         percentile,
         size,
     };
-    if arguments.json { output::json(None, &found) } else { show(&found) }
+    if arguments.json {
+        return output::json(None, &found);
+    }
+    output::check(&found)?;
+    show(&found)
 }
 
 /// The size below which so many percent lie.

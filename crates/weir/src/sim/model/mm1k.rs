@@ -63,6 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if json {
         return output::json(None, &found);
     }
+    output::check(&found)?;
     table(&[
         ("offered load", Some(load)),
         ("useful throughput", Some(found.useful_throughput)),

@@ -16,7 +16,7 @@ pub(in crate::sim) struct Arguments {
     #[arg(long, value_name = "LAW", long_help = law::SYNTAX)]
     law: String,
 
-    /// Load during the overload, above 1
+    /// Load during the overload, above 1, at most a million
     #[arg(long, value_name = "LOAD", allow_negative_numbers = true)]
     high_load: f64,
 
@@ -53,7 +53,7 @@ struct Json {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { high_load, low_load, period, size, .. } = *arguments;
-    let law = law::parse(&arguments.law).map_err(asked)?;
+    let law = law::parse_exact(&arguments.law).map_err(asked)?;
     let model = OnOff::new(law.as_ref(), high_load, low_load, period).map_err(asked)?;
     let found = Json {
         law: law.to_string(),
@@ -70,6 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(None, &found);
     }
+    output::check(&found)?;
     table(&[
         ("size", Some(size)),
         ("mean response, fair sharing", Some(found.fair)),

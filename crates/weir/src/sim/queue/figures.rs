@@ -67,37 +67,47 @@ struct Class {
     mean_slowdown: f64,
 }
 
+/// All repetitions together, and the means of each for their interval.
+#[derive(Default)]
+pub(super) struct Runs {
+    all: Option<Tally>,
+    responses: Vec<f64>,
+    slowdowns: Vec<f64>,
+}
+
+impl Runs {
+    /// One more repetition.
+    pub(super) fn add(&mut self, run: Tally) {
+        self.responses.extend(run.mean_response());
+        self.slowdowns.extend(run.mean_slowdown());
+        match &mut self.all {
+            Some(all) => all.merge(&run),
+            None => self.all = Some(run),
+        }
+    }
+}
+
 impl Figures {
-    /// Of one tally for each repetition.
+    /// Of some repetitions.
     pub(super) fn of(
         queue: &Queue,
         source: Source,
-        tallies: &[Tally],
+        runs: &Runs,
         events_per_second: f64,
     ) -> Result<Figures, Failure> {
-        Figures::some(queue, source, tallies, events_per_second)
+        Figures::some(queue, source, runs, events_per_second)
             .ok_or_else(|| happened("no job was counted"))
     }
 
-    fn some(
-        queue: &Queue,
-        source: Source,
-        tallies: &[Tally],
-        events_per_second: f64,
-    ) -> Option<Figures> {
-        let (first, others) = tallies.split_first()?;
-        let mut all = first.clone();
-        others.iter().for_each(|other| all.merge(other));
+    fn some(queue: &Queue, source: Source, runs: &Runs, events_per_second: f64) -> Option<Figures> {
+        let all = runs.all.as_ref()?;
         let (responses, slowdowns) = (all.responses(), all.slowdowns());
-        let between = |mean: fn(&Tally) -> Option<f64>| {
-            let means: Option<Vec<f64>> = tallies.iter().map(mean).collect();
-            estimate(&means?)?.ci95
-        };
-        let (response_ci95, slowdown_ci95) = if others.is_empty() {
+        let between = |means: &[f64]| estimate(means)?.ci95;
+        let (response_ci95, slowdown_ci95) = if runs.responses.len() == 1 {
             let half = |interval: weir_stats::confidence::Interval| interval.half_width;
-            (first.response_interval().map(half), first.slowdown_interval().map(half))
+            (all.response_interval().map(half), all.slowdown_interval().map(half))
         } else {
-            (between(Tally::mean_response), between(Tally::mean_slowdown))
+            (between(&runs.responses), between(&runs.slowdowns))
         };
         let class = |class: weir_sim::queue::Class| Class {
             from: class.from,
@@ -109,7 +119,7 @@ impl Figures {
             policy: queue.discipline.name(),
             source,
             jobs: all.jobs(),
-            replications: tallies.len(),
+            replications: runs.responses.len(),
             quantum: queue.quantum_used(),
             mean_response: all.mean_response()?,
             mean_response_ci95: response_ci95,

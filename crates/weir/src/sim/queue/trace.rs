@@ -12,6 +12,9 @@ use crate::Failure;
 /// Beyond, differences of times are no numbers to rely on any more.
 const MOST: f64 = 1e15;
 
+/// Sizes below have slowdowns that are no numbers to rely on either.
+const LEAST: f64 = 1e-15;
+
 /// The columns of a trace by their place.
 #[derive(Clone, Copy)]
 struct Columns {
@@ -67,7 +70,7 @@ fn job(line: &str, columns: Columns, last: Option<&Job>) -> Result<Job, String> 
             .ok_or_else(|| format!("`{name}` is `{text}`; give a number {range}, at most {MOST:e}"))
     };
     let arrival = number("arrival", columns.arrival, "of 0 or more", |value| value >= 0.0)?;
-    let size = number("size", columns.size, "above 0", |value| value > 0.0)?;
+    let size = number("size", columns.size, "above 0, at least 1e-15", |value| value >= LEAST)?;
     match last {
         Some(last) if last.arrival > arrival => Err(format!(
             "`arrival` is {arrival}, before the {} of the job above it; give jobs in order of arrival",
@@ -83,7 +86,8 @@ pub(super) fn empty(path: &Path) -> Failure {
     happened(format!("{}: {what}", path.display()))
 }
 
-/// Writes jobs and when they finish, in their order; the file appears when it is whole.
+/// Writes jobs and when they finish, in their order; the file appears when it is whole. Finish
+/// times are given since the first arrival, and written as arrivals are.
 pub(super) fn write(path: &Path, jobs: &[Job], finishes: &[f64]) -> Result<(), Failure> {
     let failed = |error: io::Error| happened(format!("cannot write {}: {error}", path.display()));
     // A device or a pipe is written where it is.
@@ -109,8 +113,10 @@ fn beside(path: &Path) -> PathBuf {
 fn rows(file: File, jobs: &[Job], finishes: &[f64]) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, file);
     writeln!(out, "arrival,size,finish,response")?;
+    let first = jobs.first().map_or(0.0, |job| job.arrival);
     for (Job { arrival, size }, finish) in jobs.iter().zip(finishes) {
-        writeln!(out, "{arrival},{size},{finish},{}", finish - arrival)?;
+        let response = finish - (arrival - first);
+        writeln!(out, "{arrival},{size},{},{response}", first + finish)?;
     }
     out.flush()
 }
