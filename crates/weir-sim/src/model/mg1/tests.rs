@@ -233,7 +233,7 @@ fn what_makes_no_sense_is_refused() {
     }
     for size in [1e200, 1e-200] {
         let error = queue("exponential:mean=2", 0.5).response_of(Order::Las, size).unwrap_err().0;
-        assert!(error.contains("times the mean size, which is 2"), "{error}");
+        assert!(error.contains("1e15 times the mean size"), "{error}");
     }
     for mean in [1e-200, 1e200] {
         let law = parse(&format!("exponential:mean={mean}")).unwrap();
