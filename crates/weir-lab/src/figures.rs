@@ -21,7 +21,8 @@ const PACE: f64 = 0.99;
 /// A run counts when requests started on time and nobody took the processor.
 const MOST_LAG_MS: f64 = 1.0;
 const MOST_STEAL: f64 = 0.01;
-/// Share of the packets that the emulated link may send on more than 0.2 ms after they were due.
+/// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
+/// bound of the generator's own lag.
 const MOST_LATE: f64 = 0.01;
 
 /// Response times in milliseconds.
@@ -155,10 +156,12 @@ pub(crate) fn why_invalid(
             reasons.push(format!("the emulated link came too late for {overrun} packets"));
         }
         let packets = (down.packets_out + up.packets_out).max(1);
-        let late = (down.late + up.late) as f64 / packets as f64;
+        let late = (down.very_late + up.very_late) as f64 / packets as f64;
         if late > MOST_LATE {
             let percent = late * 100.0;
-            reasons.push(format!("the emulated link was late with {percent:.1} % of the packets"));
+            reasons.push(format!(
+                "the emulated link was over 1 ms late with {percent:.1} % of the packets"
+            ));
         }
     }
     reasons
@@ -223,10 +226,10 @@ mod tests {
     #[test]
     fn runs_that_the_machine_spoiled_do_not_count() {
         let mut wan = weir_wan::Statistics::default();
-        (wan.down.packets_out, wan.up.late) = (1000, 10);
+        (wan.down.packets_out, wan.up.very_late) = (1000, 10);
         assert!(why_invalid(0.9, 0.005, 1, None).is_empty());
         assert!(why_invalid(0.9, 0.005, 1, Some(&wan)).is_empty());
-        (wan.down.overrun, wan.up.late) = (3, 11);
+        (wan.down.overrun, wan.up.very_late) = (3, 11);
         assert_eq!(why_invalid(f64::NAN, 0.02, 0, Some(&wan)).len(), 5);
     }
 }

@@ -4,9 +4,10 @@
 mod made_up;
 
 use std::fs;
+use std::sync::OnceLock;
 
 use weir_lab::Outcome;
-use weir_lab::experiment::{Choice, EXPERIMENTS, Runs, Scale};
+use weir_lab::experiment::{Choice, EXPERIMENTS, Experiment, Runs, Scale};
 use weir_lab::report::{Report, Run, html, markdown};
 
 fn run(names: &[&str], scale: Scale) -> Run {
@@ -20,16 +21,24 @@ fn outcomes(run: &Run) -> Vec<Outcome> {
     cells.map(|(_, cell)| made_up::outcome(&cell)).collect()
 }
 
-fn all() -> Report {
-    let names: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
-    let run = run(&names, Scale::Full);
-    let outcomes = Runs::new(outcomes(&run));
-    Report::new(vec![run], &outcomes)
+/// All experiments; those that are simulated are quick ones, since they are not made up.
+fn all() -> &'static Report {
+    static ALL: OnceLock<Report> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let full = Choice::of(Scale::Full);
+        let (run_there, simulated): (Vec<&Experiment>, Vec<&Experiment>) =
+            EXPERIMENTS.iter().partition(|experiment| !experiment.cells(&full).is_empty());
+        assert!(!simulated.is_empty());
+        let names = |all: &[&'static Experiment]| all.iter().map(|e| e.name).collect::<Vec<_>>();
+        let there = run(&names(&run_there), Scale::Full);
+        let outcomes = Runs::new(outcomes(&there));
+        Report::new(vec![there, run(&names(&simulated), Scale::Quick)], &outcomes)
+    })
 }
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = html(&all());
+    let page = html(all());
     for outside in ["http://", "https://", "src=", "url(", "@import", "<link", "<script", "<iframe"]
     {
         assert!(!page.contains(outside), "{outside}");
@@ -41,7 +50,7 @@ fn the_page_needs_nothing_else() {
 
 #[test]
 fn every_entry_of_the_contents_is_there() {
-    let page = html(&all());
+    let page = html(all());
     let wanted: Vec<&str> =
         page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(wanted.len() >= EXPERIMENTS.len());
@@ -52,7 +61,7 @@ fn every_entry_of_the_contents_is_there() {
 
 #[test]
 fn rows_of_markdown_tables_have_the_columns_of_their_heads() {
-    let text = markdown(&all());
+    let text = markdown(all());
     let mut columns = None;
     for line in text.lines() {
         let bars = line.replace("\\|", "").matches('|').count();
@@ -89,6 +98,30 @@ fn a_run_is_read_back_from_its_directory() {
 }
 
 #[test]
+fn runs_of_other_systems_and_seeds_are_told_together() {
+    let mut one = run(&["schroeder-w1"], Scale::Full);
+    one.choice.systems = Some(vec!["weir:srpt".to_owned(), "nginx".to_owned()]);
+    let mut other = one.clone();
+    other.choice.systems = Some(vec!["nginx".to_owned(), "caddy".to_owned()]);
+    other.choice.seeds = Some(2);
+    let planned = |runs: &[&Run]| {
+        let runs: Vec<Run> = runs.iter().copied().cloned().collect();
+        let sections = Report::new(runs, &Runs::default()).sections;
+        assert_eq!(sections.len(), 1);
+        sections[0].counts.planned
+    };
+    let each = planned(&[&one]);
+    assert_eq!(planned(&[&one, &other]), each / 2 * 3);
+    assert_eq!(planned(&[&other, &one]), each / 2 * 3, "the order does not matter");
+    let whole = run(&["schroeder-w1"], Scale::Full);
+    assert_eq!(
+        planned(&[&whole, &other]),
+        planned(&[&whole]),
+        "the experiment's own and another's"
+    );
+}
+
+#[test]
 fn what_cannot_be_read_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let error = Run::read(directory.path()).unwrap_err().to_string();
@@ -107,7 +140,7 @@ fn what_cannot_be_read_is_said() {
 fn write_a_report_to_look_at() {
     if let Ok(directory) = std::env::var("MADE_UP_REPORT") {
         fs::create_dir_all(&directory).unwrap();
-        fs::write(format!("{directory}/report.html"), html(&all())).unwrap();
-        fs::write(format!("{directory}/report.md"), markdown(&all())).unwrap();
+        fs::write(format!("{directory}/report.html"), html(all())).unwrap();
+        fs::write(format!("{directory}/report.md"), markdown(all())).unwrap();
     }
 }

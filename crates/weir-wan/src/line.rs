@@ -16,6 +16,8 @@ pub const FRAME: usize = 14;
 
 /// Packets later than this are counted as late.
 const LATE: Duration = Duration::from_micros(200);
+/// And as very late.
+const VERY_LATE: Duration = Duration::from_millis(1);
 
 /// One direction with packets of type `P`.
 #[derive(Debug)]
@@ -122,6 +124,7 @@ impl<P> Line<P> {
         let first = std::collections::binary_heap::PeekMut::pop(first);
         let late = self.now - first.due;
         self.counts.late += u64::from(late > LATE);
+        self.counts.very_late += u64::from(late > VERY_LATE);
         self.counts.most_late = self.counts.most_late.max(late);
         self.counts.underway -= 1;
         self.counts.packets_out += 1;

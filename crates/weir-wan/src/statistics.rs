@@ -39,6 +39,8 @@ pub struct Counts {
     pub overrun: u64,
     /// Packets sent on more than 0.2 ms after they were due.
     pub late: u64,
+    /// Of these, more than 1 ms.
+    pub very_late: u64,
     /// The longest time a packet was sent on after it was due.
     pub most_late: Duration,
 }
@@ -55,7 +57,7 @@ impl fmt::Display for Counts {
         write!(
             f,
             "{} packets ({} bytes) in, {} ({} bytes) out, {} lost, {} dropped at the queue \
-             (at most {} waited), {} underway, {} late (at most {:.3} ms)",
+             (at most {} waited), {} underway, {} late, {} of them by more than 1 ms (at most {:.3} ms)",
             self.packets_in,
             self.bytes_in,
             self.packets_out,
@@ -65,6 +67,7 @@ impl fmt::Display for Counts {
             self.most_queued,
             self.underway,
             self.late,
+            self.very_late,
             self.most_late.as_secs_f64() * 1e3,
         )?;
         if self.refused > 0 {

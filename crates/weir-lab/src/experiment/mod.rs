@@ -83,6 +83,16 @@ impl Choice {
         Choice { scale, seeds: None, systems: None }
     }
 
+    /// What this and another run of the same experiments at the same scale cover together.
+    pub(crate) fn with(&self, other: &Choice) -> Choice {
+        let seeds = |choice: &Choice| choice.seeds.unwrap_or(choice.scale.seeds());
+        let systems = self.systems.as_ref().zip(other.systems.as_ref()).map(|(ours, theirs)| {
+            let more = theirs.iter().filter(|system| !ours.contains(system));
+            ours.iter().chain(more).cloned().collect()
+        });
+        Choice { scale: self.scale, seeds: Some(seeds(self).max(seeds(other))), systems }
+    }
+
     /// The systems of a comparison: the user's, or `own`.
     fn systems(&self, own: &[&str]) -> Vec<String> {
         match &self.systems {

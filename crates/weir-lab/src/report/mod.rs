@@ -14,7 +14,7 @@ pub use section::{Section, Table};
 pub(crate) use series::label;
 pub(crate) use weir_plot::{Axis, Plot, Range};
 
-use crate::experiment::{Runs, Scale, find};
+use crate::experiment::{Choice, Experiment, Runs, Scale, find};
 use crate::verdict::{Bar, Ours, Row, Unit};
 
 /// What one or several runs showed.
@@ -28,18 +28,23 @@ pub struct Report {
 
 impl Report {
     /// The sections of all experiments of the runs; an experiment that several runs have at the same
-    /// scale has one section.
+    /// scale has one section, with what all of them planned.
     pub fn new(runs: Vec<Run>, outcomes: &Runs) -> Report {
-        let mut sections: Vec<Section> = Vec::new();
-        // The last run of an experiment says what was planned.
-        for run in runs.iter().rev() {
+        let mut planned: Vec<(&Experiment, Choice)> = Vec::new();
+        for run in &runs {
             for experiment in run.experiments.iter().filter_map(|name| find(name)) {
-                let known = |s: &Section| s.name == experiment.name && s.scale == run.choice.scale;
-                if !sections.iter().any(known) {
-                    sections.push(experiment.section(&run.choice, outcomes));
+                let same = |(known, choice): &&mut (&Experiment, Choice)| {
+                    known.name == experiment.name && choice.scale == run.choice.scale
+                };
+                match planned.iter_mut().find(same) {
+                    Some((_, choice)) => *choice = choice.with(&run.choice),
+                    None => planned.push((experiment, run.choice.clone())),
                 }
             }
         }
+        let section =
+            |(experiment, choice): &(&Experiment, Choice)| experiment.section(choice, outcomes);
+        let mut sections: Vec<Section> = planned.iter().map(section).collect();
         let place = |section: &Section| {
             crate::experiment::EXPERIMENTS.iter().position(|e| e.name == section.name)
         };
