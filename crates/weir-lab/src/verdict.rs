@@ -248,7 +248,9 @@ const PLANNED: usize = 5;
 const UNMENTIONED: f64 = 0.001;
 
 fn against(bar: Bar, ours: &Interval) -> String {
-    let sure = bar.reached(ours.low) == bar.reached(ours.high);
+    // Of a bar with two limits, both ends may miss while the middle does not.
+    let as_middle = |end| bar.reached(end) == bar.reached(ours.middle);
+    let sure = as_middle(ours.low) && as_middle(ours.high);
     let unsure = if sure { "" } else { ", though the interval has both" };
     let seeds = match ours.count {
         1 => " (1 seed)".to_owned(),
@@ -307,6 +309,9 @@ mod tests {
         let null = Row::new("a", "", ours(&[1.2]), Unit::Times).bar(Bar::Between(0.9, 1.1));
         assert_eq!(null.words(), "missed by 9.1 % (1 seed)");
         assert!(Bar::Between(0.9, 1.1).reached(0.9));
+        let wide = Row::new("a", "", ours(&[0.5, 1.0, 1.5]), Unit::Times);
+        let words = wide.bar(Bar::Between(0.9, 1.1)).words();
+        assert_eq!(words, "reached (3 seeds), though the interval has both");
     }
 
     #[test]

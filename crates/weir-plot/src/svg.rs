@@ -115,7 +115,10 @@ fn said(axis: &Axis, value: f64) -> String {
         Range::Names(names) if value >= 0.0 => names.get(value as usize).cloned(),
         _ => None,
     };
-    let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let digits = match value {
+        0.0 => 0,
+        value => (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize,
+    };
     name.or_else(|| axis.text.map(|text| text(value)))
         .unwrap_or_else(|| format!("{value:.digits$}"))
 }
@@ -223,7 +226,7 @@ mod tests {
         series.intervals.push((0.0, 2.0));
         plot.series.push(series);
         let drawn = plot.render().into_string();
-        assert!(drawn.contains("x: W2, 0") && drawn.contains("whisker"), "{drawn}");
+        assert!(drawn.contains("x: W2, 0<") && drawn.contains("whisker"), "{drawn}");
         assert!(!drawn.contains("<path"), "{drawn}");
     }
 }

@@ -75,11 +75,18 @@ pub(super) fn can_be_played(rate: BitRate, requests: &[Asked]) -> Result<(), Inv
     in_order(requests.iter().map(|asked| asked.at))?;
     let bytes: f64 = requests.iter().map(|asked| asked.bytes as f64).sum();
     let seconds = bytes * 8.0 / rate.bits() as f64;
+    let Some((index, largest)) = requests.iter().enumerate().max_by_key(|(_, asked)| asked.bytes)
+    else {
+        return Ok(());
+    };
     if seconds < LATEST {
         return Ok(());
     }
     Err(Invalid(format!(
-        "{bytes:.3e} bytes take a link of {rate} {seconds:.1e} s; expected less than {LATEST:.1e} s"
+        "{bytes:.3e} bytes take a link of {rate} {seconds:.1e} s; expected less than {LATEST:.1e} s \
+         (the largest response, of request {}, has {} bytes)",
+        index + 1,
+        largest.bytes
     )))
 }
 
@@ -99,6 +106,8 @@ struct Server {
     fair: Option<VirtualFair>,
     /// `None`: the choice holds until somebody arrives or is done.
     grant: Option<u64>,
+    /// The policy says for how much its choice holds: it chooses for a grant of any size.
+    foresees: bool,
     slots: Vec<Slot>,
     free: Vec<u32>,
     here: usize,
@@ -111,6 +120,7 @@ impl Server {
             policy: kind.build(rate),
             fair: matches!(kind, Fsp | Protective).then(VirtualFair::default),
             grant: matches!(kind, Fair | Las | Protective).then_some(grant),
+            foresees: kind == Protective,
             slots: Vec::new(),
             free: Vec::new(),
             here: 0,
@@ -142,9 +152,18 @@ impl Server {
     /// now; `None` if nobody is here.
     fn serve(&mut self, most: u64) -> Option<(u64, Option<usize>)> {
         let grant = self.grant.filter(|_| self.here > 1);
-        let id = self.policy.pick(self.state(), grant.unwrap_or(1))?;
+        let state = self.state();
+        let id = self.policy.pick(state, grant.unwrap_or(1))?;
+        let wanted = self.slots[id as usize].left.min(most);
+        let bytes = match grant {
+            // All at once if the policy would choose the same for so large a grant.
+            Some(grant) if grant < wanted => {
+                let holds = self.foresees && self.policy.pick(state, wanted) == Some(id);
+                if holds { wanted } else { grant }
+            }
+            _ => wanted,
+        };
         let slot = &mut self.slots[id as usize];
-        let bytes = slot.left.min(most).min(grant.unwrap_or(u64::MAX));
         slot.left -= bytes;
         let whole = (slot.left == 0).then_some(slot.index);
         self.policy.served(id, bytes);

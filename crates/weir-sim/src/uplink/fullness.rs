@@ -1,5 +1,5 @@
-//! When a link was full, and how much waited for it. Both are the same under every policy that
-//! leaves no link idle while somebody waits, so no policy is asked.
+//! When a link was full, and how much waited for it. Where clients have no limits of their own, both
+//! are the same under every policy that leaves no link idle while somebody waits, so none is asked.
 
 use weir_sched::BitRate;
 
@@ -15,11 +15,11 @@ const FULL: f64 = 0.95;
 pub struct Fullness {
     /// Spans of whole seconds in which the link sent for at least 95 % of the time, in order.
     pub spans: Vec<(f64, f64)>,
-    /// Seconds from 0 to the end of the last response.
+    /// Seconds from 0 to when the last byte was sent.
     pub until: f64,
     /// Seconds in which it sent anything.
     pub busy: f64,
-    /// The most bytes that waited, and when.
+    /// When the most bytes that the link had been given waited for it, and how many.
     pub peak: (f64, f64),
 }
 
@@ -49,40 +49,78 @@ impl Fullness {
 /// Requests that cannot be played, as for [`finishes`](super::finishes).
 pub fn fullness(rate: BitRate, requests: &[Asked]) -> Result<Fullness, Invalid> {
     can_be_played(rate, requests)?;
-    let speed = rate.bits() as f64 / 8.0;
-    let mut spans: Vec<(f64, f64)> = Vec::new();
-    let (mut free_at, mut busy, mut peak) = (0.0_f64, 0.0, (0.0, 0.0));
-    // The second that is being filled, and for how long the link has sent in it.
-    let (mut second, mut filled) = (0.0, 0.0);
+    let mut meter = Meter::new(rate);
     for asked in requests {
-        let mut from = asked.at.max(free_at);
-        free_at = from + asked.bytes.max(1) as f64 / speed;
-        busy += free_at - from;
-        let waiting = (free_at - asked.at) * speed;
-        if waiting > peak.1 {
-            peak = (asked.at, waiting);
+        meter.send(asked.at, asked.bytes.max(1));
+    }
+    Ok(meter.found())
+}
+
+/// Watches what a link is given.
+#[derive(Debug)]
+pub(super) struct Meter {
+    /// Bytes a second.
+    speed: f64,
+    free_at: f64,
+    /// The second that is being filled, and for how long the link has sent in it.
+    second: f64,
+    filled: f64,
+    busy: f64,
+    peak: (f64, f64),
+    spans: Vec<(f64, f64)>,
+}
+
+impl Meter {
+    /// Of a link of `rate`.
+    pub(super) fn new(rate: BitRate) -> Meter {
+        Meter {
+            speed: rate.bits() as f64 / 8.0,
+            free_at: 0.0,
+            second: 0.0,
+            filled: 0.0,
+            busy: 0.0,
+            peak: (0.0, 0.0),
+            spans: Vec::new(),
         }
-        while from < free_at {
-            if from.floor() != second {
-                second = from.floor();
-                filled = 0.0;
+    }
+
+    /// The link is given `bytes` at `at` seconds, not before those that it was given last; it sends
+    /// them as soon as it can.
+    pub(super) fn send(&mut self, at: f64, bytes: u64) {
+        let mut from = at.max(self.free_at);
+        let end = from + bytes as f64 / self.speed;
+        self.free_at = end;
+        self.busy += end - from;
+        let waiting = (end - at) * self.speed;
+        if waiting > self.peak.1 {
+            self.peak = (at, waiting);
+        }
+        while from < end {
+            if from.floor() != self.second {
+                self.second = from.floor();
+                self.filled = 0.0;
             }
+            let second = self.second;
             // Whole seconds at once: a response may take hours.
-            let whole = if from == second { (free_at - from).floor() } else { 0.0 };
-            let to = if whole > 1.0 { from + whole } else { free_at.min(second + 1.0) };
-            let was = filled;
-            filled += to - from;
-            if was < FULL && filled >= FULL {
+            let whole = if from == second { (end - from).floor() } else { 0.0 };
+            let to = if whole > 1.0 { from + whole } else { end.min(second + 1.0) };
+            let was = self.filled;
+            self.filled += to - from;
+            if was < FULL && self.filled >= FULL {
                 let end = if whole > 1.0 { to } else { second + 1.0 };
-                match spans.last_mut() {
+                match self.spans.last_mut() {
                     Some(last) if last.1 == second => last.1 = end,
-                    _ => spans.push((second, end)),
+                    _ => self.spans.push((second, end)),
                 }
             }
             from = to;
         }
     }
-    Ok(Fullness { spans, until: free_at, busy, peak })
+
+    /// What it came to.
+    pub(super) fn found(self) -> Fullness {
+        Fullness { spans: self.spans, until: self.free_at, busy: self.busy, peak: self.peak }
+    }
 }
 
 /// The most bytes that wait in each of `bins` equal parts of the time from 0 to `until`: the middle

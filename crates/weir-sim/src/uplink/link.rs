@@ -12,6 +12,7 @@ use weir_sched::{
 };
 
 use super::client::{Client, Connection};
+use super::fullness::{Fullness, Meter};
 use super::{Invalid, in_order};
 
 /// A response that is asked for, on a connection of its own.
@@ -72,6 +73,20 @@ impl Link {
     ///
     /// A time that is no number or out of order.
     pub fn play(&self, policy: PolicyKind, requests: &[Request]) -> Result<Vec<Finish>, Invalid> {
+        self.watch(policy, requests).map(|(finish, _)| finish)
+    }
+
+    /// The same, and when the gate had no more to give: what it let through took all of its share
+    /// of the link. Slow clients and far ones leave it room though much is asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::play`].
+    pub fn watch(
+        &self,
+        policy: PolicyKind,
+        requests: &[Request],
+    ) -> Result<(Vec<Finish>, Fullness), Invalid> {
         in_order(requests.iter().map(|request| request.at))?;
         let config = GateConfig { policy, grant: self.grant, relief: self.relief };
         let gate = Gate::new(config, Arc::new(Pacer::new(self.rate.scaled(self.pace))));
@@ -83,6 +98,7 @@ impl Link {
             finish: vec![Finish { sent: 0.0, received: 0.0 }; requests.len()],
             heard: BinaryHeap::new(),
             free_at: Time::ZERO,
+            meter: Meter::new(self.rate.scaled(self.pace.min(1.0))),
         };
         Ok(playing.run())
     }
@@ -107,10 +123,11 @@ struct Playing<'a> {
     heard: BinaryHeap<Reverse<(Time, usize, u64)>>,
     /// When the link will have sent all that it was given.
     free_at: Time,
+    meter: Meter,
 }
 
 impl Playing<'_> {
-    fn run(mut self) -> Vec<Finish> {
+    fn run(mut self) -> (Vec<Finish>, Fullness) {
         let (mut now, mut next) = (Time::ZERO, 0);
         loop {
             while let Some(request) = self.requests.get(next).filter(|r| time(r.at) <= now) {
@@ -137,7 +154,7 @@ impl Playing<'_> {
             let arrival = self.requests.get(next).map(|request| time(request.at));
             let heard = self.heard.peek().map(|Reverse((at, ..))| *at);
             let Some(at) = wake.into_iter().chain(arrival).chain(heard).min() else {
-                return self.finish;
+                return (self.finish, self.meter.found());
             };
             now = now.max(at);
         }
@@ -148,6 +165,7 @@ impl Playing<'_> {
         let client = ClientId(index as u128);
         let flow = self.gate.open(FlowSpec { client, packets, tag: index as u64 });
         self.gate.charge(now, self.link.connection);
+        self.meter.send(seconds(now), self.link.connection);
         let left = request.size.max(1);
         if self.gate.arrive(now, JobSpec { flow, size: Some(left), range_of: None }).is_some() {
             let connection = Connection::new(request.client, packets.mss);
@@ -163,7 +181,9 @@ impl Playing<'_> {
         };
         let taken = grant.bytes.min(open.connection.room());
         self.gate.used(now, grant, taken);
-        let span = self.link.rate.time_for(self.link.packets.wire(taken));
+        let wire = self.link.packets.wire(taken);
+        self.meter.send(seconds(now), wire);
+        let span = self.link.rate.time_for(wire);
         self.free_at = self.free_at.max(now) + span;
         if let Some(at) = open.connection.send(self.free_at, taken) {
             self.heard.push(Reverse((at, index, taken)));

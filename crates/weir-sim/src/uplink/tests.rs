@@ -120,6 +120,23 @@ fn a_round_trip_delays_and_a_slow_client_holds_up_nobody() {
 }
 
 #[test]
+fn slow_clients_leave_the_link_room() {
+    let half = Client { rate: BitRate::new(4_000_000), ..Client::default() };
+    let full = |pace, client| {
+        let requests = [Request { at: 0.5, size: 3_000_000, client }];
+        let link = Link { pace, ..Link::new(rate()) };
+        let (finish, fullness) = link.watch(PolicyKind::Fair, &requests).unwrap();
+        assert_eq!(link.play(PolicyKind::Fair, &requests).unwrap(), finish);
+        assert!((fullness.until - finish[0].sent).abs() < 0.02, "{fullness:?} {finish:?}");
+        fullness.spans
+    };
+    assert_eq!(full(1.0, half), []);
+    assert_eq!(full(1.0, Client::default()), [(1.0, 3.0)]);
+    // All that the gate lets through is all there is.
+    assert_eq!(full(0.5, Client::default()), [(1.0, 6.0)]);
+}
+
+#[test]
 fn what_cannot_be_played_says_which_request() {
     let asked = |at| Asked { at, bytes: 1 };
     for times in [[0.0, f64::NAN], [1.0, 0.5], [0.0, f64::INFINITY], [0.0, 1e10]] {
@@ -129,7 +146,8 @@ fn what_cannot_be_played_says_which_request() {
         assert!(Link::new(rate()).play(PolicyKind::Fifo, &requests).is_err());
     }
     let long = [Asked { at: 0.0, bytes: u64::MAX }];
-    assert!(finishes(PolicyKind::Fifo, rate(), 1, &long).is_err());
+    let error = finishes(PolicyKind::Fifo, rate(), 1, &long).unwrap_err().to_string();
+    assert!(error.contains("request 1, has 18446744073709551615 bytes"), "{error}");
     assert_eq!(finishes(PolicyKind::Fifo, rate(), 0, &[]), Ok(Vec::new()));
     assert!(Link::new(rate()).play(PolicyKind::Fifo, &[]).unwrap().is_empty());
 }

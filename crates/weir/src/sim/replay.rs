@@ -7,6 +7,7 @@ mod demand;
 mod figures;
 mod page;
 mod plots;
+mod shares;
 mod text;
 mod verdict;
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use weir_workload::Request;
-use weir_workload::read::{self, Counts, Format, Options, Spread, Trace};
+use weir_workload::read::{self, Counts, Fault, Format, Options, Spread, Trace};
 
 use super::happened;
 use super::values::Seconds;
@@ -84,9 +84,11 @@ impl Input {
         Ok(Reading { trace, name, failure: None })
     }
 
-    /// The seed by which requests are spread inside their second, if that is drawn at random.
-    pub(crate) fn seed(&self) -> Option<u64> {
-        (self.spread == Spreading::Uniform).then_some(self.spread_seed)
+    /// The seed by which requests of a trace of this format are spread inside their second, if that
+    /// is drawn at random.
+    pub(crate) fn seed(&self, format: Format) -> Option<u64> {
+        let spread = self.whole_seconds || format.whole_seconds();
+        (spread && self.spread == Spreading::Uniform).then_some(self.spread_seed)
     }
 }
 
@@ -147,6 +149,10 @@ impl Iterator for Reading {
             Ok(request) => Some(request),
             Err(error) => {
                 let help = match error.fault.reason() {
+                    // Passing over those that are late would lose most of a busy server's log.
+                    Some(_) if matches!(error.fault, Fault::Backwards { .. }) => {
+                        ": --reorder 10m puts those in order that are at most ten minutes late"
+                    }
                     Some(_) => " (--skip-bad passes over what is bad)",
                     None => "",
                 };

@@ -60,6 +60,13 @@ impl Clock {
         Clock { base: base.filter(known), scale, span }
     }
 
+    /// The same of a replay that ends at `until`: responses end after the last request.
+    pub(super) fn ending(self, until: f64) -> Clock {
+        let clock = Clock { span: self.span.max(until * self.scale), ..self };
+        let end = clock.base.map(|base| base + clock.span);
+        Clock { base: clock.base.filter(|_| end.is_some_and(|end| EPOCHS.contains(&end))), ..clock }
+    }
+
     /// A time of the log in full, in UTC (RFC 3339), if the log says when it was.
     pub(super) fn rfc3339(&self, at: f64) -> Option<String> {
         let seconds = self.base? + at * self.scale;
@@ -84,6 +91,20 @@ impl Clock {
     pub(super) fn span(&self, (from, to): (f64, f64)) -> String {
         let finely = (to - from) * self.scale < 10.0 * MINUTE;
         format!("{} to {}", self.short(from, finely), self.short(to, finely))
+    }
+
+    /// The same with the date and the zone, if the log says when it was.
+    pub(super) fn span_and_day(&self, (from, to): (f64, f64)) -> String {
+        let finely = (to - from) * self.scale < 10.0 * MINUTE;
+        let (Some(first), Some(last)) = (self.rfc3339(from), self.rfc3339(to)) else {
+            return self.span((from, to));
+        };
+        let (short, until) = (self.short(from, finely), self.short(to, finely));
+        match (self.one_day(), first[..4] == last[..4]) {
+            (true, _) => format!("{short} to {until} UTC on {}", &first[..10]),
+            (false, true) => format!("{short} to {until} UTC, {}", &first[..4]),
+            (false, false) => format!("{}-{short} to {}-{until} UTC", &first[..4], &last[..4]),
+        }
     }
 
     /// Ticks of an axis from the beginning to `until` seconds of the replay, and how it is called.
@@ -158,6 +179,12 @@ mod tests {
         assert_eq!(clock.span((90.0, 91.0)), "14:03:00 to 14:03:02");
         let days = Clock::new(Some(BASE), 1.0, 3.0 * DAY);
         assert_eq!(days.short(DAY, false), "07-01 14:00");
+        assert_eq!(days.span_and_day((0.0, DAY)), "06-30 14:00 to 07-01 14:00 UTC, 2017");
+        assert_eq!(clock.span_and_day((90.0, 400.0)), "14:03 to 14:13 UTC on 2017-06-30");
+        // The last request is on the first day, its response ends on the second.
+        let overnight = clock.ending(6.0 * HOUR);
+        assert_eq!((clock.one_day(), overnight.one_day()), (true, false));
+        assert_eq!(overnight.short(5.0 * HOUR, false), "07-01 00:00");
         let none = Clock::new(Some(0.0), 1.0, 100.0);
         assert_eq!((none.rfc3339(1.0), none.short(61.0, true)), (None, "1:01 min".into()));
         // A year that cannot be written.

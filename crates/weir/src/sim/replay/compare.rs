@@ -9,10 +9,11 @@ use weir_sim::uplink::{
 use weir_stats::Samples;
 use weir_stats::size::SizeBins;
 
+use super::clock::Clock;
 use super::demand::Demand;
-use super::figures::{Figures, Full, Policy, SizeClass, Span, Times, Waiting, WhileFull};
+use super::figures::{Figures, Full, Peak, Policy, SizeClass, Span, Times, Waiting, WhileFull};
 use crate::Failure;
-use crate::sim::asked;
+use crate::sim::happened;
 
 /// Spans that are listed one by one.
 const LISTED: usize = 100;
@@ -53,21 +54,22 @@ impl Uplink {
         }
     }
 
-    /// Response times in seconds under fair sharing.
-    fn fair(&self, demand: &Demand) -> Result<Vec<f64>, Invalid> {
+    /// Response times in seconds under fair sharing, and when the uplink was full.
+    fn fair(&self, demand: &Demand) -> Result<(Vec<f64>, Fullness), Invalid> {
         if let Some(client) = self.clients {
             return self.through_the_gate(PolicyKind::Fair, client, demand);
         }
+        let fullness = fullness(self.paced(), &demand.asked)?;
         let job = |asked: &Asked| Job { arrival: asked.at, work: asked.bytes.max(1) as f64 };
         let jobs: Vec<Job> = demand.asked.iter().map(job).collect();
         let speed = self.paced().bits() as f64 / 8.0;
-        Ok(since_asked(demand, ideal::processor_sharing(&jobs, speed)))
+        Ok((since_asked(demand, ideal::processor_sharing(&jobs, speed)), fullness))
     }
 
     /// Response times in seconds under a policy.
     fn under(&self, policy: PolicyKind, demand: &Demand) -> Result<Vec<f64>, Invalid> {
         if let Some(client) = self.clients {
-            return self.through_the_gate(policy, client, demand);
+            return self.through_the_gate(policy, client, demand).map(|(times, _)| times);
         }
         let grant = grant_for(self.paced(), &demand.asked);
         let finish = finishes(policy, self.paced(), grant, &demand.asked)?;
@@ -79,7 +81,7 @@ impl Uplink {
         policy: PolicyKind,
         client: Client,
         demand: &Demand,
-    ) -> Result<Vec<f64>, Invalid> {
+    ) -> Result<(Vec<f64>, Fullness), Invalid> {
         let wire = &demand.wire;
         let mss = u32::try_from(wire.segment).unwrap_or(u32::MAX);
         let link = Link {
@@ -93,8 +95,8 @@ impl Uplink {
         let requests: Vec<Request> = pairs
             .map(|(asked, size)| Request { at: asked.at, size: stream(size), client })
             .collect();
-        let finish = link.play(policy, &requests)?;
-        Ok(since_asked(demand, finish.into_iter().map(|finish| finish.received)))
+        let (finish, fullness) = link.watch(policy, &requests)?;
+        Ok((since_asked(demand, finish.into_iter().map(|finish| finish.received)), fullness))
     }
 }
 
@@ -105,6 +107,8 @@ fn since_asked(demand: &Demand, finish: impl IntoIterator<Item = f64>) -> Vec<f6
 /// Figures, and what plots need beside them.
 pub(super) struct Compared<'a> {
     pub(super) demand: &'a Demand,
+    /// The log's times, to the end of the last response.
+    pub(super) clock: Clock,
     pub(super) figures: Figures,
     pub(super) fullness: Fullness,
     /// Response times in seconds, request by request.
@@ -120,9 +124,7 @@ pub(super) fn compare<'a>(
     uplink: &Uplink,
     policies: &[PolicyKind],
 ) -> Result<Compared<'a>, Failure> {
-    let rate = uplink.paced();
     let requests = &demand.asked;
-    let fullness = fullness(rate, requests).map_err(asked)?;
     let (fair, found) = std::thread::scope(|scope| {
         let fair = scope.spawn(|| uplink.fair(demand));
         let found: Vec<_> = policies
@@ -132,7 +134,8 @@ pub(super) fn compare<'a>(
         let found: Result<Vec<_>, _> = found.into_iter().map(joined).collect();
         (joined(fair), found)
     });
-    let (fair, found) = (fair.map_err(asked)?, found.map_err(asked)?);
+    let ((fair, fullness), found) =
+        fair.and_then(|fair| Ok((fair, found?))).map_err(|error| cannot(demand, &error))?;
     let (grant, same) = uplink.grant(demand);
     // A byte here and there is rounded.
     let same = same + 1e-6;
@@ -170,12 +173,22 @@ pub(super) fn compare<'a>(
         offered_load: (span > 0.0).then(|| wire_bytes * 8.0 / (span * uplink.rate.bits() as f64)),
         grant_bytes: grant,
         same_within_ms: same * 1e3,
-        full: full(demand, rate, &fullness),
+        full: full(demand, uplink, &fullness),
         fair: fair_times,
         policies: told,
     };
     let policies = policies.iter().copied().zip(found).collect();
-    Ok(Compared { demand, figures, fullness, fair, policies })
+    let clock = demand.clock.ending(fullness.until);
+    Ok(Compared { demand, clock, figures, fullness, fair, policies })
+}
+
+/// Requests that no link plays: almost always a size or a time in the log that is nonsense.
+fn cannot(demand: &Demand, error: &Invalid) -> Failure {
+    let scaled = match demand.scale_load {
+        1.0 => String::new(),
+        factor => format!("; times are divided by --scale-load {factor}"),
+    };
+    happened(format!("{}: {error}{scaled}", demand.log))
 }
 
 /// What a thread found; a panic goes on here.
@@ -186,7 +199,7 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     }
 }
 
-fn full(demand: &Demand, rate: BitRate, fullness: &Fullness) -> Full {
+fn full(demand: &Demand, uplink: &Uplink, fullness: &Fullness) -> Full {
     let requests = &demand.asked;
     let inside = requests.iter().filter(|asked| fullness.is_full(asked.at)).count();
     let mut listed = fullness.spans.clone();
@@ -199,17 +212,26 @@ fn full(demand: &Demand, rate: BitRate, fullness: &Fullness) -> Full {
         from: demand.clock.rfc3339(from),
         to: demand.clock.rfc3339(to),
     };
-    let waiting = backlog(rate, requests, fullness.until, BACKLOGS);
-    let (at, peak) = fullness.peak;
+    let rate = uplink.paced();
+    let (waiting, peak) = match uplink.clients {
+        Some(_) => (Vec::new(), None),
+        None => {
+            let (at, bytes) = fullness.peak;
+            let peak = Peak {
+                peak_backlog_bytes: bytes,
+                peak_backlog_s: bytes * 8.0 / rate.bits() as f64,
+                peak_backlog_at_s: at,
+            };
+            (backlog(rate, requests, fullness.until, BACKLOGS), Some(peak))
+        }
+    };
     Full {
         seconds: fullness.seconds(),
         percent_of_time: percent(fullness.seconds(), fullness.until.ceil()),
         percent_of_requests: percent(inside as f64, requests.len() as f64),
         spans: fullness.spans.len() as u64,
         longest: listed.into_iter().map(told).collect(),
-        peak_backlog_bytes: peak,
-        peak_backlog_s: peak * 8.0 / rate.bits() as f64,
-        peak_backlog_at_s: at,
+        peak,
         backlog: waiting.into_iter().map(|(at_s, bytes)| Waiting { at_s, bytes }).collect(),
     }
 }
@@ -240,8 +262,7 @@ impl View<'_> {
             policy: policy.name(),
             faster_percent: percent(faster as f64, count),
             slower_percent: percent(slower as f64, count),
-            // What counts as the same is not later.
-            latest_s: if latest > self.same { latest } else { 0.0 },
+            latest_s: latest,
             largest_response_later_s: largest.map_or(0.0, |i| times[i] - self.fair[i]),
             times: self.times(times),
         }

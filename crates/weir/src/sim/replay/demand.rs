@@ -43,10 +43,13 @@ pub(super) struct Demand {
 pub(super) fn read(input: &Input, wire: &Wire, scale_load: f64) -> Result<Demand, Failure> {
     let mut reading = input.open()?;
     let (mut asked, mut sizes, mut unknown_sizes) = (Vec::new(), Vec::new(), 0);
+    // Times of plain CSV may count from any moment.
+    let mut begin = None;
     for request in reading.by_ref() {
+        let begin = *begin.get_or_insert(request.at.floor());
         unknown_sizes += u64::from(request.size.is_none());
         let size = request.size.unwrap_or(0);
-        asked.push(Asked { at: request.at / scale_load, bytes: wire.bytes(size) });
+        asked.push(Asked { at: (request.at - begin) / scale_load, bytes: wire.bytes(size) });
         sizes.push(size);
     }
     reading.end()?;
@@ -59,13 +62,14 @@ pub(super) fn read(input: &Input, wire: &Wire, scale_load: f64) -> Result<Demand
     }
     let counts = reading.counts();
     let span = asked.last().map_or(0.0, |last| last.at);
+    let base = reading.base().map(|base| base + begin.unwrap_or(0.0));
     Ok(Demand {
         log: name.to_owned(),
         format: reading.format().to_string(),
-        clock: Clock::new(reading.base(), scale_load, span),
+        clock: Clock::new(base, scale_load, span),
         left_out: counts.left_out.values().sum(),
         bad: counts.bad.values().sum(),
-        spread: input.seed().filter(|_| reading.format().whole_seconds()),
+        spread: input.seed(reading.format()),
         asked,
         sizes,
         unknown_sizes,

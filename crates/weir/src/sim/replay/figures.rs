@@ -53,12 +53,22 @@ pub(super) struct Full {
     pub(super) spans: u64,
     /// The longest of them, in order of time.
     pub(super) longest: Vec<Span>,
+    /// Left out where clients have limits of their own: what waits for them does not wait for the
+    /// uplink.
+    #[serde(flatten)]
+    pub(super) peak: Option<Peak>,
+    /// The most that waited in equal parts of the time; left out with the peak.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) backlog: Vec<Waiting>,
+}
+
+/// When most waited for the uplink.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Peak {
     pub(super) peak_backlog_bytes: f64,
     /// How long the uplink needs to send them.
     pub(super) peak_backlog_s: f64,
     pub(super) peak_backlog_at_s: f64,
-    /// The most that waited in equal parts of the time.
-    pub(super) backlog: Vec<Waiting>,
 }
 
 /// A span in which the uplink was full.
@@ -88,7 +98,7 @@ pub(super) struct Times {
     pub(super) response_ms_p95: f64,
     pub(super) response_ms_p99: f64,
     pub(super) response_ms_max: f64,
-    /// Left out if it was never full.
+    /// Left out if none came then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) while_full: Option<WhileFull>,
     pub(super) largest_response_bytes: u64,
@@ -127,7 +137,8 @@ pub(super) struct Policy {
     pub(super) policy: &'static str,
     pub(super) faster_percent: f64,
     pub(super) slower_percent: f64,
-    /// The most by which a response ended later than under fair sharing.
+    /// The most by which a response ended later than under fair sharing, though it may count as the
+    /// same.
     pub(super) latest_s: f64,
     /// By how much the largest response ended later; negative: sooner.
     pub(super) largest_response_later_s: f64,

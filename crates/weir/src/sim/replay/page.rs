@@ -8,8 +8,9 @@ use maud::{Markup, html};
 use super::clock::long;
 use super::compare::Compared;
 use super::figures::{Policy, SizeClass, Times};
+use super::shares::share;
 use super::{plots, verdict};
-use crate::load::words::{bits, bytes, count, percent, size_range, time};
+use crate::load::words::{bits, bytes, count, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -19,22 +20,16 @@ const LISTED: usize = 12;
 /// The whole page.
 pub(super) fn page(compared: &Compared<'_>) -> String {
     let figures = &compared.figures;
-    let clock = &compared.demand.clock;
     let uplink = bits(figures.uplink_bits_per_second as f64);
     let log = Path::new(&figures.log)
         .file_name()
         .map_or_else(|| figures.log.clone(), |name| name.to_string_lossy().into_owned());
-    let day = figures.began.as_deref().map_or(String::new(), |began| {
-        format!("{}, ", &began[..if clock.one_day() { 10 } else { 4 }])
-    });
     let body = html! {
         p.kicker { "What weir would have done on this log" }
         h1 { (verdict::sentence(compared)) }
         p.lead {
-            (log) " · " (count(figures.requests)) " requests · " (day)
-            (clock.span((0.0, figures.span_s)))
-            @if figures.began.is_some() { " UTC" }
-            " · uplink of " (uplink)
+            (log) " · " (count(figures.requests)) " requests · "
+            (compared.clock.span_and_day((0.0, figures.span_s))) " · uplink of " (uplink)
         }
         (tiles(compared))
         div.plots { @for plot in plots::all(compared) { (plot) } }
@@ -60,7 +55,7 @@ fn tiles(compared: &Compared<'_>) -> Markup {
     };
     html! {
         div.tiles {
-            (tile("uplink full", percent(figures.full.percent_of_time / 100.0),
+            (tile("uplink full", verdict::of_time(compared),
                 match figures.full.spans {
                     0 => "never for as long as a second".into(),
                     _ => "of the time".into(),
@@ -74,11 +69,9 @@ fn tiles(compared: &Compared<'_>) -> Markup {
                 (tile("median", time(with.response_ms_p50), format!("today {}", time(today.response_ms_p50))))
                 (tile("mean", time(with.response_ms_mean), format!("today {}", time(today.response_ms_mean))))
             }
-            (tile("sooner than today", percent(policy.faster_percent / 100.0), "of the requests".into()))
-            (tile("later than today", percent(policy.slower_percent / 100.0), match policy.latest_s {
-                0.0 => "of the requests".into(),
-                latest => format!("by {} at most", time(latest * 1e3)),
-            }))
+            (tile("sooner than today", share(policy.faster_percent, figures.requests), "of the requests".into()))
+            (tile("later than today", share(policy.slower_percent, figures.requests),
+                verdict::latest(policy).map_or("of the requests".into(), |latest| format!("by {latest} at most"))))
             (tile("largest response", time(with.largest_response_s * 1e3),
                 format!("today {}; {}", time(today.largest_response_s * 1e3), bytes(today.largest_response_bytes as f64))))
         }
@@ -103,9 +96,9 @@ fn policies(compared: &Compared<'_>) -> Markup {
                 td { (time(times.largest_response_s * 1e3)) }
                 @match policy {
                     Some(policy) => {
-                        td { (percent(policy.faster_percent / 100.0)) }
-                        td { (percent(policy.slower_percent / 100.0)) }
-                        td { @if policy.latest_s > 0.0 { (time(policy.latest_s * 1e3)) } @else { "–" } }
+                        td { (share(policy.faster_percent, figures.requests)) }
+                        td { (share(policy.slower_percent, figures.requests)) }
+                        td { (verdict::latest(policy).unwrap_or_else(|| "–".to_owned())) }
                     }
                     None => { td {} td {} td {} }
                 }
@@ -177,8 +170,8 @@ fn sizes(compared: &Compared<'_>) -> Markup {
                         td { (time(today.response_ms_p50)) } td.ours { (time(with.response_ms_p50)) }
                         td { (time(today.response_ms_mean)) } td.ours { (time(with.response_ms_mean)) }
                         td { (time(today.response_ms_p99)) } td.ours { (time(with.response_ms_p99)) }
-                        td { (percent(with.faster_percent / 100.0)) }
-                        td { (percent(with.slower_percent / 100.0)) }
+                        td { (share(with.faster_percent, with.requests)) }
+                        td { (share(with.slower_percent, with.requests)) }
                     }
                 }
             }
@@ -188,14 +181,13 @@ fn sizes(compared: &Compared<'_>) -> Markup {
 
 fn spans(compared: &Compared<'_>) -> Markup {
     let full = &compared.figures.full;
-    let clock = &compared.demand.clock;
+    let clock = &compared.clock;
     let mut longest: Vec<_> = full.longest.iter().collect();
     longest.sort_by(|a, b| (b.to_s - b.from_s).total_cmp(&(a.to_s - a.from_s)));
     html! {
         p {
-            "It was full " (verdict::fullness(full)) ". At most " (bytes(full.peak_backlog_bytes))
-            " waited, " (long(full.peak_backlog_s)) " of its time, at "
-            (clock.short(full.peak_backlog_at_s, true)) "."
+            "It was full " (verdict::fullness(compared)) "."
+            @if let Some(peak) = verdict::peak(compared) { " At most " (peak) " waited." }
         }
         @if !longest.is_empty() {
             div.scroll { table {

@@ -13,8 +13,8 @@ use crate::load::words::{bytes, round_time};
 const MEDIANS: usize = 90;
 /// A median of fewer responses is an accident.
 const ENOUGH: usize = 5;
-/// Shades closer than this share of the axis are drawn as one.
-const TOGETHER: f64 = 0.004;
+/// Parts of the time in each of which spans too short to be seen are shaded together, or not.
+const SHADES: usize = 240;
 
 /// A policy has one colour in all plots.
 pub(super) fn colour(policy: PolicyKind) -> usize {
@@ -46,44 +46,81 @@ fn curves<'a>(compared: &'a Compared<'_>) -> Vec<Curve<'a>> {
 }
 
 /// The requests that plots of response times are about: those that came while the uplink was full,
-/// or all if it never was.
+/// or all if none did.
 fn chosen(compared: &Compared<'_>) -> (Vec<usize>, &'static str) {
     let all = 0..compared.demand.asked.len();
-    if compared.fullness.spans.is_empty() {
-        return (all.collect(), "");
+    let is_full = |&index: &usize| compared.fullness.is_full(compared.demand.asked[index].at);
+    let full: Vec<usize> = all.clone().filter(is_full).collect();
+    match full.is_empty() {
+        true => (all.collect(), ""),
+        false => (full, " while the uplink was full"),
     }
-    let full = all.filter(|&index| compared.fullness.is_full(compared.demand.asked[index].at));
-    (full.collect(), " while the uplink was full")
 }
 
 /// All plots, in the order of the page.
-pub(super) fn all(compared: &Compared<'_>) -> [Plot; 4] {
-    [backlog(compared), over_time(compared), by_size(compared), distribution(compared)]
+pub(super) fn all(compared: &Compared<'_>) -> Vec<Plot> {
+    let more = [over_time(compared), by_size(compared), distribution(compared)];
+    backlog(compared).into_iter().chain(more).collect()
 }
 
 fn timed(compared: &Compared<'_>, title: &str, y: Axis) -> Plot {
     let until = compared.fullness.until;
-    let (ticks, label) = compared.demand.clock.ticks(until);
+    let (ticks, label) = compared.clock.ticks(until);
     let mut plot = Plot::new(title, Axis::places(label, (0.0, until), ticks), y);
     plot.shade = "uplink full".to_owned();
-    for &(from, to) in &compared.fullness.spans {
-        let to = to.min(until);
-        match plot.shaded.last_mut() {
-            Some(last) if from - last.1 < TOGETHER * until => last.1 = to,
-            _ => plot.shaded.push((from, to)),
-        }
-    }
+    plot.shaded = shades(&compared.fullness.spans, until);
     plot
 }
 
-fn backlog(compared: &Compared<'_>) -> Plot {
+/// Spans as they are shaded. Those too short to be seen are counted part by part: one that is at
+/// least half full is shaded, another shows the first of its spans.
+fn shades(spans: &[(f64, f64)], until: f64) -> Vec<(f64, f64)> {
+    let width = until / SHADES as f64;
+    let part = |at: f64| ((at / width) as usize).min(SHADES - 1);
+    let mut all = Vec::new();
+    let mut parts: Vec<(f64, Option<(f64, f64)>)> = vec![(0.0, None); SHADES];
+    for &(from, to) in spans {
+        let to = to.min(until);
+        let long = to - from >= width;
+        if long {
+            all.push((from, to));
+        }
+        for (place, (filled, first)) in (part(from)..).zip(&mut parts[part(from)..=part(to)]) {
+            let begin = place as f64 * width;
+            *filled += (to.min(begin + width) - from.max(begin)).max(0.0);
+            if !long && place == part(from) {
+                first.get_or_insert((from, to));
+            }
+        }
+    }
+    for (place, (filled, first)) in parts.into_iter().enumerate() {
+        let begin = place as f64 * width;
+        match first {
+            Some(_) if filled >= width / 2.0 => all.push((begin, begin + width)),
+            first => all.extend(first),
+        }
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut shades: Vec<(f64, f64)> = Vec::new();
+    for (from, to) in all {
+        match shades.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => shades.push((from, to)),
+        }
+    }
+    shades
+}
+
+/// Nothing where it is not known what waits for the uplink.
+fn backlog(compared: &Compared<'_>) -> Option<Plot> {
     let full = &compared.figures.full;
+    let peak = full.peak?;
     let y = Axis::linear("time the uplink needs for what waits").written(short_seconds);
     let mut plot = timed(compared, "What waited for the uplink", y);
-    let per_byte = full.peak_backlog_s / full.peak_backlog_bytes.max(1.0);
+    let per_byte = peak.peak_backlog_s / peak.peak_backlog_bytes.max(1.0);
     let points = full.backlog.iter().map(|w| (w.at_s, w.bytes * per_byte));
     plot.series.push(Series::new("waiting", points.collect()).coloured(7, false).filled());
-    plot
+    Some(plot)
 }
 
 fn over_time(compared: &Compared<'_>) -> Plot {
@@ -164,5 +201,27 @@ fn short_seconds(seconds: f64) -> String {
         0.0 => "0".to_owned(),
         s if s < 1.0 => round_time(s * 1e3),
         s => format!("{} s", (s * 10.0).round() / 10.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_spans_far_apart_do_not_shade_a_plot() {
+        // A second in each of 240 parts of ten: a line each, a tenth of the plot.
+        let seldom: Vec<_> = (0..240).map(|i| f64::from(i) * 10.0).map(|s| (s, s + 1.0)).collect();
+        let shaded: f64 = shades(&seldom, 2400.0).iter().map(|(from, to)| to - from).sum();
+        assert!((shaded - 240.0).abs() < 1e-6, "{shaded}");
+        // Every other second is half of it: all is shaded, once.
+        let often: Vec<_> = (0..1200).map(|i| f64::from(i) * 2.0).map(|s| (s, s + 1.0)).collect();
+        assert_eq!(shades(&often, 2400.0), [(0.0, 2400.0)]);
+        // What is long stays as it is, and so does one line in hours.
+        assert_eq!(
+            shades(&[(5.0, 46.0), (1000.0, 1001.0)], 2400.0),
+            [(5.0, 46.0), (1000.0, 1001.0)]
+        );
+        assert_eq!(shades(&[(1.0, 2.0)], 1.5), [(1.0, 1.5)]);
     }
 }

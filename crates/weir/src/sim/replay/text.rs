@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::clock::long;
 use super::compare::Compared;
 use super::figures::{SizeClass, Times};
+use super::shares::share;
 use super::verdict;
-use crate::load::words::{bytes, count, percent, size_range, time};
+use crate::load::words::{bytes, count, size_range, time};
 
 /// Parts of the line that shows the backlog.
 const PARTS: usize = 60;
@@ -15,7 +16,7 @@ const PARTS: usize = 60;
 pub(super) fn text(compared: &Compared<'_>) -> String {
     let figures = &compared.figures;
     let mut text = verdict::sentence(compared) + "\n\n";
-    let clock = &compared.demand.clock;
+    let clock = &compared.clock;
     let _ = writeln!(
         text,
         "log      {}, {}: {} requests, {} of bodies, {}",
@@ -23,10 +24,10 @@ pub(super) fn text(compared: &Compared<'_>) -> String {
         figures.format,
         count(figures.requests),
         bytes(figures.body_bytes),
-        clock.span((0.0, figures.span_s)),
+        clock.span_and_day((0.0, figures.span_s)),
     );
     let _ = writeln!(text, "uplink   {}", verdict::uplink(compared));
-    let _ = writeln!(text, "full     {}", verdict::fullness(&figures.full));
+    let _ = writeln!(text, "full     {}", verdict::fullness(compared));
     for span in figures.full.longest.iter().take(5) {
         let long = long(span.to_s - span.from_s);
         let _ = writeln!(text, "         {} ({long})", clock.span((span.from_s, span.to_s)));
@@ -34,14 +35,9 @@ pub(super) fn text(compared: &Compared<'_>) -> String {
     if figures.full.longest.len() > 5 {
         let _ = writeln!(text, "         … (--json lists more)");
     }
-    let _ = writeln!(
-        text,
-        "backlog  {}  at most {}: {} of the uplink, {}",
-        bars(compared),
-        bytes(figures.full.peak_backlog_bytes),
-        long(figures.full.peak_backlog_s),
-        clock.short(figures.full.peak_backlog_at_s, true),
-    );
+    if let Some(peak) = verdict::peak(compared) {
+        let _ = writeln!(text, "backlog  {}  at most {peak}", bars(compared));
+    }
     let _ = write!(text, "\n{}", table(&policies(compared)));
     for (name, of) in
         [("mean", mean as fn(&SizeClass) -> f64), ("99th percentile", p99 as fn(&SizeClass) -> f64)]
@@ -67,7 +63,7 @@ fn p99(class: &SizeClass) -> f64 {
 fn bars(compared: &Compared<'_>) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let backlog = &compared.figures.full.backlog;
-    let most = compared.figures.full.peak_backlog_bytes.max(1.0);
+    let most = compared.figures.full.peak.map_or(1.0, |peak| peak.peak_backlog_bytes.max(1.0));
     let each = backlog.len().div_ceil(PARTS).max(1);
     let parts = backlog.chunks(each);
     let parts = parts.map(|part| part.iter().map(|waiting| waiting.bytes).fold(0.0, f64::max));
@@ -104,9 +100,9 @@ fn policies(compared: &Compared<'_>) -> Vec<Vec<String>> {
     let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
     rows.push(row("fair (today)", &figures.fair, ["", "", ""].map(str::to_owned)));
     for policy in &figures.policies {
-        let shares = [policy.faster_percent, policy.slower_percent].map(|p| percent(p / 100.0));
-        let [faster, slower] = shares;
-        let latest = if policy.latest_s > 0.0 { time(policy.latest_s * 1e3) } else { "-".into() };
+        let shares = [policy.faster_percent, policy.slower_percent];
+        let [faster, slower] = shares.map(|per_cent| share(per_cent, figures.requests));
+        let latest = verdict::latest(policy).unwrap_or_else(|| "-".to_owned());
         rows.push(row(policy.policy, &policy.times, [faster, slower, latest]));
     }
     rows

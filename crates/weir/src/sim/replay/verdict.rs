@@ -1,17 +1,25 @@
 //! What a replay comes to, in one sentence, and what it was computed from. It does not know pages.
 
+use super::clock::long;
 use super::compare::Compared;
-use super::figures::{Full, Policy};
-use crate::load::words::{bits, bytes, count, percent, time};
+use super::figures::{Figures, Policy, SizeClass};
+use super::shares::{share, share_of_time};
+use crate::load::words::{bits, bytes, count, size_range, time};
 
-/// Below this share (per cent) of requests that end sooner, a policy changes nothing.
-const NOTHING: f64 = 1.0;
-/// A link that is full for less than this share (per cent) of the requests is hardly ever full.
+/// A link that is full for less than this share (per cent) of the requests, and of the time, is
+/// hardly ever full.
 const HARDLY: f64 = 0.5;
-/// A time that falls by less than this factor is no difference worth a sentence.
+/// A time that falls by less than this factor is no difference worth a sentence, nor one that rises
+/// by less than its inverse.
 const LITTLE: f64 = 0.9;
+/// Responses of about one size whose mean changes by this factor are, ...
+const SEVERAL: f64 = 2.0;
+/// ... if they are at least this share of the requests.
+const MANY: f64 = 0.05;
 /// Milliseconds that a user takes for at once (Nielsen 1993, section 5.5).
 const NOTICED_MS: f64 = 100.0;
+/// A response that is later by so many milliseconds has not ended at the same time.
+const SAME_MS: f64 = 5.0;
 
 /// The sentence. It is about the first policy.
 pub(super) fn sentence(compared: &Compared<'_>) -> String {
@@ -25,90 +33,184 @@ pub(super) fn sentence(compared: &Compared<'_>) -> String {
         "protective" => "weir".to_owned(),
         other => format!("weir under {other}"),
     };
-    let (Some(today), Some(with)) = (figures.fair.while_full, policy.times.while_full) else {
-        return prefix + &never_full(compared, policy, &weir);
-    };
-    let when = when(compared);
-    let later = later(policy);
-    if figures.full.percent_of_requests < HARDLY {
-        let (fair, ours) = pair(figures.fair.response_ms_mean, policy.times.response_ms_mean);
-        let little = match fair == ours {
-            true => format!("next to nothing: the mean response would have taken {ours} as today"),
-            false => format!("little: the mean response would have taken {ours} instead of {fair}"),
-        };
+    prefix + &said(compared, policy, &weir)
+}
+
+fn said(compared: &Compared<'_>, policy: &Policy, weir: &str) -> String {
+    let figures = &compared.figures;
+    let full = &figures.full;
+    let later = later(figures, policy);
+    if full.spans == 0 {
+        if policy.faster_percent == 0.0 && policy.slower_percent == 0.0 {
+            return format!("Your uplink was never full; {weir} would change nothing.");
+        }
+        let overall = overall(figures, policy, weir);
         return format!(
-            "{prefix}Your uplink was hardly ever full ({when}); {weir} would change {little}, and \
-             {later}."
+            "Your uplink was never full for as long as a second; {overall}, and {later}."
         );
     }
-    let median =
-        ("your median request would have taken", today.response_ms_p50, with.response_ms_p50);
+    let when = when(compared);
+    let (Some(today), Some(with)) = (figures.fair.while_full, policy.times.while_full) else {
+        let overall = overall(figures, policy, weir);
+        return format!(
+            "Your uplink was full ({when}), but no request came then; {overall}, and {later}."
+        );
+    };
+    if full.percent_of_requests < HARDLY && full.percent_of_time < HARDLY {
+        let overall = overall(figures, policy, weir);
+        return format!("Your uplink was hardly ever full ({when}); {overall}, and {later}.");
+    }
+    let median = (
+        "your median request would have taken",
+        Change::of(today.response_ms_p50, with.response_ms_p50),
+    );
     let most = (
         "95 of 100 requests would have taken at most",
-        today.response_ms_p95,
-        with.response_ms_p95,
+        Change::of(today.response_ms_p95, with.response_ms_p95),
+    );
+    let mean = (
+        "the mean response would have taken",
+        Change::of(today.response_ms_mean, with.response_ms_mean),
     );
     // A median that nobody would notice persuades nobody.
-    let order = match today.response_ms_p50 < NOTICED_MS && today.response_ms_p95 >= NOTICED_MS {
-        true => [most, median],
-        false => [median, most],
-    };
-    for (what, fair, ours) in order {
-        let less = ours <= LITTLE * fair;
-        let (fair, ours) = pair(fair, ours);
-        if less && fair != ours {
-            return format!(
-                "{prefix}With {weir} {what} {ours} instead of {fair} while the uplink was full \
-                 ({when}); {later}."
-            );
-        }
+    let noticed = today.response_ms_p50 >= NOTICED_MS || today.response_ms_p95 < NOTICED_MS;
+    let order = if noticed { [&median, &most, &mean] } else { [&most, &median, &mean] };
+    let while_full = format!("while the uplink was full ({when})");
+    if let Some((what, change)) = order.into_iter().find(|(_, change)| change.less()) {
+        let but = match mean.1.more() {
+            true => format!(", but {} {}", mean.0, mean.1),
+            false => String::new(),
+        };
+        return format!("With {weir} {what} {change} {while_full}{but}; {later}.");
     }
-    let (fair, ours) = pair(today.response_ms_mean, with.response_ms_mean);
-    if with.response_ms_mean <= LITTLE * today.response_ms_mean && fair != ours {
-        return format!(
-            "{prefix}With {weir} the mean response would have taken {ours} instead of {fair} while \
-             the uplink was full ({when}), most of them as long as today; {later}."
-        );
+    // What gets worse is told by the mean if that does.
+    if let Some((what, change)) = [&mean, &median, &most].into_iter().find(|(_, c)| c.more()) {
+        return format!("With {weir} {what} longer, {change}, {while_full}; {later}.");
     }
     format!(
-        "{prefix}While the uplink was full ({when}), {weir} would have changed little: the mean \
-         response would have taken {ours} instead of {fair}; {later}."
+        "While the uplink was full ({when}), {weir} would have changed {}: {} {}; {later}.",
+        mean.1.little(),
+        mean.0,
+        mean.1
     )
 }
 
-fn never_full(compared: &Compared<'_>, policy: &Policy, weir: &str) -> String {
-    if policy.faster_percent + policy.slower_percent < NOTHING {
-        return format!("Your uplink was never full; {weir} would change nothing.");
+/// What all requests together would have had, and those of one size if they stand out.
+fn overall(figures: &Figures, policy: &Policy, weir: &str) -> String {
+    let mean = Change::of(figures.fair.response_ms_mean, policy.times.response_ms_mean);
+    if mean.more() {
+        return format!("with {weir} the mean response would have taken longer, {mean}");
     }
-    let today = &compared.figures.fair;
-    let (fair, ours) = pair(today.response_ms_mean, policy.times.response_ms_mean);
-    format!(
-        "Your uplink was never full for as long as a second; {weir} would change little: the mean \
-         response would have taken {ours} instead of {fair}."
-    )
+    if let Some((class, change)) = most_changed(figures, policy) {
+        let size = size_range(class.from_bytes, class.below_bytes);
+        let longer = if change.more() { " longer," } else { "" };
+        return format!(
+            "with {weir} the mean response of {size} would have taken{longer} {change}"
+        );
+    }
+    if mean.less() {
+        return format!("with {weir} the mean response would have taken {mean}");
+    }
+    format!("{weir} would change {}: the mean response would have taken {mean}", mean.little())
+}
+
+/// The responses of about one size whose mean changes most, if that is several-fold and they are
+/// not a few.
+fn most_changed<'a>(figures: &'a Figures, policy: &Policy) -> Option<(&'a SizeClass, Change)> {
+    let many = |class: &SizeClass| class.requests as f64 >= MANY * figures.requests as f64;
+    let classes = figures.fair.by_size.iter().zip(&policy.times.by_size);
+    let changes = classes
+        .filter(|(today, _)| many(today))
+        .map(|(today, with)| (today, Change::of(today.response_ms_mean, with.response_ms_mean)));
+    changes
+        .filter(|(_, change)| change.factor() >= SEVERAL)
+        .max_by(|a, b| a.1.factor().total_cmp(&b.1.factor()))
+}
+
+/// A time in milliseconds under fair sharing and under a policy; written as "a instead of b".
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    fair: f64,
+    ours: f64,
+}
+
+impl Change {
+    fn of(fair: f64, ours: f64) -> Change {
+        Change { fair, ours }
+    }
+
+    /// It falls by more than a little, and is written otherwise.
+    fn less(self) -> bool {
+        self.ours <= LITTLE * self.fair && !self.written_alike()
+    }
+
+    /// It rises by more than a little, and is written otherwise.
+    fn more(self) -> bool {
+        LITTLE * self.ours >= self.fair && !self.written_alike()
+    }
+
+    fn written_alike(self) -> bool {
+        let (fair, ours) = pair(self.fair, self.ours);
+        fair == ours
+    }
+
+    /// By how much it falls or rises, 1 or more.
+    fn factor(self) -> f64 {
+        if self.written_alike() { 1.0 } else { (self.fair / self.ours).max(self.ours / self.fair) }
+    }
+
+    /// How much neither less nor more is.
+    fn little(self) -> &'static str {
+        if self.written_alike() { "next to nothing" } else { "little" }
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match pair(self.fair, self.ours) {
+            (fair, ours) if fair == ours => write!(f, "{ours} as today"),
+            (fair, ours) => write!(f, "{ours} instead of {fair}"),
+        }
+    }
 }
 
 /// Who would have been later.
-fn later(policy: &Policy) -> String {
+fn later(figures: &Figures, policy: &Policy) -> String {
+    // Where grants are long, what counts as the same can be noticed.
+    let same = figures.same_within_ms;
+    let than = match same > SAME_MS {
+        true => format!("later than today by more than {}", time(same)),
+        false => "later than today".to_owned(),
+    };
     if policy.slower_percent == 0.0 {
-        return "no response would have ended later than today".to_owned();
+        return format!("no response would have ended {than}");
     }
-    let share = percent(policy.slower_percent / 100.0);
+    let share = share(policy.slower_percent, figures.requests);
     let (_, latest) = pair(policy.latest_s * 1e3, policy.latest_s * 1e3);
-    format!("{share} of the responses would have ended later than today, the worst by {latest}")
+    format!("{share} of the responses would have ended {than}, the worst by {latest}")
+}
+
+/// The most by which a response ended later, if any counts as later.
+pub(super) fn latest(policy: &Policy) -> Option<String> {
+    (policy.slower_percent > 0.0).then(|| time(policy.latest_s * 1e3))
 }
 
 /// When the uplink was full, in a few words.
-pub(super) fn when(compared: &Compared<'_>) -> String {
+fn when(compared: &Compared<'_>) -> String {
     let full = &compared.figures.full;
-    let clock = &compared.demand.clock;
-    let longest = compared.fullness.longest().map(|span| clock.span(span)).unwrap_or_default();
+    let span = compared.fullness.longest();
+    let longest = span.map(|span| compared.clock.span_and_day(span)).unwrap_or_default();
     match full.spans {
         0 => "never".to_owned(),
         1 if full.percent_of_time > 99.0 => format!("all the time, {longest}"),
         1 => longest,
-        _ => format!("{} of the time, longest {longest}", percent(full.percent_of_time / 100.0)),
+        _ => format!("{} of the time, longest {longest}", of_time(compared)),
     }
+}
+
+/// The share of the time in which the uplink was full.
+pub(super) fn of_time(compared: &Compared<'_>) -> String {
+    share_of_time(compared.figures.full.seconds, compared.fullness.until.ceil())
 }
 
 /// Two times in the same unit: seconds if the larger is a tenth of one or more.
@@ -144,18 +246,27 @@ fn used(compared: &Compared<'_>) -> String {
     format!("{} %", (compared.figures.uplink_pace * 1e4).round() / 1e2)
 }
 
-/// The share of the time, the requests in it, and the backlog.
-pub(super) fn fullness(full: &Full) -> String {
+/// The share of the time, and the requests in it.
+pub(super) fn fullness(compared: &Compared<'_>) -> String {
+    let full = &compared.figures.full;
     match full.spans {
         0 => "never for as long as a second".to_owned(),
         spans => format!(
             "{} of the time in {} span{}, with {} of the requests",
-            percent(full.percent_of_time / 100.0),
+            of_time(compared),
             count(spans),
             if spans == 1 { "" } else { "s" },
-            percent(full.percent_of_requests / 100.0)
+            share(full.percent_of_requests, compared.figures.requests)
         ),
     }
+}
+
+/// The most that waited, if that is known.
+pub(super) fn peak(compared: &Compared<'_>) -> Option<String> {
+    let peak = compared.figures.full.peak?;
+    let bytes = bytes(peak.peak_backlog_bytes);
+    let at = compared.clock.short(peak.peak_backlog_at_s, true);
+    Some(format!("{bytes}, {} of the uplink, at {at}", long(peak.peak_backlog_s)))
 }
 
 /// What the figures rest on, a sentence or two each.
@@ -184,6 +295,13 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
              {seed}), in the order of the log."
         ));
     }
+    if figures.scale_load != 1.0 {
+        all.push(format!(
+            "The gaps between requests are divided by {}: dates and times of day are the log's, but \
+             how long something lasted is told as in the replay.",
+            figures.scale_load
+        ));
+    }
     all.push(match figures.round_trip_ms {
         None => "Only the uplink is scarce: disks, processors and the clients' own lines take no \
                  time, one client can take the whole uplink, and nobody gives up waiting."
@@ -205,9 +323,15 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
          its share of a connection's 206."
             .to_owned(),
     );
-    all.push(
-        "The uplink is full in a second in which it sends for 95 % of the time or more.".to_owned(),
-    );
+    all.push(match figures.full.peak {
+        Some(_) => "The uplink is full in a second in which it sends for 95 % of the time or more."
+            .to_owned(),
+        None => {
+            "The uplink is full in a second in which it sends for 95 % of the time or more under \
+                 fair sharing. What waits is not told: it may wait for its client."
+                .to_owned()
+        }
+    });
     if figures.unknown_sizes > 0 {
         all.push(format!(
             "{} requests whose size the log does not say count as empty.",
@@ -216,7 +340,7 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
     }
     if figures.records_left_out > 0 {
         all.push(format!(
-            "{} records are left out: other methods than GET, or responses without a body.",
+            "{} records are left out: other methods than GET, or statuses that were not asked for.",
             count(figures.records_left_out)
         ));
     }
@@ -240,5 +364,21 @@ mod tests {
         assert_eq!(said(12_345.0, 3.0), "12.3 s 0.003 s");
         assert_eq!(said(120_000.0, 0.1), "120 s less than 0.001 s");
         assert_eq!(said(31.0, 2.345), "31 ms 2.35 ms");
+    }
+
+    #[test]
+    fn little_lies_between_two_limits() {
+        let words = |fair, ours| {
+            let change = Change::of(fair, ours);
+            (change.less(), change.more(), change.to_string())
+        };
+        assert_eq!(words(20.0, 18.0), (true, false, "18 ms instead of 20 ms".into()));
+        assert_eq!(words(20.0, 19.0), (false, false, "19 ms instead of 20 ms".into()));
+        assert_eq!(words(22.0, 3000.0), (false, true, "3.00 s instead of 0.02 s".into()));
+        assert_eq!(words(20.0, 20.1), (false, false, "20 ms as today".into()));
+        // What is written alike is no change, whatever the factor.
+        assert_eq!(words(0.004, 0.001), (false, false, "less than 0.01 ms as today".into()));
+        assert_eq!(Change::of(0.004, 0.001).factor(), 1.0);
+        assert_eq!(Change::of(3.0, 12.0).factor(), 4.0);
     }
 }
