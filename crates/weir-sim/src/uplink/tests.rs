@@ -58,8 +58,9 @@ fn fair_is_processor_sharing_but_for_its_quantum() {
 
 #[test]
 fn who_protects_makes_nobody_later_than_fair_sharing_by_more_than_a_grant() {
-    for seed in 0..3 {
-        let requests = heavy_tailed(seed, 1.2, 4000);
+    // In the last, thousands wait, and the policy is asked for more than a grant.
+    for (seed, load) in [(0, 1.2), (1, 1.2), (2, 1.2), (3, 3.0)] {
+        let requests = heavy_tailed(seed, load, 4000);
         let fair = ideal::processor_sharing(&jobs(&requests), 1e6);
         for (policy, grant) in [(PolicyKind::Fsp, 1), (PolicyKind::Protective, 1514)] {
             let found = finishes(policy, rate(), grant, &requests).unwrap();
