@@ -129,6 +129,11 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Whether it is simulated or computed: it has no cells, and telling it is all the work.
+    pub fn is_simulated(&self) -> bool {
+        self.groups(&Choice::of(Scale::Full)).is_empty()
+    }
+
     /// Its groups of cells; no two are equal.
     pub fn groups(&self, choice: &Choice) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();

@@ -55,7 +55,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
 
 fn figures(scale: Scale, section: &mut Section) -> Result<(), Invalid> {
     let model = OnOff::new(&WorldCup, HIGH_LOAD, 0.0, PERIOD * SPEED)?;
-    let simulated = Cycles::new(if scale == Scale::Quick { 20 } else { 400 })?;
+    let simulated = Cycles::new(if scale == Scale::Quick { 200 } else { 2000 })?;
     section.plot(numbers(&model, &simulated));
     section.plot(by_percentile(&model)?);
     let mut row = |what: String, paper: &str, value: f64, unit: Unit, bar: Option<Bar>| {
