@@ -63,7 +63,8 @@ impl Window {
         }
         // The first request is as far from -∞ as can be.
         let ahead = request.at - self.newest;
-        if ahead > LONGEST_JUMP && self.newest.is_finite() {
+        // Whole seconds count: a time may have been spread over its own.
+        if ahead.floor() > LONGEST_JUMP && self.newest.is_finite() {
             return Err(Fault::Ahead { seconds: ahead });
         }
         // Before the refusal: a later request lets those out that fill the window.

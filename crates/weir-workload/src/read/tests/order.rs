@@ -57,6 +57,13 @@ fn a_time_that_goes_back_is_an_error_unless_the_window_sorts_it() {
 }
 
 #[test]
+fn a_jump_of_the_longest_length_reads_back_wherever_it_was_spread_in_its_second() {
+    let csv = |last: f64| format!("time,client,path,size\n0.25,a,/x,1\n{last},a,/x,1\n");
+    assert_eq!(read(csv(31_622_401.0), Options::default()).expect("366 days").len(), 2);
+    assert!(read(csv(31_622_401.5), Options::default()).is_err());
+}
+
+#[test]
 fn of_equal_times_the_first_in_the_log_stays_first() {
     let lines: String = (0..50)
         .map(|i| format!("a - - [10/Oct/2000:13:00:00 +0000] \"GET /{i} HTTP/1.0\" 200 {i}\n"))
