@@ -1,6 +1,7 @@
 //! Experiments: a test network, systems under test, a workload, and a report that sets the paper's
 //! figure beside ours. It does not know how any server works inside.
 
+pub mod backend;
 pub mod cell;
 mod command;
 mod counters;

@@ -6,9 +6,12 @@
 //! so the server, the simulator and the tests run the same code. A [`DiskGate`] does the same for
 //! the pieces of work that wait for a disk.
 
+pub mod backend;
+pub mod balance;
 mod disk;
 mod framing;
 mod gate;
+pub mod health;
 mod heap;
 mod pacer;
 pub mod policy;

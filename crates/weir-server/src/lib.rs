@@ -17,6 +17,7 @@ mod disk;
 mod limits;
 mod listen;
 mod metrics;
+mod proxy;
 mod response;
 mod send;
 mod serve;

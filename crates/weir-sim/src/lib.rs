@@ -2,6 +2,7 @@
 //! this machine does not have. It drives the policies and the gate of `weir-sched`, the server's
 //! own. It does not know sockets.
 
+pub mod backend;
 pub mod dtoc;
 pub mod ideal;
 pub mod model;

@@ -3,6 +3,7 @@
 //! Flags and keys of the file are the same struct, so every flag has a key of the same name.
 
 mod file;
+mod routes;
 mod values;
 
 use std::fmt;

@@ -1,0 +1,1 @@
+//! Which of several backends a request goes to. It knows nothing of connections.

@@ -1,0 +1,1 @@
+//! Routes of the configuration: which requests go to which backends, and how. It opens nothing.
