@@ -15,30 +15,6 @@ use crate::error::{Error, Result};
 const NAMESPACES: &str = "/run/netns";
 const PREFIX: &str = "weirlab";
 
-/// How many hash buckets for connections a new namespace gets for itself.
-const CHILD_TABLE: &str = "/proc/sys/net/ipv4/tcp_child_ehash_entries";
-
-/// While this lives, new namespaces have connection tables of their own. In the common one, asking
-/// for the connections of one namespace goes through those of all cells that run side by side.
-#[derive(Debug)]
-pub(crate) struct OwnTables(Option<String>);
-
-impl OwnTables {
-    /// Set it. Kernels before 6.1 cannot; there it only costs processor time.
-    pub(crate) fn set() -> OwnTables {
-        let before = fs::read_to_string(CHILD_TABLE).ok();
-        OwnTables(before.filter(|_| fs::write(CHILD_TABLE, "16384").is_ok()))
-    }
-}
-
-impl Drop for OwnTables {
-    fn drop(&mut self) {
-        if let Some(before) = &self.0 {
-            let _ = fs::write(CHILD_TABLE, before);
-        }
-    }
-}
-
 /// A namespace that exists as long as this value.
 #[derive(Debug)]
 pub(crate) struct Namespace(String);
