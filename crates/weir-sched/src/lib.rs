@@ -4,7 +4,7 @@
 //! its [`Pacer`] allows and forgets a job the moment its client has gone. Nothing here does I/O,
 //! reads a clock or starts a thread: time comes in as an argument and decisions go out as values,
 //! so the server, the simulator and the tests run the same code. A [`DiskGate`] does the same for
-//! the pieces of work that wait for a disk.
+//! the pieces of work that wait for a disk, and a [`BackendGate`] for calls of an application.
 
 pub mod backend;
 pub mod balance;
@@ -18,6 +18,9 @@ pub mod policy;
 mod time;
 mod virtual_fair;
 
+pub use backend::{
+    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left,
+};
 pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
 pub use framing::{Framing, Packets};
 pub use gate::{

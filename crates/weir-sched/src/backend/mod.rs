@@ -1,2 +1,472 @@
 //! The gate of one backend: calls that wait for it, how many may be under way, which goes next. It
 //! knows nothing of HTTP, connections or clocks.
+//!
+//! Contract. Calls in: [`BackendGate::arrive`], then as things happen [`BackendGate::answered`],
+//! [`BackendGate::ended`], [`BackendGate::failed`], [`BackendGate::requeue`] and
+//! [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls to start or to refuse. A
+//! call whose client has left is forgotten if it waits; if it is under way its slot stays taken
+//! until the backend is done with it, for the backend is not to get more than it can do. `now`
+//! never goes back. Every decision takes O(log n) in the calls, and a step for each route that has
+//! calls waiting.
+
+mod config;
+mod counts;
+mod expected;
+mod inside;
+mod limit;
+mod moments;
+mod pace;
+mod patience;
+mod queue;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use slab::Slab;
+
+use crate::time::Time;
+use expected::Expected;
+use inside::Inside;
+use limit::{Company, Limit};
+use pace::Pace;
+use patience::{Endurance, Patience};
+use queue::{Band, Key, Queue, Waiting};
+
+pub use config::{BackendConfig, BackendOrder, CallLimit, NoCallLimit, UnknownOrder};
+pub use counts::Counts;
+
+/// Routes whose patience is told apart; more share.
+const MOST_ROUTES: u32 = 1024;
+
+/// Nobody is refused sooner, whatever is learned of patience: when a network breaks, thousands of
+/// clients leave at once after whatever time, and those who come next must not pay for it.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+
+/// What is known of a call when it arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallSpec {
+    /// The owner's name for it, handed back with every decision.
+    pub tag: u64,
+    /// Its route: patience and service times are learned for each.
+    pub route: u32,
+    /// Strict: while calls of a lesser number wait, those of greater ones do.
+    pub priority: u8,
+    /// Who asks; equal for one client.
+    pub client: u64,
+    /// What is asked, as a hash: service times are learned for each. 0: unknown.
+    pub kind: u64,
+    /// For [`BackendOrder::Edf`]. `None`: its arrival and the patience of its route.
+    pub deadline: Option<Time>,
+}
+
+/// One call. The name of one that has gone is never taken for its successor's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    slot: u32,
+    number: u64,
+}
+
+/// What a client's departure means for its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It waited and is forgotten: nothing else is to do.
+    Waiting,
+    /// The backend works on it, and its slot stays taken until [`BackendGate::ended`] or
+    /// [`BackendGate::failed`]. If [`BackendConfig::cancels`] its owner closes the connection to
+    /// the backend, and reports the end when the backend has closed it too.
+    UnderWay,
+    /// The gate does not know it, or no longer.
+    Unknown,
+}
+
+/// What the owner does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallNext {
+    /// Give this call to the backend.
+    Start {
+        /// The call.
+        call: Call,
+        /// Its owner's name.
+        tag: u64,
+    },
+    /// Answer this call with 503: nearly nobody waits longer than it has, or too many wait. It has
+    /// left the gate.
+    Refuse {
+        /// The call.
+        call: Call,
+        /// Its owner's name.
+        tag: u64,
+        /// After how long to try again, 1 to 60 s: the longer of the time that what waits takes at
+        /// the rate at which calls end just now, and the time for which calls have waited without
+        /// a break. (Of an overload of unknown length the best guess is that it is half over.)
+        retry_after: Duration,
+    },
+    /// As many calls as may are under way. Ask again when one has ended.
+    Full {
+        /// When to ask again even if none has ended: someone has waited too long then.
+        until: Option<Time>,
+    },
+    /// Nothing waits.
+    Idle,
+}
+
+/// A call that was started.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    since: Time,
+    company: Company,
+    /// Number of its start.
+    start: u64,
+    /// When the backend is thought to have begun with it.
+    serving: Option<Time>,
+    /// What was counted against its client's share.
+    charged: Duration,
+    answered: bool,
+    gone: Option<Time>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    arrived: Time,
+    spec: CallSpec,
+    key: Key,
+    /// `None`: it waits.
+    under_way: Option<UnderWay>,
+}
+
+/// The gate of one backend.
+#[derive(Debug)]
+pub struct BackendGate {
+    config: BackendConfig,
+    calls: Slab<Entry>,
+    queue: Queue,
+    under_way: usize,
+    dead_under_way: usize,
+    limit: Limit,
+    inside: Inside,
+    expected: Expected,
+    patience: BTreeMap<u32, Patience>,
+    pace: Pace,
+    counts: Counts,
+    /// Numbers the calls.
+    issued: u64,
+}
+
+impl BackendGate {
+    /// A gate without calls that has learned nothing.
+    pub fn new(config: BackendConfig) -> BackendGate {
+        BackendGate {
+            config,
+            calls: Slab::new(),
+            queue: Queue::default(),
+            under_way: 0,
+            dead_under_way: 0,
+            limit: Limit::new(config.limit),
+            inside: Inside::default(),
+            expected: Expected::default(),
+            patience: BTreeMap::new(),
+            pace: Pace::default(),
+            counts: Counts::default(),
+            issued: 0,
+        }
+    }
+
+    /// A call waits from now on. Then ask [`BackendGate::next`] until it is full or idle.
+    pub fn arrive(&mut self, now: Time, spec: CallSpec) -> Call {
+        self.issued += 1;
+        let number = self.issued;
+        let key = self.key(now, number, &spec);
+        let entry = Entry { number, arrived: now, spec, key, under_way: None };
+        let slot = self.calls.insert(entry) as u32;
+        self.queue.insert(&self.waiting_call(slot));
+        self.pace.waiting(now, self.queue.len());
+        Call { slot, number }
+    }
+
+    /// What to do at `now`.
+    pub fn next(&mut self, now: Time) -> CallNext {
+        let overdue = self.earliest_overdue();
+        if let Some((at, slot)) = overdue
+            && at <= now
+        {
+            return self.refuse(now, slot);
+        }
+        if self.queue.len() > self.config.most_waiting
+            && let Some(slot) = self.queue.last(|band| self.backwards(now, band))
+        {
+            return self.refuse(now, slot);
+        }
+        if self.queue.len() > 0 && self.under_way >= self.limit.allowed() as usize {
+            return CallNext::Full { until: overdue.map(|(at, _)| at) };
+        }
+        match self.queue.next(|band| self.backwards(now, band)) {
+            Some(slot) => self.start(now, slot),
+            None => CallNext::Idle,
+        }
+    }
+
+    /// The backend's answer to a started call begins. Teaches how long calls take, how many it is
+    /// good to have under way, and that this client would have waited longer.
+    pub fn answered(&mut self, now: Time, call: Call) {
+        let Some(entry) = self.entry(call) else { return };
+        let (spec, age) = (entry.spec, now.since(entry.arrived));
+        let Some(under_way) = entry.under_way.as_mut().filter(|under_way| !under_way.answered)
+        else {
+            return;
+        };
+        under_way.answered = true;
+        let UnderWay { since, company, start, serving, gone, .. } = *under_way;
+        let overtaken = self.inside.leave(start);
+        self.limit.answered(company, now.since(since), overtaken);
+        // Where the limit may be too high yet, calls wait for each other inside the backend, and
+        // what is short can seem long.
+        let kind = if self.limit.is_trusted(company) { spec.kind } else { 0 };
+        self.expected.learn(now, spec.route, kind, now.since(serving.unwrap_or(since)));
+        if gone.is_none() {
+            self.patience_of(spec.route).answered(age);
+        }
+        self.begin_inside(now);
+    }
+
+    /// The backend is done with a started call: it has answered whole, or closed. The slot is free
+    /// again; ask [`BackendGate::next`].
+    pub fn ended(&mut self, now: Time, call: Call) {
+        if self.release(now, call).is_some() {
+            self.calls.remove(call.slot as usize);
+            self.counts.ended += 1;
+        }
+    }
+
+    /// A started call gets no answer: connection refused or reset, or it took too long. The slot is
+    /// free again. Teaches nothing of service times; a burst of failures halves a learned limit.
+    pub fn failed(&mut self, now: Time, call: Call) {
+        if self.release(now, call).is_some() {
+            self.calls.remove(call.slot as usize);
+            self.counts.failed += 1;
+            self.limit.failed();
+        }
+    }
+
+    /// The call's client has left.
+    pub fn gone(&mut self, now: Time, call: Call) -> Left {
+        let Some(entry) = self.entry(call) else { return Left::Unknown };
+        let (spec, age) = (entry.spec, now.since(entry.arrived));
+        let Some(under_way) = &mut entry.under_way else {
+            self.dequeue(now, call.slot);
+            self.calls.remove(call.slot as usize);
+            self.patience_of(spec.route).left(age);
+            self.counts.gone_waiting += 1;
+            let saved = self.expected.mean(spec.route, spec.kind).unwrap_or_default();
+            self.counts.dead_work_saved += saved;
+            return Left::Waiting;
+        };
+        if under_way.gone.is_none() {
+            under_way.gone = Some(now);
+            if !under_way.answered {
+                self.patience_of(spec.route).left(age);
+            }
+            self.dead_under_way += 1;
+            self.counts.gone_under_way += 1;
+        }
+        Left::UnderWay
+    }
+
+    /// The backend did not take a started call: it goes back to its old place, and its age counts
+    /// on. One whose client has left meanwhile is dropped, one that was answered stays as it is.
+    pub fn requeue(&mut self, now: Time, call: Call) {
+        if self.entry(call).and_then(|entry| entry.under_way).is_none_or(|it| it.answered) {
+            return;
+        }
+        let Some(under_way) = self.release(now, call) else { return };
+        self.counts.requeued += 1;
+        if under_way.gone.is_some() {
+            self.calls.remove(call.slot as usize);
+        } else {
+            self.queue.put_back(&self.waiting_call(call.slot), under_way.charged);
+            self.pace.waiting(now, self.queue.len());
+        }
+    }
+
+    /// Calls that wait.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Calls that were started and have not ended, the dead included.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// Calls under way whose clients have left.
+    pub fn dead_under_way(&self) -> usize {
+        self.dead_under_way
+    }
+
+    /// Calls that may be under way, as configured or as learned so far. A learned one is at most
+    /// 1024. (For short whiles fewer are let through, to learn what the backend takes then.)
+    pub fn limit(&self) -> u32 {
+        self.limit.get()
+    }
+
+    /// How long the clients of `route` wait for an answer: the median. `None` while too few have
+    /// left, or most of them never do.
+    pub fn patience(&self, route: u32) -> Option<Duration> {
+        self.endurance(route).median
+    }
+
+    /// How long the backend is expected at `now` to take for such a call when it is served alone.
+    /// `None` while nothing of the route was answered.
+    pub fn expected(&self, now: Time, route: u32, kind: u64) -> Option<Duration> {
+        self.expected.of(now, route, kind)
+    }
+
+    /// Totals so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn start(&mut self, now: Time, slot: u32) -> CallNext {
+        let waiting = self.waiting_call(slot);
+        let entry = &mut self.calls[slot as usize];
+        let expected = self.expected.mean(entry.spec.route, entry.spec.kind);
+        let charged = self.queue.start(&waiting, expected);
+        self.pace.waiting(now, self.queue.len());
+        self.under_way += 1;
+        self.counts.started += 1;
+        let start = self.counts.started;
+        let company = self.limit.start(self.under_way);
+        entry.under_way = Some(UnderWay {
+            since: now,
+            company,
+            start,
+            serving: None,
+            charged,
+            answered: false,
+            gone: None,
+        });
+        let next =
+            CallNext::Start { call: Call { slot, number: entry.number }, tag: entry.spec.tag };
+        self.inside.start(start, slot);
+        self.begin_inside(now);
+        next
+    }
+
+    fn refuse(&mut self, now: Time, slot: u32) -> CallNext {
+        let retry_after = self.pace.retry_after(now, self.queue.len());
+        self.dequeue(now, slot);
+        let entry = self.calls.remove(slot as usize);
+        // It would have waited longer.
+        self.patience_of(entry.spec.route).answered(now.since(entry.arrived));
+        self.counts.refused += 1;
+        let call = Call { slot, number: entry.number };
+        CallNext::Refuse { call, tag: entry.spec.tag, retry_after }
+    }
+
+    /// Frees the slot of a call under way.
+    fn release(&mut self, now: Time, call: Call) -> Option<UnderWay> {
+        let under_way = self.entry(call)?.under_way.take()?;
+        self.under_way -= 1;
+        if let Some(gone) = under_way.gone {
+            self.dead_under_way -= 1;
+            self.counts.dead_work_wasted += now.since(gone);
+        }
+        if !under_way.answered {
+            self.inside.leave(under_way.start);
+            self.begin_inside(now);
+        }
+        self.pace.ended(now, self.queue.len());
+        Some(under_way)
+    }
+
+    /// Notes with which calls the backend is thought to begin now.
+    fn begin_inside(&mut self, now: Time) {
+        while let Some(slot) = self.inside.begin(self.limit.get()) {
+            if let Some(next) = &mut self.calls[slot as usize].under_way {
+                next.serving = Some(now);
+            }
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, slot: u32) {
+        self.queue.remove(&self.waiting_call(slot));
+        self.pace.waiting(now, self.queue.len());
+    }
+
+    fn waiting_call(&self, slot: u32) -> Waiting {
+        let Entry { number, arrived, spec, key, .. } = &self.calls[slot as usize];
+        Waiting {
+            priority: spec.priority,
+            client: spec.client,
+            route: spec.route,
+            key: *key,
+            number: *number,
+            arrived: *arrived,
+            slot,
+        }
+    }
+
+    /// Where a call stands in the configured order; the numbers make it unique.
+    fn key(&self, now: Time, number: u64, spec: &CallSpec) -> Key {
+        match self.config.order {
+            BackendOrder::Adaptive | BackendOrder::NewestFirst | BackendOrder::Fifo => (number, 0),
+            BackendOrder::ShortestExpected => {
+                let expected = self.expected.of(now, spec.route, spec.kind).unwrap_or_default();
+                (u64::try_from(expected.as_nanos()).unwrap_or(u64::MAX), !number)
+            }
+            BackendOrder::Edf => {
+                let patience = self.endurance(spec.route).median;
+                let usual = now + patience.unwrap_or(self.config.longest_wait);
+                (spec.deadline.unwrap_or(usual).as_nanos(), number)
+            }
+        }
+    }
+
+    /// Whether the greatest key of the band is served first.
+    fn backwards(&self, now: Time, band: &Band) -> bool {
+        match self.config.order {
+            BackendOrder::NewestFirst => true,
+            BackendOrder::Adaptive => band.oldest().any(|oldest| {
+                let patience = self.endurance(oldest.route).median;
+                patience.is_some_and(|patience| now.since(oldest.arrived) >= patience / 2)
+            }),
+            BackendOrder::Fifo | BackendOrder::ShortestExpected | BackendOrder::Edf => false,
+        }
+    }
+
+    /// The waiting call that is the first to have waited too long, and when.
+    fn earliest_overdue(&self) -> Option<(Time, u32)> {
+        self.queue
+            .bands()
+            .flat_map(Band::oldest)
+            .map(|oldest| (oldest.arrived + self.time_limit(oldest.route), oldest.slot))
+            .min()
+    }
+
+    /// How long a call of this route may wait: until nearly all would have left.
+    fn time_limit(&self, route: u32) -> Duration {
+        let limit = match self.endurance(route) {
+            Endurance { median: Some(median), nearly_all: Some(nearly_all) } => {
+                nearly_all.max(median + median / 10)
+            }
+            Endurance { median: Some(median), .. } => {
+                self.config.longest_wait.max(median + median / 10)
+            }
+            _ => self.config.longest_wait,
+        };
+        limit.max(SHORTEST_LIMIT.min(self.config.longest_wait))
+    }
+
+    fn endurance(&self, route: u32) -> Endurance {
+        let known = self.patience.get(&(route % MOST_ROUTES));
+        known.map(Patience::endurance).unwrap_or_default()
+    }
+
+    fn patience_of(&mut self, route: u32) -> &mut Patience {
+        self.patience.entry(route % MOST_ROUTES).or_insert_with(Patience::new)
+    }
+
+    fn entry(&mut self, call: Call) -> Option<&mut Entry> {
+        self.calls.get_mut(call.slot as usize).filter(|entry| entry.number == call.number)
+    }
+}

@@ -1,0 +1,159 @@
+//! What is told to the gate of a backend: limit, order, bounds. It knows nothing of calls.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Calls of one backend that may be under way at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallLimit {
+    /// Always so many; zero is taken as one.
+    Fixed(u32),
+    /// Learned from how long the backend takes: as few as keep it busy. The default.
+    #[default]
+    Auto,
+}
+
+impl fmt::Display for CallLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallLimit::Fixed(calls) => write!(f, "{calls}"),
+            CallLimit::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl FromStr for CallLimit {
+    type Err = NoCallLimit;
+
+    /// `auto`, or a number of calls, at least 1.
+    fn from_str(text: &str) -> Result<CallLimit, NoCallLimit> {
+        if text == "auto" {
+            return Ok(CallLimit::Auto);
+        }
+        match text.parse() {
+            Ok(calls) if calls > 0 => Ok(CallLimit::Fixed(calls)),
+            _ => Err(NoCallLimit(text.to_owned())),
+        }
+    }
+}
+
+/// A text that is no limit of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCallLimit(String);
+
+impl fmt::Display for NoCallLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a limit of calls is \"auto\" or a number from 1 on, not \"{}\"", self.0)
+    }
+}
+
+impl std::error::Error for NoCallLimit {}
+
+/// In which order waiting calls are started. Routes of lesser priority numbers come first in each
+/// of them, and clients that ask much wait behind clients that ask little.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendOrder {
+    /// First come first served until the oldest that waits has waited half of what clients of its
+    /// route are seen to endure, newest first from there. The default.
+    ///
+    /// First come first served is wrong in overload: the head of the queue is always about to
+    /// leave. Newest first is wrong below overload: the same mean wait, ten times its second moment
+    /// at 90 % load.
+    #[default]
+    Adaptive,
+    /// Last come first served.
+    NewestFirst,
+    /// First come first served.
+    Fifo,
+    /// Least expected service time first, as learned from past calls of the same route and kind.
+    /// Of equal ones the newest: the oldest of the longest that are still served is always about to
+    /// leave. The expectation is that of the call's arrival.
+    ShortestExpected,
+    /// Earliest deadline first. Without a deadline of its own, a call's is its arrival and the
+    /// patience of its route.
+    Edf,
+}
+
+impl BackendOrder {
+    /// Every order.
+    pub const ALL: [BackendOrder; 5] = [
+        BackendOrder::Adaptive,
+        BackendOrder::NewestFirst,
+        BackendOrder::Fifo,
+        BackendOrder::ShortestExpected,
+        BackendOrder::Edf,
+    ];
+
+    /// As it is written in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BackendOrder::Adaptive => "adaptive",
+            BackendOrder::NewestFirst => "newest-first",
+            BackendOrder::Fifo => "fifo",
+            BackendOrder::ShortestExpected => "shortest-expected",
+            BackendOrder::Edf => "edf",
+        }
+    }
+}
+
+impl fmt::Display for BackendOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for BackendOrder {
+    type Err = UnknownOrder;
+
+    fn from_str(name: &str) -> Result<BackendOrder, UnknownOrder> {
+        BackendOrder::ALL
+            .into_iter()
+            .find(|order| order.name() == name)
+            .ok_or_else(|| UnknownOrder(name.to_owned()))
+    }
+}
+
+/// A name that is no order's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOrder(String);
+
+impl fmt::Display for UnknownOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = BackendOrder::ALL.map(BackendOrder::name).join(", ");
+        write!(f, "no order of calls is called \"{}\"; there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownOrder {}
+
+/// How the gate of a backend behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackendConfig {
+    /// Calls under way at once.
+    pub limit: CallLimit,
+    /// Which waiting call is started next.
+    pub order: BackendOrder,
+    /// The backend stops working on a call when its connection closes. The gate holds the slot
+    /// until [`ended`](super::BackendGate::ended) either way; this tells its owner to close the
+    /// connection of a call whose client has left. Default: false.
+    pub cancels: bool,
+    /// Calls that wait at most; of more, those that would be served last are refused. It bounds
+    /// memory: a long queue does no harm while the dead leave it. Default 65,536.
+    pub most_waiting: usize,
+    /// A call waits at most so long while the patience of its route's clients is unknown. Default
+    /// 60 s.
+    pub longest_wait: Duration,
+}
+
+impl Default for BackendConfig {
+    fn default() -> BackendConfig {
+        BackendConfig {
+            limit: CallLimit::Auto,
+            order: BackendOrder::Adaptive,
+            cancels: false,
+            most_waiting: 65_536,
+            longest_wait: Duration::from_secs(60),
+        }
+    }
+}

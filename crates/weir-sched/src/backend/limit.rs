@@ -1,0 +1,387 @@
+//! How many calls of a backend may be under way: fixed, or learned from how long answers take. It
+//! knows nothing of the queue.
+//!
+//! As in TCP Vegas (Brakmo & Peterson 1995) what matters is how many calls only wait inside the
+//! backend. When L calls are always under way and a backend takes r times as long as when it has
+//! few, then L / r of them are served at once (Little's law) and L (1 - 1 / r) wait there. The limit
+//! settles where about one waits: the backend is never without work, and nearly everything waits
+//! where departures are seen and the order can be chosen. Raised when fewer wait, lowered when more
+//! do.
+//!
+//! Service times differ much (Carter's Figure 21 has a coefficient of variation of 3.7), and means
+//! of some hundred latencies are then too uncertain to tell 16 workers from 6. So the limit changes
+//! only where standard errors allow, and the order of the answers is heard as well: a backend that
+//! takes calls in the order of their starts never answers the last of all first while it waits.
+
+use std::time::Duration;
+
+use super::CallLimit;
+use super::moments::Latencies;
+
+/// The learned limit begins here: few enough to do no harm to a backend that serves one at a time,
+/// for the moment until that is seen, and enough not to hold up a burst at a faster one.
+const FIRST: u32 = 8;
+/// The learned limit stays at or below.
+const MOST: u32 = 1024;
+/// Answers in a window at least; also three times the limit.
+const WINDOW: u32 = 30;
+/// Answers of a probe at least.
+const PROBE: u32 = 32;
+/// Answers at the limit between two probes at least. A probe costs throughput where half of the
+/// limit does not keep the backend busy, so when one confirms what is known well the next may wait
+/// twice as long, up to `MOST_BETWEEN_PROBES`.
+const BETWEEN_PROBES: u32 = 1000;
+const MOST_BETWEEN_PROBES: u32 = 16_000;
+/// Square of the relative standard error below which a mean is known well.
+const SURE: f64 = 0.02;
+/// Latencies with few calls under way remembered, by weight, for each level.
+const BASE_MEMORY: f64 = 1024.0;
+/// Latencies at the limit remembered, by weight.
+const LIMIT_MEMORY: f64 = 1024.0;
+/// Latencies with few calls under way that are enough; with more, higher levels are left out.
+const ENOUGH: f64 = 512.0;
+/// Fewer of them than this say nothing.
+const TOO_FEW: f64 = 16.0;
+/// Failures without an answer between them that halve the limit.
+const BURST: u32 = 4;
+
+/// With how many others a call was started, for [`Limit::answered`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Company {
+    /// Calls under way, itself counted.
+    under_way: u32,
+    /// Of which limit, by number; limits are numbered as they change.
+    limit: u32,
+    probing: bool,
+}
+
+/// How many of the calls under way the backend serves at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Served {
+    All,
+    NotAll,
+    Unknown,
+}
+
+/// How many times longer the backend takes at the limit.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    ratio: f64,
+    /// The standard error of 1 - 1 / `ratio`.
+    error: f64,
+}
+
+/// A window with the limit lowered, to learn anew what the backend takes when it has little to do.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    limit: u32,
+    answers: u32,
+    latency: Latencies,
+}
+
+impl Probe {
+    /// There are answers enough; fewer will do where all take equally long.
+    fn is_done(&self) -> bool {
+        let enough = PROBE.max(2 * self.limit);
+        let exact = self.latency.plain.variation_squared() < 0.01 && self.answers >= enough / 4;
+        self.answers >= enough || exact
+    }
+}
+
+/// The limit of one backend.
+#[derive(Debug)]
+pub(super) struct Limit {
+    learns: bool,
+    limit: u32,
+    /// Changes so far.
+    number: u32,
+    /// Latency in seconds by calls under way at the start: 1, 2 to 3, 4 to 7 and so on.
+    by_level: [Latencies; 11],
+    /// Latency in seconds of calls started when as many as may were under way.
+    at_limit: Latencies,
+    /// Answers at the limit since the last decision.
+    window: u32,
+    /// No waiting inside the backend was seen yet: the limit doubles.
+    searching: bool,
+    /// What the next raise adds when not searching.
+    step: u32,
+    probe: Option<Probe>,
+    since_probe: u32,
+    /// Answers at the limit until the next.
+    between_probes: u32,
+    /// Answers at the limit, and those of them to the last of all calls under way; both fade.
+    answers: u32,
+    last_first: u32,
+    /// The greatest limit at which all calls were seen to be served at once.
+    open_at: u32,
+    failures: u32,
+}
+
+impl Limit {
+    pub(super) fn new(limit: CallLimit) -> Limit {
+        let (learns, limit) = match limit {
+            CallLimit::Fixed(limit) => (false, limit.max(1)),
+            CallLimit::Auto => (true, FIRST),
+        };
+        Limit {
+            learns,
+            limit,
+            number: 0,
+            by_level: Default::default(),
+            at_limit: Latencies::default(),
+            window: 0,
+            searching: true,
+            step: 1,
+            probe: None,
+            since_probe: 0,
+            between_probes: BETWEEN_PROBES,
+            answers: 0,
+            last_first: 0,
+            open_at: 0,
+            failures: 0,
+        }
+    }
+
+    /// The limit, whether or not a probe lowers it just now.
+    pub(super) fn get(&self) -> u32 {
+        self.limit
+    }
+
+    /// Calls that may be under way just now.
+    pub(super) fn allowed(&self) -> u32 {
+        self.probe.map_or(self.limit, |probe| probe.limit)
+    }
+
+    /// Whether a call that was started in such company shared the backend with no more than it can
+    /// serve, as far as is known.
+    pub(super) fn is_trusted(&self, company: Company) -> bool {
+        let known = !self.learns || !self.searching && company.limit == self.number;
+        known || company.under_way == 1
+    }
+
+    /// A call is started and now so many are under way.
+    pub(super) fn start(&self, under_way: usize) -> Company {
+        let under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
+        Company { under_way, limit: self.number, probing: self.probe.is_some() }
+    }
+
+    /// A call that was started in such company was answered so long after its start, and has
+    /// overtaken so many if it was the last that was started.
+    pub(super) fn answered(&mut self, company: Company, latency: Duration, overtaken: usize) {
+        self.failures = 0;
+        if !self.learns {
+            return;
+        }
+        let seconds = latency.as_secs_f64();
+        if let Some(probe) = &mut self.probe {
+            if company.probing && company.under_way <= probe.limit {
+                probe.latency.add(seconds, BASE_MEMORY);
+                probe.answers += 1;
+                if probe.is_done() {
+                    self.end_probe();
+                }
+            }
+            return;
+        }
+        if company.under_way <= probe_limit(self.limit) {
+            self.by_level[level(company.under_way)].add(seconds, BASE_MEMORY);
+        }
+        if company.under_way == self.limit && company.limit == self.number && !company.probing {
+            self.at_limit.add(seconds, LIMIT_MEMORY);
+            self.since_probe += 1;
+            self.answers += 1;
+            self.last_first += u32::from(overtaken + 1 >= self.limit as usize);
+            self.window += 1;
+            if self.window >= WINDOW.max(3 * self.limit) {
+                self.window = 0;
+                self.decide();
+            }
+        }
+    }
+
+    /// A call got no answer. A burst of these halves a learned limit: the backend breaks under it.
+    pub(super) fn failed(&mut self) {
+        self.failures += 1;
+        if self.learns && self.failures >= BURST.max(self.limit / 2) {
+            self.failures = 0;
+            self.searching = false;
+            self.step = 1;
+            self.set(self.limit / 2);
+        }
+    }
+
+    fn decide(&mut self) {
+        if self.limit == 1 {
+            // With one at a time no waiting can be seen.
+            return self.set(2);
+        }
+        let base = self.base();
+        if base.weight() < TOO_FEW {
+            return self.begin_probe();
+        }
+        let limit = f64::from(self.limit);
+        // One call of the limit is to wait: 0.6 to 1.6 of them. Where that is a small share it
+        // cannot be measured, and 8 to 15 % are as good.
+        let (few, many) = ((0.6 / limit).max(0.08), (1.6 / limit).max(0.15));
+        let served = self.served();
+        let Stretch { ratio, error } = self.stretch(&base, served);
+        let waiting = 1.0 - 1.0 / ratio;
+        if served == Served::All {
+            self.open_at = self.open_at.max(self.limit);
+        }
+        // How far the ratio is believed where the order of the answers speaks for or against it.
+        let (to_lower, to_raise) = match served {
+            Served::All => (2.0 * error, -0.5 * error),
+            Served::NotAll => (0.0, 2.0 * error),
+            Served::Unknown => (error, error),
+        };
+        let sure = waiting - 2.0 * error > many;
+        let floor = if sure { 1 } else { self.open_at + 1 };
+        if waiting - to_lower > many && floor < self.limit {
+            if self.since_probe > (4 * WINDOW).max(6 * self.limit) {
+                // The backend may have become slower altogether: look before the limit pays.
+                return self.begin_probe();
+            }
+            let at_once = (limit / ratio).round() as u32;
+            let lower = (at_once + 1).max(self.limit / 2).max(floor).min(self.limit - 1);
+            self.open_at = self.open_at.min(lower - 1);
+            self.searching = false;
+            self.step = 1;
+            return self.set(lower);
+        }
+        let search = self.searching && served == Served::Unknown && waiting - error < few;
+        if search || waiting + to_raise < few {
+            return self.raise();
+        }
+        self.searching = false;
+        if self.answers >= 24 * WINDOW.max(self.limit) {
+            self.answers /= 2;
+            self.last_first /= 2;
+        }
+        // Where the order of the answers has settled the limit, means are only to confirm it.
+        let settled = served == Served::NotAll && self.open_at.max(1) + 1 >= self.limit;
+        let between = if settled { MOST_BETWEEN_PROBES } else { self.between_probes };
+        if self.since_probe >= between.max(16 * self.limit) {
+            // Too low a limit costs throughput and too high a one is soon seen: what is likely is
+            // reason enough for one step.
+            if waiting < few && served != Served::NotAll {
+                self.raise();
+            }
+            self.begin_probe();
+        }
+    }
+
+    /// How many times longer than with few under way the backend takes at the limit, with the
+    /// standard error of the share that is.
+    fn stretch(&self, base: &Latencies, served: Served) -> Stretch {
+        let weights = 1.0 / base.weight() + 1.0 / self.at_limit.weight();
+        if served == Served::All {
+            // None waits for its turn: if they take longer it is because they share, all alike.
+            let (few, many) = (&base.logs, &self.at_limit.logs);
+            let ratio = (many.mean() - few.mean()).exp().max(1.0);
+            let variance = few.variance().max(many.variance());
+            return Stretch { ratio, error: (variance * weights).sqrt() / ratio };
+        }
+        let (few, many) = (&base.plain, &self.at_limit.plain);
+        let ratio = (many.mean() / few.mean()).max(1.0);
+        // The variation of service times, as seen where that is greatest: a few latencies without
+        // the rare long ones would look more certain than they are. Each wait is the service of
+        // others, so at the limit one service time is in about `ratio` latencies.
+        let variation = few.variation_squared().max(many.variation_squared() * ratio);
+        Stretch { ratio, error: (variation * weights).sqrt() / ratio }
+    }
+
+    /// What the order of the answers says. A backend that takes calls in the order of their starts
+    /// cannot answer the last of all before another while that one only waits there. When it serves
+    /// all at once it does so about once in as many answers as are under way, and more often when
+    /// service times differ more. (Where all take equally long neither is seen, but then means are
+    /// exact. One that shares its time among all calls looks as if it served them all: there the
+    /// means decide.)
+    fn served(&self) -> Served {
+        let turns = self.answers / self.limit;
+        if self.last_first >= 2.max(turns / 4) {
+            Served::All
+        } else if self.last_first == 0
+            && self.answers >= 100.max(6 * self.limit)
+            && self.at_limit.plain.variation_squared() > 0.25
+        {
+            Served::NotAll
+        } else {
+            Served::Unknown
+        }
+    }
+
+    fn raise(&mut self) {
+        let step = if self.searching { self.limit } else { self.step };
+        self.step = (2 * step).min(self.limit);
+        self.set(self.limit.saturating_add(step));
+    }
+
+    /// Latency with at most half of the limit under way, from the lowest levels that say enough.
+    fn base(&self) -> Latencies {
+        let mut base = Latencies::default();
+        for moments in &self.by_level[..=level(probe_limit(self.limit))] {
+            base.merge(moments);
+            if base.weight() >= ENOUGH {
+                break;
+            }
+        }
+        base
+    }
+
+    fn begin_probe(&mut self) {
+        self.since_probe = 0;
+        let limit = probe_limit(self.limit);
+        self.probe = Some(Probe { limit, answers: 0, latency: Latencies::default() });
+    }
+
+    /// Takes what the probe found into account; where it contradicts what was known it replaces
+    /// that.
+    fn end_probe(&mut self) {
+        let Some(probe) = self.probe.take() else { return };
+        let known = self.base();
+        let level = level(probe.limit);
+        let (found, expected) = (&probe.latency.plain, &known.plain);
+        let apart = found.mean() - expected.mean();
+        let error = (found.error_squared() + expected.error_squared()).sqrt();
+        if known.weight() >= TOO_FEW && apart.abs() > 3.0 * error {
+            self.by_level = Default::default();
+            self.at_limit = Latencies::default();
+            self.window = 0;
+            self.by_level[level] = probe.latency;
+            self.between_probes = BETWEEN_PROBES;
+        } else {
+            // What is known from fewer calls under way is older, and gives way.
+            for older in &mut self.by_level[..level] {
+                older.fade(older.weight() / 2.0);
+            }
+            self.by_level[level].fade(BASE_MEMORY - probe.latency.weight());
+            self.by_level[level].merge(&probe.latency);
+            let variation =
+                known.plain.variation_squared().max(self.at_limit.plain.variation_squared());
+            if variation < SURE * known.weight() {
+                self.between_probes = (2 * self.between_probes).min(MOST_BETWEEN_PROBES);
+            }
+        }
+    }
+
+    fn set(&mut self, limit: u32) {
+        self.limit = limit.clamp(1, MOST);
+        self.number = self.number.wrapping_add(1);
+        self.at_limit = Latencies::default();
+        self.answers = 0;
+        self.last_first = 0;
+        self.window = 0;
+        self.probe = None;
+    }
+}
+
+/// The limit while probing: half, at least 1.
+fn probe_limit(limit: u32) -> u32 {
+    (limit / 2).max(1)
+}
+
+/// Levels are 1, 2 to 3, 4 to 7 and so on.
+fn level(under_way: u32) -> usize {
+    (under_way.max(1).ilog2() as usize).min(10)
+}

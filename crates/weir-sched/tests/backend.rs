@@ -1,0 +1,405 @@
+//! The backend gate in worked cases: limit, order, fairness, patience, time limit, departures.
+
+use std::time::Duration;
+
+use weir_sched::{
+    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left, Time,
+};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// A gate that lets one call through at a time.
+fn gate(order: BackendOrder) -> BackendGate {
+    let limit = CallLimit::Fixed(1);
+    BackendGate::new(BackendConfig { limit, order, ..BackendConfig::default() })
+}
+
+/// A client's only call, of route 0.
+fn one(client: u64) -> CallSpec {
+    CallSpec { tag: client, client, ..CallSpec::default() }
+}
+
+fn start(gate: &mut BackendGate, now: Time) -> (Call, u64) {
+    let next = gate.next(now);
+    let started = if let CallNext::Start { call, tag } = next { Some((call, tag)) } else { None };
+    started.expect("a call waits and a slot is free")
+}
+
+/// Starts and ends one call after the other until none waits; returns their tags.
+fn drain(gate: &mut BackendGate, now: Time) -> Vec<u64> {
+    let mut order = Vec::new();
+    while gate.waiting() > 0 {
+        let (call, tag) = start(gate, now);
+        gate.ended(now, call);
+        order.push(tag);
+    }
+    order
+}
+
+/// Calls of `route` and `kind` that take so long, one after the other.
+fn teach(gate: &mut BackendGate, now: &mut Time, route: u32, kind: u64, took: Duration) {
+    gate.arrive(*now, CallSpec { route, kind, ..one(1 << 40) });
+    let (call, _) = start(gate, *now);
+    *now += took;
+    gate.answered(*now, call);
+    gate.ended(*now, call);
+}
+
+/// Clients of `route` that leave after `patience`, twenty of them at once.
+fn teach_patience(gate: &mut BackendGate, now: &mut Time, route: u32, patience: Duration) {
+    let calls: Vec<Call> =
+        (0..20).map(|client| gate.arrive(*now, CallSpec { route, ..one(client) })).collect();
+    *now += patience;
+    for call in calls {
+        assert_eq!(gate.gone(*now, call), Left::Waiting);
+    }
+}
+
+#[test]
+fn only_so_many_are_under_way_and_slots_come_back() {
+    let limit = CallLimit::Fixed(2);
+    let mut gate = BackendGate::new(BackendConfig { limit, ..BackendConfig::default() });
+    assert_eq!(gate.next(ms(0)), CallNext::Idle);
+    for client in 1..=4 {
+        gate.arrive(ms(client), one(client));
+    }
+    let (first, _) = start(&mut gate, ms(5));
+    let (second, tag) = start(&mut gate, ms(5));
+    assert_eq!((tag, gate.waiting(), gate.under_way(), gate.limit()), (2, 2, 2, 2));
+    // The oldest that waits came at 3 ms and may wait for a minute.
+    assert_eq!(gate.next(ms(5)), CallNext::Full { until: Some(ms(60_003)) });
+    gate.answered(ms(6), first);
+    assert!(matches!(gate.next(ms(6)), CallNext::Full { .. }), "the backend is still sending");
+    gate.ended(ms(7), first);
+    assert_eq!(start(&mut gate, ms(7)).1, 3);
+    gate.failed(ms(8), second);
+    gate.failed(ms(8), second);
+    assert_eq!(start(&mut gate, ms(8)).1, 4);
+    assert_eq!((gate.waiting(), gate.under_way()), (0, 2));
+    let counts = gate.counts();
+    assert_eq!((counts.started, counts.ended, counts.failed), (4, 1, 1));
+}
+
+#[test]
+fn who_leaves_while_waiting_is_forgotten_and_who_leaves_later_keeps_the_slot() {
+    let mut gate = gate(BackendOrder::Fifo);
+    let mut now = ms(0);
+    teach(&mut gate, &mut now, 0, 7, 10 * MS);
+    let served = gate.arrive(ms(100), one(1));
+    let waits = gate.arrive(ms(100), CallSpec { kind: 7, ..one(2) });
+    gate.arrive(ms(100), one(3));
+    assert_eq!(start(&mut gate, ms(100)).0, served);
+    assert_eq!(gate.gone(ms(110), waits), Left::Waiting);
+    assert_eq!(gate.gone(ms(110), waits), Left::Unknown);
+    assert_eq!(gate.gone(ms(120), served), Left::UnderWay);
+    assert_eq!((gate.waiting(), gate.under_way(), gate.dead_under_way()), (1, 1, 1));
+    assert!(matches!(gate.next(ms(120)), CallNext::Full { .. }), "its slot is taken");
+    assert_eq!(gate.gone(ms(130), served), Left::UnderWay, "it is counted once");
+    gate.answered(ms(150), served);
+    gate.ended(ms(150), served);
+    assert_eq!(start(&mut gate, ms(150)).1, 3);
+    let counts = gate.counts();
+    assert_eq!((counts.gone_waiting, counts.gone_under_way, gate.dead_under_way()), (1, 1, 0));
+    let saved = counts.dead_work_saved;
+    assert!(saved > 9 * MS && saved <= 10 * MS, "{saved:?}");
+    assert_eq!(counts.dead_work_wasted, 30 * MS);
+}
+
+#[test]
+fn first_and_last_come_first_served() {
+    for (order, served) in [
+        (BackendOrder::Fifo, [1, 2, 3, 4]),
+        (BackendOrder::NewestFirst, [4, 3, 2, 1]),
+        (BackendOrder::Adaptive, [1, 2, 3, 4]),
+        (BackendOrder::Edf, [1, 2, 3, 4]),
+        (BackendOrder::ShortestExpected, [4, 3, 2, 1]),
+    ] {
+        let mut gate = gate(order);
+        for client in 1..=4 {
+            gate.arrive(ms(client), one(client));
+        }
+        assert_eq!(drain(&mut gate, ms(5)), served, "{order}");
+    }
+}
+
+#[test]
+fn earliest_deadline_first() {
+    let mut gate = gate(BackendOrder::Edf);
+    let mut now = ms(0);
+    teach_patience(&mut gate, &mut now, 0, 1000 * MS);
+    assert_eq!(now, ms(1000));
+    // Without one of its own it is at 1000 + 1000 ms.
+    gate.arrive(now, one(1));
+    gate.arrive(now, CallSpec { deadline: Some(ms(1900)), ..one(2) });
+    gate.arrive(now, CallSpec { deadline: Some(ms(2100)), ..one(3) });
+    // Nothing is known of route 1's clients: a minute.
+    gate.arrive(now, CallSpec { route: 1, ..one(4) });
+    assert_eq!(drain(&mut gate, now), [2, 1, 3, 4]);
+}
+
+#[test]
+fn shortest_expected_by_kind_and_of_equal_ones_the_newest() {
+    let mut gate = gate(BackendOrder::ShortestExpected);
+    let mut now = ms(0);
+    teach(&mut gate, &mut now, 0, 1, 40 * MS);
+    teach(&mut gate, &mut now, 0, 2, 2 * MS);
+    // It was seen 2 ms ago, and is a very little less now.
+    let long = gate.expected(now, 0, 1).unwrap_or_default();
+    assert!(long > 39 * MS && long < 40 * MS, "{long:?}");
+    assert_eq!(gate.expected(now, 0, 99), Some(21 * MS), "the mean of its route");
+    assert_eq!(gate.expected(now, 5, 1), None);
+    for (tag, kind) in [(1, 1), (2, 2), (3, 0), (4, 1), (5, 2), (6, 99)] {
+        gate.arrive(now, CallSpec { kind, ..one(tag) });
+    }
+    assert_eq!(drain(&mut gate, now), [5, 2, 6, 3, 4, 1]);
+}
+
+#[test]
+fn service_time_is_told_from_waiting_inside_the_backend() {
+    let limit = CallLimit::Fixed(2);
+    let mut gate = BackendGate::new(BackendConfig { limit, ..BackendConfig::default() });
+    gate.arrive(ms(0), CallSpec { kind: 1, ..one(1) });
+    gate.arrive(ms(0), CallSpec { kind: 2, ..one(2) });
+    let (long, _) = start(&mut gate, ms(0));
+    let (short, _) = start(&mut gate, ms(0));
+    // One at a time: 50 ms and then 2 ms.
+    gate.answered(ms(50), long);
+    gate.answered(ms(52), short);
+    assert_eq!(gate.expected(ms(50), 0, 1), Some(50 * MS));
+    assert_eq!(gate.expected(ms(52), 0, 2), Some(2 * MS));
+}
+
+#[test]
+fn adaptive_turns_when_the_oldest_has_waited_half_of_its_patience_and_back() {
+    let mut gate = gate(BackendOrder::Adaptive);
+    let mut now = ms(0);
+    teach_patience(&mut gate, &mut now, 0, 4000 * MS);
+    assert_eq!(gate.patience(0), Some(4000 * MS));
+    let busy = gate.arrive(now, one(0));
+    assert_eq!(start(&mut gate, now).0, busy);
+    let calls: Vec<Call> =
+        (1..=5).map(|client| gate.arrive(now + 100 * MS * client as u32, one(client))).collect();
+    let before = now + 2099 * MS;
+    gate.ended(before, busy);
+    let (first, tag) = start(&mut gate, before);
+    assert_eq!(tag, 1, "the oldest has waited 1999 ms");
+    gate.requeue(before, first);
+    let turned = now + 2100 * MS;
+    let (newest, tag) = start(&mut gate, turned);
+    assert_eq!(tag, 5, "the oldest has waited 2000 ms");
+    gate.ended(turned, newest);
+    assert_eq!(gate.gone(turned, calls[0]), Left::Waiting);
+    assert_eq!(drain(&mut gate, turned), [2, 3, 4], "the oldest has waited 1900 ms");
+}
+
+#[test]
+fn each_route_has_its_own_patience() {
+    let mut gate = gate(BackendOrder::Adaptive);
+    let mut now = ms(0);
+    teach_patience(&mut gate, &mut now, 1, 500 * MS);
+    teach_patience(&mut gate, &mut now, 2, 30_000 * MS);
+    let routes = [0, 1, 2].map(|route| gate.patience(route));
+    assert_eq!(routes, [None, Some(500 * MS), Some(30_000 * MS)]);
+    gate.arrive(now, CallSpec { route: 2, ..one(1) });
+    gate.arrive(now, CallSpec { route: 1, ..one(2) });
+    gate.arrive(now + 200 * MS, CallSpec { route: 2, ..one(3) });
+    assert_eq!(start(&mut gate, now + 249 * MS).1, 1);
+    // Its clients leave after 500 ms, but nobody is refused within a second.
+    assert_eq!(gate.next(now + 250 * MS), CallNext::Full { until: Some(now + 1000 * MS) });
+}
+
+#[test]
+fn who_has_waited_longer_than_nearly_all_endure_is_refused() {
+    let mut gate = gate(BackendOrder::Adaptive);
+    let mut now = ms(0);
+    teach_patience(&mut gate, &mut now, 0, 5000 * MS);
+    let busy = gate.arrive(now, one(0));
+    assert_eq!(start(&mut gate, now).0, busy);
+    let waits = gate.arrive(now, one(1));
+    let younger = gate.arrive(now + 1000 * MS, one(2));
+    // 1.1 times the patience.
+    let at = now + 5500 * MS;
+    assert_eq!(gate.next(now + 1000 * MS), CallNext::Full { until: Some(at) });
+    assert!(matches!(gate.next(now + 5499 * MS), CallNext::Full { .. }));
+    // Calls have waited for 5.5 s without a break.
+    let refused = CallNext::Refuse { call: waits, tag: 1, retry_after: 5500 * MS };
+    assert_eq!(gate.next(at), refused);
+    assert_eq!(gate.next(at), CallNext::Full { until: Some(at + 1000 * MS) });
+    assert_eq!((gate.gone(at, waits), gate.gone(at, younger)), (Left::Unknown, Left::Waiting));
+    assert_eq!(gate.counts().refused, 1);
+}
+
+#[test]
+fn until_patience_is_known_the_longest_wait_is_the_limit() {
+    let config = BackendConfig {
+        limit: CallLimit::Fixed(1),
+        longest_wait: 300 * MS,
+        ..BackendConfig::default()
+    };
+    let mut gate = BackendGate::new(config);
+    gate.arrive(ms(0), one(1));
+    gate.arrive(ms(0), one(2));
+    start(&mut gate, ms(0));
+    assert_eq!(gate.next(ms(1)), CallNext::Full { until: Some(ms(300)) });
+    // One call waits and none has ended yet: the least there is.
+    let next = gate.next(ms(300));
+    let CallNext::Refuse { tag: 2, retry_after, .. } = next else { panic!("{next:?}") };
+    assert_eq!(retry_after, 1000 * MS);
+}
+
+#[test]
+fn of_too_many_the_one_that_would_be_served_last_is_refused() {
+    for (order, refused) in [
+        (BackendOrder::Fifo, 4),
+        (BackendOrder::NewestFirst, 1),
+        (BackendOrder::ShortestExpected, 3),
+        (BackendOrder::Edf, 2),
+    ] {
+        let limit = CallLimit::Fixed(1);
+        let config = BackendConfig { limit, order, most_waiting: 3, ..Default::default() };
+        let mut gate = BackendGate::new(config);
+        let mut now = ms(0);
+        for (kind, took) in [(1, 10), (2, 20), (3, 30), (4, 5)] {
+            teach(&mut gate, &mut now, 0, kind, took * MS);
+        }
+        let deadlines = [0, 100, 400, 200, 300];
+        for tag in 1..=4 {
+            let deadline = Some(now + deadlines[tag as usize] * MS);
+            gate.arrive(now, CallSpec { kind: tag, deadline, ..one(tag) });
+        }
+        let next = gate.next(now);
+        let CallNext::Refuse { tag, .. } = next else { panic!("{order}: {next:?}") };
+        assert_eq!(tag, refused, "{order}");
+        assert!(matches!(gate.next(now), CallNext::Start { .. }));
+    }
+}
+
+#[test]
+fn what_the_queue_needs_at_the_present_pace_is_said_to_who_is_refused() {
+    let limit = CallLimit::Fixed(1);
+    let config = BackendConfig { limit, most_waiting: 50, ..BackendConfig::default() };
+    let mut gate = BackendGate::new(config);
+    for client in 0..50 {
+        gate.arrive(ms(0), one(client));
+    }
+    for second in [0, 200, 400] {
+        let (call, _) = start(&mut gate, ms(second));
+        gate.ended(ms(second + 200), call);
+    }
+    for client in 50..54 {
+        gate.arrive(ms(600), one(client));
+    }
+    // 51 wait, each takes 200 ms.
+    let next = gate.next(ms(600));
+    let CallNext::Refuse { retry_after, .. } = next else { panic!("{next:?}") };
+    assert_eq!(retry_after, 51 * 200 * MS);
+}
+
+#[test]
+fn a_lesser_priority_number_goes_first() {
+    let mut gate = gate(BackendOrder::Adaptive);
+    for (tag, priority) in [(1, 2), (2, 1), (3, 2), (4, 0), (5, 1)] {
+        gate.arrive(ms(tag), CallSpec { priority, ..one(tag) });
+    }
+    assert_eq!(drain(&mut gate, ms(10)), [4, 2, 5, 1, 3]);
+}
+
+#[test]
+fn a_thousand_calls_of_one_client_do_not_delay_the_one_of_another() {
+    for order in BackendOrder::ALL {
+        let mut gate = gate(order);
+        for tag in 0..1000 {
+            gate.arrive(ms(1), CallSpec { tag, client: 1, ..CallSpec::default() });
+        }
+        let (call, _) = start(&mut gate, ms(2));
+        gate.arrive(ms(3), CallSpec { tag: 5000, client: 2, ..CallSpec::default() });
+        gate.ended(ms(4), call);
+        // At most one more of those that were there before.
+        let (call, tag) = start(&mut gate, ms(4));
+        gate.ended(ms(5), call);
+        assert!(tag == 5000 || start(&mut gate, ms(5)).1 == 5000, "{order}");
+    }
+}
+
+#[test]
+fn clients_share_the_service_not_the_calls() {
+    let mut gate = gate(BackendOrder::Fifo);
+    let mut now = ms(0);
+    teach(&mut gate, &mut now, 0, 1, 30 * MS);
+    teach(&mut gate, &mut now, 0, 2, 10 * MS);
+    for tag in 0..100 {
+        gate.arrive(now, CallSpec { tag, client: 1 + tag % 2, kind: 1 + tag % 2, ..one(0) });
+    }
+    let mut first = drain(&mut gate, now);
+    first.truncate(40);
+    let long = first.iter().filter(|tag| *tag % 2 == 0).count();
+    assert!((9..=11).contains(&long), "{long} of 40 take three times as long: {first:?}");
+}
+
+#[test]
+fn with_one_client_or_one_call_each_the_order_alone_decides() {
+    for one_client in [true, false] {
+        let mut gate = gate(BackendOrder::NewestFirst);
+        for tag in 0..100 {
+            let client = if one_client { 1 } else { tag };
+            gate.arrive(ms(tag), CallSpec { client, ..one(tag) });
+        }
+        let wanted: Vec<u64> = (0..100).rev().collect();
+        assert_eq!(drain(&mut gate, ms(100)), wanted);
+    }
+}
+
+#[test]
+fn what_the_backend_did_not_take_goes_back_to_its_place() {
+    let mut gate = gate(BackendOrder::Fifo);
+    for client in 1..=3 {
+        gate.arrive(ms(client), one(client));
+    }
+    let (first, _) = start(&mut gate, ms(10));
+    gate.requeue(ms(20), first);
+    gate.requeue(ms(20), first);
+    assert_eq!((gate.waiting(), gate.under_way()), (3, 0));
+    assert_eq!(start(&mut gate, ms(20)), (first, 1));
+    // It has waited since 1 ms, and left while it was under way: nothing is put back then.
+    assert_eq!(gate.gone(ms(30), first), Left::UnderWay);
+    gate.requeue(ms(40), first);
+    assert_eq!((gate.waiting(), gate.under_way(), gate.dead_under_way()), (2, 0, 0));
+    assert_eq!(drain(&mut gate, ms(40)), [2, 3]);
+    assert_eq!(gate.counts().requeued, 2);
+}
+
+#[test]
+fn a_burst_of_failures_halves_a_learned_limit() {
+    let mut gate = BackendGate::new(BackendConfig::default());
+    let limit = gate.limit();
+    assert!(limit >= 2);
+    let mut fails = |times: u64| {
+        for client in 0..times {
+            gate.arrive(ms(1), one(client));
+            let (call, _) = start(&mut gate, ms(1));
+            gate.failed(ms(1), call);
+        }
+        gate.limit()
+    };
+    assert_eq!(fails(3), limit, "that can happen");
+    assert_eq!(fails(1), limit / 2);
+    assert_eq!(fails(100), 1);
+}
+
+#[test]
+fn limits_and_orders_are_read_as_they_are_written() {
+    for order in BackendOrder::ALL {
+        assert_eq!(order.to_string().parse(), Ok(order));
+    }
+    assert!("lifo".parse::<BackendOrder>().is_err_and(|error| error.to_string().contains("edf")));
+    for limit in [CallLimit::Auto, CallLimit::Fixed(1), CallLimit::Fixed(300)] {
+        assert_eq!(limit.to_string().parse(), Ok(limit));
+    }
+    for wrong in ["0", "", "-1", "many", "4294967296"] {
+        assert!(wrong.parse::<CallLimit>().is_err(), "{wrong}");
+    }
+}

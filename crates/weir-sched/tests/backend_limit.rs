@@ -1,0 +1,116 @@
+//! The learned limit of calls under way, at applications that serve one call at a time, several,
+//! or any number, in virtual time.
+
+mod application;
+
+use application::{Application, Scene, Service};
+use std::time::Duration;
+use weir_sched::Time;
+
+const SERVICES: [Service; 3] = [Service::Figure21, Service::Exponential, Service::Constant];
+
+/// Share of the time from `from` seconds on with each limit in `wanted`.
+fn share(application: &Application, from: f64, wanted: impl Fn(u32) -> bool) -> f64 {
+    let from = Time::ZERO + Duration::from_secs_f64(from);
+    let ends = application.limits.iter().skip(1).map(|(at, _)| *at).chain([application.now]);
+    let within: f64 = application
+        .limits
+        .iter()
+        .zip(ends)
+        .filter(|((_, limit), _)| wanted(*limit))
+        .map(|((since, _), end)| end.since((*since).max(from)).as_secs_f64())
+        .sum();
+    within / application.now.since(from).as_secs_f64()
+}
+
+/// Overload of `workers` workers by half for `seconds`.
+fn overloaded(workers: usize, service: Service, seed: u64, seconds: f64) -> Application {
+    let mut application = Application::new(Scene { workers, service, seed, ..Scene::default() });
+    application.run(1.5 * workers as f64, seconds);
+    application
+}
+
+#[test]
+fn one_at_a_time_settles_at_two() {
+    for service in SERVICES {
+        for seed in 1..=4 {
+            let application = overloaded(1, service, seed, 200.0);
+            let two = share(&application, 20.0, |limit| limit == 2);
+            let few = share(&application, 20.0, |limit| limit <= 3);
+            let trace = &application.limits;
+            assert!(two > 0.8, "{service:?} {seed}: at 2 for {two} of the time: {trace:?}");
+            assert!(few > 0.97, "{service:?} {seed}: at 1 to 3 for {few} of it: {trace:?}");
+        }
+    }
+}
+
+#[test]
+fn several_workers_are_kept_busy_and_little_waits_there() {
+    let mut wrong = Vec::new();
+    for service in SERVICES {
+        for workers in [2, 4, 16, 64] {
+            let application = overloaded(workers, service, 1, 4000.0 / workers as f64);
+            let end = application.now.since(Time::ZERO).as_secs_f64();
+            let (least, most) = (workers as u32, (workers as f64 * 1.25) as u32 + 2);
+            let right = share(&application, end / 4.0, |limit| (least..=most).contains(&limit));
+            let work = application.between(end / 4.0, end).work_share / workers as f64;
+            let mean: f64 = (1..=1024)
+                .map(|limit| f64::from(limit) * share(&application, end / 4.0, |it| it == limit))
+                .sum();
+            let found = format!(
+                "{service:?}, {workers} workers: limit right for {right:.3} of the time, \
+                 {mean:.1} on average, {work:.3} of the capacity used"
+            );
+            println!("{found}");
+            if right < 0.85 || work < 0.95 {
+                wrong.push(found);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn where_company_costs_nothing_the_limit_grows() {
+    for service in SERVICES {
+        let mut application =
+            Application::new(Scene { workers: usize::MAX, service, ..Scene::default() });
+        // 200 under way on average.
+        application.run(200.0, 20.0);
+        let limit = application.gate.limit();
+        assert!((200..=1024).contains(&limit), "{service:?}: {:?}", application.limits);
+        assert_eq!(application.between(10.0, 15.0).refused, 0);
+        let response = application.between(10.0, 15.0).mean_response();
+        assert!(response < 0.012, "{service:?}: mean response {response}");
+    }
+}
+
+#[test]
+fn one_that_shares_its_time_among_calls_gets_few() {
+    for service in SERVICES {
+        let scene = Scene { shares: true, service, ..Scene::default() };
+        let mut application = Application::new(scene);
+        application.run(1.5, 400.0);
+        let few = share(&application, 40.0, |limit| limit <= 4);
+        let trace = &application.limits;
+        assert!(few > 0.85, "{service:?}: at 1 to 4 for {few} of the time: {trace:?}");
+        let work = application.between(40.0, 390.0).work_share;
+        assert!(work > 0.97, "{service:?}: {work} of the capacity used: {trace:?}");
+    }
+}
+
+#[test]
+fn workers_that_come_and_go_are_noticed() {
+    for service in [Service::Figure21, Service::Exponential] {
+        let mut application = overloaded(1, service, 1, 60.0);
+        assert!(application.gate.limit() <= 3, "{service:?}: {:?}", application.limits);
+        application.set_workers(8);
+        application.run(12.0, 60.0);
+        let more = application.gate.limit();
+        assert!((8..=12).contains(&more), "{service:?}: {more}: {:?}", application.limits);
+        application.set_workers(2);
+        application.run(3.0, 120.0);
+        let fewer = application.gate.limit();
+        assert!((2..=4).contains(&fewer), "{service:?}: {fewer}: {:?}", application.limits);
+    }
+}
