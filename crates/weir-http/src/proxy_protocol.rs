@@ -1,1 +1,235 @@
-//! The PROXY protocol: who the client is, as told by a balancer in front. It reads bytes only.
+//! The PROXY protocol, versions 1 and 2: who the client is, as told by a balancer in front, before
+//! the first byte of HTTP. It reads bytes only; whom to believe is for the server to know.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use ppp::{v1, v2};
+
+/// What every header of version 2 begins with.
+const SIGNATURE: &[u8] = v2::PROTOCOL_PREFIX;
+/// What every header of version 1 begins with.
+const WORD: &[u8] = b"PROXY ";
+/// The longest line of version 1 with its CRLF (section 2.1 of the specification).
+const LONGEST_LINE: usize = 107;
+/// Bytes of version 2 before the addresses.
+const FIXED: usize = 16;
+/// Bytes of addresses and further values of version 2 that are put up with.
+const MOST_VALUES: usize = 4096;
+
+/// A header that is not complete is shorter than this.
+pub const MOST_BYTES: usize = FIXED + MOST_VALUES;
+
+/// What a connection begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parsed {
+    /// The beginning of a header, shorter than [`MOST_BYTES`].
+    Partial,
+    /// A header.
+    Complete {
+        /// The client. `None` if the balancer speaks for itself (a health check) or names no
+        /// address of IP: then the peer of the connection counts.
+        source: Option<SocketAddr>,
+        /// Bytes of the header: HTTP begins there.
+        length: usize,
+    },
+}
+
+/// Why a connection does not begin with a header. It must be closed: its bytes are not to be taken
+/// for a request from the balancer itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bad {
+    /// What is wrong, for the log.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason)
+    }
+}
+
+impl std::error::Error for Bad {}
+
+/// Parses the header at the start of `bytes`, which may hold more behind it. Call it again with more
+/// while it returns [`Parsed::Partial`]. Further values of version 2 (such as checksums) are passed
+/// over. Addresses of IPv4 mapped into IPv6 come out as IPv4.
+///
+/// # Errors
+///
+/// [`Bad`] as soon as no continuation of `bytes` can begin with a header of bounded length, though
+/// some faults show only when the line or the fixed part is complete.
+pub fn parse(bytes: &[u8]) -> Result<Parsed, Bad> {
+    if begins(bytes, SIGNATURE) {
+        version_2(bytes)
+    } else if begins(bytes, WORD) {
+        version_1(bytes)
+    } else {
+        Err(Bad { reason: "no PROXY header" })
+    }
+}
+
+/// Whether `bytes` begin with `what`, or `what` with `bytes`.
+fn begins(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.iter().zip(what).all(|(here, there)| here == there)
+}
+
+fn version_1(bytes: &[u8]) -> Result<Parsed, Bad> {
+    let malformed = Bad { reason: "malformed PROXY line" };
+    let Some(end) = bytes.iter().take(LONGEST_LINE).position(|&byte| byte == b'\n') else {
+        return match bytes.len() < LONGEST_LINE {
+            true => Ok(Parsed::Partial),
+            false => Err(Bad { reason: "PROXY line too long" }),
+        };
+    };
+    let line = bytes.get(..=end).unwrap_or_default();
+    let text = line.strip_suffix(b"\r\n").ok_or(malformed)?;
+    // Whatever follows this word means nothing (section 2.1).
+    let unknown =
+        text.strip_prefix(b"PROXY UNKNOWN").is_some_and(|rest| matches!(rest, [] | [b' ', ..]));
+    let addresses = match unknown {
+        true => v1::Addresses::Unknown,
+        false => v1::Header::try_from(line).map_err(|_| malformed)?.addresses,
+    };
+    let source = match addresses {
+        v1::Addresses::Unknown => None,
+        v1::Addresses::Tcp4(pair) => Some((pair.source_address, pair.source_port).into()),
+        v1::Addresses::Tcp6(pair) => Some((pair.source_address, pair.source_port).into()),
+    };
+    Ok(Parsed::Complete { source: source.map(canonical), length: line.len() })
+}
+
+fn version_2(bytes: &[u8]) -> Result<Parsed, Bad> {
+    if let Some(&[high, low]) = bytes.get(FIXED - 2..FIXED)
+        && usize::from(u16::from_be_bytes([high, low])) > MOST_VALUES
+    {
+        return Err(Bad { reason: "PROXY header too long" });
+    }
+    let header = match v2::Header::try_from(bytes) {
+        Ok(header) => header,
+        Err(v2::ParseError::Incomplete(_) | v2::ParseError::Partial(..)) => {
+            return Ok(Parsed::Partial);
+        }
+        Err(_) => return Err(Bad { reason: "malformed PROXY header" }),
+    };
+    let source = match (header.command, header.addresses) {
+        (v2::Command::Proxy, v2::Addresses::IPv4(pair)) => {
+            Some((pair.source_address, pair.source_port).into())
+        }
+        (v2::Command::Proxy, v2::Addresses::IPv6(pair)) => {
+            Some((pair.source_address, pair.source_port).into())
+        }
+        (v2::Command::Local, _)
+        | (v2::Command::Proxy, v2::Addresses::Unspecified | v2::Addresses::Unix(_)) => None,
+    };
+    Ok(Parsed::Complete { source: source.map(canonical), length: header.len() })
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Result<Parsed, Bad> {
+        parse(text.as_bytes())
+    }
+
+    fn complete(source: Option<&str>, length: usize) -> Result<Parsed, Bad> {
+        Ok(Parsed::Complete { source: source.map(|text| text.parse().unwrap()), length })
+    }
+
+    /// A header of version 2 with this command, family and these values.
+    fn binary(command: u8, family: u8, values: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(values.len()).unwrap().to_be_bytes();
+        [SIGNATURE, &[0x20 | command, family], &length, values].concat()
+    }
+
+    #[test]
+    fn lines() {
+        let v4 = "PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n";
+        assert_eq!(line(v4), complete(Some("192.0.2.1:56324"), v4.len()));
+        assert_eq!(line(&format!("{v4}GET /")), complete(Some("192.0.2.1:56324"), v4.len()));
+        let v6 = "PROXY TCP6 2001:db8::1 ::1 1 65535\r\n";
+        assert_eq!(line(v6), complete(Some("[2001:db8::1]:1"), v6.len()));
+        let mapped = "PROXY TCP6 ::ffff:192.0.2.1 ::1 1 2\r\n";
+        assert_eq!(line(mapped), complete(Some("192.0.2.1:1"), mapped.len()));
+        for unknown in ["PROXY UNKNOWN\r\n", "PROXY UNKNOWN a b c d e f\r\n", "PROXY UNKNOWN \r\n"]
+        {
+            assert_eq!(line(unknown), complete(None, unknown.len()), "{unknown:?}");
+        }
+        let longest = format!("PROXY UNKNOWN {}\r\n", "f".repeat(LONGEST_LINE - 16));
+        assert_eq!(line(&longest), complete(None, LONGEST_LINE));
+    }
+
+    #[test]
+    fn lines_that_are_none() {
+        for bad in [
+            "GET / HTTP/1.1\r\n",
+            "PROXY\r\n",
+            "proxy TCP4 1.1.1.1 2.2.2.2 1 2\r\n",
+            "PROXY TCP4\r\n",
+            "PROXY TCP4 1.1.1.1\r\n",
+            "PROXY TCP4 1.1.1.1 2.2.2.2 1\r\n",
+            "PROXY TCP4 1.1.1.1 2.2.2.2 1 2\n",
+            "PROXY TCP4 1.1.1.1 2.2.2.2 1 2 3\r\n",
+            "PROXY TCP4 1.1.1.1 2.2.2.2 1 65536\r\n",
+            "PROXY TCP4 1.1.1 2.2.2.2 1 2\r\n",
+            "PROXY TCP4 ::1 ::2 1 2\r\n",
+            "PROXY TCP6 1.1.1.1 2.2.2.2 1 2\r\n",
+            "PROXY UDP4 1.1.1.1 2.2.2.2 1 2\r\n",
+            "PROXY UNKNOWNS\r\n",
+            "PROXY UNKNOWN\n",
+            "PROXY  TCP4 1.1.1.1 2.2.2.2 1 2\r\n",
+        ] {
+            assert!(line(bad).is_err(), "{bad:?}");
+        }
+        let long = format!("PROXY UNKNOWN {}\r\n", "f".repeat(LONGEST_LINE - 15));
+        assert!(line(&long).is_err());
+        assert!(line(&long[..LONGEST_LINE]).is_err());
+        assert_eq!(line(&long[..LONGEST_LINE - 1]), Ok(Parsed::Partial));
+    }
+
+    #[test]
+    fn binary_headers() {
+        let v4 = [192, 0, 2, 1, 198, 51, 100, 1, 0xdc, 4, 1, 187];
+        let header = binary(1, 0x11, &v4);
+        assert_eq!(parse(&header), complete(Some("192.0.2.1:56324"), 28));
+        assert_eq!(parse(&[&header[..], b"GET"].concat()), complete(Some("192.0.2.1:56324"), 28));
+        let v6 = [[0; 15].as_slice(), &[1], &[0; 15], &[2], &[0, 80, 1, 187]].concat();
+        assert_eq!(parse(&binary(1, 0x21, &v6)), complete(Some("[::1]:80"), 52));
+        let values = [v4.as_slice(), &[4, 0, 1, 0]].concat();
+        assert_eq!(parse(&binary(1, 0x11, &values)), complete(Some("192.0.2.1:56324"), 32));
+        assert_eq!(parse(&binary(0, 0x11, &v4)), complete(None, 28));
+        assert_eq!(parse(&binary(0, 0, &[])), complete(None, 16));
+        assert_eq!(parse(&binary(1, 0, &[1, 2])), complete(None, 18));
+        assert_eq!(parse(&binary(1, 0x31, &[0; 216])), complete(None, 232));
+    }
+
+    #[test]
+    fn binary_headers_that_are_none() {
+        for (command, family, values) in
+            [(2, 0x11, 12), (1, 0x41, 12), (1, 0x13, 12), (1, 0x11, 11), (1, 0x21, 35)]
+        {
+            assert!(parse(&binary(command, family, &vec![0; values])).is_err());
+        }
+        let mut old = binary(1, 0x11, &[0; 12]);
+        old[12] = 0x11;
+        assert!(parse(&old).is_err());
+        assert!(parse(b"\r\n\r\n\0\r\nQUIT\r").is_err());
+        assert!(matches!(parse(&binary(1, 0x11, &[0; MOST_VALUES])), Ok(Parsed::Complete { .. })));
+        assert!(parse(&binary(1, 0x11, &[0; MOST_VALUES + 1])[..FIXED]).is_err());
+    }
+
+    #[test]
+    fn pieces_wait_for_the_rest() {
+        let text = b"PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n".to_vec();
+        for whole in [text, binary(1, 0x11, &[0; 12])] {
+            for end in 0..whole.len() {
+                assert_eq!(parse(&whole[..end]), Ok(Parsed::Partial), "{end}");
+            }
+        }
+    }
+}

@@ -14,7 +14,7 @@ mod target;
 mod tests;
 
 pub use framing::RequestBody;
-pub use parse::parse;
+pub use parse::{for_each_field, parse};
 
 /// How large a request head may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +70,21 @@ pub struct Request<'b> {
     /// The version of the message.
     pub version: Version,
     /// Whether the connection may carry another request (RFC 9112, section 9.3). False for a request
-    /// with a body, as the server does not read bodies.
+    /// with a body: it is for a server that reads none, and whose connection ends there.
     pub keep_alive: bool,
+    /// Whether the client lets the connection carry another request, whatever the body. A server
+    /// that has read the body to its end goes by this.
+    pub persistent: bool,
     /// The framing of the body.
     pub body: RequestBody,
+    /// The protocols the client would change to: `Upgrade` if there is exactly one and `Connection`
+    /// names it (RFC 9110, section 7.8). `None` in HTTP/1.0.
+    pub upgrade: Option<&'b str>,
+    /// Whether the client waits for an interim 100 before it sends the body (RFC 9110, section
+    /// 10.1.1). False without a body and in HTTP/1.0.
+    pub expects_continue: bool,
+    /// Whether `Expect` names anything but `100-continue`, to be answered with 417. False in HTTP/1.0.
+    pub unknown_expectation: bool,
     /// The authority of the target if it has one, else the `Host` field (RFC 9112, section 3.2.2).
     /// `None` only in HTTP/1.0.
     pub host: Option<&'b str>,

@@ -23,6 +23,13 @@ const NOT_IN_URI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
+/// The interim response that asks for the body (RFC 9110, section 15.2.1). Not for HTTP/1.0.
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The interim response that says the request is being worked on (RFC 2518, section 10.1). Not for
+/// HTTP/1.0.
+pub const PROCESSING: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
+
 /// A response head. Fields that are `None` or false are not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head<'a> {
@@ -46,7 +53,7 @@ pub struct Head<'a> {
     pub allow: bool,
     /// `Connection`.
     pub connection: Connection,
-    /// `Retry-After` in seconds, for 503.
+    /// `Retry-After` in seconds, for 429 and 503.
     pub retry_after: Option<u32>,
 }
 

@@ -4,7 +4,7 @@
 /// Defines [`Status`] and the constant texts of each code from one table.
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $code:literal $reason:literal;)*) => {
-        /// A response status (RFC 9110, section 15; 431: RFC 6585, section 5).
+        /// A response status (RFC 9110, section 15; 429, 431: RFC 6585; 508: RFC 5842).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Status {
             $($(#[$doc])* $name,)*
@@ -44,8 +44,14 @@ statuses! {
     PartialContent = 206 "Partial Content";
     /// The resource lives at the URI in `Location`.
     MovedPermanently = 301 "Moved Permanently";
+    /// The resource is at the URI in `Location` for now.
+    Found = 302 "Found";
     /// The client's copy is current.
     NotModified = 304 "Not Modified";
+    /// The resource is at the URI in `Location` for now; the method stays.
+    TemporaryRedirect = 307 "Temporary Redirect";
+    /// The resource lives at the URI in `Location`; the method stays.
+    PermanentRedirect = 308 "Permanent Redirect";
     /// The message is malformed.
     BadRequest = 400 "Bad Request";
     /// The resource exists and is not given out.
@@ -56,20 +62,36 @@ statuses! {
     MethodNotAllowed = 405 "Method Not Allowed";
     /// The request did not arrive in time.
     RequestTimeout = 408 "Request Timeout";
+    /// The request has to say how long its body is.
+    LengthRequired = 411 "Length Required";
+    /// The body is longer than the limit.
+    ContentTooLarge = 413 "Content Too Large";
     /// The request line is longer than the limit.
     UriTooLong = 414 "URI Too Long";
     /// No byte of the requested range exists.
     RangeNotSatisfiable = 416 "Range Not Satisfiable";
+    /// `Expect` asks for something unknown.
+    ExpectationFailed = 417 "Expectation Failed";
+    /// The server does not answer for that host.
+    MisdirectedRequest = 421 "Misdirected Request";
+    /// The client asks too often.
+    TooManyRequests = 429 "Too Many Requests";
     /// The head is longer, or has more fields, than the limit.
     RequestHeaderFieldsTooLarge = 431 "Request Header Fields Too Large";
     /// The server failed.
     InternalServerError = 500 "Internal Server Error";
     /// The request needs something the server does not have.
     NotImplemented = 501 "Not Implemented";
+    /// The server behind gave no valid response.
+    BadGateway = 502 "Bad Gateway";
     /// The server is overloaded or stopping.
     ServiceUnavailable = 503 "Service Unavailable";
+    /// The server behind gave no response in time.
+    GatewayTimeout = 504 "Gateway Timeout";
     /// The request is not HTTP/1.0 or HTTP/1.1.
     HttpVersionNotSupported = 505 "HTTP Version Not Supported";
+    /// The request came back to where it had been.
+    LoopDetected = 508 "Loop Detected";
 }
 
 #[cfg(test)]
@@ -84,5 +106,6 @@ mod tests {
             assert_eq!(status.page(), &line[9..].replace('\r', ""));
         }
         assert_eq!(Status::NotFound.line(), "HTTP/1.1 404 Not Found\r\n");
+        assert!(Status::ALL.is_sorted_by_key(|status| status.code()));
     }
 }

@@ -31,6 +31,9 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "If-None-Match: *\r\n",
         "If-Range: \"a\"\r\n",
         "Connection: close\r\n",
+        "Connection: upgrade\r\n",
+        "Upgrade: websocket\r\n",
+        "Expect: 100-continue\r\n",
         "Content-Length: 5\r\n",
         "Content-Length: 0\r\n",
         "Transfer-Encoding: chunked\r\n",
@@ -64,7 +67,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 fn check_request(request: &Request<'_>) -> Result<(), TestCaseError> {
     let form = request.path.starts_with('/') || request.method == Method::Other;
     prop_assert!(form, "{:?}", request);
-    prop_assert!(!request.keep_alive || request.body == RequestBody::None);
+    prop_assert_eq!(request.keep_alive, request.persistent && request.body == RequestBody::None);
     prop_assert!(!matches!(request.body, RequestBody::Length(0)));
     prop_assert!(request.if_none_match.is_none() || request.if_modified_since.is_none());
     let texts =

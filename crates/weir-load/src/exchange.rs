@@ -4,9 +4,9 @@
 
 use std::mem::MaybeUninit;
 
+use weir_http::chunked::{Chunked, Piece};
 use weir_stats::Outcome;
 
-use crate::chunked::{Chunked, Piece};
 use crate::plan::Body;
 
 /// Bytes a head may have before it is called wrong.
@@ -207,7 +207,7 @@ impl Response {
                 coded = true;
                 // The last coding counts, and none may follow chunked (RFC 9112, section 6.1).
                 if tokens(field.value).last().is_some_and(|t| t.eq_ignore_ascii_case(b"chunked")) {
-                    self.framing = Framing::Chunked(Chunked::new());
+                    self.framing = Framing::Chunked(Chunked::lenient());
                 }
             } else if field.name.eq_ignore_ascii_case("connection") {
                 for token in tokens(field.value) {

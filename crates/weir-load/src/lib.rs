@@ -1,7 +1,6 @@
 //! Sends a workload open loop, as impatient users, and records what they would see. It does not
 //! know which server it asks.
 
-mod chunked;
 mod connections;
 mod demand;
 mod engine;

@@ -4,6 +4,7 @@
 use super::single::Single;
 use super::{BadRequest, Version};
 use crate::status::Status;
+use crate::token::{is_token_byte, members};
 
 /// The framing of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(super) enum TransferEncoding {
 impl TransferEncoding {
     /// Appends the codings of one more field.
     pub(super) fn add(&mut self, value: &[u8]) {
-        for coding in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+        for coding in members(value) {
             let chunked = coding.eq_ignore_ascii_case(b"chunked");
             *self = match (*self, chunked) {
                 _ if !is_coding(coding) => TransferEncoding::Malformed,
@@ -56,9 +57,8 @@ fn is_coding(member: &[u8]) -> bool {
     let mut parts = member.splitn(2, |&byte| byte == b';');
     let name = parts.next().unwrap_or_default().trim_ascii_end();
     let has_parameters = parts.next().is_some();
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     let chunked = name.eq_ignore_ascii_case(b"chunked");
-    !name.is_empty() && name.iter().all(is_token) && !(chunked && has_parameters)
+    !name.is_empty() && name.iter().all(|&byte| is_token_byte(byte)) && !(chunked && has_parameters)
 }
 
 /// The framing of the body (RFC 9112, section 6.3).

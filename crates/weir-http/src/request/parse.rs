@@ -58,6 +58,25 @@ fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadReq
     }
 }
 
+/// Calls `each` with the name and the value of every field of `head`, in their order, if `head` begins
+/// with a complete head that [`parse`] accepts. Values hold any byte but ASCII controls, tabs apart,
+/// and no white space at their ends. Returns whether it was one; if not, nothing is called.
+pub fn for_each_field<'b>(head: &'b [u8], mut each: impl FnMut(&'b str, &'b [u8])) -> bool {
+    let Some(message) = empty_lines(head).ok().and_then(|skipped| head.get(skipped..)) else {
+        return false;
+    };
+    let mut space = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+    let mut head = httparse::Request::new(&mut []);
+    if !matches!(head.parse_with_uninit_headers(message, &mut space), Ok(parsed) if parsed.is_complete())
+    {
+        return false;
+    }
+    for header in head.headers.iter() {
+        each(header.name, header.value);
+    }
+    true
+}
+
 /// Length of the empty lines to skip before the request line (RFC 9112, section 2.2).
 fn empty_lines(buf: &[u8]) -> Result<usize, BadRequest> {
     let mut rest = buf;
@@ -112,6 +131,7 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
     let host = fields.host(version)?;
     let body = framing::body(version, fields.content_length, fields.transfer_encoding)?;
     let persistent = fields.connection.is_persistent(version);
+    let expect = fields.expect(version);
 
     Ok(Request {
         method,
@@ -121,7 +141,11 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
         query: parts.query,
         version,
         keep_alive: persistent && body == RequestBody::None,
+        persistent,
         body,
+        upgrade: fields.upgrade(version),
+        expects_continue: expect.continuation && body != RequestBody::None,
+        unknown_expectation: expect.unknown,
         host: parts.authority.or(host),
         if_none_match: fields.if_none_match.text(),
         if_modified_since: fields

@@ -2,6 +2,7 @@
 
 mod framing;
 mod pieces;
+mod smuggling;
 
 use super::{BadRequest, Limits, Method, Parsed, Request, RequestBody, Version, parse};
 use crate::status::Status::{self, BadRequest as Bad, HttpVersionNotSupported};
@@ -38,7 +39,11 @@ fn a_request_of_a_browser() {
         query: Some("c=d"),
         version: Version::Http11,
         keep_alive: true,
+        persistent: true,
         body: RequestBody::None,
+        upgrade: None,
+        expects_continue: false,
+        unknown_expectation: false,
         host: Some("www.example:8080"),
         if_none_match: Some("\"a\""),
         if_modified_since: None,

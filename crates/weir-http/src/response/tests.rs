@@ -1,6 +1,6 @@
 //! Worked cases of response heads.
 
-use super::{Connection, ContentRange, Head, error_page};
+use super::{CONTINUE, Connection, ContentRange, Head, PROCESSING, error_page};
 use crate::conditions::{ETag, Validators};
 use crate::date;
 use crate::status::Status;
@@ -75,4 +75,27 @@ fn fields_of_refusals() {
         Head { allow: true, connection: Connection::KeepAlive, ..head(Status::MethodNotAllowed) };
     assert!(written(refusal).ends_with("\r\nAllow: GET, HEAD\r\nConnection: keep-alive\r\n\r\n"));
     assert_eq!(error_page(Status::NotFound), "404 Not Found\n");
+}
+
+#[test]
+fn redirects_carry_their_location() {
+    for status in [
+        Status::MovedPermanently,
+        Status::Found,
+        Status::TemporaryRedirect,
+        Status::PermanentRedirect,
+    ] {
+        let text = written(Head { location: Some("https://a/b?c"), ..head(status) });
+        assert!(text.starts_with(&format!("HTTP/1.1 {} ", status.code())));
+        assert!(text.contains("\r\nLocation: https://a/b?c\r\n"), "{text}");
+    }
+}
+
+#[test]
+fn interim_responses_are_whole_heads() {
+    for text in [CONTINUE, PROCESSING] {
+        let mut response = httparse::Response::new(&mut []);
+        assert_eq!(response.parse(text), Ok(httparse::Status::Complete(text.len())));
+        assert!(response.code.is_some_and(|code| code < 200));
+    }
 }

@@ -1,0 +1,125 @@
+//! The head of a response for a client, made from that of a backend. It does not know how the body
+//! gets there.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use super::length::{Framing, content_length};
+use super::{FieldEdits, hop};
+use crate::response::Connection;
+
+/// How a response is passed on.
+#[derive(Debug, Clone, Copy)]
+pub struct Passing<'a> {
+    /// The framing of the body.
+    pub framing: Framing,
+    /// What is said of the connection; with [`Framing::UntilClose`] it closes whatever stands here.
+    pub connection: Connection,
+    /// `Date`, from [`crate::date::format`], if the backend sends none.
+    pub date: [u8; 29],
+    /// Fields to set and remove, last of all.
+    pub edits: &'a FieldEdits,
+}
+
+/// Appends the head of a response with its empty line: the status, the backend's fields that concern
+/// more than its connection, and the framing, written afresh: never both `Content-Length` and
+/// `Transfer-Encoding`. With [`Framing::None`] the backend's `Content-Length` is passed on where it
+/// informs (HEAD, 304), and left out with 1xx and 204 (RFC 9110, section 8.6).
+pub fn response_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, how: &Passing<'_>) {
+    status_line(out, status);
+    if !fields.contains_key(header::DATE) {
+        line(out, b"date", &how.date);
+    }
+    let chunked = how.framing == Framing::Chunked;
+    copy_fields(out, fields, |name| {
+        how.edits.touches(name) || (*name == header::TRAILER && !chunked)
+    });
+    write_settings(out, how.edits);
+    match how.framing {
+        Framing::Length(length) => number_line(out, length),
+        Framing::Chunked => line(out, b"transfer-encoding", b"chunked"),
+        Framing::UntilClose => {}
+        Framing::None => {
+            let informs = !status.is_informational() && status != StatusCode::NO_CONTENT;
+            if let (true, Ok(Some(length))) = (informs, content_length(fields)) {
+                number_line(out, length);
+            }
+        }
+    }
+    match how.connection {
+        _ if how.framing == Framing::UntilClose => line(out, b"connection", b"close"),
+        Connection::Default => {}
+        Connection::Close => line(out, b"connection", b"close"),
+        Connection::KeepAlive => line(out, b"connection", b"keep-alive"),
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends an interim response, such as 100 or 103, for a client of HTTP/1.1. Appends nothing for
+/// other statuses, nor for 101, after which there is no more HTTP.
+pub fn interim_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
+    if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+        return;
+    }
+    status_line(out, status);
+    copy_fields(out, fields, |name| *name == header::TRAILER);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the head of a 101: after it the connection is a tunnel.
+pub fn switching_protocols_head(out: &mut Vec<u8>, fields: &HeaderMap, edits: &FieldEdits) {
+    status_line(out, StatusCode::SWITCHING_PROTOCOLS);
+    copy_fields(out, fields, |name| edits.touches(name) || *name == header::TRAILER);
+    write_settings(out, edits);
+    line(out, b"connection", b"upgrade");
+    for value in fields.get_all(header::UPGRADE) {
+        field(out, &header::UPGRADE, value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The status line, with no phrase for codes that have none (RFC 9112, section 4).
+fn status_line(out: &mut Vec<u8>, status: StatusCode) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(status.as_str().as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Copies the fields that concern more than the backend's connection and are not `left_out`.
+fn copy_fields(out: &mut Vec<u8>, fields: &HeaderMap, left_out: impl Fn(&HeaderName) -> bool) {
+    let named: HashSet<HeaderName> = hop::named_in_connection(fields);
+    for (name, value) in fields {
+        if !hop::is_hop_by_hop(name.as_str()) && !named.contains(name) && !left_out(name) {
+            field(out, name, value);
+        }
+    }
+}
+
+fn write_settings(out: &mut Vec<u8>, edits: &FieldEdits) {
+    for (name, value) in edits.settings() {
+        field(out, name, value);
+    }
+}
+
+/// A value that could end its line cannot be made without unsafe code; here it would be left out.
+fn field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+    if !value.as_bytes().iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+        line(out, name.as_str().as_bytes(), value.as_bytes());
+    }
+}
+
+fn line(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn number_line(out: &mut Vec<u8>, length: u64) {
+    // Writing to a vector does not fail.
+    let _ = write!(out, "content-length: {length}\r\n");
+}

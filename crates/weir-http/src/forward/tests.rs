@@ -1,0 +1,4 @@
+//! Worked cases of requests and responses on their way.
+
+mod request;
+mod response;

@@ -1,0 +1,206 @@
+//! Requests on their way to a backend.
+
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Version};
+
+use crate::forward::{
+    BadForward, FieldEdits, ForwardedStyle, HostRule, Onward, PathChange, request,
+};
+use crate::request::{Limits, Parsed, parse};
+
+const PLAIN: Onward<'static> = Onward {
+    client: std::net::SocketAddr::new(
+        std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)),
+        40_000,
+    ),
+    scheme: "http",
+    local_host: "local",
+    style: ForwardedStyle::XForwarded,
+    trust: false,
+    path: &PathChange::Keep,
+    host: &HostRule::Client,
+    edits: &FieldEdits { set: Vec::new(), remove: Vec::new() },
+    via: false,
+    expect: false,
+    upgrade: false,
+};
+
+fn forward(head: &str, to: &Onward<'_>) -> Result<Parts, BadForward> {
+    let Ok(Parsed::Complete { request: parsed, head_len }) =
+        parse(head.as_bytes(), &Limits::default())
+    else {
+        panic!("not a request: {head:?}")
+    };
+    request(&head.as_bytes()[..head_len], &parsed, to)
+}
+
+/// The fields of a passed on GET with these fields, sorted, without `Host` and what is the same for
+/// all.
+fn passed(fields: &str, to: &Onward<'_>) -> Vec<String> {
+    let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n"), to).unwrap();
+    let mut lines: Vec<String> = parts
+        .headers
+        .iter()
+        .filter(|(name, _)| *name != "host" && !name.as_str().starts_with("x-forwarded"))
+        .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn forwarded(fields: &str, to: &Onward<'_>) -> Vec<String> {
+    let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a:80\r\n{fields}\r\n"), to).unwrap();
+    let names = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded"];
+    let text = |name| {
+        let values: Vec<_> = parts.headers.get_all(name).iter().collect();
+        assert!(values.len() < 2);
+        values.first().map_or("", |value| value.to_str().unwrap()).to_owned()
+    };
+    names.map(text).to_vec()
+}
+
+#[test]
+fn a_request_of_a_browser() {
+    let head = "GET http://b:81/x%20y?a=%20 HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nCookie: a=b\r\n\
+                Cookie: c=\u{fc}\r\n\r\n";
+    let parts = forward(head, &PLAIN).unwrap();
+    assert_eq!((&parts.method, parts.version), (&Method::GET, Version::HTTP_11));
+    assert_eq!(parts.uri.to_string(), "/x%20y?a=%20");
+    assert_eq!(parts.uri.authority(), None);
+    assert_eq!(parts.headers["host"], "b:81");
+    assert_eq!(parts.headers["accept"], "*/*");
+    assert_eq!(parts.headers.get_all("cookie").iter().count(), 2);
+    assert_eq!(parts.headers["x-forwarded-for"], "192.0.2.7");
+    assert_eq!(parts.headers["x-forwarded-proto"], "http");
+    assert_eq!(parts.headers["x-forwarded-host"], "b:81");
+    assert_eq!(parts.headers.len(), 7);
+}
+
+#[test]
+fn what_concerns_the_connection_stays_behind() {
+    let hop = "Connection: close, X-A, x-b\r\nKeep-Alive: timeout=5\r\nProxy-Connection: close\r\n\
+               Proxy-Authorization: x\r\nX-A: 1\r\nX-B: 2\r\nX-C: 3\r\nUpgrade: a\r\nTE: gzip\r\n\
+               HTTP2-Settings: x\r\nProxy: http://evil/\r\nTrailer: x-sum\r\n";
+    assert_eq!(passed(hop, &PLAIN), ["trailer: x-sum", "x-c: 3"]);
+    assert_eq!(passed("Connection: host, cookie\r\nCookie: a\r\n", &PLAIN), [""; 0]);
+    let trailers = passed("Connection: TE\r\nTE: gzip, Trailers\r\n", &PLAIN);
+    assert_eq!(trailers, ["connection: te", "te: trailers"]);
+}
+
+#[test]
+fn the_framing_is_written_afresh() {
+    let framing = |method: &str, fields: &str| {
+        let head = format!("{method} / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+        let fields = forward(&head, &PLAIN).unwrap().headers;
+        let text = |name| {
+            assert!(fields.get_all(name).iter().count() < 2);
+            fields.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        };
+        (text("content-length"), text("transfer-encoding"))
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(framing("GET", ""), pair("", ""));
+    assert_eq!(framing("GET", "Content-Length: 0\r\n"), pair("", ""));
+    assert_eq!(framing("POST", ""), pair("0", ""));
+    assert_eq!(framing("POST", "Content-Length: 05\r\n"), pair("5", ""));
+    assert_eq!(framing("GET", "Transfer-Encoding: Chunked\r\n"), pair("", "chunked"));
+    let named = "Connection: Content-Length, Transfer-Encoding\r\nContent-Length: 5\r\n";
+    assert_eq!(framing("POST", named), pair("5", ""));
+}
+
+#[test]
+fn names_that_programs_take_for_others_are_dropped() {
+    let fields = "Content_Length: 5\r\nTransfer_Encoding: chunked\r\nX_Forwarded_For: 1\r\nHost_: b\r\n\
+                  X_Real_IP: 1\r\nX_User: root\r\nx_other: 1\r\nX-Forwarded_Proto: https\r\n";
+    let user = (HeaderName::from_static("x-user"), HeaderValue::from_static("me"));
+    let edits = FieldEdits { set: vec![user], remove: Vec::new() };
+    let to = Onward { edits: &edits, ..PLAIN };
+    assert_eq!(passed(fields, &to), ["host_: b", "x-user: me", "x_other: 1"]);
+    assert!(forwarded(fields, &Onward { trust: true, ..PLAIN })[1] == "http");
+}
+
+#[test]
+fn only_a_trusted_proxy_says_who_asked() {
+    let claims = "X-Forwarded-For: 1.1.1.1, 2.2.2.2\r\nX-Forwarded-Proto: https\r\n\
+                  X-Forwarded-Host: c\r\nForwarded: for=1.1.1.1\r\nX-Real-IP: 1.1.1.1\r\nX-Forwarded-Port: 1\r\n";
+    let told = |style, trust| forwarded(claims, &Onward { style, trust, ..PLAIN });
+    let element = "for=192.0.2.7;host=\"a:80\";proto=http";
+    let all = |rows: [&str; 4]| rows.map(String::from).to_vec();
+    use ForwardedStyle::{Both, Forwarded, Off, XForwarded};
+    assert_eq!(told(XForwarded, false), all(["192.0.2.7", "http", "a:80", ""]));
+    assert_eq!(told(Forwarded, false), all(["", "", "", element]));
+    assert_eq!(told(Both, false), all(["192.0.2.7", "http", "a:80", element]));
+    assert_eq!(told(Off, false), all(["", "", "", ""]));
+    let chain = "1.1.1.1, 2.2.2.2, 192.0.2.7";
+    let element = format!("for=1.1.1.1, {element}");
+    assert_eq!(told(XForwarded, true), all([chain, "https", "c", "for=1.1.1.1"]));
+    assert_eq!(told(Forwarded, true), all(["1.1.1.1, 2.2.2.2", "https", "c", &element]));
+    let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a\r\n{claims}\r\n"), &PLAIN).unwrap();
+    assert!(!parts.headers.contains_key("x-real-ip"));
+    assert!(!parts.headers.contains_key("x-forwarded-port"));
+}
+
+#[test]
+fn hosts() {
+    let host = |head, rule: &HostRule| {
+        forward(head, &Onward { host: rule, ..PLAIN }).map(|parts| parts.headers["host"].clone())
+    };
+    let name = HeaderValue::from_static("app:9000");
+    let http_1_0 = "GET / HTTP/1.0\r\n\r\n";
+    let http_1_1 = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(host(http_1_1, &HostRule::Client).unwrap(), "a");
+    assert_eq!(host(http_1_0, &HostRule::Client).unwrap(), "local");
+    assert_eq!(host(http_1_1, &HostRule::Backend(name.clone())).unwrap(), "app:9000");
+    assert_eq!(host(http_1_0, &HostRule::Fixed(name)).unwrap(), "app:9000");
+}
+
+#[test]
+fn paths() {
+    let uri = |head, change: &PathChange| {
+        forward(head, &Onward { path: change, ..PLAIN })
+            .map(|parts| parts.uri.to_string())
+            .map_err(|bad| bad.status.code())
+    };
+    let ok = |text: &str| Ok(text.to_owned());
+    let strip = PathChange::Strip("/api".into());
+    assert_eq!(uri("GET /api/a?b=/api HTTP/1.0\r\n\r\n", &strip), ok("/a?b=/api"));
+    assert_eq!(uri("GET /api?b HTTP/1.0\r\n\r\n", &strip), ok("/?b"));
+    assert_eq!(uri("GET /api/../b HTTP/1.0\r\n\r\n", &strip), Err(400));
+    assert_eq!(uri("GET /other HTTP/1.0\r\n\r\n", &strip), Err(400));
+    assert_eq!(uri("OPTIONS * HTTP/1.0\r\n\r\n", &strip), ok("*"));
+    assert_eq!(uri("GET http://h?q HTTP/1.0\r\n\r\n", &PathChange::Keep), ok("/?q"));
+    assert_eq!(uri("GET //h/a HTTP/1.0\r\n\r\n", &PathChange::Keep), ok("//h/a"));
+    assert_eq!(uri("GET /a<b HTTP/1.0\r\n\r\n", &PathChange::Keep), Err(400));
+    assert_eq!(uri("CONNECT h:443 HTTP/1.0\r\n\r\n", &PathChange::Keep), Err(501));
+}
+
+#[test]
+fn options_of_a_route() {
+    let to = Onward { via: true, expect: true, upgrade: true, ..PLAIN };
+    assert_eq!(passed("Via: 1.1 x\r\n", &to), ["via: 1.1 weir", "via: 1.1 x"]);
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nTE: trailers\r\n";
+    assert_eq!(
+        passed(upgrade, &to),
+        ["connection: upgrade", "upgrade: websocket", "via: 1.1 weir"]
+    );
+    assert_eq!(passed(upgrade, &PLAIN), ["connection: te", "te: trailers"]);
+    assert_eq!(passed("Connection: upgrade\r\nUpgrade: h2c\r\n", &to), ["via: 1.1 weir"]);
+    let expect = "Expect: 100-continue\r\nContent-Length: 1\r\n";
+    assert_eq!(passed(expect, &PLAIN), ["content-length: 1"]);
+    assert_eq!(passed(expect, &to)[1], "expect: 100-continue");
+}
+
+#[test]
+fn forwards_are_counted() {
+    let forwards = |method: &str, count: &str| {
+        let head = format!("{method} / HTTP/1.1\r\nHost: a\r\nMax-Forwards: {count}\r\n\r\n");
+        forward(&head, &PLAIN)
+            .map(|parts| parts.headers["max-forwards"].clone())
+            .map_err(|bad| bad.status.code())
+    };
+    let ok = |text| Ok(HeaderValue::from_static(text));
+    assert_eq!(forwards("TRACE", "2"), ok("1"));
+    assert_eq!(forwards("OPTIONS", "0"), Err(501));
+    assert_eq!(forwards("GET", "0"), ok("0"));
+    assert_eq!(forwards("TRACE", "x"), ok("x"));
+}

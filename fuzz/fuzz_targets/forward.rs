@@ -1,0 +1,122 @@
+//! Arbitrary bytes as a request to pass on, and, after the first NUL, as the fields of the response.
+//! What is sent on must be understood as what was read.
+
+#![no_main]
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use libfuzzer_sys::fuzz_target;
+use weir_http::forward::{
+    FieldEdits, ForwardedStyle, Framing, HostRule, Onward, Passing, PathChange, interim_head,
+    request, response_head, response_length, switching_protocols_head,
+};
+use weir_http::request::{Limits, Parsed, Version, parse};
+use weir_http::response::Connection;
+
+fuzz_target!(|data: &[u8]| {
+    let [choice, code, rest @ ..] = data else {
+        return;
+    };
+    let end = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
+    let (head, fields) = rest.split_at(end);
+    pass_request(*choice, head);
+    pass_response(
+        *choice,
+        u16::from(*code) * 4 + 100,
+        fields.strip_prefix(b"\0").unwrap_or(fields),
+    );
+});
+
+fn pass_request(choice: u8, head: &[u8]) {
+    let Ok(Parsed::Complete { request: read, head_len }) = parse(head, &Limits::default()) else {
+        return;
+    };
+    let change = match choice & 3 {
+        0 => PathChange::Strip("/a".into()),
+        1 => PathChange::Replace { prefix: "/a".into(), with: "/b".into() },
+        _ => PathChange::Keep,
+    };
+    let to = Onward {
+        client: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
+        scheme: "http",
+        local_host: "local",
+        style: ForwardedStyle::ALL[usize::from(choice >> 2 & 3)],
+        trust: choice & 16 != 0,
+        path: &change,
+        host: &HostRule::Client,
+        edits: &FieldEdits::default(),
+        via: choice & 32 != 0,
+        expect: choice & 64 != 0,
+        upgrade: choice & 128 != 0,
+    };
+    let Ok(parts) = request(&head[..head_len], &read, &to) else {
+        return;
+    };
+    let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
+    for (name, value) in &parts.headers {
+        sent.extend_from_slice(
+            &[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat(),
+        );
+    }
+    sent.extend_from_slice(b"\r\n");
+    let roomy = Limits { request_line: 1 << 20, head: 1 << 20, headers: 128 };
+    match parse(&sent, &roomy) {
+        Ok(Parsed::Complete { request: again, head_len }) => {
+            assert_eq!(head_len, sent.len());
+            assert_eq!((again.body, again.method_text), (read.body, read.method_text));
+            assert_eq!(again.host, read.host.or(Some("local")));
+            assert_eq!(again.query, read.query);
+            assert!(again.persistent);
+            assert!(again.upgrade.is_none() || (to.upgrade && read.upgrade.is_some()));
+        }
+        Err(error) => assert_eq!(error.status.code(), 431, "{}", String::from_utf8_lossy(&sent)),
+        Ok(Parsed::Partial) => panic!("cut: {}", String::from_utf8_lossy(&sent)),
+    }
+}
+
+fn pass_response(choice: u8, code: u16, text: &[u8]) {
+    let Ok(status) = StatusCode::from_u16(code) else {
+        return;
+    };
+    let mut fields = HeaderMap::new();
+    for line in text.split(|&byte| byte == b'\n').take(32) {
+        let colon = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        let value = HeaderValue::from_bytes(value.strip_prefix(b":").unwrap_or(value));
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), value) {
+            fields.append(name, value);
+        }
+    }
+    let mut out = Vec::new();
+    interim_head(&mut out, status, &fields);
+    assert!(out.is_empty() || read(&out) == (0, 0));
+    out.clear();
+    switching_protocols_head(&mut out, &fields, &FieldEdits::default());
+    assert_eq!(read(&out), (0, 0));
+    let Ok(length) = response_length(status, choice & 1 != 0, &fields) else {
+        return;
+    };
+    let version = if choice & 2 != 0 { Version::Http10 } else { Version::Http11 };
+    let framing = Framing::answering(length, version);
+    let edits = FieldEdits::default();
+    let how = Passing { framing, connection: Connection::Default, date: [b'x'; 29], edits: &edits };
+    out.clear();
+    response_head(&mut out, status, &fields, &how);
+    let framed = read(&out);
+    match framing {
+        Framing::Length(_) => assert_eq!(framed, (1, 0)),
+        Framing::Chunked => assert_eq!(framed, (0, 1)),
+        Framing::UntilClose => assert_eq!(framed, (0, 0)),
+        Framing::None => assert!(framed == (0, 0) || framed == (1, 0)),
+    }
+}
+
+/// How many `Content-Length` and `Transfer-Encoding` fields a whole head has.
+fn read(head: &[u8]) -> (usize, usize) {
+    let mut space = [httparse::EMPTY_HEADER; 64];
+    let mut response = httparse::Response::new(&mut space);
+    assert_eq!(response.parse(head), Ok(httparse::Status::Complete(head.len())));
+    let count = |name| response.headers.iter().filter(|field| field.name == name).count();
+    (count("content-length"), count("transfer-encoding"))
+}

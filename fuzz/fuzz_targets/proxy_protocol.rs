@@ -1,0 +1,24 @@
+//! Arbitrary bytes as a PROXY header that arrives in pieces.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use weir_http::proxy_protocol::{MOST_BYTES, Parsed, parse};
+
+fuzz_target!(|data: &[u8]| {
+    let mut before = Ok(Parsed::Partial);
+    for end in 0..=data.len() {
+        let now = parse(&data[..end]);
+        match before {
+            Ok(Parsed::Partial) => {}
+            Ok(complete) => assert_eq!(now, Ok(complete), "a valid header changed"),
+            Err(_) => assert!(now.is_err(), "an error changed"),
+        }
+        match now {
+            Ok(Parsed::Partial) => assert!(end < MOST_BYTES),
+            Ok(Parsed::Complete { length, .. }) => assert!(length <= end && length <= MOST_BYTES),
+            Err(_) => {}
+        }
+        before = now;
+    }
+});
