@@ -10,7 +10,6 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use weir_http::Status;
 use weir_http::request::Request;
 
 use crate::config::AccessLog;
@@ -26,7 +25,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) unix_seconds: i64,
     /// `None`: what came was no request.
     pub(crate) request: Option<&'a Request<'a>>,
-    pub(crate) status: Status,
+    pub(crate) code: u16,
     /// Bytes of the body.
     pub(crate) sent: u64,
     pub(crate) complete: bool,
@@ -120,7 +119,7 @@ fn line(entry: &Entry<'_>) -> String {
         }
         None => out.push('-'),
     }
-    let _ = write!(out, "\" {} {} \"", entry.status.code(), entry.sent);
+    let _ = write!(out, "\" {} {} \"", entry.code, entry.sent);
     escape(entry.request.and_then(|r| r.referer).unwrap_or("-"), &mut out);
     out.push_str("\" \"");
     escape(entry.request.and_then(|r| r.user_agent).unwrap_or("-"), &mut out);
@@ -160,7 +159,7 @@ mod tests {
             peer: IpAddr::from([10, 0, 0, 1]),
             unix_seconds: 784_111_777,
             request: Some(&request),
-            status: Status::Ok,
+            code: 200,
             sent: 12,
             complete: true,
             took: Duration::from_micros(1500),

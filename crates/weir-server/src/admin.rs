@@ -9,6 +9,7 @@ use weir_http::request::{Method, Request};
 
 use crate::content::{FileDisk, Object};
 use crate::metrics::{Metrics, listen_overflows, listen_queue};
+use crate::proxy::Shared;
 use crate::response::{Framing, Response};
 use crate::stop::Stop;
 use crate::uplink::{InFlightQuery, Uplink};
@@ -22,6 +23,7 @@ pub(crate) struct Admin {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) uplink: Option<Arc<Uplink>>,
     pub(crate) disk: Arc<FileDisk>,
+    pub(crate) routes: Option<Arc<Shared>>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
     /// Copies of the listening sockets, to see how many wait there.
     pub(crate) listeners: Arc<Mutex<Vec<TcpListener>>>,
@@ -55,6 +57,9 @@ impl Admin {
         figures.disk_under_way.set(load.under_way as i64);
         figures.disk_stuck.set(load.stuck as i64);
         figures.disk_merged.set(load.merged as i64);
+        for (backend, reading) in self.routes.iter().flat_map(|routes| routes.backends()) {
+            self.metrics.backends.read(&backend, &reading);
+        }
         if let Some(uplink) = &self.uplink {
             figures.waiting.set(uplink.waiting() as i64);
             figures.bytes_in_flight.set(self.bytes_in_flight().await as i64);

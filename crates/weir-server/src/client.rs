@@ -1,14 +1,16 @@
 //! The other end of a connection: its socket, who it is, how long it may take, and whether it is
 //! still there. It knows neither requests nor responses.
 
-use std::cell::Cell;
-use std::future::poll_fn;
+use std::cell::{Cell, OnceCell};
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::sockopt::{set_socket_linger, socket_error};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
 use tokio::task::coop::consume_budget;
@@ -29,6 +31,10 @@ pub(crate) struct Client {
     pub(crate) socket: Rc<Socket>,
     pub(crate) peer: SocketAddr,
     deadline: Deadline,
+    /// The one for writing, made when it is first needed: reading and writing may go on at once.
+    writing: OnceCell<Deadline>,
+    /// The one for what others do for this client, such as backends.
+    served: OnceCell<Deadline>,
     /// Bytes may have come without an event to tell of them.
     look_first: Cell<bool>,
 }
@@ -59,6 +65,8 @@ impl Client {
             socket: Rc::new(socket),
             peer,
             deadline: deadlines.enter(),
+            writing: OnceCell::new(),
+            served: OnceCell::new(),
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
         }
@@ -132,18 +140,39 @@ impl Client {
 
     /// Waits until the socket takes data again; false if it broke or takes longer than `wait`.
     pub(crate) async fn writable(&self, wait: Duration) -> bool {
-        self.deadline.set(turn::began() + wait);
+        let deadline = self.writing.get_or_init(|| self.deadline.another());
+        deadline.set(turn::began() + wait);
         let writable = poll_fn(|context| match self.socket.poll_writable(context) {
             Poll::Ready(ready) => {
                 note_event();
                 Poll::Ready(ready.is_ok())
             }
-            Poll::Pending if self.deadline.passed(turn::began(), context) => Poll::Ready(false),
+            Poll::Pending if deadline.passed(turn::began(), context) => Poll::Ready(false),
             Poll::Pending => Poll::Pending,
         })
         .await;
-        self.deadline.clear();
+        deadline.clear();
         writable
+    }
+
+    /// What `work`, done for this client, comes to; `None` if that takes longer than `wait`. A timer
+    /// of the runtime for each request would cost more than all else about waiting.
+    pub(crate) async fn within<T>(
+        &self,
+        wait: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let deadline = self.served.get_or_init(|| self.deadline.another());
+        deadline.set(turn::began() + wait);
+        let mut work = pin!(work);
+        let done = poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending if deadline.passed(turn::began(), context) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await;
+        deadline.clear();
+        done
     }
 
     /// Waits until the client closes its side, or both. Bytes that arrive meanwhile stay unread.
@@ -152,7 +181,6 @@ impl Client {
     /// client that has only finished sending looks the same as one that has closed; sending it a
     /// few bytes tells, for one that has closed answers with a reset.
     pub(crate) async fn left(&self) -> Left {
-        self.look_first.set(true);
         loop {
             let Ok(ready) = self.socket.ready(LEAVING).await else { return Left::Gone };
             if ready.is_write_closed() || ready.is_error() {
@@ -162,8 +190,30 @@ impl Client {
                 return Left::HalfClosed;
             }
             // Unread bytes: wait for the next event.
+            self.look_first.set(true);
             self.socket.forget(Interest::READABLE);
         }
+    }
+
+    /// Closing the connection will reset it.
+    pub(crate) fn reset_when_closed(&self) {
+        let _ = set_socket_linger(&*self.socket, Some(Duration::ZERO));
+    }
+
+    /// Sends a few bytes ahead of any response, or none if there is no room; false if the connection
+    /// is of no more use: half of them cannot be followed by a response.
+    pub(crate) fn say(&self, bytes: &[u8]) -> bool {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match send(&*self.socket, bytes, flags) {
+            Err(Errno::AGAIN) => true,
+            Ok(count) => count == bytes.len(),
+            Err(_) => false,
+        }
+    }
+
+    /// Whether the connection has an error that nobody has heard of; hearing of it clears it.
+    pub(crate) fn has_failed(&self) -> bool {
+        socket_error(&*self.socket).is_ok_and(|error| error.is_err())
     }
 
     /// Waits until a half-closed client turns out to have gone.
@@ -177,15 +227,9 @@ impl Client {
         if self.left().await == Left::Gone {
             return;
         }
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        if !question.is_empty() {
-            match send(&*self.socket, question, flags) {
-                // What is on its way already asks the same.
-                Err(Errno::AGAIN) => {}
-                Ok(count) if count == question.len() => {}
-                // Half a question cannot be followed by a response.
-                Ok(_) | Err(_) => return,
-            }
+        // What is on its way already asks the same.
+        if !question.is_empty() && !self.say(question) {
+            return;
         }
         self.reset().await;
     }

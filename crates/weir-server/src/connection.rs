@@ -1,5 +1,8 @@
 //! One connection from its first byte to its last: read, resolve, schedule, send, log, again.
 
+mod origin;
+mod proxied;
+
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -27,14 +30,20 @@ const LINGER: Duration = Duration::from_secs(5);
 /// Serves `socket` until either side ends it.
 pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
     context.metrics.connections.inc();
-    let client = Client::new(socket, peer, &context.deadlines);
-    let mut flow = context.open_flow(&client.socket, peer);
+    let mut client = Client::new(socket, peer, &context.deadlines);
     let mut input = Input::new(context.buffers.clone());
-    match exchange(&context, &client, &mut input, &mut flow).await {
-        End::Broken => {}
-        end => close(&context, &client, &mut input, end).await,
+    let source = match context.proxy_protocol {
+        true => Box::pin(origin::read(&context, &client, &mut input)).await,
+        false => Some(peer),
+    };
+    if let Some(source) = source {
+        client.peer = source;
+        let mut flow = context.open_flow(&client.socket, source);
+        match exchange(&context, &client, &mut input, &mut flow).await {
+            End::Broken => {}
+            end => close(&context, &client, &mut input, end).await,
+        }
     }
-    drop(flow);
     context.metrics.connections.dec();
 }
 
@@ -50,6 +59,8 @@ enum End {
 }
 
 /// Answers request after request.
+///
+/// Those for backends go their own way, since their bodies are read and their answers sent at once.
 async fn exchange(
     context: &Context,
     client: &Client,
@@ -66,6 +77,27 @@ async fn exchange(
             bytes => request::parse(bytes, &limits),
         };
         let begun = turn::began();
+        if let Ok(Parsed::Complete { request, head_len }) = &parsed
+            && let Some(route) = context.proxied(request)
+        {
+            let head_length = *head_len;
+            // Boxed: idle connections are smaller for it.
+            let end = if proxied::is_plain(request) {
+                let head = &input.bytes()[..head_length];
+                let end = proxied::plain(context, client, flow, &route, head, request);
+                let end = Box::pin(end).await;
+                input.answered(head_length);
+                end
+            } else {
+                let end = proxied::exchange(context, client, input, flow, &route, head_length);
+                Box::pin(end).await
+            };
+            if let Some(end) = end {
+                return end;
+            }
+            head_begun = (!input.bytes().is_empty()).then(turn::began);
+            continue;
+        }
         let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
                 match respond(context, client, &request).await {
@@ -124,7 +156,7 @@ async fn respond(context: &Context, client: &Client, request: &Request<'_>) -> O
     let date = context.date.at(turn::began());
     let framing = Framing::answering(request, keep_alive, date);
     // Boxed: idle connections are smaller for it.
-    let response = Box::pin(context.service.respond(request, framing));
+    let response = Box::pin(context.respond(request, framing));
     tokio::select! {
         biased;
         response = response => Some(response),
@@ -163,12 +195,12 @@ async fn answer(
     let took = clock::now().since(begun);
     let sent = sending.sent();
     let complete = outcome == Outcome::Complete;
-    context.metrics.responded(response.status, sent, took, complete);
+    context.metrics.responded(response.code, sent, took, complete);
     context.access_log.write(|| Entry {
         peer: client.peer.ip(),
         unix_seconds: clock::unix_seconds(),
         request,
-        status: response.status,
+        code: response.code,
         sent: sent.saturating_sub(response.head.len() as u64),
         complete,
         took,

@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use weir_http::request::Request;
+use weir_sched::Time;
 
-use crate::access_log::LogHandle;
+use crate::access_log::{Entry, LogHandle};
 use crate::admin::Admin;
 use crate::buffers::Buffers;
-use crate::clock::DateLine;
+use crate::client::Client;
+use crate::clock::{self, DateLine};
 use crate::config::Prefix;
 use crate::content::{Content, Site, SiteConfig};
 use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
+use crate::proxy::{Destination, Proxy, Route};
 use crate::response::{self, Framing, Response};
 use crate::socket::Socket;
 use crate::stop::Stop;
@@ -24,6 +27,9 @@ use crate::uplink::{Flow, LocalFlows, Uplink};
 
 /// Connections whose client has not closed yet that are kept at most.
 const LINGERING: usize = 16_384;
+
+/// The status of a request whose client left before it was answered.
+const LEFT_EARLY: u16 = 499;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -80,6 +86,10 @@ pub(crate) struct Context {
     /// The worker's number.
     pub(crate) index: usize,
     pub(crate) service: Service,
+    /// Routes, if there are any; then they say what is a request for files.
+    pub(crate) proxy: Option<Proxy>,
+    /// Every connection begins with a PROXY header.
+    pub(crate) proxy_protocol: bool,
     pub(crate) uplink: Option<Arc<Uplink>>,
     /// Clients that do not use the uplink.
     pub(crate) exempt: Vec<Prefix>,
@@ -98,6 +108,41 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// The route of a request that is for backends.
+    pub(crate) fn proxied(&self, request: &Request<'_>) -> Option<Rc<Route>> {
+        match self.proxy.as_ref()?.destination(request) {
+            Destination::Backends(route) => Some(route),
+            Destination::Files | Destination::Redirect { .. } | Destination::Nowhere(_) => None,
+        }
+    }
+
+    /// The response to a request that is not for backends.
+    pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
+        match self.proxy.as_ref().map(|proxy| proxy.destination(request)) {
+            Some(Destination::Nowhere(status)) => framing.error(status),
+            Some(Destination::Redirect { location, status }) => framing.redirect(status, &location),
+            Some(Destination::Files | Destination::Backends(_)) | None => {
+                self.service.respond(request, framing).await
+            }
+        }
+    }
+
+    /// Counts and logs a request whose client left before there was a response: with 499, as others
+    /// write it.
+    pub(crate) fn left_early(&self, client: &Client, request: &Request<'_>, begun: Time) {
+        let took = clock::now().since(begun);
+        self.metrics.responded(LEFT_EARLY, 0, took, false);
+        self.access_log.write(|| Entry {
+            peer: client.peer.ip(),
+            unix_seconds: clock::unix_seconds(),
+            request: Some(request),
+            code: LEFT_EARLY,
+            sent: 0,
+            complete: false,
+            took,
+        });
+    }
+
     /// The connection's place at the uplink; `None` if it does not use it.
     pub(crate) fn open_flow(&self, socket: &Rc<Socket>, peer: SocketAddr) -> Option<Flow> {
         let uplink = self.uplink.as_ref()?;

@@ -123,6 +123,11 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
+    /// A deadline of its own for something else that the same task waits for.
+    pub(crate) fn another(&self) -> Deadline {
+        self.deadlines.enter()
+    }
+
     /// From now on the deadline is `at`.
     pub(crate) fn set(&self, at: Time) {
         self.entry.at.set(at);

@@ -1,6 +1,7 @@
 //! The answer to a request: which status, which head, which bytes. It sends nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use weir_http::conditions::{self, Validators};
 use weir_http::path::{self, SitePath};
@@ -15,19 +16,33 @@ use crate::content::{Body, Content, Found, Object};
 /// A response that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Response {
-    pub(crate) status: Status,
+    /// The status code.
+    pub(crate) code: u16,
     pub(crate) head: Vec<u8>,
     pub(crate) body: Body,
     /// Where in the object the body begins.
     pub(crate) body_at: u64,
-    /// Bytes of the body that are sent.
-    pub(crate) body_length: u64,
+    /// Bytes of the body that are sent; `None`: as many as come.
+    pub(crate) body_length: Option<u64>,
     /// For a range: what it is a range of.
     pub(crate) range_of: Option<ObjectId>,
     /// The part of the body that a helper brought, so that sending can begin.
     pub(crate) first: Option<Part>,
     /// The connection ends with it.
     pub(crate) close: bool,
+    /// When its client counts as gone.
+    pub(crate) departure: Departure,
+}
+
+/// What tells that a client does not wait for its response any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// It has closed the connection; one that has only finished sending is asked.
+    Gone,
+    /// It sends nothing more.
+    Closed,
+    /// Somebody else reads from it, and notices.
+    Unwatched,
 }
 
 /// Bytes of an object.
@@ -39,9 +54,17 @@ pub(crate) struct Part {
 }
 
 impl Response {
-    /// Bytes on the connection, head included.
-    pub(crate) fn length(&self) -> u64 {
-        self.head.len() as u64 + self.body_length
+    /// Bytes on the connection, head included; `None` while nobody knows.
+    pub(crate) fn length(&self) -> Option<u64> {
+        let body = match (self.body_length, &self.body) {
+            (Some(length), _) => Some(length),
+            (None, Body::Relayed(relayed)) => {
+                let (bytes, all) = relayed.extent();
+                all.then_some(bytes)
+            }
+            (None, _) => None,
+        };
+        body.map(|bytes| self.head.len() as u64 + bytes)
     }
 }
 
@@ -71,6 +94,52 @@ impl Framing {
         Framing { date, connection: Connection::Close, close: true, head_only: false }
     }
 
+    /// The same for a response after which the connection ends.
+    pub(crate) fn then_closing(&self) -> Framing {
+        Framing { connection: Connection::Close, close: true, ..*self }
+    }
+
+    pub(crate) fn connection(&self) -> Connection {
+        self.connection
+    }
+
+    pub(crate) fn date(&self) -> [u8; 29] {
+        self.date
+    }
+
+    /// An answer that somebody else gave, with its head as it is sent.
+    pub(crate) fn passed_on(
+        &self,
+        code: u16,
+        head: Vec<u8>,
+        body: Body,
+        length: Option<u64>,
+    ) -> Response {
+        let length = if self.head_only { Some(0) } else { length };
+        Response {
+            code,
+            head,
+            body,
+            body_at: 0,
+            body_length: length,
+            range_of: None,
+            first: None,
+            close: self.close,
+            departure: Departure::Closed,
+        }
+    }
+
+    /// Come again later.
+    pub(crate) fn refusal(&self, after: Duration) -> Response {
+        let seconds = u32::try_from(after.as_secs().max(1)).unwrap_or(u32::MAX);
+        self.page(&Head { retry_after: Some(seconds), ..self.head(Status::ServiceUnavailable) })
+    }
+
+    /// Ask elsewhere.
+    pub(crate) fn redirect(&self, status: Status, location: &str) -> Response {
+        self.page(&Head { location: Some(location), ..self.head(status) })
+    }
+
     fn head(&self, status: Status) -> Head<'static> {
         Head { connection: self.connection, ..Head::new(status, self.date) }
     }
@@ -90,14 +159,15 @@ impl Framing {
         length: u64,
     ) -> Response {
         Response {
-            status,
+            code: status.code(),
             head,
             body,
             body_at,
-            body_length: if self.head_only { 0 } else { length },
+            body_length: Some(if self.head_only { 0 } else { length }),
             range_of: None,
             first: None,
             close: self.close,
+            departure: Departure::Gone,
         }
     }
 
@@ -167,7 +237,7 @@ async fn begin(mut response: Response, content: &Content, framing: Framing) -> R
     let (Body::File(file), Content::Files(site)) = (&response.body, content) else {
         return response;
     };
-    if response.body_length == 0 || site.is_ready(file, response.body_at) {
+    if response.body_length == Some(0) || site.is_ready(file, response.body_at) {
         return response;
     }
     match Box::pin(file.bring(site.disk(), response.body_at, site.window())).await {

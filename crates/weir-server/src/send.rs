@@ -10,7 +10,8 @@ pub(crate) use self::push::SCRATCH;
 use crate::client::{Client, Left};
 use crate::content::{Body, CHUNK, Site};
 use crate::context::Context;
-use crate::response::{Part, Response};
+use crate::proxy::Broken;
+use crate::response::{Departure, Part, Response};
 use crate::uplink::Flow;
 
 /// Bytes handed to the kernel when nothing is paced, before others have the worker.
@@ -53,8 +54,9 @@ impl<'a> Sending<'a> {
         self.sent
     }
 
+    /// Bytes to be sent yet; more than any grant while nobody knows how many.
     fn left(&self) -> u64 {
-        self.response.length() - self.sent
+        self.response.length().map_or(u64::MAX, |length| length - self.sent)
     }
 
     /// Sends without a gate.
@@ -106,7 +108,8 @@ impl<'a> Sending<'a> {
                 return Outcome::Complete;
             }
         }
-        flow.arrive(self.left(), self.response.range_of);
+        let size = self.response.length().map(|length| length - self.sent);
+        flow.arrive(size, self.response.range_of);
         let outcome = self.as_granted(flow).await;
         flow.leave(&self.client.socket, outcome == Outcome::Complete);
         outcome
@@ -118,8 +121,8 @@ impl<'a> Sending<'a> {
             let grant = tokio::select! {
                 biased;
                 grant = flow.granted() => grant,
-                left = self.client.left(), if !half_closed => {
-                    if left == Left::Gone {
+                left = self.client.left(), if !half_closed && self.is_watched() => {
+                    if left == Left::Gone || self.response.departure == Departure::Closed {
                         return Outcome::ClientLeft;
                     }
                     half_closed = true;
@@ -150,9 +153,10 @@ impl<'a> Sending<'a> {
                     flow.ready();
                     writable
                 }
-                // What waits for the disk holds up nobody at the uplink.
+                // What waits for the disk or a backend holds up nobody at the uplink.
                 Ok(Pushed::Cold) => {
                     flow.used(&grant, sent, true);
+                    flow.idle();
                     let brought = Box::pin(self.bring()).await;
                     flow.ready();
                     brought
@@ -176,8 +180,28 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Has a helper bring what comes next, unless the client leaves first.
+    fn is_watched(&self) -> bool {
+        self.response.departure != Departure::Unwatched
+    }
+
+    /// Waits until the client counts as gone.
+    async fn departure(&self) {
+        match self.response.departure {
+            Departure::Closed => drop(self.client.left().await),
+            Departure::Gone | Departure::Unwatched => self.client.gone(b"").await,
+        }
+    }
+
+    /// Has a helper bring what comes next, or waits for the backend, unless the client leaves first.
     async fn bring(&mut self) -> Result<(), Outcome> {
+        if let Body::Relayed(relayed) = &self.response.body {
+            let more = relayed.more(self.body_sent());
+            return tokio::select! {
+                biased;
+                more = more => more.map_err(|Broken(why)| push::content_failed(why)),
+                () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
+            };
+        }
         let (Body::File(file), Some(site)) = (&self.response.body, self.context.service.site())
         else {
             return Err(push::content_failed("it is not a file, and not in memory"));
@@ -207,7 +231,7 @@ impl<'a> Sending<'a> {
         };
         let window = site.window();
         let at = self.response.body_at + self.body_sent();
-        let end = self.response.body_at + self.response.body_length;
+        let end = self.response.body_at + self.response.body_length.unwrap_or(0);
         // What was sent meanwhile is not asked for any more.
         let asked = asked.max(at - at % CHUNK);
         if asked >= end || at + window / 2 < asked {

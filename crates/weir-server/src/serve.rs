@@ -18,6 +18,7 @@ use crate::disk::Disk;
 use crate::limits;
 use crate::listen;
 use crate::metrics::Metrics;
+use crate::proxy;
 use crate::send::window;
 use crate::stop;
 use crate::uplink;
@@ -49,6 +50,9 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
 
     let disk = Disk::new(config.disk_timeout, metrics.clone());
 
+    let routes = (!config.routes.is_empty())
+        .then(|| proxy::Shared::new(&config.routes, config.proxy_memory));
+
     let listeners = open_listeners(config)?;
     let addresses = local_addresses(&listeners)?;
     let watched = Arc::new(Mutex::new(copies(&listeners)?));
@@ -62,6 +66,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         let plan = Plan {
             index,
             origin: origin(config, &disk, &metrics)?,
+            routes: routes.clone(),
+            proxy_protocol: config.proxy_protocol,
             listeners,
             uplink: uplink.clone(),
             gate: gate.take(),
@@ -81,6 +87,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         metrics: metrics.clone(),
         uplink,
         disk: disk.clone(),
+        routes,
         workers: askers,
         listeners: watched.clone(),
         stop,
@@ -96,6 +103,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let plan = Plan {
         index: config.workers,
         origin: Origin::Admin(admin),
+        routes: None,
+        proxy_protocol: false,
         listeners: admin_listener.into_iter().collect(),
         uplink: None,
         gate: None,

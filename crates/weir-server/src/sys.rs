@@ -12,7 +12,8 @@ use tokio::io::unix::AsyncFd;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
-    state_to_windows: [u8; 8],
+    state: u8,
+    ca_state_to_windows: [u8; 7],
     rto: u32,
     ato: u32,
     /// Bytes of stream in a full segment that is sent.
@@ -58,6 +59,14 @@ pub(crate) struct TcpInfo {
     bytes_sent: u64,
     /// Bytes of stream sent again since the beginning.
     pub(crate) bytes_retrans: u64,
+}
+
+impl TcpInfo {
+    /// Whether the other end has closed its side, or both.
+    pub(crate) fn is_closed_by_peer(&self) -> bool {
+        // TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING (include/net/tcp_states.h).
+        matches!(self.state, 7 | 8 | 9 | 11)
+    }
 }
 
 /// What TCP knows of a connection, or of a listener. Fields that an old kernel lacks are zero.

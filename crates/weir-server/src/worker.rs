@@ -19,6 +19,7 @@ use crate::config::Prefix;
 use crate::context::{Context, Origin, Service, Times};
 use crate::listen;
 use crate::metrics::{Metrics, take_events};
+use crate::proxy::{Proxy, Shared};
 use crate::send::SCRATCH;
 use crate::stop::Stop;
 use crate::uplink::{self, InFlightQuery, Uplink};
@@ -34,6 +35,10 @@ const TURNS: u32 = 128;
 pub(crate) struct Plan {
     pub(crate) index: usize,
     pub(crate) origin: Origin,
+    /// What the workers share of the routes, if there are any.
+    pub(crate) routes: Option<Arc<Shared>>,
+    /// Every connection begins with a PROXY header.
+    pub(crate) proxy_protocol: bool,
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) uplink: Option<Arc<Uplink>>,
     /// The worker that owns the gate has it here.
@@ -73,6 +78,8 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     let context = Rc::new(Context {
         index: plan.index,
         service: Service::new(plan.origin),
+        proxy: plan.routes.map(Proxy::new),
+        proxy_protocol: plan.proxy_protocol,
         uplink: plan.uplink,
         exempt: plan.exempt,
         metrics: plan.metrics,
@@ -95,6 +102,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
         tokio::task::spawn_local(own_gate(uplink, gate));
     }
     tokio::task::spawn_local(keep_deadlines(context.clone()));
+    tokio::task::spawn_local(keep_routes(context.clone()));
     tokio::task::spawn_local(sweep(context.clone()));
     tokio::task::spawn_local(answer_queries(context.clone(), plan.queries));
     for listener in plan.listeners {
@@ -143,6 +151,12 @@ async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
 
 async fn keep_deadlines(context: Rc<Context>) {
     context.deadlines.run().await;
+}
+
+async fn keep_routes(context: Rc<Context>) {
+    if let Some(proxy) = &context.proxy {
+        proxy.run(context.index == 0).await;
+    }
 }
 
 /// Closes files that nobody has asked for lately: they may have been deleted.

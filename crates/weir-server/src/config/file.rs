@@ -3,8 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, Deserializer};
 
-use super::{AccessLog, ConfigError, Settings};
+use super::keys::{Keys, Text};
+use super::{AccessLog, ConfigError, Settings, routes};
+
+/// The key of the tables that are no settings.
+const ROUTE: &str = "route";
 
 /// Reads a configuration file. Paths in it are relative to its own directory.
 pub fn read(path: &Path) -> Result<Settings, ConfigError> {
@@ -13,57 +20,44 @@ pub fn read(path: &Path) -> Result<Settings, ConfigError> {
         .map_err(|error| ConfigError::new(format!("cannot read {name}: {error}")))?;
     let mut settings =
         parse(&text).map_err(|ConfigError(wrong)| ConfigError::new(format!("{name}:{wrong}")))?;
-    let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let beside = |file: PathBuf| directory.join(file);
     settings.root = settings.root.map(beside);
     settings.access_log = settings.access_log.map(|target| match target {
         AccessLog::File(file) => AccessLog::File(beside(file)),
         other => other,
     });
+    settings.move_sockets_beside(directory);
     Ok(settings)
 }
 
 /// Reads the text of a configuration file; errors begin with the line.
 pub fn parse(text: &str) -> Result<Settings, ConfigError> {
-    let table = toml::de::DeTable::parse(text).map_err(|error| at_line(text, &error))?;
-    for key in table.get_ref().keys() {
-        let name = key.get_ref().replace('-', "_");
-        let known = keys();
-        if !known.contains(&name) {
-            let line = line_of(text, key.span().start);
-            let written = key.get_ref();
-            return Err(ConfigError::new(match nearest(&name, &known) {
-                Some(near) => format!("{line}: unknown key `{written}`; did you mean `{near}`?"),
-                None => {
-                    format!("{line}: unknown key `{written}`; the keys are {}", known.join(", "))
-                }
-            }));
-        }
+    let source = Text(text);
+    let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
+    let span = table.span();
+    let known = keys();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let keys = Keys { known: &known, place: "", elsewhere: routes::keys_of_routes() };
+    let mut table = keys.check(source, table.into_inner())?;
+    let tables = table.remove(ROUTE);
+    let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
+    let mut settings = Settings::deserialize(Deserializer::from(Spanned::new(span, table)))
+        .map_err(|error| source.refused(&error))?;
+    if let Some(tables) = tables {
+        settings.routes = routes::read(source, tables, &known)?;
     }
-    toml::from_str(text).map_err(|error| at_line(text, &error))
+    routes::check_once(&settings, proxy_line)?;
+    Ok(settings)
 }
 
-/// The keys are the names of the flags.
+/// The keys are the names of the flags, and `route`.
 fn keys() -> Vec<String> {
     Settings::augment_args(clap::Command::new("serve"))
         .get_arguments()
         .map(|flag| flag.get_id().to_string())
+        .chain([ROUTE.to_owned()])
         .collect()
-}
-
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
-    let closeness = |key: &&String| (strsim::jaro_winkler(name, key) * 1000.0) as u32;
-    let near = known.iter().max_by_key(closeness)?;
-    (closeness(&near) > 700).then_some(near)
-}
-
-fn at_line(text: &str, error: &toml::de::Error) -> ConfigError {
-    let line = line_of(text, error.span().map_or(0, |span| span.start));
-    ConfigError::new(format!("{line}: {}", error.message()))
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
-    before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
@@ -87,6 +81,8 @@ mod tests {
             log = "warn"
             idle_timeout = "5s"
             send_timeout = 7
+            proxy-protocol = true
+            proxy_memory = "8mb"
             "#,
         )
         .unwrap();
@@ -96,14 +92,25 @@ mod tests {
         let uplink = config.uplink.unwrap();
         assert_eq!((uplink.rate.bits(), uplink.policy), (10_000_000, PolicyKind::Srpt));
         assert_eq!(config.send_timeout.as_secs(), 7);
+        assert_eq!((config.proxy_protocol, config.proxy_memory), (true, 8_000_000));
     }
 
     #[test]
     fn an_unknown_key_names_its_line_and_the_nearest_key() {
-        let error = parse("root = \".\"\n\nuplnk = \"1mbit\"\n").unwrap_err();
-        assert_eq!(error.to_string(), "3: unknown key `uplnk`; did you mean `uplink`?");
-        let error = parse("zzz = 1").unwrap_err().to_string();
-        assert!(error.starts_with("1: unknown key `zzz`; the keys are root, listen,"), "{error}");
+        for (text, message) in [
+            (
+                "root = \".\"\n\nuplnk = \"1mbit\"\n",
+                "3: unknown key `uplnk`; did you mean `uplink`?",
+            ),
+            ("zzz = 1\naaa = 1\n", "1: unknown key `zzz`; the keys are root, listen,"),
+            ("admin-x-y-z-q = 1\nlog = 1\n", "1: unknown key `admin-x-y-z-q`"),
+            ("log = \"info\"\n[[routes]]\n", "2: unknown key `routes`; did you mean `route`?"),
+            ("balance = \"hash\"", "1: `balance` is not a key; it belongs to a [[route]]"),
+            ("access_log = \"off\"\naccess-log = \"off\"", "2: `access_log` is written twice"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
     }
 
     #[test]
@@ -116,6 +123,13 @@ mod tests {
             ("listen = [\"here\"]", "1: "),
             ("root = ", "1: "),
             ("root = \"a\"\nroot = \"b\"", "2: "),
+            ("log = \"info\"\nproxy_protocol = \"yes\"", "2: invalid type: string \"yes\""),
+            ("proxy_memory = \"1tb\"", "1: \"1tb\" is not a size"),
+            ("backend_limit = 0", "1: "),
+            ("backend_order = \"best\"", "1: "),
+            ("\nproxy = \"/=https://a\"", "2: \"https://a\": weir speaks to backends without TLS"),
+            ("\nroute = 1", "2: write each route as a table that begins with [[route]]"),
+            ("[route]", "1: write each route as a table that begins with [[route]]"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(start), "{text}: {error}");
@@ -124,10 +138,15 @@ mod tests {
 
     #[test]
     fn flags_win_over_the_file() {
-        let file = parse("uplink = \"1mbit\"\nworkers = 3").unwrap();
-        let flags = Settings { uplink: "2mbit".parse().ok(), ..Settings::default() };
+        let file = parse("uplink = \"1mbit\"\nworkers = 3\nproxy_protocol = true").unwrap();
+        let flags = Settings {
+            uplink: "2mbit".parse().ok(),
+            proxy_protocol: Some(false),
+            ..Settings::default()
+        };
         let config = Config::from_settings(flags.over(file)).unwrap();
         assert_eq!(config.uplink.map(|u| u.rate.bits()), Some(2_000_000));
         assert_eq!(config.workers, 3);
+        assert!(!config.proxy_protocol);
     }
 }

@@ -176,6 +176,21 @@ impl FromStr for Workers {
     }
 }
 
+/// A whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count<const LEAST: u32, const MOST: u32>(pub(super) u32);
+
+impl<const LEAST: u32, const MOST: u32> FromStr for Count<LEAST, MOST> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().parse() {
+            Ok(number) if (LEAST..=MOST).contains(&number) => Ok(Count(number)),
+            _ => Err(format!("\"{text}\" is not a whole number from {LEAST} to {MOST}")),
+        }
+    }
+}
+
 /// A network, or a single address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix(pub IpNet);

@@ -23,6 +23,8 @@ fn context(metrics: &Arc<Metrics>) -> Context {
     Context {
         index: 0,
         service: Service::new(Origin::Builtin),
+        proxy: None,
+        proxy_protocol: false,
         uplink: None,
         exempt: Vec::new(),
         metrics: metrics.clone(),

@@ -22,6 +22,7 @@ use weir_http::response::Head;
 use weir_sched::ObjectId;
 
 use crate::disk::Disk;
+use crate::proxy::Reader;
 
 pub(crate) use file::{DIRECT_FROM, File, ReadError};
 pub(crate) use open::CHUNK;
@@ -90,6 +91,8 @@ pub(crate) enum Body {
     File(Rc<File>),
     /// Bytes made up on the way, a function of their place.
     Pattern,
+    /// What a backend answers, while it does.
+    Relayed(Rc<Reader>),
 }
 
 /// Objects longer than this say that ranges of them can be had. Short ones do not: heads cost time
@@ -159,6 +162,7 @@ impl Body {
                 builtin::pattern(offset, out);
                 Ok(out.len())
             }
+            Body::Relayed(relayed) => relayed.read(offset, out).ok_or(ReadError::Cold),
         }
     }
 }

@@ -51,9 +51,12 @@ impl Sending<'_> {
 
     /// How many bytes of the body, after the head, can go straight from the file.
     fn resident(&self, count: u64) -> u64 {
-        let Body::File(file) = &self.response.body else { return 0 };
+        let (Body::File(file), Some(length)) = (&self.response.body, self.response.body_length)
+        else {
+            return 0;
+        };
         let kept_back = if self.response.close { LAST } else { 0 };
-        let body_left = self.response.body_length - self.body_sent();
+        let body_left = length - self.body_sent();
         let head_left = self.left() - body_left;
         let count = count.saturating_sub(head_left).min(body_left.saturating_sub(kept_back));
         if count < DIRECT_FROM {
@@ -103,15 +106,23 @@ impl Sending<'_> {
         let head_count = head.len().min(room);
         out[..head_count].copy_from_slice(&head[..head_count]);
         let mut filled = head_count;
+        // What a backend is to send yet must not keep what is here.
+        let mut more = more || (room as u64) < count;
         if filled < room {
             match self.read(&mut out[filled..]) {
                 Ok(0) => return Err(content_failed(SHORTER)),
                 Ok(count) => filled += count,
+                Err(ReadError::Cold) if filled > 0 && self.is_relayed() => {}
                 Err(ReadError::Cold) => return Ok(Pushed::Cold),
                 Err(ReadError::Failed(error)) => return Err(content_failed(error)),
             }
         }
-        let more = more || (filled as u64) < count;
+        if let Body::Relayed(relayed) = &self.response.body {
+            let body = (filled - head_count) as u64;
+            more &= relayed.extent().0 > self.body_sent() + body;
+        } else if filled < room {
+            more = true;
+        }
         self.write(&out[..filled], more)
     }
 
@@ -135,6 +146,10 @@ impl Sending<'_> {
             }
             body => body.read(at, out),
         }
+    }
+
+    fn is_relayed(&self) -> bool {
+        matches!(self.response.body, Body::Relayed(_))
     }
 
     fn write(&mut self, bytes: &[u8], more: bool) -> Result<Pushed, Outcome> {

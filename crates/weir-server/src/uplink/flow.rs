@@ -95,6 +95,8 @@ pub(crate) struct Flow {
     grants_since_look: u32,
     /// A response of it is at the gate.
     waiting: bool,
+    /// It counts among those that wait for the link.
+    counted: Cell<bool>,
 }
 
 impl Flow {
@@ -132,6 +134,7 @@ impl Flow {
             meter,
             grants_since_look: 0,
             waiting: false,
+            counted: Cell::new(false),
         }
     }
 
@@ -148,11 +151,11 @@ impl Flow {
         self.uplink.metrics.fairness.settled(bytes, 0.0);
     }
 
-    /// A response of `bytes` comes to the gate.
-    pub(crate) fn arrive(&mut self, bytes: u64, range_of: Option<ObjectId>) {
+    /// A response of `bytes`, or of nobody knows how many, comes to the gate.
+    pub(crate) fn arrive(&mut self, bytes: Option<u64>, range_of: Option<ObjectId>) {
         self.waiting = true;
         self.slot.expects.set(true);
-        self.uplink.waiting.fetch_add(1, Ordering::Relaxed);
+        self.count(true);
         self.post(Message::Arrive { flow: self.number, size: bytes, range_of });
     }
 
@@ -175,8 +178,23 @@ impl Flow {
         self.post(Message::Used { grant: *grant, bytes, blocked });
     }
 
-    /// The socket takes data again.
+    /// The response waits for something else than the link, such as a backend that says something
+    /// now and then: meanwhile the link is free for others.
+    pub(crate) fn idle(&self) {
+        self.count(false);
+    }
+
+    fn count(&self, counts: bool) {
+        match (self.counted.replace(counts), counts) {
+            (false, true) => drop(self.uplink.waiting.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.uplink.waiting.fetch_sub(1, Ordering::Relaxed)),
+            _ => {}
+        }
+    }
+
+    /// The socket takes data again, or there are data again.
     pub(crate) fn ready(&self) {
+        self.count(self.waiting);
         self.post(Message::Ready { flow: self.number });
     }
 
@@ -212,7 +230,7 @@ impl Flow {
 
     fn end_waiting(&mut self, complete: bool) {
         if std::mem::take(&mut self.waiting) {
-            self.uplink.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.count(false);
             self.post(Message::Ended { flow: self.number, complete });
         }
         self.slot.expects.set(false);

@@ -33,7 +33,7 @@ enum Message {
     },
     Arrive {
         flow: u64,
-        size: u64,
+        size: Option<u64>,
         range_of: Option<ObjectId>,
     },
     Ready {

@@ -66,7 +66,7 @@ impl Owner {
             }
             Message::Arrive { flow, size, range_of } => {
                 if let Some(held) = self.held.get_mut(&flow) {
-                    let spec = JobSpec { flow: held.flow, size: Some(size), range_of };
+                    let spec = JobSpec { flow: held.flow, size, range_of };
                     held.job = self.gate.arrive(now, spec);
                 }
             }

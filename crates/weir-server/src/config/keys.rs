@@ -1,0 +1,151 @@
+//! Keys of the configuration file: where they stand, which there are, and what an unknown one was
+//! meant to be. It knows no values.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::ConfigError;
+
+/// The text of the file, to tell lines by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'a>(pub(super) &'a str);
+
+impl Text<'_> {
+    /// The line of the byte at `offset`, from 1.
+    pub(super) fn line(self, offset: usize) -> usize {
+        let before = self.0.as_bytes().get(..offset).unwrap_or(self.0.as_bytes());
+        before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    /// What is wrong at `offset`.
+    pub(super) fn wrong(self, offset: usize, what: impl fmt::Display) -> ConfigError {
+        at_line(self.line(offset), what)
+    }
+
+    /// An error of the parser, which knows where it is.
+    pub(super) fn refused(self, error: &toml::de::Error) -> ConfigError {
+        self.wrong(error.span().map_or(0, |span| span.start), error.message())
+    }
+}
+
+/// What is wrong in a line.
+pub(super) fn at_line(line: usize, what: impl fmt::Display) -> ConfigError {
+    ConfigError::new(format!("{line}: {what}"))
+}
+
+/// The keys that `table` may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys<'a> {
+    /// Their names.
+    pub(super) known: &'a [&'a str],
+    /// Where in the file, as it follows a name: empty, or such as ` of a route`.
+    pub(super) place: &'a str,
+    /// Names that belong elsewhere, and where.
+    pub(super) elsewhere: (&'a [&'a str], &'a str),
+}
+
+impl Keys<'_> {
+    /// The table with its keys as they are named in the code: with `_` for `-`.
+    ///
+    /// # Errors
+    ///
+    /// The first key in the file that is unknown, or that is written twice in different ways.
+    pub(super) fn check<'i>(
+        self,
+        text: Text<'_>,
+        table: DeTable<'i>,
+    ) -> Result<DeTable<'i>, ConfigError> {
+        let mut entries: Vec<_> = table.into_iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let mut checked = DeTable::new();
+        for (key, value) in entries {
+            let (span, written) = (key.span(), key.into_inner());
+            let name = written.replace('-', "_");
+            if !self.known.contains(&name.as_str()) {
+                return Err(text.wrong(span.start, self.unknown(&written, &name)));
+            }
+            if checked.contains_key(name.as_str()) {
+                return Err(text.wrong(span.start, format!("`{name}` is written twice")));
+            }
+            checked.insert(Spanned::new(span, Cow::Owned(name)), value);
+        }
+        Ok(checked)
+    }
+
+    fn unknown(self, written: &str, name: &str) -> String {
+        let (others, where_to) = self.elsewhere;
+        let place = self.place;
+        if others.contains(&name) {
+            return format!("`{written}` is not a key{place}; {where_to}");
+        }
+        match self.nearest(name) {
+            Some(near) => format!("unknown key `{written}`{place}; did you mean `{near}`?"),
+            None => {
+                let known = self.known.join(", ");
+                format!("unknown key `{written}`{place}; the keys are {known}")
+            }
+        }
+    }
+
+    fn nearest(&self, name: &str) -> Option<&str> {
+        let closeness = |key: &&&str| (strsim::jaro_winkler(name, key) * 1000.0) as u32;
+        let near = self.known.iter().max_by_key(closeness)?;
+        (closeness(&near) > 700).then_some(*near)
+    }
+}
+
+/// The keys that a struct is read from.
+pub(super) fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+    match T::deserialize(Asked) {
+        Err(Fields(fields)) => fields,
+        Ok(_) => &[],
+    }
+}
+
+/// Reads nothing: answers a struct with the names of its fields.
+struct Asked;
+
+impl<'de> Deserializer<'de> for Asked {
+    type Error = Fields;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fields> {
+        Err(Fields(&[]))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Fields> {
+        Err(Fields(fields))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// The names of fields, on the way that errors take.
+#[derive(Debug)]
+struct Fields(&'static [&'static str]);
+
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("only names were asked for")
+    }
+}
+
+impl std::error::Error for Fields {}
+
+impl de::Error for Fields {
+    fn custom<T: fmt::Display>(_: T) -> Fields {
+        Fields(&[])
+    }
+}

@@ -1,1 +1,0 @@
-//! Routes of the configuration: which requests go to which backends, and how. It opens nothing.

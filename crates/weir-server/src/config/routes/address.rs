@@ -1,0 +1,154 @@
+//! Addresses of backends: how they are written. Names are not resolved here.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::host::split_port;
+
+/// The port of a backend that names none.
+const PORT: u16 = 80;
+
+/// Bytes that fit into `sockaddr_un` with the NUL at their end (unix(7)).
+const LONGEST_SOCKET: usize = 107;
+
+/// Where a backend listens. Written `http://name:port`, `http://[address]:port` or `unix:path`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum BackendAddress {
+    /// On a port.
+    Tcp {
+        /// A name in lower case or an address; one of IPv6 is without brackets.
+        host: String,
+        /// Above zero.
+        port: u16,
+    },
+    /// On a Unix socket.
+    Unix(PathBuf),
+}
+
+impl BackendAddress {
+    /// Takes the path of a socket to be relative to `directory`.
+    pub(in crate::config) fn move_beside(&mut self, directory: &Path) {
+        if let BackendAddress::Unix(path) = self {
+            *path = directory.join(&*path);
+        }
+    }
+
+    /// Whether the kernel could connect to it, whatever listens there.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self {
+            BackendAddress::Unix(path) if path.as_os_str().len() > LONGEST_SOCKET => Err(format!(
+                "the path of the socket {} is longer than {LONGEST_SOCKET} bytes, which no socket \
+                 can have; put it elsewhere",
+                path.display()
+            )),
+            BackendAddress::Unix(_) | BackendAddress::Tcp { .. } => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for BackendAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BackendAddress::Tcp { host, port } if host.contains(':') => {
+                write!(f, "http://[{host}]:{port}")
+            }
+            BackendAddress::Tcp { host, port } => write!(f, "http://{host}:{port}"),
+            BackendAddress::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl FromStr for BackendAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| Err(format!("\"{text}\": {why}"));
+        let address = text.trim();
+        if let Some(path) = address.strip_prefix("unix:") {
+            let name = path.trim_start_matches('/');
+            if name.is_empty() || name.contains('\0') {
+                return wrong("the path of the socket is missing; write unix:/run/app.sock");
+            }
+            // As in a URL, slashes at the beginning are one.
+            let root = if name.len() < path.len() { "/" } else { "" };
+            return Ok(BackendAddress::Unix(Path::new(root).join(name)));
+        }
+        let Some((scheme, rest)) = address.split_once("://") else {
+            return wrong("not the address of a backend; write http://host:port or unix:/path");
+        };
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" => {}
+            "https" => {
+                return wrong(
+                    "weir speaks to backends without TLS; write http:// and the port for it",
+                );
+            }
+            _ => return wrong("not a scheme for backends; write http://host:port or unix:/path"),
+        }
+        if rest.contains('@') {
+            return wrong(
+                "backends get no name and password; set Authorization in `request_headers`",
+            );
+        }
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        if authority.contains(['/', '?', '#']) {
+            return wrong("a backend is a host and a port; write the path as `rewrite`");
+        }
+        if authority.matches(':').count() > 1 && !authority.starts_with('[') {
+            return wrong("write an IPv6 address in brackets, such as http://[::1]:9000");
+        }
+        match split_port(authority) {
+            Some((host, port)) => Ok(BackendAddress::Tcp {
+                host: host.to_ascii_lowercase(),
+                port: port.unwrap_or(PORT),
+            }),
+            None => wrong("not a host and a port from 1 to 65535; write http://host:port"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_of_backends() {
+        for (text, message) in [
+            ("https://a", "without TLS"),
+            ("ftp://a", "not a scheme"),
+            ("a:80", "write http://host:port"),
+            ("http://", "not a host and a port"),
+            ("http://a/b", "as `rewrite`"),
+            ("http://a:0", "from 1 to 65535"),
+            ("http://a:65536", "from 1 to 65535"),
+            ("http://a:", "from 1 to 65535"),
+            ("http://a b", "not a host"),
+            ("http://1.2.3.300", "not a host"),
+            ("http://::1", "in brackets"),
+            ("http://[::1]x", "not a host"),
+            ("http://[::g]", "not a host"),
+            ("http://u:p@a", "no name and password"),
+            ("unix:", "the path of the socket is missing"),
+            ("unix:///", "the path of the socket is missing"),
+        ] {
+            let error = text.parse::<BackendAddress>().unwrap_err();
+            assert!(error.starts_with(&format!("\"{text}\": ")), "{error}");
+            assert!(error.contains(message), "{text}: {error}");
+        }
+        let socket = "unix:///run/a.sock".parse::<BackendAddress>().unwrap();
+        assert_eq!(socket.to_string(), "unix:/run/a.sock");
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_that_is_read_prints_and_reads_the_same(
+            text in "(http://([a-z0-9.-]{1,8}|\\[::[0-9a-f]{0,3}\\])(:[0-9]{1,5})?/?|unix:[a-z/.]{1,9})",
+        ) {
+            if let Ok(address) = text.parse::<BackendAddress>() {
+                prop_assert_eq!(address.to_string().parse(), Ok(address));
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Names of hosts in routes, and the `Host` that a backend sees. It resolves no names.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// No name is longer without its last dot (RFC 1035, section 2.3.4).
+const LONGEST_NAME: usize = 253;
+
+/// Whether `text` is an IPv4 address or could be a name: labels of letters, digits, hyphens and
+/// underscores. What looks like an address is one.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        let valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        !label.is_empty() && label.len() <= 63 && label.bytes().all(valid)
+    };
+    let of_digits = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    text.len() <= LONGEST_NAME
+        && text.split('.').all(is_label)
+        && (!of_digits || text.parse::<Ipv4Addr>().is_ok())
+}
+
+/// Splits `name`, `name:port`, `[address]` or `[address]:port`. `None` if it is none of these.
+/// Of an address in brackets the first part is without them.
+pub(super) fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
+    let (host, port) = match text.strip_prefix('[') {
+        Some(literal) => {
+            let (address, port) = literal.split_once(']')?;
+            address.parse::<Ipv6Addr>().ok()?;
+            let port = if port.is_empty() { None } else { Some(port.strip_prefix(':')?) };
+            (address, port)
+        }
+        None => {
+            let (name, port) =
+                text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+            is_name(name).then_some((name, port))?
+        }
+    };
+    let number = |port: &str| port.parse::<u16>().ok().filter(|port| *port > 0);
+    Some((host, port.map(|port| number(port).ok_or(())).transpose().ok()?))
+}
+
+/// The host of a route: a name, an address, or `*.` and a name. It is kept in lower case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HostPattern(pub(super) String);
+
+impl FromStr for HostPattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.is_ascii() {
+            return Err(format!("write the host \"{text}\" as clients send it, with xn--"));
+        }
+        let lower = text.to_ascii_lowercase();
+        if lower == "*" {
+            return Err("leave `host` out for a route of every host".to_owned());
+        }
+        let name = lower.strip_prefix("*.").unwrap_or(&lower);
+        let literal = lower.starts_with('[') && matches!(split_port(&lower), Some((_, None)));
+        if is_name(name) || literal {
+            return Ok(HostPattern(lower));
+        }
+        Err(format!(
+            "\"{text}\" is not a host; write a name without scheme, port and path, such as \
+             www.example.org or *.example.org"
+        ))
+    }
+}
+
+/// The `Host` that a backend sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HostHeader {
+    /// What the client sent.
+    #[default]
+    Client,
+    /// The name of the backend.
+    Backend,
+    /// This, with its port if it has one.
+    Fixed(String),
+}
+
+impl FromStr for HostHeader {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "client" => Ok(HostHeader::Client),
+            "backend" => Ok(HostHeader::Backend),
+            fixed if split_port(fixed).is_some() => Ok(HostHeader::Fixed(fixed.to_owned())),
+            _ => Err(format!(
+                "\"{text}\" is not a Host; write client, backend or a name, such as app.internal"
+            )),
+        }
+    }
+}

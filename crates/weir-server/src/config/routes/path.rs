@@ -1,0 +1,57 @@
+//! Paths in routes: what they may look like. It matches none.
+
+use std::str::FromStr;
+
+/// The path of a route, decoded and in normal form, without a slash at its end unless it is `/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RoutePath(pub(super) String);
+
+impl FromStr for RoutePath {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        check_start(text)?;
+        if let Some(odd) = text.chars().find(|c| matches!(c, '%' | '?' | '#') || c.is_control()) {
+            let odd = odd.escape_default();
+            return Err(format!(
+                "the path \"{text}\" holds `{odd}`; write it decoded and without a query"
+            ));
+        }
+        let path = text.strip_suffix('/').unwrap_or(text);
+        let mut segments = path.split('/').skip(1);
+        if segments.any(|segment| matches!(segment, "" | "." | "..")) {
+            return Err(format!(
+                "the path \"{text}\" holds a segment that is empty or of dots; paths are compared \
+                 without them"
+            ));
+        }
+        Ok(RoutePath(if path.is_empty() { "/".to_owned() } else { path.to_owned() }))
+    }
+}
+
+/// A path as it is sent to a backend, without a query unless `query` is true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SentPath<const QUERY: bool>(pub(super) String);
+
+impl<const QUERY: bool> FromStr for SentPath<QUERY> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        check_start(text)?;
+        let odd = |c: &char| !c.is_ascii_graphic() || *c == '#' || (*c == '?' && !QUERY);
+        match text.chars().find(odd) {
+            None => Ok(SentPath(text.to_owned())),
+            Some(odd) => {
+                let odd = odd.escape_default();
+                Err(format!("the path \"{text}\" holds `{odd}`; write it as it is to be sent"))
+            }
+        }
+    }
+}
+
+fn check_start(text: &str) -> Result<(), String> {
+    if text.starts_with('/') {
+        return Ok(());
+    }
+    Err(format!("the path \"{text}\" does not begin with a slash; write \"/{text}\""))
+}

@@ -1,0 +1,264 @@
+//! Routes as they are read from a file and from flags.
+
+mod refused;
+
+use std::time::Duration;
+
+use weir_sched::balance::Balance;
+use weir_sched::{BackendOrder, CallLimit};
+
+use super::*;
+use crate::config::{Config, Settings, parse};
+
+/// The routes of a file.
+fn routes(text: &str) -> Vec<RouteConfig> {
+    Config::from_settings(parse(text).unwrap()).unwrap().routes
+}
+
+/// The only route of a file, which has backends.
+fn proxied(text: &str) -> ProxyConfig {
+    let mut routes = routes(text);
+    assert_eq!(routes.len(), 1, "{routes:?}");
+    match routes.remove(0).action {
+        Action::Proxy(proxy) => *proxy,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn error(text: &str) -> String {
+    let config = parse(text).and_then(Config::from_settings);
+    config.map(|config| format!("no error: {:?}", config.routes)).unwrap_or_else(|e| e.to_string())
+}
+
+/// A route to a backend, which begins in line 1 and ends in line 3.
+const ROUTE: &str = "[[route]]\npath = \"/app\"\nbackends = \"http://127.0.0.1:9000\"\n";
+
+#[test]
+fn every_key_is_read() {
+    let text = r#"
+        [[route]]
+        host = "App.Example.org"
+        path = "/app/"
+        priority = 7
+        backends = ["http://127.0.0.1:9000", "http://[::1]", "http://Name:81/", "unix:/run/app.sock"]
+        balance = "two-choices"
+        limit = 12
+        order = "edf"
+        cancels = true
+        longest_wait = "3s"
+        most_waiting = 99
+        dead_requests = "tcp-info"
+        when = "overload"
+        half_close = "probe"
+        connect-timeout = "1s"
+        first_byte_timeout = "2s"
+        idle_timeout = 4
+        total_timeout = "5m"
+        keep_alive = "6s"
+        retries = 0
+        max_fails = 8
+        fail_timeout = "9s"
+        rewrite = "/v2"
+        host_header = "app.internal:8080"
+        forwarded = "both"
+        trust_forwarded = true
+        request_headers = { set = { "X-B" = " two ", "x-a" = "one" }, remove = ["Cookie"] }
+        buffer = "64kib"
+        overflow = "spill"
+        max_body = "10mb"
+
+        [route.response_headers]
+        remove = ["Server"]
+
+        [route.health]
+        path = "/ok?deep=1"
+        interval = "10s"
+        timeout = "1s"
+        healthy = 1
+        unhealthy = 2
+    "#;
+    let routes = routes(text);
+    let [RouteConfig { host, path, priority, action: Action::Proxy(proxy) }] = &routes[..] else {
+        panic!("{routes:?}")
+    };
+    assert_eq!((host.as_deref(), path.as_str(), *priority), (Some("app.example.org"), "/app", 7));
+    let printed: Vec<String> = proxy.backends.iter().map(ToString::to_string).collect();
+    let expected =
+        ["http://127.0.0.1:9000", "http://[::1]:80", "http://name:81", "unix:/run/app.sock"];
+    assert_eq!(printed, expected);
+    assert_eq!(proxy.balance, Balance::TwoChoices);
+    assert_eq!((proxy.gate.limit, proxy.gate.order), (CallLimit::Fixed(12), BackendOrder::Edf));
+    assert_eq!((proxy.gate.cancels, proxy.gate.most_waiting), (true, 99));
+    let seconds = Duration::from_secs;
+    assert_eq!(proxy.gate.longest_wait, seconds(3));
+    assert_eq!(proxy.dead_requests, DeadRequests { how: How::TcpInfo, when: When::Overload });
+    assert_eq!(proxy.half_close, HalfClose::Probe);
+    assert_eq!((proxy.connect_timeout, proxy.first_byte_timeout), (seconds(1), seconds(2)));
+    assert_eq!((proxy.idle_timeout, proxy.total_timeout), (seconds(4), Some(seconds(300))));
+    assert_eq!((proxy.keep_alive, proxy.retries), (seconds(6), 0));
+    assert_eq!((proxy.passive.max_fails, proxy.passive.fail_timeout), (8, seconds(9)));
+    assert_eq!((proxy.strip_prefix, proxy.prefix_becomes()), (false, Some("/v2")));
+    assert_eq!(proxy.host_header, HostHeader::Fixed("app.internal:8080".to_owned()));
+    assert_eq!((proxy.forwarded, proxy.trust_forwarded), (Forwarded::Both, true));
+    assert_eq!((proxy.buffer, proxy.overflow), (65_536, Overflow::Spill));
+    assert_eq!(proxy.max_body, Some(10_000_000));
+    let set: Vec<(&str, &[u8])> =
+        proxy.request_headers.set.iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect();
+    assert_eq!(set, [("x-a", &b"one"[..]), ("x-b", &b"two"[..])]);
+    assert_eq!(proxy.request_headers.remove, ["cookie"]);
+    assert!(proxy.response_headers.set.is_empty());
+    assert_eq!(proxy.response_headers.remove, ["server"]);
+    let health = HealthCheck {
+        path: "/ok?deep=1".to_owned(),
+        interval: seconds(10),
+        timeout: seconds(1),
+        healthy: 1,
+        unhealthy: 2,
+    };
+    assert_eq!(proxy.health, Some(health));
+}
+
+/// A key that is read into nothing would not be noticed above if its value were the default.
+#[test]
+fn the_test_above_has_every_key() {
+    let source = include_str!("mod.rs");
+    let (keys, _) = keys_of_routes();
+    assert!(keys.len() > 30, "{keys:?}");
+    for key in
+        keys.iter().filter(|key| !["files", "redirect", "status", "strip_prefix"].contains(key))
+    {
+        let written = [format!("\n        {key} = "), format!("[route.{key}]")];
+        let dashed = format!("\n        {} = ", key.replace('_', "-"));
+        let found = written.iter().chain([&dashed]).any(|text| source.contains(text.as_str()));
+        assert!(found, "{key} is not tested");
+    }
+}
+
+#[test]
+fn what_is_not_said_has_its_default() {
+    let proxy = proxied(ROUTE);
+    assert_eq!(format!("{proxy:?}"), format!("{:?}", ProxyConfig::to(proxy.backends.clone())));
+    assert_eq!((proxy.buffer, proxy.retries, proxy.health), (1_000_000, 1, None));
+    assert_eq!(proxy.gate.limit, CallLimit::Auto);
+    let health = proxied(&format!("{ROUTE}health = {{}}")).health.unwrap();
+    assert_eq!((health.path.as_str(), health.healthy, health.unhealthy), ("/", 2, 3));
+    let (five, two) = (Duration::from_secs(5), Duration::from_secs(2));
+    assert_eq!((health.interval, health.timeout), (five, two));
+    let health = proxied(&format!("{ROUTE}health = {{ interval = \"1s\" }}")).health.unwrap();
+    assert_eq!(health.timeout, Duration::from_secs(1));
+    assert_eq!(proxied(&format!("{ROUTE}strip-prefix = true")).prefix_becomes(), Some("/"));
+}
+
+#[test]
+fn other_actions() {
+    let text = r#"
+        root = "."
+        [[route]]
+        path = "/old"
+        redirect = "https://www.example.org/new/{rest}"
+        status = 302
+        [[route]]
+        host = "*.example.org"
+        path = "/"
+        redirect = "/fixed?x=1"
+        [[route]]
+        path = "/static"
+        files = true
+    "#;
+    let routes = routes(text);
+    let [old, wild, files, rest] = &routes[..] else { panic!("{routes:?}") };
+    let Action::Redirect { to, status: 302 } = &old.action else { panic!("{old:?}") };
+    assert_eq!(to, "https://www.example.org/new/{rest}");
+    let Action::Redirect { to, status: 308 } = &wild.action else { panic!("{wild:?}") };
+    assert_eq!((to.as_str(), wild.host.as_deref()), ("/fixed?x=1", Some("*.example.org")));
+    assert!(matches!(files.action, Action::Files));
+    assert!(matches!(rest.action, Action::Files));
+    assert_eq!((rest.host.as_deref(), rest.path.as_str(), rest.priority), (None, "/", 100));
+}
+
+#[test]
+fn flags_are_routes_too() {
+    let flag = |text: &str| text.parse::<ProxyFlag>();
+    let both = flag("/api/=http://10.0.0.1:9000,unix:/run/a=b.sock").unwrap();
+    assert_eq!((both.path.as_str(), both.backends.len()), ("/api", 2));
+    for (text, message) in [
+        ("http://127.0.0.1:9000", "is not a path and its backends"),
+        ("api=http://a", "does not begin with a slash"),
+        ("/=", "not the address of a backend"),
+        ("/=http://a,", "not the address of a backend"),
+        ("/=http://a,http://a:80", "named twice"),
+    ] {
+        let error = flag(text).unwrap_err();
+        assert!(error.contains(message), "{text}: {error}");
+    }
+    let twice = Settings {
+        proxy: Some(vec![flag("/=http://a").unwrap(), flag("/=http://b").unwrap()]),
+        ..Settings::default()
+    };
+    let error = Config::from_settings(twice).unwrap_err().to_string();
+    assert!(error.starts_with("`proxy` names \"/\" twice"), "{error}");
+}
+
+#[test]
+fn flags_win_over_tables_and_say_what_tables_leave_open() {
+    let file = parse(&format!(
+        "backend_order = \"fifo\"\n{ROUTE}limit = 3\n{ROUTE}host = \"a\"\n\n\
+         [[route]]\npath = \"/b\"\nredirect = \"/\""
+    ));
+    let flags = Settings {
+        proxy: Some(vec!["/app=http://b".parse().unwrap(), "/c=http://c".parse().unwrap()]),
+        backend_limit: Some(CallLimit::Fixed(9)),
+        ..Settings::default()
+    };
+    let config = Config::from_settings(flags.over(file.unwrap())).unwrap();
+    let seen: Vec<_> = config
+        .routes
+        .iter()
+        .map(|route| {
+            let gate = match &route.action {
+                Action::Proxy(proxy) => Some((proxy.gate.limit, proxy.gate.order)),
+                Action::Files | Action::Redirect { .. } => None,
+            };
+            (route.host.as_deref(), route.path.as_str(), gate)
+        })
+        .collect();
+    let of_flags = Some((CallLimit::Fixed(9), BackendOrder::Fifo));
+    let expected = [
+        (None, "/app", of_flags),
+        (None, "/c", of_flags),
+        (Some("a"), "/app", of_flags),
+        (None, "/b", None),
+    ];
+    assert_eq!(seen, expected);
+    let own = proxied(&format!("backend_limit = 9\n{ROUTE}limit = 3"));
+    assert_eq!(own.gate.limit, CallLimit::Fixed(3));
+}
+
+#[test]
+fn what_no_route_matches_is_of_the_root_or_of_nobody() {
+    let config = |text: &str| Config::from_settings(parse(text).unwrap()).unwrap();
+    assert!(config("").routes.is_empty() && config("").warnings().is_empty());
+    assert!(config("root = \".\"").routes.is_empty());
+    let nobody = config(ROUTE);
+    assert_eq!((nobody.routes.len(), nobody.warnings().len()), (1, 1));
+    let root = config(&format!("root = \".\"\n{ROUTE}"));
+    assert_eq!((root.routes.len(), root.warnings().len()), (2, 0));
+    let all = config("root = \".\"\nproxy = \"/=http://a\"");
+    assert_eq!((all.routes.len(), all.warnings().len()), (1, 0));
+}
+
+#[test]
+fn sockets_are_beside_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("weir.toml");
+    let text = "proxy = \"/=unix:a.sock\"\n[[route]]\npath = \"/b\"\nbackends = \"unix:/b.sock\"";
+    std::fs::write(&file, text).unwrap();
+    let mut settings = crate::config::read(&file).unwrap();
+    let near = BackendAddress::Unix(directory.path().join("a.sock"));
+    assert_eq!(settings.proxy.as_ref().unwrap()[0].backends, [near]);
+    let far = BackendAddress::Unix("/b.sock".into());
+    assert_eq!(settings.routes[0].backends_mut().unwrap()[..], [far]);
+    let long = format!("proxy = \"/=unix:/{}\"", "x".repeat(107));
+    let error = error(&long);
+    assert!(error.contains("longer than 107 bytes"), "{error}");
+}

@@ -1,0 +1,149 @@
+//! Routes that are refused: each error says where, what is wrong and what to do.
+
+use proptest::prelude::*;
+
+use super::{ROUTE, error};
+use crate::config::parse;
+
+#[test]
+fn an_unknown_key_names_its_line_and_the_nearest() {
+    for (added, message) in [
+        ("blance = 1", "4: unknown key `blance` of a route; did you mean `balance`?"),
+        ("uplink = \"1mbit\"", "4: `uplink` is not a key of a route; it belongs above the first"),
+        ("qqq = 1", "4: unknown key `qqq` of a route; the keys are host, path,"),
+        ("\n[route.health]\npth = \"/\"", "6: unknown key `pth` of `health`; did you mean `path`?"),
+        (
+            "request_headers = { sets = { a = \"b\" } }",
+            "4: unknown key `sets` of `request_headers`; did you mean `set`?",
+        ),
+        ("max-body = 1\nmax_body = 2", "5: `max_body` is written twice"),
+        ("path = \"/\"", "4: duplicate key"),
+    ] {
+        let error = error(&format!("{ROUTE}{added}\n"));
+        assert!(error.starts_with(message), "{added}: {error}");
+    }
+}
+
+#[test]
+fn a_wrong_value_names_its_line_and_what_would_be_right() {
+    for (added, message) in [
+        ("balance = \"best\"", "4: no balance is called \"best\"; there are round-robin,"),
+        ("limit = 0", "4: "),
+        ("order = \"best\"", "4: "),
+        ("priority = 256", "4: \"256\" is not a whole number from 0 to 255"),
+        ("most_waiting = 0", "4: \"0\" is not a whole number from 1"),
+        ("longest_wait = \"0s\"", "4: \"0s\" is not a time above zero"),
+        ("dead_requests = \"no\"", "4: \"no\" is not a way to notice dead requests; write event,"),
+        ("when = \"never\"", "4: \"never\" is not a time to look"),
+        (
+            "half_close = \"x\"",
+            "4: \"x\" is not what a half-closed client is taken for; write gone,",
+        ),
+        ("retries = 11", "4: \"11\" is not a whole number from 0 to 10"),
+        ("retries = \"many\"", "4: \"many\" is not a whole number"),
+        ("forwarded = \"yes\"", "4: \"yes\" is not a way to tell of the client"),
+        ("overflow = \"drop\"", "4: \"drop\" is not what happens to large answers"),
+        ("buffer = \"1tb\"", "4: \"1tb\" is not a size"),
+        ("cancels = \"yes\"", "4: invalid type: string \"yes\""),
+        ("host = \"http://a\"", "4: \"http://a\" is not a host"),
+        ("host = \"a:80\"", "4: \"a:80\" is not a host; write a name without scheme, port"),
+        ("host = \"*\"", "4: leave `host` out"),
+        ("host = \"bü.example\"", "4: write the host"),
+        ("host_header = \"a b\"", "4: \"a b\" is not a Host"),
+        ("rewrite = \"v2\"", "4: the path \"v2\" does not begin with a slash; write \"/v2\""),
+        ("rewrite = \"/a?b\"", "4: the path \"/a?b\" holds `?`"),
+        ("health = 1", "4: invalid type: integer `1`"),
+        ("\n[route.health]\npath = \"ok\"", "6: the path \"ok\" does not begin with a slash"),
+        ("\n[route.health]\ntimeout = \"9s\"", "5: the `timeout` of `health` is longer"),
+        ("request_headers = { set = { \"A B\" = \"\" } }", "4: \"A B\" is not the name of a field"),
+        ("request_headers = { set = { A = \"\\n\" } }", "4: the value of a holds"),
+        ("request_headers = { set = { A = \"1\", a = \"2\" } }", "4: the field a is set twice"),
+        (
+            "request_headers = { set = { A = \"1\" }, remove = [\"a\"] }",
+            "4: the field a is named twice",
+        ),
+        ("request_headers = { remove = [\"Host\"] }", "4: what backends see as Host"),
+        (
+            "response_headers = { set = { Connection = \"close\" } }",
+            "4: the field connection belongs",
+        ),
+        ("response_headers = { remove = [\"Content-Length\"] }", "4: the field content-length"),
+        ("strip_prefix = true\nrewrite = \"/\"", "4: `rewrite` takes the prefix off already"),
+        ("files = true", "1: a route has either `backends`"),
+        ("status = 301", "4: `status` means nothing for a route that has backends"),
+        ("redirect = \"/\"", "1: a route has either `backends`"),
+    ] {
+        let error = error(&format!("{ROUTE}{added}\n"));
+        assert!(error.starts_with(message), "{added}: {error}");
+    }
+}
+
+#[test]
+fn a_route_that_makes_no_sense_names_its_line() {
+    let file = |keys: &str| format!("log = \"info\"\n\n[[route]]\npath = \"/\"\n{keys}\n");
+    for (text, message) in [
+        (file(""), "3: a route needs `backends`, such as"),
+        (file("files = false"), "3: a route needs `backends`"),
+        (file("backends = []"), "5: a route to backends needs one at least"),
+        (file("backends = [\"http://a\", \"http://A:80\"]"), "5: the backend http://a:80 is named"),
+        (file("files = true"), "the [[route]] in line 3 is one of files, but there is no `root`"),
+        (file("files = true\nbalance = \"hash\""), "6: `balance` means nothing for a route of"),
+        (file("redirect = \"/a\"\nretries = 1"), "6: `retries` means nothing for a route that re"),
+        (file("redirect = \"/a\"\nstatus = 303"), "6: \"303\" is not the status of a redirect"),
+        ("[[route]]\nfiles = true".to_owned(), "1: a route needs a `path`"),
+        ("[[route]]\npath = \"app\"".to_owned(), "2: the path \"app\" does not begin with a slash"),
+        ("[[route]]\npath = \"/a%20b\"".to_owned(), "2: the path \"/a%20b\" holds `%`; write it"),
+        ("[[route]]\npath = \"/a//b\"".to_owned(), "2: the path \"/a//b\" holds a segment that is"),
+        ("[[route]]\npath = \"/..\"".to_owned(), "2: the path \"/..\" holds a segment that is"),
+        ("[[route]]\npath = \"//\"".to_owned(), "2: the path \"//\" holds a segment that is"),
+        (
+            format!("{ROUTE}{ROUTE}"),
+            "4: the second route for \"/app\" on every host, after that in line 1",
+        ),
+        (
+            format!("{ROUTE}host = \"a\"\n\n{ROUTE}\n{ROUTE}host = \"A\""),
+            "10: the second route for \"/app\" on a, after that in line 1",
+        ),
+        (
+            format!("proxy = \"/app/=http://a\"\n{ROUTE}"),
+            "2: the second route for \"/app\" on every host, after that in line 1",
+        ),
+        (
+            "\nproxy = [\"/=http://a\", \"/=http://b\"]".to_owned(),
+            "2: `proxy` names \"/\" twice; write its backends after it, with commas",
+        ),
+    ] {
+        let error = error(&text);
+        assert!(error.starts_with(message), "{text}: {error}");
+    }
+}
+
+#[test]
+fn redirects_do_not_let_the_client_choose_the_host() {
+    for (to, message) in [
+        ("https://{rest}", "that names no host"),
+        ("https://www.example.org{rest}", "write a slash before it"),
+        ("https:///x", "that names no host"),
+        ("//{rest}", "write a path that begins with one slash"),
+        ("{rest}", "write a path that begins with one slash"),
+        ("ftp://a/", "write a path that begins with one slash"),
+        ("/a?{rest}", "write a slash before it"),
+        ("/a?b=/{rest}", "write a slash before it"),
+        ("/x{rest}", "write a slash before it"),
+        ("/{rest}/x", "only at the end"),
+        ("/{path}", "only {rest} may stand in braces"),
+        ("/ü", "percent-encoded"),
+        ("/a b", "percent-encoded"),
+    ] {
+        let error = error(&format!("[[route]]\npath = \"/\"\nredirect = \"{to}\""));
+        assert!(error.starts_with("3: cannot redirect to"), "{to}: {error}");
+        assert!(error.contains(message), "{to}: {error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_file_panics(text in "(\\[\\[?route\\]?\\]|path|health|set|[a-z_]{1,4}| = |\"/?\"|\\{|\\}|\\[|\\]|[0-9]|\n|\\.){0,20}") {
+        let _ = parse(&text);
+    }
+}

@@ -1,0 +1,167 @@
+//! One request that backends answer, on its client's connection: its body is read while they work,
+//! and a connection whose protocol is switched goes both ways from then on.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use weir_http::Status;
+use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
+use weir_http::response::CONTINUE;
+use weir_sched::Time;
+
+use super::{End, answer};
+use crate::buffers::Input;
+use crate::client::Client;
+use crate::context::Context;
+use crate::proxy::{self, Asked, ClientBody, Passed, Route, Upstream};
+use crate::response::{Departure, Framing, Response};
+use crate::send::Outcome;
+use crate::turn;
+use crate::uplink::Flow;
+
+/// How long a backend may go on sending after the client of a switched connection has ended its side.
+const AFTERWARDS: Duration = Duration::from_secs(30);
+
+/// Whether nothing is read from the client while the request is answered.
+pub(super) fn is_plain(request: &Request<'_>) -> bool {
+    request.body == RequestBody::None && request.upgrade.is_none()
+}
+
+/// Answers a request that is plain; the end of the connection if it cannot carry another one.
+pub(super) async fn plain(
+    context: &Context,
+    client: &Client,
+    flow: &mut Option<Flow>,
+    route: &Route,
+    head: &[u8],
+    request: &Request<'_>,
+) -> Option<End> {
+    let begun = turn::began();
+    if let Some(end) = refused(context, client, flow, route, request, begun).await {
+        return Some(end);
+    }
+    let asked = asked(context, client, route, head, request, begun);
+    let Some(Passed { response, .. }) = proxy::respond(&asked, None).await else {
+        return Some(left(context, client, request, begun));
+    };
+    let outcome = answer(context, client, flow, Some(request), &response, begun).await;
+    ended(client, request, &response, outcome)
+}
+
+/// Answers any other request, whose head is the first `head_length` bytes of the input.
+pub(super) async fn exchange(
+    context: &Context,
+    client: &Client,
+    input: &mut Input,
+    flow: &mut Option<Flow>,
+    route: &Route,
+    head_length: usize,
+) -> Option<End> {
+    let begun = turn::began();
+    // The input makes room for the body, which is read while the head is still needed.
+    let head = input.bytes()[..head_length].to_vec();
+    input.answered(head_length);
+    let Ok(Parsed::Complete { request, .. }) = request::parse(&head, &Limits::default()) else {
+        return Some(End::Broken);
+    };
+    if let Some(end) = refused(context, client, flow, route, &request, begun).await {
+        return Some(end);
+    }
+    if request.expects_continue && !client.say(CONTINUE) {
+        return Some(End::Broken);
+    }
+    let asked = asked(context, client, route, &head, &request, begun);
+    let body = ClientBody::new(client, input, request.body, route.most_body(), context.times.send);
+    let Some(Passed { mut response, upstream }) = proxy::respond(&asked, body).await else {
+        return Some(left(context, client, &request, begun));
+    };
+    let outcome = match upstream {
+        None => answer(context, client, flow, Some(&request), &response, begun).await,
+        Some(upstream) => {
+            response.departure = Departure::Unwatched;
+            switched(context, client, input, flow, &request, &response, upstream).await
+        }
+    };
+    ended(client, &request, &response, outcome)
+}
+
+fn asked<'a>(
+    context: &Context,
+    client: &'a Client,
+    route: &'a Route,
+    head: &'a [u8],
+    request: &'a Request<'a>,
+    begun: Time,
+) -> Asked<'a> {
+    let framing = framing(context, request, begun);
+    Asked { client, route, head, request, framing, source: client.peer }
+}
+
+fn framing(context: &Context, request: &Request<'_>, begun: Time) -> Framing {
+    let keep_alive = request.persistent && !context.stop.is_stopping();
+    Framing::answering(request, keep_alive, context.date.at(begun))
+}
+
+/// Refuses what no backend needs to see.
+async fn refused(
+    context: &Context,
+    client: &Client,
+    flow: &mut Option<Flow>,
+    route: &Route,
+    request: &Request<'_>,
+    begun: Time,
+) -> Option<End> {
+    let most = route.most_body().unwrap_or(u64::MAX);
+    let status = match request.body {
+        _ if request.unknown_expectation => Status::ExpectationFailed,
+        RequestBody::Length(length) if length > most => Status::ContentTooLarge,
+        _ => return None,
+    };
+    let response = framing(context, request, begun).then_closing().error(status);
+    answer(context, client, flow, Some(request), &response, begun).await;
+    Some(End::Open)
+}
+
+/// The client left before there was a response.
+fn left(context: &Context, client: &Client, request: &Request<'_>, begun: Time) -> End {
+    context.left_early(client, request, begun);
+    End::Broken
+}
+
+/// What follows on the connection after a response; `None`: the next request.
+fn ended(
+    client: &Client,
+    request: &Request<'_>,
+    response: &Response,
+    outcome: Outcome,
+) -> Option<End> {
+    match outcome {
+        Outcome::Complete => response.close.then_some(End::Open),
+        Outcome::ClientLeft | Outcome::ContentFailed if request.version == Version::Http10 => {
+            // Where the end of the connection is the end of the answer, only a reset tells that it
+            // was none.
+            client.reset_when_closed();
+            Some(End::Broken)
+        }
+        Outcome::ClientLeft | Outcome::ContentFailed => Some(End::Broken),
+    }
+}
+
+/// Both directions of a connection whose protocol was switched.
+async fn switched(
+    context: &Context,
+    client: &Client,
+    input: &mut Input,
+    flow: &mut Option<Flow>,
+    request: &Request<'_>,
+    response: &Response,
+    mut upstream: Upstream,
+) -> Outcome {
+    let mut down = pin!(answer(context, client, flow, Some(request), response, turn::began()));
+    tokio::select! {
+        outcome = &mut down => return outcome,
+        () = upstream.pump(client, input, &context.stop) => {}
+    }
+    timeout(AFTERWARDS, down).await.unwrap_or(Outcome::ClientLeft)
+}

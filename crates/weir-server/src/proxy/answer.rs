@@ -1,0 +1,139 @@
+//! From a backend's answer to a response for the client: small ones are had whole first, larger ones
+//! are passed on as they come. It does not send.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use hyper::body::Incoming;
+use weir_http::forward::{self, FieldEdits};
+use weir_http::request::{Method, Request};
+
+use super::call::{Exchange, Piece};
+use super::relay::{Coder, Patience, Relay, Writer};
+use super::relayed::{Memory, Reader, Relayed};
+use crate::content::Body;
+use crate::response::{Framing, Response};
+
+/// An answer that has come whole by the time its head is read, and is not longer, goes on with its
+/// length, however the backend framed it.
+const AT_ONCE: usize = 64 * 1024;
+
+/// How answers of a route are passed on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passing<'a> {
+    pub(super) edits: &'a FieldEdits,
+    pub(super) memory: &'a Arc<Memory>,
+    /// Bytes of one answer that may wait for the client.
+    pub(super) room: u64,
+    pub(super) patience: Patience,
+    /// What is longer goes to a file when its client is slow.
+    pub(super) spills: bool,
+}
+
+/// The response for the client. An error is what is wrong with the answer.
+pub(super) async fn respond(
+    mut exchange: Exchange,
+    answer: http::Response<Incoming>,
+    request: &Request<'_>,
+    framing: &Framing,
+    how: Passing<'_>,
+) -> Result<Response, &'static str> {
+    let (parts, mut body) = answer.into_parts();
+    let is_head = request.method == Method::Head;
+    let length = forward::response_length(parts.status, is_head, &parts.headers)
+        .map_err(|bad| bad.reason)?;
+    let mut begun = Begun::default();
+    let ended = poll_fn(|context| Poll::Ready(begun.take(&mut exchange, &mut body, context))).await;
+    let coming = match ended {
+        Taken::Broken => return Err("its connection ended within the answer"),
+        Taken::Whole => {
+            exchange.ended();
+            None
+        }
+        Taken::Part => Some((exchange, body)),
+    };
+    let mut to_client = forward::Framing::answering(length, request.version);
+    let is_whole = coming.is_none() && begun.trailers.is_none();
+    if is_whole && !matches!(to_client, forward::Framing::None | forward::Framing::Length(_)) {
+        to_client = forward::Framing::Length(begun.bytes as u64);
+    }
+    let until_close = matches!(to_client, forward::Framing::UntilClose);
+    let framing = if until_close { framing.then_closing() } else { *framing };
+    let mut head = Vec::with_capacity(512);
+    let passing = forward::Passing {
+        framing: to_client,
+        connection: framing.connection(),
+        date: framing.date(),
+        edits: how.edits,
+    };
+    forward::response_head(&mut head, parts.status, &parts.headers, &passing);
+    let code = parts.status.as_u16();
+    if is_whole {
+        let bytes = begun.pieces.concat();
+        let length = bytes.len() as u64;
+        return Ok(framing.passed_on(code, head, Body::Text(bytes.into()), Some(length)));
+    }
+    let relayed = Relayed::new(how.room, how.memory.clone());
+    let coder = Coder { in_chunks: matches!(to_client, forward::Framing::Chunked) };
+    begun.pieces.into_iter().for_each(|data| relayed.push(coder.data(data)));
+    match coming {
+        None => {
+            relayed.push(coder.end(begun.trailers.as_ref()));
+            relayed.end(Ok(()));
+        }
+        Some((exchange, body)) => {
+            let Passing { patience, spills, .. } = how;
+            let relayed = Writer(relayed.clone());
+            let relay = Relay { exchange, body, coder, relayed, patience, spills };
+            tokio::task::spawn_local(relay.run());
+        }
+    }
+    let length = match to_client {
+        forward::Framing::Length(length) => Some(length),
+        forward::Framing::None => Some(0),
+        forward::Framing::Chunked | forward::Framing::UntilClose => None,
+    };
+    Ok(framing.passed_on(code, head, Body::Relayed(Rc::new(Reader(relayed))), length))
+}
+
+/// What has come of a body.
+#[derive(Default)]
+struct Begun {
+    pieces: Vec<Bytes>,
+    bytes: usize,
+    trailers: Option<HeaderMap>,
+}
+
+enum Taken {
+    Whole,
+    Part,
+    Broken,
+}
+
+impl Begun {
+    /// Takes what is there without waiting.
+    fn take(
+        &mut self,
+        exchange: &mut Exchange,
+        body: &mut Incoming,
+        context: &mut std::task::Context<'_>,
+    ) -> Taken {
+        while self.bytes <= AT_ONCE {
+            match exchange.poll_piece(body, context) {
+                Poll::Ready(Ok(None)) => return Taken::Whole,
+                Poll::Ready(Ok(Some(Piece::Data(data)))) => {
+                    self.bytes += data.len();
+                    self.pieces.push(data);
+                }
+                Poll::Ready(Ok(Some(Piece::Trailers(fields)))) => self.trailers = Some(fields),
+                Poll::Ready(Err(_)) => return Taken::Broken,
+                Poll::Pending => return Taken::Part,
+            }
+        }
+        Taken::Part
+    }
+}

@@ -1,0 +1,310 @@
+//! A backend as all workers share it: its gate, the requests that wait there, and whether it is
+//! well. It opens no connections and does not know requests.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::HeaderValue;
+use tokio::sync::oneshot;
+use weir_sched::health::{Health, PassiveConfig};
+use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec};
+
+use crate::clock;
+use crate::config::{BackendAddress, HealthCheck};
+use crate::metrics::Reading;
+
+/// Nobody answers from this backend: why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// When to ask again.
+    pub(super) retry_after: Duration,
+}
+
+type Verdict = Result<(), Refused>;
+
+/// See the module.
+pub(super) struct Backend {
+    pub(super) address: BackendAddress,
+    /// Its name as a `Host` field has it.
+    pub(super) authority: HeaderValue,
+    /// How it is asked whether it is well.
+    pub(super) check: Option<HealthCheck>,
+    state: Mutex<State>,
+    health: Mutex<Health>,
+}
+
+struct State {
+    gate: BackendGate,
+    /// Who waits at the gate, by the tag of the call.
+    waiting: HashMap<u64, oneshot::Sender<Verdict>>,
+    issued: u64,
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backend").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Backend {
+    pub(super) fn new(
+        address: BackendAddress,
+        config: BackendConfig,
+        passive: PassiveConfig,
+        check: Option<HealthCheck>,
+    ) -> Arc<Backend> {
+        let active = check.as_ref().map(|check| (check.healthy, check.unhealthy));
+        let gate = BackendGate::new(config);
+        let state = State { gate, waiting: HashMap::new(), issued: 0 };
+        let health = Mutex::new(Health::new(passive, active));
+        let authority = authority(&address);
+        Arc::new(Backend { address, authority, check, state: Mutex::new(state), health })
+    }
+
+    /// Waits until the backend may be called. Dropping the future takes the request from the queue.
+    ///
+    /// `spec`: its tag is chosen here.
+    pub(super) async fn admit(self: &Arc<Self>, spec: CallSpec) -> Result<Slot, Refused> {
+        let (mut entry, verdict) = self.enter(spec);
+        if let Some(verdict) = verdict {
+            // An error means that the server is ending.
+            let ended = Refused { retry_after: Duration::from_secs(1) };
+            let verdict = verdict.await.unwrap_or(Err(ended));
+            if verdict.is_err() {
+                entry.held = false;
+            }
+            verdict?;
+        }
+        entry.held = false;
+        Ok(Slot { backend: self.clone(), call: entry.call, ended: false, gone: false })
+    }
+
+    /// Enters the queue; without a verdict to wait for, the call has started.
+    fn enter(self: &Arc<Self>, spec: CallSpec) -> (Entry, Option<oneshot::Receiver<Verdict>>) {
+        let mut state = self.lock();
+        state.issued += 1;
+        let tag = state.issued;
+        let call = state.gate.arrive(clock::now(), CallSpec { tag, ..spec });
+        // Most calls start at once: what would carry the verdict is made only if it is needed.
+        let mut own = None;
+        state.hand_out(|other, verdict| match other == tag {
+            true => own = Some(verdict),
+            false => unreachable_tag(other),
+        });
+        let entry = Entry { backend: self.clone(), call, tag, held: true };
+        let verdict = match own {
+            Some(Ok(())) => None,
+            Some(refused) => {
+                let (sender, receiver) = oneshot::channel();
+                let _ = sender.send(refused);
+                Some(receiver)
+            }
+            None => {
+                let (sender, receiver) = oneshot::channel();
+                state.waiting.insert(tag, sender);
+                Some(receiver)
+            }
+        };
+        (entry, verdict)
+    }
+
+    /// Looks who must not wait any longer; call it now and then.
+    pub(super) fn look(&self) {
+        let mut state = self.lock();
+        if state.gate.waiting() > 0 {
+            state.hand_out(|tag, _| unreachable_tag(tag));
+        }
+    }
+
+    /// What the gate is doing and has counted.
+    pub(super) fn reading(&self) -> Reading {
+        let state = self.lock();
+        let gate = &state.gate;
+        let counts = gate.counts();
+        Reading {
+            waiting: gate.waiting(),
+            under_way: gate.under_way(),
+            limit: gate.limit(),
+            calls: counts.started,
+            failed: counts.failed,
+            refused: counts.refused,
+            dead_in_queue: counts.gone_waiting,
+            dead_in_service: counts.gone_under_way,
+            saved: counts.dead_work_saved,
+            wasted: counts.dead_work_wasted,
+        }
+    }
+
+    /// Calls that wait or are under way; `None` if the backend is not well.
+    pub(super) fn weight(&self) -> Option<usize> {
+        let health = self.health();
+        let (well, may_try) = (health.is_well(), health.may_try(clock::now()));
+        drop(health);
+        let state = self.lock();
+        let load = state.gate.waiting() + state.gate.under_way();
+        // One that is tried is not waited for.
+        (well || may_try && load < state.gate.limit() as usize).then_some(load)
+    }
+
+    /// Whether more is asked of it than it can do now.
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.lock().gate.waiting() > 0
+    }
+
+    /// A call goes to it.
+    pub(super) fn call_started(&self) {
+        self.health().call_started(clock::now());
+    }
+
+    /// A call of it ended: with an answer or without.
+    pub(super) fn call_ended(&self, answered: bool) {
+        self.noting_change(|health| health.call_ended(clock::now(), answered));
+    }
+
+    /// A check of it ended.
+    pub(super) fn checked(&self, well: bool) {
+        self.noting_change(|health| health.checked(well));
+    }
+
+    fn noting_change(&self, change: impl FnOnce(&mut Health)) {
+        let mut health = self.health();
+        let before = health.is_well();
+        change(&mut health);
+        let after = health.is_well();
+        drop(health);
+        match (before, after) {
+            (true, false) => tracing::warn!("backend {} is taken to be down", self.address),
+            (false, true) => tracing::info!("backend {} is up again", self.address),
+            _ => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn authority(address: &BackendAddress) -> HeaderValue {
+    let written = address.to_string();
+    let name = written.split_once("://").map_or("localhost", |(_, authority)| authority);
+    HeaderValue::from_str(name).unwrap_or(HeaderValue::from_static("localhost"))
+}
+
+/// Every tag the gate returns belongs to somebody who waits.
+fn unreachable_tag(tag: u64) {
+    tracing::error!(tag, "a backend's gate named a request that nobody knows");
+}
+
+impl State {
+    /// Tells those whose turn has come. `other` hears of tags that do not wait here.
+    fn hand_out(&mut self, mut other: impl FnMut(u64, Verdict)) {
+        let now = clock::now();
+        loop {
+            let (tag, verdict) = match self.gate.next(now) {
+                CallNext::Start { tag, .. } => (tag, Ok(())),
+                CallNext::Refuse { tag, retry_after, .. } => (tag, Err(Refused { retry_after })),
+                CallNext::Full { .. } | CallNext::Idle => return,
+            };
+            match self.waiting.remove(&tag) {
+                // Who has stopped waiting in this moment says so when its entry is dropped.
+                Some(waiter) => drop(waiter.send(verdict)),
+                None => other(tag, verdict),
+            }
+        }
+    }
+}
+
+/// A place in the queue.
+struct Entry {
+    backend: Arc<Backend>,
+    call: Call,
+    tag: u64,
+    held: bool,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !self.held {
+            return;
+        }
+        let mut state = self.backend.lock();
+        state.waiting.remove(&self.tag);
+        let now = clock::now();
+        // If its turn came as its client left, the backend never heard of it.
+        state.gate.requeue(now, self.call);
+        state.gate.gone(now, self.call);
+        state.hand_out(|tag, _| unreachable_tag(tag));
+    }
+}
+
+/// Leave for one call; it comes back when this says that the call has ended, or is dropped.
+#[derive(Debug)]
+pub(super) struct Slot {
+    backend: Arc<Backend>,
+    call: Call,
+    gone: bool,
+    ended: bool,
+}
+
+impl Slot {
+    pub(super) fn address(&self) -> &BackendAddress {
+        &self.backend.address
+    }
+
+    /// The answer begins.
+    pub(super) fn answered(&self) {
+        self.backend.lock().gate.answered(clock::now(), self.call);
+    }
+
+    /// The client turned out to have left before the backend was asked.
+    pub(super) fn found_dead(mut self) {
+        self.ended = true;
+        let mut state = self.backend.lock();
+        let now = clock::now();
+        state.gate.requeue(now, self.call);
+        state.gate.gone(now, self.call);
+        state.hand_out(|tag, _| unreachable_tag(tag));
+    }
+
+    /// The client has left; the backend is still at work.
+    pub(super) fn client_left(&mut self) {
+        if !std::mem::replace(&mut self.gone, true) {
+            self.backend.lock().gate.gone(clock::now(), self.call);
+        }
+    }
+
+    /// The backend has done what it was asked, or need not do it any more.
+    pub(super) fn ended(mut self) {
+        self.give_back(true);
+    }
+
+    /// The backend gave no answer, and it is to blame.
+    pub(super) fn failed(mut self) {
+        self.give_back(false);
+    }
+
+    fn give_back(&mut self, well: bool) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let mut state = self.backend.lock();
+        let now = clock::now();
+        match well {
+            true => state.gate.ended(now, self.call),
+            false => state.gate.failed(now, self.call),
+        }
+        state.hand_out(|tag, _| unreachable_tag(tag));
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.give_back(true);
+    }
+}

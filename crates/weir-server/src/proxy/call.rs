@@ -1,0 +1,207 @@
+//! One call to a backend, from the moment it is sent to the end of its answer. The backend's slot is
+//! held until the backend is done, whoever has left meanwhile.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use hyper::body::Incoming;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::backend::Slot;
+use super::conn::{Answer, Conn, Unanswered};
+use super::outgoing::Outgoing;
+use super::pool::Pool;
+use super::stream::Stream;
+use crate::config::BackendAddress;
+
+/// Bytes of an answer that nobody wants which are read so that its connection can be used again;
+/// a longer one is ended by closing the connection.
+const WORTH_READING: u64 = 1024 * 1024;
+
+/// The longest that a backend may take for what nobody waits for any more, and for closing when it
+/// was told to stop. Then its slot comes back all the same.
+const LONGEST_DEAD: Duration = Duration::from_secs(300);
+
+/// A call that is under way.
+pub(super) struct Exchange {
+    conn: Conn,
+    /// `None`: it was given back before the answer ended.
+    slot: Option<Slot>,
+    backend: BackendAddress,
+    pool: Rc<Pool>,
+    answer: Option<Answer>,
+    /// The backend stops its work when its connection closes.
+    cancels: bool,
+}
+
+/// A piece of an answer's body.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Data(Bytes),
+    Trailers(HeaderMap),
+}
+
+impl Exchange {
+    /// Sends the request.
+    pub(super) fn begin(
+        mut conn: Conn,
+        slot: Slot,
+        pool: Rc<Pool>,
+        cancels: bool,
+        request: Request<Outgoing>,
+    ) -> Exchange {
+        let answer = Some(conn.start(request));
+        let backend = slot.address().clone();
+        Exchange { conn, slot: Some(slot), backend, pool, answer, cancels }
+    }
+
+    /// Waits for the head of the answer. `turn` is called now and then, such as when something else
+    /// has come.
+    pub(super) async fn head(&mut self, turn: impl Fn()) -> Result<Response<Incoming>, Unanswered> {
+        poll_fn(|context| {
+            let head = self.poll_head(context);
+            turn();
+            head
+        })
+        .await
+    }
+
+    fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Response<Incoming>, Unanswered>> {
+        let Some(answer) = &mut self.answer else { return Poll::Pending };
+        let head = self.conn.poll_answer(answer, context);
+        if let Poll::Ready(head) = &head {
+            self.answer = None;
+            if let (Ok(_), Some(slot)) = (head, &self.slot) {
+                slot.answered();
+            }
+        }
+        head
+    }
+
+    /// Where it goes.
+    pub(super) fn backend(&self) -> &BackendAddress {
+        &self.backend
+    }
+
+    /// The next piece of the body; `Ok(None)` at its end.
+    pub(super) fn poll_piece(
+        &mut self,
+        body: &mut Incoming,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Piece>, hyper::Error>> {
+        self.conn.poll_frame(body, context).map(|frame| match frame {
+            None => Ok(None),
+            Some(Err(error)) => Err(error),
+            Some(Ok(frame)) => Ok(Some(match frame.into_data() {
+                Ok(data) => Piece::Data(data),
+                Err(frame) => Piece::Trailers(frame.into_trailers().unwrap_or_default()),
+            })),
+        })
+    }
+
+    /// As [`Exchange::poll_piece`], waiting.
+    pub(super) async fn piece(
+        &mut self,
+        body: &mut Incoming,
+    ) -> Result<Option<Piece>, hyper::Error> {
+        poll_fn(|context| self.poll_piece(body, context)).await
+    }
+
+    /// The answer was read whole: slot and connection are free again.
+    pub(super) fn ended(mut self) {
+        self.free_slot();
+        self.pool.keep(self.conn);
+    }
+
+    /// The backend is not at work any more, or not for long: what is left of the answer is its
+    /// client's affair.
+    pub(super) fn free_slot(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            slot.ended();
+        }
+    }
+
+    /// No answer came, and the backend is to blame.
+    pub(super) fn failed(mut self) {
+        if let Some(slot) = self.slot.take() {
+            slot.failed();
+        }
+    }
+
+    /// The connection itself, after the backend has switched protocols. The slot is free: such
+    /// connections last, and say nothing of how much the backend has to do.
+    pub(super) async fn switched(mut self) -> (Stream, Bytes) {
+        self.free_slot();
+        self.conn.switched().await;
+        let (stream, ahead) = self.conn.into_stream();
+        (stream, ahead)
+    }
+
+    /// The client has left. `body`: the rest of the answer, if it has begun.
+    pub(super) fn abandon(mut self, body: Option<Incoming>) {
+        if let Some(slot) = &mut self.slot {
+            slot.client_left();
+        }
+        self.let_end(body);
+    }
+
+    /// Nobody wants the answer any more. The slot comes back when the backend is done: freed at
+    /// once, the backend's own queue would fill with calls for nobody.
+    pub(super) fn let_end(mut self, body: Option<Incoming>) {
+        tokio::task::spawn_local(async move {
+            let done = async {
+                if self.cancels {
+                    return self.cancel().await;
+                }
+                let body = match body {
+                    Some(body) => Ok(body),
+                    None => {
+                        poll_fn(|context| self.poll_head(context)).await.map(Response::into_body)
+                    }
+                };
+                let Ok(body) = body else { return };
+                // One that is too long has been answered, but its connection is of no use.
+                if self.read_out(body).await {
+                    self.ended();
+                }
+            };
+            let _ = timeout(LONGEST_DEAD, done).await;
+        });
+    }
+
+    /// Reads the rest of an answer; false if it is not worth it, or broke.
+    async fn read_out(&mut self, mut body: Incoming) -> bool {
+        let mut bytes = 0;
+        while let Ok(piece) = self.piece(&mut body).await {
+            match piece {
+                None => return true,
+                Some(Piece::Data(data)) => bytes += data.len() as u64,
+                Some(Piece::Trailers(_)) => {}
+            }
+            if bytes > WORTH_READING {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Closes our side, and waits until the backend has closed its own: then it has stopped.
+    async fn cancel(self) {
+        let Exchange { conn, slot, answer, .. } = self;
+        drop(answer);
+        let (mut stream, _) = conn.into_stream();
+        if stream.shutdown().await.is_ok() {
+            let mut sink = vec![0; 16 * 1024];
+            while stream.read(&mut sink).await.is_ok_and(|count| count > 0) {}
+        }
+        drop(slot);
+    }
+}

@@ -1,0 +1,36 @@
+//! Asks backends now and then whether they are well. It does not decide what follows from that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, header};
+use tokio::time::{sleep, timeout};
+
+use super::backend::Backend;
+use super::conn::Conn;
+use super::outgoing::Outgoing;
+use crate::config::HealthCheck;
+
+/// Checks `backend` for as long as the worker runs. Checks do not wait at its gate: an overloaded
+/// backend is not a broken one as long as it answers these within their time.
+pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
+    loop {
+        let well = timeout(check.timeout, is_well(&backend, &check)).await.unwrap_or(false);
+        backend.checked(well);
+        sleep(check.interval.max(Duration::from_millis(10))).await;
+    }
+}
+
+/// Any answer from 200 to 399 is a good one.
+async fn is_well(backend: &Backend, check: &HealthCheck) -> bool {
+    let Ok(mut conn) = Conn::open(&backend.address).await else { return false };
+    let request = Request::get(check.path.as_str())
+        .header(header::HOST, "localhost")
+        .header(header::CONNECTION, "close")
+        .header(header::USER_AGENT, "weir-check")
+        .body(Outgoing::none());
+    let Ok(request) = request else { return false };
+    let mut answer = conn.start(request);
+    let answer = std::future::poll_fn(|context| conn.poll_answer(&mut answer, context)).await;
+    answer.is_ok_and(|answer| answer.status().is_success() || answer.status().is_redirection())
+}

@@ -1,0 +1,180 @@
+//! The body of a request on its way to a backend: a queue between the client's connection, which
+//! fills it, and hyper, which empties it. Both are polled by the same task.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use hyper::body::{Body, Frame, SizeHint};
+
+/// What a piece costs beside its bytes: many tiny chunks must not take more memory than they may.
+const FRAME: usize = 256;
+
+/// A body, or none.
+#[derive(Debug)]
+pub(super) struct Outgoing(Option<Rc<Pipe>>);
+
+/// What has come of a body and was not sent yet.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    queue: RefCell<Queue>,
+    /// Bytes that may wait here.
+    room: usize,
+    /// Bytes of the whole, if that was said.
+    length: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    frames: VecDeque<Frame<Bytes>>,
+    bytes: usize,
+    end: Option<Result<(), Cut>>,
+    /// hyper reads no more of it.
+    dropped: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// The client did not send its body to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut;
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the client did not send the body of its request to the end")
+    }
+}
+
+impl std::error::Error for Cut {}
+
+impl Outgoing {
+    pub(super) fn none() -> Outgoing {
+        Outgoing(None)
+    }
+
+    pub(super) fn from(pipe: &Rc<Pipe>) -> Outgoing {
+        Outgoing(Some(pipe.clone()))
+    }
+}
+
+impl Pipe {
+    pub(super) fn new(room: usize, length: Option<u64>) -> Rc<Pipe> {
+        Rc::new(Pipe { queue: RefCell::default(), room: room.max(1), length })
+    }
+
+    /// Whether nothing more fits, or nothing more comes.
+    pub(super) fn is_full(&self) -> bool {
+        let queue = self.queue.borrow();
+        queue.bytes >= self.room || queue.end.is_some()
+    }
+
+    /// Waits until there is room; false if nobody reads any more.
+    pub(super) async fn has_room(&self) -> bool {
+        poll_fn(|context| {
+            let mut queue = self.queue.borrow_mut();
+            if queue.dropped {
+                return Poll::Ready(false);
+            }
+            if queue.bytes < self.room {
+                return Poll::Ready(true);
+            }
+            queue.writer = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    pub(super) fn push(&self, bytes: Bytes) {
+        let mut queue = self.queue.borrow_mut();
+        queue.bytes += bytes.len() + FRAME;
+        queue.frames.push_back(Frame::data(bytes));
+        queue.wake_reader();
+    }
+
+    /// The body has come whole.
+    pub(super) fn end(&self, trailers: Option<HeaderMap>) {
+        let mut queue = self.queue.borrow_mut();
+        if let Some(trailers) = trailers.filter(|fields| !fields.is_empty()) {
+            queue.frames.push_back(Frame::trailers(trailers));
+        }
+        queue.end = Some(Ok(()));
+        queue.wake_reader();
+    }
+
+    /// The rest of the body will not come.
+    pub(super) fn cut(&self) {
+        let mut queue = self.queue.borrow_mut();
+        queue.end.get_or_insert(Err(Cut));
+        queue.wake_reader();
+    }
+
+    /// Whether the body has come whole.
+    pub(super) fn has_ended(&self) -> bool {
+        self.queue.borrow().end == Some(Ok(()))
+    }
+}
+
+impl Queue {
+    fn wake_reader(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        let Some(pipe) = &self.0 else { return };
+        let mut queue = pipe.queue.borrow_mut();
+        queue.dropped = true;
+        if let Some(writer) = queue.writer.take() {
+            writer.wake();
+        }
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let Some(pipe) = &self.0 else { return Poll::Ready(None) };
+        let mut queue = pipe.queue.borrow_mut();
+        if let Some(frame) = queue.frames.pop_front() {
+            queue.bytes -= frame.data_ref().map_or(0, |data| data.len() + FRAME);
+            if let Some(writer) = queue.writer.take() {
+                writer.wake();
+            }
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        match queue.end {
+            Some(Ok(())) => Poll::Ready(None),
+            Some(Err(cut)) => Poll::Ready(Some(Err(cut))),
+            None => {
+                queue.reader = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        // An empty body in chunks is one all the same: hyper would send it without its framing.
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            None => SizeHint::with_exact(0),
+            Some(pipe) => pipe.length.map_or_else(SizeHint::new, SizeHint::with_exact),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A route to backends as a worker sees it: what all workers share, and its own connections.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderValue;
+use weir_http::forward::{FieldEdits, ForwardedStyle, HostRule};
+use weir_sched::balance::Balancer;
+
+use super::backend::Backend;
+use super::pick::Backends;
+use super::pool::Pool;
+use super::relayed::Memory;
+use crate::config::{BackendAddress, Forwarded, HostHeader, ProxyConfig};
+
+/// The backends of all routes so far: routes to one backend share its gate.
+#[derive(Debug, Default)]
+pub(super) struct Known(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
+
+impl Known {
+    /// The backend at `address`; the first route that names it says how its gate works.
+    fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
+        if let Some((backend, first)) = self.0.get(address) {
+            let same = first.gate == config.gate
+                && first.passive == config.passive
+                && (config.health.is_none() || first.health == config.health);
+            if !same {
+                tracing::warn!("{address}: its gate and checks are as the first route to it says");
+            }
+            return backend.clone();
+        }
+        let (gate, check) = (config.gate, config.health.clone());
+        let backend = Backend::new(address.clone(), gate, config.passive, check);
+        self.0.insert(address.clone(), (backend.clone(), config.clone()));
+        backend
+    }
+}
+
+/// What all workers share of a route.
+#[derive(Debug)]
+pub(super) struct SharedRoute {
+    pub(super) number: u32,
+    pub(super) priority: u8,
+    pub(super) config: ProxyConfig,
+    /// What the paths of its requests begin with.
+    pub(super) prefix: String,
+    pub(super) backends: Backends,
+    pub(super) memory: Arc<Memory>,
+}
+
+impl SharedRoute {
+    pub(super) fn new(
+        number: u32,
+        priority: u8,
+        prefix: &str,
+        config: &ProxyConfig,
+        memory: &Arc<Memory>,
+        known: &mut Known,
+    ) -> SharedRoute {
+        let backends: Vec<_> =
+            config.backends.iter().map(|address| known.get(address, config)).collect();
+        let balancer = Balancer::new(config.balance, backends.len(), u64::from(number));
+        SharedRoute {
+            number,
+            priority,
+            config: config.clone(),
+            prefix: prefix.to_owned(),
+            backends: Backends::new(backends, balancer),
+            memory: memory.clone(),
+        }
+    }
+}
+
+/// A route of one worker.
+pub(crate) struct Route {
+    pub(super) shared: Arc<SharedRoute>,
+    pub(super) pools: Vec<Rc<Pool>>,
+}
+
+impl Route {
+    pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
+        let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
+        Route { shared, pools }
+    }
+
+    /// Closes connections to backends that were not used lately.
+    pub(super) fn sweep(&self) {
+        let longest: Duration = self.shared.config.keep_alive;
+        self.pools.iter().for_each(|pool| pool.sweep(longest));
+    }
+
+    /// What backends are told to be called; a backend's own name takes the place of the client's.
+    pub(super) fn host(&self) -> HostRule {
+        match &self.shared.config.host_header {
+            HostHeader::Client | HostHeader::Backend => HostRule::Client,
+            HostHeader::Fixed(name) => {
+                HeaderValue::from_str(name).map_or(HostRule::Client, HostRule::Fixed)
+            }
+        }
+    }
+
+    pub(super) fn forwarded(&self) -> ForwardedStyle {
+        match self.shared.config.forwarded {
+            Forwarded::XForwarded => ForwardedStyle::XForwarded,
+            Forwarded::Standard => ForwardedStyle::Forwarded,
+            Forwarded::Both => ForwardedStyle::Both,
+            Forwarded::Off => ForwardedStyle::Off,
+        }
+    }
+
+    pub(super) fn request_edits(&self) -> &FieldEdits {
+        &self.shared.config.request_headers
+    }
+
+    pub(super) fn response_edits(&self) -> &FieldEdits {
+        &self.shared.config.response_headers
+    }
+
+    /// The largest body of a request; `None`: any.
+    pub(crate) fn most_body(&self) -> Option<u64> {
+        self.shared.config.max_body
+    }
+
+    /// Bytes of one body that may wait in memory.
+    pub(crate) fn room(&self) -> u64 {
+        self.shared.config.buffer
+    }
+}

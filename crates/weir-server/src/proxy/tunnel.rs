@@ -1,0 +1,67 @@
+//! A connection whose protocol was switched, such as to WebSocket: bytes in both directions, those to
+//! the client by way of the uplink like every response. It does not know the protocol.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
+
+use super::relay::Writer;
+use super::relayed::{Broken, Relayed};
+use super::stream::Stream;
+use crate::buffers::Input;
+use crate::client::{Client, Read};
+use crate::stop::Stop;
+
+/// What is read of a backend at a time.
+const READ: usize = 16 * 1024;
+
+/// The longest that a client may be silent; both ends notice a dead peer by themselves.
+const SILENT: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+/// The way from the client to the backend.
+#[derive(Debug)]
+pub(crate) struct Upstream(WriteHalf<Stream>);
+
+/// Begins to read from the backend into `relayed`. `ahead`: what was read of it already.
+pub(super) fn open(stream: Stream, ahead: Bytes, relayed: Rc<Relayed>) -> Upstream {
+    let (from, to) = split(stream);
+    relayed.push(ahead);
+    tokio::task::spawn_local(read(from, Writer(relayed)));
+    Upstream(to)
+}
+
+async fn read(mut from: ReadHalf<Stream>, relayed: Writer) {
+    while relayed.has_room().await {
+        let mut space = Vec::with_capacity(READ);
+        let count = tokio::select! {
+            count = from.read_buf(&mut space) => count,
+            () = relayed.client_left() => return,
+        };
+        match count {
+            Ok(0) => return relayed.end(Ok(())),
+            Ok(_) => relayed.push(space.into()),
+            Err(_) => return relayed.end(Err(Broken("the backend's connection broke"))),
+        }
+    }
+}
+
+impl Upstream {
+    /// Passes on what the client sends, until it ends its side, either end breaks or the server
+    /// stops.
+    pub(crate) async fn pump(&mut self, client: &Client, input: &mut Input, stop: &Stop) {
+        loop {
+            if !input.bytes().is_empty() {
+                if self.0.write_all(input.bytes()).await.is_err() {
+                    return;
+                }
+                input.answered(input.bytes().len());
+            }
+            match client.read(input, SILENT, Some(stop)).await {
+                Read::More => {}
+                Read::End | Read::TimedOut | Read::Stopped => break,
+            }
+        }
+        let _ = self.0.shutdown().await;
+    }
+}
