@@ -2,13 +2,16 @@
 //! nor reports from inside.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use weir_lab::backend::Application;
 use weir_lab::experiment::{
     Choice, EXPERIMENTS, Experiment, FIGURES, Runs, Scale, State, cell_name, find,
 };
 use weir_lab::report::{Report, Run, html, markdown};
-use weir_lab::{Cell, Settings, run_cells};
+use weir_lab::{Cell, Settings, backend, run_cells};
 
 use crate::Failure;
 
@@ -29,6 +32,9 @@ enum Command {
     Run(RunArguments),
     /// Make the report again from the directories of one or several runs
     Report(ReportArguments),
+    /// The application of the experiments with proxies: one request at a time
+    #[command(hide = true)]
+    Application(ApplicationArguments),
 }
 
 #[derive(Debug, clap::Args)]
@@ -82,6 +88,22 @@ struct ReportArguments {
     markdown: Option<PathBuf>,
 }
 
+#[derive(Debug, clap::Args)]
+struct ApplicationArguments {
+    /// Where it listens
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Mean service time
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    mean: Duration,
+    /// Drop requests whose clients have left when their turn comes
+    #[arg(long)]
+    checks: bool,
+    /// File for what was served
+    #[arg(long, value_name = "FILE")]
+    log: PathBuf,
+}
+
 /// As many 10 Mbit/s cells leave a core idle time enough (crates/weir-lab/README.md).
 const CELLS_PER_CORE: usize = 7;
 /// A script sees this when some cells failed or do not count.
@@ -95,6 +117,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         }
         Command::Run(arguments) => run_experiments(&arguments),
         Command::Report(arguments) => report_again(&arguments),
+        Command::Application(ApplicationArguments { listen, mean, checks, log }) => {
+            backend::serve(&Application { listen, mean, checks, log }).map_err(could_not)
+        }
     }
 }
 

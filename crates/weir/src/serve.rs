@@ -32,6 +32,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         .with_max_level(config.log.0)
         .with_target(false)
         .init();
+    for warning in config.warnings() {
+        eprintln!("weir: warning: {warning}");
+    }
     if arguments.check {
         weir_server::check(&config)?;
         eprintln!("weir: the configuration is valid");

@@ -1,5 +1,6 @@
 //! `weir sim`: servers in virtual time and closed forms. It calls the command and knows no model.
 
+mod backend;
 mod dtoc;
 mod inversion;
 mod model;
@@ -27,6 +28,8 @@ enum Command {
     Transient(transient::Arguments),
     /// A server whose clients give up: what is lost on requests that nobody waits for any more
     Dtoc(dtoc::Arguments),
+    /// An application behind the gate of a backend, asked for more than it can do
+    Backend(backend::Arguments),
     /// Closed forms of response time, slowdown and useful throughput
     #[command(subcommand)]
     Model(model::Command),
@@ -41,6 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Queue(arguments) => queue::run(&arguments),
         Command::Transient(arguments) => transient::run(&arguments),
         Command::Dtoc(arguments) => dtoc::run(&arguments),
+        Command::Backend(arguments) => backend::run(&arguments),
         Command::Model(command) => model::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Inversion(arguments) => inversion::run(&arguments),

@@ -47,10 +47,13 @@ mod strategy;
 mod tally;
 
 pub use day::{DAYS, day};
+pub(crate) use model::within;
 pub use model::{Model, Prepared};
+pub(crate) use offered::{Sizes, Stream};
 pub use results::Results;
 pub use strategy::Strategy;
 pub use tally::Tally;
+pub(crate) use tally::class;
 
 #[cfg(test)]
 mod tests;

@@ -132,7 +132,14 @@ impl Model {
     }
 }
 
-fn within(what: &str, value: f64, least: f64, most: f64, unit: &str) -> Result<(), Invalid> {
+/// Says what is wrong with a value out of its range, and what is expected.
+pub(crate) fn within(
+    what: &str,
+    value: f64,
+    least: f64,
+    most: f64,
+    unit: &str,
+) -> Result<(), Invalid> {
     if (least..=most).contains(&value) {
         return Ok(());
     }

@@ -14,14 +14,14 @@ const CELLS: usize = 4096;
 
 /// A law of sizes that draws fast where it has steps: in most cells of [0, 1) a law of few sizes
 /// has but one, and need not be asked.
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     law: Arc<dyn Law>,
     /// The size of each cell, or 0 where there are several; empty for a law without steps.
     cells: Vec<f64>,
 }
 
 impl Sizes {
-    pub(super) fn new(law: Arc<dyn Law>) -> Sizes {
+    pub(crate) fn new(law: Arc<dyn Law>) -> Sizes {
         let edge = |cell: usize| cell as f64 / CELLS as f64;
         let only = |cell: usize| {
             let (low, high) = (law.quantile(edge(cell)), law.quantile(edge(cell + 1).next_down()));
@@ -35,7 +35,7 @@ impl Sizes {
     }
 
     /// The size that a uniform number in [0, 1) stands for, in bytes.
-    pub(super) fn size(&self, u: f64) -> f64 {
+    pub(crate) fn size(&self, u: f64) -> f64 {
         match self.cells.get((u * CELLS as f64) as usize) {
             Some(&size) if size > 0.0 => size,
             _ => self.law.quantile(u),
@@ -50,7 +50,7 @@ impl fmt::Debug for Sizes {
 }
 
 /// Poisson arrivals whose rate follows a shape.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     random: Xoshiro256PlusPlus,
     spans: Box<dyn Iterator<Item = Span>>,
     span: Span,
@@ -62,7 +62,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(shape: &Shape, rate: f64, end: f64, seed: u64) -> Stream {
+    pub(crate) fn new(shape: &Shape, rate: f64, end: f64, seed: u64) -> Stream {
         Stream {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             spans: Box::new(shape.spans()),
@@ -74,7 +74,7 @@ impl Stream {
     }
 
     /// When the next client comes, in seconds; infinity when no more come.
-    pub(super) fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         let mut left = self.gap * -(1.0 - self.uniform()).ln();
         loop {
             let room = (self.span.end - self.now) * self.span.load;
@@ -92,7 +92,7 @@ impl Stream {
     }
 
     /// A uniform number in [0, 1), for what the client asks for.
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.random.random::<f64>()
     }
 }

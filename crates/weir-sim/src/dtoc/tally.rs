@@ -46,7 +46,7 @@ pub struct Tally {
 }
 
 /// The class of a size, as in Figure 21.
-pub(super) fn class(size: f64) -> usize {
+pub(crate) fn class(size: f64) -> usize {
     [1e3, 1e4, 1e5].iter().filter(|limit| size >= **limit).count()
 }
 
