@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Cell {
     /// The system under test: `weir:POLICY` with any further flags after spaces
     /// (`weir:srpt --workers 4`), `nginx`, `apache-prefork`, `apache-event`, `lighttpd`, `h2o`,
-    /// `caddy`, or `command:…` with `{address}`, `{port}` and `{root}` replaced.
+    /// `caddy`, or `command:…` with `{address}`, `{port}` and `{root}` replaced. In front of an
+    /// application ([`Demand::Application`]) the names are those of [`crate::backend::SYSTEMS`].
     pub system: String,
-    /// The network between server and users.
+    /// The network between server and users. An application and what stands in front of it are on
+    /// the loopback interface, whatever stands here.
     pub network: Network,
     /// How users behave.
     pub users: Users,
@@ -111,6 +113,32 @@ pub enum Demand {
         /// Seconds.
         duration: f64,
     },
+    /// Poisson arrivals for an application behind the system under test, which does one request at
+    /// a time and whose service times follow Carter's Figure 21.
+    Application {
+        /// Mean service time in seconds; its inverse is the capacity.
+        service: f64,
+        /// Offered load, as a multiple of the capacity.
+        load: f64,
+        /// Seconds of this load before anything is counted.
+        warm_up: f64,
+        /// Seconds of this load that are counted.
+        window: f64,
+        /// Seconds at half of the capacity afterwards.
+        after: f64,
+    },
+}
+
+impl Demand {
+    /// Seconds for which requests come.
+    pub fn seconds(&self) -> f64 {
+        match self {
+            Demand::Open { duration, .. }
+            | Demand::Trace { duration, .. }
+            | Demand::Closed { duration, .. } => *duration,
+            Demand::Application { warm_up, window, after, .. } => warm_up + window + after,
+        }
+    }
 }
 
 /// Laws of sizes that experiments use.

@@ -40,6 +40,8 @@ pub(crate) fn start_error(program: &str, error: &std::io::Error) -> Error {
         "lighttpd" => "lighttpd",
         "h2o" => "h2o",
         "caddy" => "caddy",
+        "haproxy" => "haproxy",
+        "varnishd" => "varnish",
         _ => return Error(format!("there is no program {program}: install it or name its path")),
     };
     Error(format!("{program} is not installed: apt-get install {package}"))

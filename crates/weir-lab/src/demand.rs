@@ -65,6 +65,7 @@ impl Asked {
                     requests: Requests::Closed(Box::new(users)),
                 })
             }
+            Demand::Application { .. } => Err("an application has no documents".into()),
         }
     }
 
@@ -137,11 +138,7 @@ fn check(cell: &Cell) -> Result<()> {
 
 /// Seconds of a cell's demand.
 pub(crate) fn duration(cell: &Cell) -> f64 {
-    match cell.demand {
-        Demand::Open { duration, .. }
-        | Demand::Trace { duration, .. }
-        | Demand::Closed { duration, .. } => duration,
-    }
+    cell.demand.seconds()
 }
 
 fn shape(periods: &[(f64, f64)]) -> Result<Shape> {

@@ -22,6 +22,7 @@ mod runner;
 mod sampling;
 mod settings;
 mod systems;
+mod tuning;
 pub mod verdict;
 
 pub use cell::Cell;

@@ -23,7 +23,7 @@ use crate::outcome::Outcome;
 use crate::sampling::{End, Sampler, Seen};
 use crate::settings::Settings;
 use crate::systems::{Place, Server, probe_head};
-use crate::{figures, initial_rto, interrupt, machine};
+use crate::{backend, figures, initial_rto, interrupt, machine};
 
 /// The file of a cell's figures in its directory.
 pub(crate) const OUTCOME: &str = "outcome.json";
@@ -56,8 +56,8 @@ pub(crate) fn prepare() -> Result<()> {
 
 /// Run one cell; its files go to `directory`: `cell.json`, `outcome.json`, the server's
 /// configuration and log, the kernel's TCP counters of both sides (`tcp-server.txt`,
-/// `tcp-client.txt`), `metrics.txt` of weir, `wan.txt` of an emulated link, and, if they are to be
-/// kept, `records.csv.zst`. Users who read slowly are in the figures like all others.
+/// `tcp-client.txt`), `metrics.txt` of weir, `wan.txt` of an emulated link, `served.txt` of an
+/// application, and, if they are to be kept, `records.csv.zst`. Users who read slowly are in the figures like all others.
 ///
 /// # Errors
 ///
@@ -74,15 +74,29 @@ pub fn run_cell(cell: &Cell, settings: &Settings, directory: &Path) -> Result<Ou
     // An outcome of another cell must not stand beside this one's files.
     let _ = fs::remove_file(directory.join(OUTCOME));
     write(&directory.join("cell.json"), &json(cell)?)?;
+    let outcome = match cell.demand {
+        Demand::Application { .. } => backend::run(cell, settings, &directory)?,
+        _ => on_a_link(cell, settings, &directory, &out)?,
+    };
+    // Written aside, so that an interrupted run does not leave half of it.
+    let aside = directory.join("outcome.json.part");
+    write(&aside, &json(&outcome)?)?;
+    let whole = directory.join(OUTCOME);
+    fs::rename(&aside, &whole).map_err(|e| Error::file("write", &whole, &e))?;
+    Ok(outcome)
+}
+
+/// A server of documents on a network of its own.
+fn on_a_link(cell: &Cell, settings: &Settings, directory: &Path, out: &Path) -> Result<Outcome> {
     let asked = Asked::of(cell, settings)?;
-    let root = asked.make_documents(&out)?;
+    let root = asked.make_documents(out)?;
     // Held until everything that it is for has ended; the threads and processes of this one.
     let _timeout = cell.network.initial_rto_ms.map(initial_rto::set).transpose()?;
     let network = Network::make(&cell.network, cell.seed)?;
     let place = Place {
         address: network.address,
         root: &root,
-        directory: &directory,
+        directory,
         backlog: cell.network.backlog,
         rate: cell.network.rate,
     };
@@ -111,13 +125,7 @@ pub fn run_cell(cell: &Cell, settings: &Settings, directory: &Path) -> Result<Ou
     if settings.keep_records {
         keep(&seen.records, &directory.join("records.csv.zst"))?;
     }
-    let outcome = assess(cell, head, seen);
-    // Written aside, so that an interrupted run does not leave half of it.
-    let aside = directory.join("outcome.json.part");
-    write(&aside, &json(&outcome)?)?;
-    let whole = directory.join(OUTCOME);
-    fs::rename(&aside, &whole).map_err(|e| Error::file("write", &whole, &e))?;
-    Ok(outcome)
+    Ok(assess(cell, head, seen))
 }
 
 /// What users, network and machine showed.
@@ -277,10 +285,11 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         server_cpu: cpu(seen.samples.last()) - cpu(seen.samples.first()),
         invalid: figures::why_invalid(lag_p99, report.steal, responses.len(), wan.as_ref()),
         samples: seen.samples,
+        application: None,
     }
 }
 
-fn keep(records: &[Record], path: &Path) -> Result<()> {
+pub(crate) fn keep(records: &[Record], path: &Path) -> Result<()> {
     let failed = |e: weir_stats::Error| Error(e.to_string());
     let mut writer = RecordWriter::create(path).map_err(failed)?;
     for record in records {
@@ -293,7 +302,7 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string_pretty(value).map_err(|e| Error(format!("figures as JSON: {e}")))
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|e| Error::file("write", path, &e))
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::backend::Figures;
 use crate::cell::Cell;
 
 /// The figures of a cell.
@@ -55,6 +56,9 @@ pub struct Outcome {
     pub server_cpu: f64,
     /// Reasons why the run does not count; empty if it does.
     pub invalid: Vec<String>,
+    /// Of an application behind the system: what of its time was of use, and to whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Figures>,
 }
 
 /// The shares of [`Outcome::distribution`].

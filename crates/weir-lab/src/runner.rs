@@ -3,17 +3,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cell::Cell;
 use crate::demand::duration;
 use crate::error::Result;
-use crate::namespace::OwnTables;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::{interrupt, measure};
+use crate::tuning::Tuning;
+use crate::{backend, interrupt, measure};
 
 /// Who is told how far a run is.
 pub trait Progress: Sync {
@@ -32,7 +32,7 @@ const STAGGER: Duration = Duration::from_millis(1500);
 pub(crate) use crate::measure::OUTCOME;
 
 /// Run all cells, named by their directories under [`Settings::out`], at most
-/// [`Settings::side_by_side`] at once, in order. A cell whose directory already holds a valid
+/// [`Settings::side_by_side`] at once, in order; those with much to do count for several. A cell whose directory already holds a valid
 /// outcome of an equal cell is not run again, so that an interrupted run goes on where it was;
 /// another weir or another configuration of a peer wants another directory.
 ///
@@ -78,15 +78,16 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     fn work(&self) -> Result<()> {
-        let _tables = OwnTables::set();
+        let _tuning = Tuning::set();
         let next = AtomicUsize::new(0);
+        let room = Room::of(self.settings.side_by_side.max(1));
         let done = AtomicUsize::new(self.cells.len() - self.waiting.len());
         let origin = Instant::now();
         let threads = self.settings.side_by_side.clamp(1, self.waiting.len());
         self.left(done.load(Ordering::Relaxed), 0, origin);
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let (next, done) = (&next, &done);
+                let (next, done, room) = (&next, &done, &room);
                 scope.spawn(move || {
                     // One after the other: making networks and documents must not disturb the
                     // cells that run, and their periods of overload need not fall together.
@@ -99,10 +100,11 @@ impl Plan<'_> {
                     loop {
                         let position = next.fetch_add(1, Ordering::Relaxed);
                         let Some(&index) = self.waiting.get(position) else { return };
-                        if interrupt::check().is_err() {
+                        let Some(taken) = room.take(backend::slots(&self.cells[index].1)) else {
                             return;
-                        }
+                        };
                         self.one(index);
+                        room.give_back(taken);
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                         self.left(done, next.load(Ordering::Relaxed), origin);
                     }
@@ -143,6 +145,52 @@ impl Plan<'_> {
     }
 }
 
+/// How many more cells the machine has idle time for; some stand for several.
+struct Room {
+    all: usize,
+    free: Mutex<usize>,
+    more: Condvar,
+}
+
+/// A wait for room looks so often whether the run was interrupted.
+const LOOK: Duration = Duration::from_millis(200);
+
+impl Room {
+    fn of(all: usize) -> Room {
+        Room { all, free: Mutex::new(all), more: Condvar::new() }
+    }
+
+    /// Wait until there is room for so many, or for all if that is fewer; how many it was. Nothing
+    /// after an interruption.
+    fn take(&self, wanted: usize) -> Option<usize> {
+        let wanted = wanted.min(self.all);
+        let mut free = self.free();
+        loop {
+            if interrupt::check().is_err() {
+                return None;
+            }
+            if *free >= wanted {
+                *free -= wanted;
+                return Some(wanted);
+            }
+            free = match self.more.wait_timeout(free, LOOK) {
+                Ok((free, _)) => free,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+    }
+
+    fn give_back(&self, taken: usize) {
+        *self.free() += taken;
+        self.more.notify_all();
+    }
+
+    fn free(&self) -> MutexGuard<'_, usize> {
+        // A number is whole whatever another thread's panic left.
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Seconds that a cell takes beside its demand: network, server, the last responses.
 const AROUND: f64 = 5.0;
 
@@ -156,6 +204,27 @@ fn earlier(directory: &Path, cell: &Cell) -> Option<Outcome> {
 
 fn keep(place: &Mutex<Option<Outcome>>, outcome: Outcome) {
     // A poisoned lock only means that another thread panicked; the place is ours alone.
-    let mut place = place.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
     *place = Some(outcome);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_stands_for_several_waits_for_all_of_them() {
+        let room = Room::of(3);
+        assert_eq!(room.take(1), Some(1));
+        std::thread::scope(|scope| {
+            // More than there is room for at all takes all of it.
+            let other = scope.spawn(|| room.take(5));
+            assert_eq!(room.take(2), Some(2));
+            room.give_back(2);
+            room.give_back(1);
+            assert_eq!(other.join().expect("no panic"), Some(3));
+        });
+        room.give_back(3);
+        assert_eq!(*room.free(), 3);
+    }
 }

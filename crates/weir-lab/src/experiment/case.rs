@@ -98,17 +98,13 @@ impl Case {
     pub(crate) fn periods(&self) -> &[(f64, f64)] {
         match &self.demand {
             Demand::Open { periods, .. } | Demand::Trace { periods, .. } => periods,
-            Demand::Closed { .. } => &[],
+            Demand::Closed { .. } | Demand::Application { .. } => &[],
         }
     }
 
     /// Seconds of load.
     pub(crate) fn duration(&self) -> f64 {
-        match &self.demand {
-            Demand::Open { duration, .. }
-            | Demand::Trace { duration, .. }
-            | Demand::Closed { duration, .. } => *duration,
-        }
+        self.demand.seconds()
     }
 
     /// The cell of a system, with seed 0. Apache has the paper's backlog and no SYN cookies unless

@@ -12,6 +12,7 @@ mod nasa;
 mod onoff;
 mod persistent;
 mod pieces;
+mod proxy;
 mod realistic;
 mod router;
 mod rows;
@@ -167,7 +168,7 @@ impl Experiment {
 }
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 22] = [
+pub const EXPERIMENTS: [Experiment; 23] = [
     w1::EXPERIMENT,
     persistent::EXPERIMENT,
     workloads::EXPERIMENT,
@@ -190,6 +191,7 @@ pub const EXPERIMENTS: [Experiment; 22] = [
     carter::LOAD,
     carter::DAYS,
     carter::MODEL,
+    proxy::EXPERIMENT,
 ];
 
 /// The experiment of this name.

@@ -20,8 +20,15 @@ pub fn cell_name(cell: &Cell) -> String {
         Demand::Closed { users, duration } => {
             let _ = write!(name, "_{users}users_{duration}s");
         }
+        Demand::Application { service, load, warm_up, window, after } => {
+            let ms = service * 1e3;
+            let _ = write!(name, "_application{ms}ms_load{load}_{warm_up}s-{window}s-{after}s");
+        }
     }
-    network(&mut name, &cell.network);
+    // The loopback interface is the same for all.
+    if !matches!(cell.demand, Demand::Application { .. }) {
+        network(&mut name, &cell.network);
+    }
     users(&mut name, &cell.users);
     let _ = write!(name, "_s{}_{:08x}", cell.seed, checksum(&format!("{cell:?}")));
     name

@@ -33,13 +33,31 @@ pub(crate) fn label(system: &str) -> String {
         "apache-prefork" => "Apache prefork".to_owned(),
         "apache-event" => "Apache event".to_owned(),
         "caddy" => "Caddy".to_owned(),
-        other => other.replacen("weir:", "weir ", 1),
+        "haproxy" => "HAProxy".to_owned(),
+        "haproxy-limit" => "HAProxy, limit".to_owned(),
+        "haproxy-expert" => "HAProxy, expert".to_owned(),
+        "nginx-expert" => "nginx, expert".to_owned(),
+        "varnish" => "Varnish".to_owned(),
+        "checking" => "application checks".to_owned(),
+        other => match other.strip_prefix("weir:proxy") {
+            Some(flags) => format!("weir{}", flags.replace("--backend-order ", "")),
+            None => other.replacen("weir:", "weir ", 1),
+        },
     }
 }
 
 /// A system has one colour in the whole report: colour and dashes.
 fn colour(system: &str) -> (usize, bool) {
     match system.split(' ').next().unwrap_or(system) {
+        // In front of an application.
+        "weir:proxy" if system.ends_with("shortest-expected") => (1, false),
+        "weir:proxy" if system.contains(' ') => (0, true),
+        "weir:proxy" => (0, false),
+        "checking" => (2, false),
+        "direct" => (2, true),
+        "nginx-expert" => (4, true),
+        "haproxy" => (5, false),
+        "haproxy-expert" => (6, false),
         "weir:srpt" => (0, false),
         "weir:protective" => (1, false),
         "weir:fair" => (2, false),

@@ -13,8 +13,8 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
-pub(crate) use probe::{answers, probe_head};
-pub(crate) use server::Server;
+pub(crate) use probe::{accepts, answers, get, probe_head};
+pub(crate) use server::{Server, metrics};
 
 /// Seconds after which idle connections are closed: Apache's old default, the same for all.
 pub(crate) const KEEP_ALIVE: u32 = 15;
@@ -73,7 +73,7 @@ fn given(line: &str, place: &Place<'_>) -> Result<Command> {
 }
 
 /// A command that runs before all ordinary work on the machine, as the load generator does.
-fn first(program: &Path) -> Command {
+pub(crate) fn first(program: &Path) -> Command {
     let mut command = Command::new("chrt");
     command.args(["--rr", "1"]).arg(program);
     command

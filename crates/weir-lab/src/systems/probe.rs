@@ -11,8 +11,12 @@ use crate::network::Network;
 /// Whether the server accepts a connection.
 pub(crate) fn answers(network: &Network) -> Result<bool> {
     let address = SocketAddr::V4(network.address);
-    let patience = Duration::from_secs(1);
-    within(network.client.name(), || Ok(TcpStream::connect_timeout(&address, patience).is_ok()))
+    within(network.client.name(), || Ok(accepts(address)))
+}
+
+/// Whether a connection can be made to an address of this namespace.
+pub(crate) fn accepts(address: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
 }
 
 /// Bytes of the head that the system sends with the document of `size` bytes at `path`.
@@ -30,7 +34,7 @@ pub(crate) fn probe_head(network: &Network, path: &str, size: u64) -> Result<u64
 }
 
 /// The whole answer to a request.
-pub(super) fn get(address: SocketAddr, path: &str) -> Result<Vec<u8>> {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Result<Vec<u8>> {
     let patience = Duration::from_secs(20);
     let fetch = || {
         let mut stream = TcpStream::connect_timeout(&address, patience)?;

@@ -1,17 +1,17 @@
-//! A running server: started inside its namespace as a group of processes, ready when it accepts,
-//! stopped by its id. It does not know which server it is.
+//! A running server: a group of processes, in a namespace of its own or in this one, ready when it
+//! accepts, stopped by its id. It does not know which server it is.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::weir::ADMIN;
-use super::{Place, Start, answers, probe, start};
+use super::{Place, Start, accepts, answers, get, start};
 use crate::command;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -36,17 +36,25 @@ impl Server {
     ) -> Result<Server> {
         let Start { mut command, metrics } = start(system, place, settings)?;
         let log = place.directory.join("server.log");
-        let output = fs::File::create(&log).map_err(|e| Error::file("write", &log, &e))?;
-        let errors = output.try_clone().map_err(|e| Error::file("write", &log, &e))?;
-        command.stdin(Stdio::null()).stdout(output).stderr(errors);
-        // Its own group, so that Ctrl-C reaches it through us and in order.
-        command.process_group(0);
-        let child = within(network.server.name(), || {
-            let program = command.get_program().to_string_lossy().into_owned();
-            command.spawn().map_err(|e| command::start_error(&program, &e))
-        })?;
+        detach(&mut command, &log)?;
+        let child = within(network.server.name(), || spawn(&mut command))?;
         let mut server = Server { child, metrics, log };
-        server.wait_until_ready(network, place.directory)?;
+        server.wait_until_ready(&|| answers(network), place.directory)?;
+        Ok(server)
+    }
+
+    /// Start a command in this namespace and wait until it accepts at `address`; what it says goes
+    /// to `NAME.log`.
+    pub(crate) fn here(
+        mut command: Command,
+        name: &str,
+        directory: &Path,
+        address: SocketAddrV4,
+    ) -> Result<Server> {
+        let log = directory.join(format!("{name}.log"));
+        detach(&mut command, &log)?;
+        let mut server = Server { child: spawn(&mut command)?, metrics: false, log };
+        server.wait_until_ready(&|| Ok(accepts(address.into())), directory)?;
         Ok(server)
     }
 
@@ -55,11 +63,15 @@ impl Server {
         self.child.id()
     }
 
-    fn wait_until_ready(&mut self, network: &Network, directory: &Path) -> Result<()> {
+    fn wait_until_ready(
+        &mut self,
+        accepts: &dyn Fn() -> Result<bool>,
+        directory: &Path,
+    ) -> Result<()> {
         let patience = Instant::now() + Duration::from_secs(20);
         loop {
             interrupt::check()?;
-            if answers(network)? {
+            if accepts()? {
                 return Ok(());
             }
             let ended = self.child.try_wait().ok().flatten();
@@ -90,14 +102,32 @@ impl Server {
         if !self.metrics {
             return Ok(None);
         }
-        let answer =
-            within(network.server.name(), || probe::get(SocketAddr::from(ADMIN), "/metrics"))?;
-        let text = String::from_utf8_lossy(&answer);
-        match text.split_once("\r\n\r\n") {
-            Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(Some(body.to_owned())),
-            _ => Err(Error(format!("/metrics was answered: {}", text.trim()))),
-        }
+        within(network.server.name(), || metrics(SocketAddr::from(ADMIN))).map(Some)
     }
+}
+
+/// What an admin port of weir's in this namespace says.
+pub(crate) fn metrics(admin: SocketAddr) -> Result<String> {
+    let answer = get(admin, "/metrics")?;
+    let text = String::from_utf8_lossy(&answer);
+    match text.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
+        _ => Err(Error(format!("/metrics was answered: {}", text.trim()))),
+    }
+}
+
+/// What a command says goes to a file, and Ctrl-C reaches it through us and in order.
+fn detach(command: &mut Command, log: &Path) -> Result<()> {
+    let output = fs::File::create(log).map_err(|e| Error::file("write", log, &e))?;
+    let errors = output.try_clone().map_err(|e| Error::file("write", log, &e))?;
+    command.stdin(Stdio::null()).stdout(output).stderr(errors);
+    command.process_group(0);
+    Ok(())
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    command.spawn().map_err(|e| command::start_error(&program, &e))
 }
 
 /// The end of what was written to these files.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_lab::backend::{Class, Estimate, Figures};
 use weir_lab::cell::Demand;
 use weir_lab::outcome::{Ideal, SHARES, Sample, Summary};
 use weir_lab::{Cell, Outcome};
@@ -33,6 +34,9 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
             (periods.clone(), *duration)
         }
         Demand::Closed { duration, .. } => (Vec::new(), *duration),
+        Demand::Application { load, warm_up, window, after, .. } => {
+            (vec![(warm_up + window, *load), (after + 1e-3, 0.5)], cell.demand.seconds())
+        }
     };
     let seconds = duration as usize;
     let backlog = backlog(&periods, seconds);
@@ -73,7 +77,47 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         idle: 0.6,
         server_cpu: 3.0,
         invalid: Vec::new(),
+        application: application(cell),
     }
+}
+
+/// weir answers whom it can, others nobody under overload.
+fn application(cell: &Cell) -> Option<Figures> {
+    let Demand::Application { service, load, after, .. } = cell.demand else { return None };
+    let busy = load.min(1.0);
+    let useful = match load <= 1.0 || cell.system.starts_with("weir") {
+        true => busy * 0.99,
+        false => 0.001,
+    };
+    let count = if cell.system.ends_with("shortest-expected") { 2.2 } else { 1.0 };
+    let success = useful / load;
+    let classes = [350, 500, 140, 10]
+        .map(|asked| Class { asked, answered: (asked as f64 * success) as usize });
+    let wave = 1.0 + 0.001 * (cell.seed as f64 * 2.3).sin();
+    let estimate = |mean: f64| Estimate { mean: mean * wave, half_width: 0.01 };
+    Some(Figures {
+        capacity: 1.0 / service,
+        useful_requests: estimate(useful * count),
+        useful_work: estimate(useful),
+        busy,
+        wasted: busy - useful,
+        classes,
+        inequality: 0.0,
+        success,
+        refused: 0.0,
+        given_up: 1.0 - success,
+        failed: 0.0,
+        attempts: 1.0,
+        mean_ms: Some(service * 2e3 * wave),
+        p99_ms: Some(service * 2e4),
+        attempt_ms: Some(service * 2e3),
+        recovery: (after > 0.0).then_some(service * 10.0),
+        recovered: after > 0.0,
+        late_p99_ms: 0.05,
+        bin: service * 100.0,
+        series_requests: vec![useful * count; 100],
+        series_work: vec![useful; 100],
+    })
 }
 
 /// Seconds of work that wait, second by second.
