@@ -60,6 +60,45 @@ fn a_configuration_is_checked_without_serving() {
 }
 
 #[test]
+fn routes_are_checked_without_serving() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("public")).unwrap();
+    let check = |text: &str, flags: &[&str]| {
+        let file = config(directory.path(), text);
+        run(&[&["serve", "--check", "--config", &file][..], flags].concat())
+    };
+    // Names are not looked up, and nothing is connected to.
+    let route = "[[route]]\npath = \"/app\"\nbackends = [\"http://no-such-host.invalid:9\", \"unix:gone\"]\n";
+    for (text, flags, warned) in [
+        (format!("root = \"public\"\n{route}"), &[][..], false),
+        (route.to_owned(), &[], true),
+        (route.to_owned(), &["--proxy", "/=http://127.0.0.1:1"], false),
+        (route.to_owned(), &["--proxy", "/app=http://127.0.0.1:1", "--proxy-protocol"], true),
+    ] {
+        let output = check(&text, flags);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{text} {flags:?}: {said}");
+        assert!(said.contains("is valid"), "{said}");
+        assert_eq!(said.contains("answered with 404"), warned, "{text} {flags:?}: {said}");
+    }
+    for (text, parts) in [
+        (format!("{route}balence = \"hash\"\n"), &[":4:", "`balence` of a route", "`balance`"][..]),
+        (format!("{route}\n{route}"), &[":5:", "second route for \"/app\"", "line 1"]),
+        ("\n[[route]]\npath = \"/\"\n".to_owned(), &[":2:", "needs `backends`"]),
+        (format!("{route}\n[route.health]\npath = \"ok\"\n"), &[":6:", "begin with a slash"]),
+        ("proxy = \"/=https://a\"\n".to_owned(), &[":1:", "without TLS"]),
+        ("[[route]]\npath = \"/\"\nfiles = true\n".to_owned(), &["line 1", "no `root`"]),
+    ] {
+        let output = check(&text, &[]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}: {said}");
+        for part in parts {
+            assert!(said.contains(part), "{text}: {part:?} is not in {said}");
+        }
+    }
+}
+
+#[test]
 fn wrong_flags_are_refused_with_what_is_right() {
     for (arguments, parts) in [
         (&["--uplink", "0"][..], &["not a rate", "300mbit"][..]),
@@ -71,6 +110,13 @@ fn wrong_flags_are_refused_with_what_is_right() {
         (&["--uplink-exempt", "10.0.0.0/40"], &["not an address or a network"]),
         (&["--uplink-pace", "2"], &["not a share"]),
         (&["--listen", "nowhere"], &["--listen"]),
+        (&["--proxy", "http://127.0.0.1:9000"], &["not a path and its backends", "/=http://"]),
+        (&["--proxy", "app=http://a"], &["begin with a slash", "\"/app\""]),
+        (&["--proxy", "/=https://a"], &["without TLS"]),
+        (&["--proxy", "/=http://a", "--proxy", "/=http://b"], &["\"/\" twice", "commas"]),
+        (&["--backend-limit", "0"], &["--backend-limit"]),
+        (&["--backend-order", "best"], &["best", "adaptive, newest-first"]),
+        (&["--proxy-protocol=perhaps"], &["perhaps", "true, false"]),
         (&["--no-such-flag"], &["--no-such-flag"]),
     ] {
         assert_refused(&[&["serve"][..], arguments].concat(), 2, parts);

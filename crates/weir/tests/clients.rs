@@ -4,26 +4,8 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use support::{Server, end_of, noise, tool};
-
-/// Runs `command`, which must succeed; returns what it wrote.
-fn output_of(command: Command) -> String {
-    let line = format!("{command:?}");
-    let output = end_of(command);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{line}: {output:?}");
-    text(&output.stdout) + &text(&output.stderr)
-}
-
-fn curl(arguments: &[&str], url: &str) -> String {
-    let mut command = tool("curl", "curl");
-    // -q: whatever its user has configured.
-    command.args(["-q", "--noproxy", "*", "-sS", "--fail", "--max-time", "60"]);
-    command.args(arguments).arg(url);
-    output_of(command)
-}
+use support::{Server, chromium, curl, noise, output_of, tool};
 
 fn wget(directory: &Path, arguments: &[&str], url: &str) {
     let mut command = tool("wget", "wget");
@@ -127,25 +109,8 @@ fn chromium_shows_the_built_in_site() {
     let server = Server::builtin(&["--uplink", "10mbit"]);
     let here = tempfile::tempdir().unwrap();
     let picture = here.path().join("picture.png");
-    let chromium = |what: &str| {
-        let mut command = tool("chromium", "chromium");
-        command.args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--no-proxy-server",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--window-size=800,900",
-        ]);
-        command.arg(format!("--user-data-dir={}", here.path().join("profile").display()));
-        command.arg(what).arg(format!("http://{}/", server.address()));
-        output_of(command)
-    };
+    let url = format!("http://{}/", server.address());
+    let chromium = |what: &str| chromium(here.path(), what, &url);
     let page = chromium("--dump-dom");
     for part in ["<table>", "files/1gb.bin", "1,000,000,000", "<h1>weir</h1>"] {
         assert!(page.contains(part), "{part} is not in {page}");

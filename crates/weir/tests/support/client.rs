@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::DEADLINE;
+use super::wire::{self, Source};
 
 /// One connection.
 #[derive(Debug)]
@@ -22,7 +23,10 @@ pub struct Response {
     pub status: u16,
     /// The head as it came, with its empty line.
     pub head: String,
+    /// Without its coding.
     pub body: Vec<u8>,
+    /// The lines after the last chunk, without the empty one.
+    pub trailers: String,
 }
 
 impl Response {
@@ -107,6 +111,11 @@ impl Client {
     pub fn try_response(&mut self) -> io::Result<Response> {
         let start = Instant::now();
         let mut response = self.try_head()?;
+        if let Some(coding) = response.field("Transfer-Encoding") {
+            assert_eq!((coding, response.field("Content-Length")), ("chunked", None));
+            let wire::Body { data, trailers } = wire::chunked(self)?;
+            return Ok(Response { body: data, trailers, ..response });
+        }
         let length = response
             .field("Content-Length")
             .map_or(0, |text| text.parse().expect("Content-Length is a number"));
@@ -134,7 +143,7 @@ impl Client {
         let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
         let status = status.and_then(|digits| digits.parse().ok());
         let status = status.ok_or_else(|| io::Error::other(format!("no status line: {head}")))?;
-        Ok(Response { status, head, body: Vec::new() })
+        Ok(Response { status, head, body: Vec::new(), trailers: String::new() })
     }
 
     /// Reads some bytes for what began at `start` and must not take for ever, however steadily.
@@ -150,6 +159,14 @@ impl Client {
                 Ok(())
             }
         }
+    }
+
+    /// Whether something has come, or the server has closed.
+    pub fn has_answer(&self) -> bool {
+        self.stream.set_nonblocking(true).expect("a socket that does not wait");
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false).expect("a socket that waits");
+        !self.buffer.is_empty() || !peeked.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// Reads until the server closes; a reset counts as closing.
@@ -181,13 +198,50 @@ impl Client {
         self.buffer.drain(..count).collect()
     }
 
+    /// Reads the rest of a response in chunks, of which only the head has been read.
+    pub fn rest_of_chunks(&mut self) -> Vec<u8> {
+        wire::chunked(self).expect("a whole body").data
+    }
+
     /// The client has sent all; it still reads.
     pub fn half_close(&self) {
         self.stream.shutdown(Shutdown::Write).expect("the connection is open");
     }
 
+    /// Reads until the server closes; fails if it does not end the connection with a reset.
+    pub fn assert_reset(&mut self) {
+        let start = Instant::now();
+        let error = loop {
+            if let Err(error) = self.fill(start) {
+                break error;
+            }
+        };
+        let count = self.buffer.len();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error} after {count} bytes");
+    }
+
     /// Ends the connection with a reset.
     pub fn reset(self) {
         SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).expect("SO_LINGER");
+    }
+}
+
+impl Source for Client {
+    fn until(&mut self, end: &[u8]) -> io::Result<Vec<u8>> {
+        let start = Instant::now();
+        loop {
+            if let Some(found) = self.buffer.windows(end.len()).position(|bytes| bytes == end) {
+                return Ok(self.buffer.drain(..found + end.len()).collect());
+            }
+            self.fill(start)?;
+        }
+    }
+
+    fn exactly(&mut self, count: usize) -> io::Result<Vec<u8>> {
+        let start = Instant::now();
+        while self.buffer.len() < count {
+            self.fill(start)?;
+        }
+        Ok(self.buffer.drain(..count).collect())
     }
 }

@@ -2,16 +2,23 @@
 //! waiting for conditions. Nothing here knows what is right.
 #![allow(dead_code, unused_imports, unreachable_pub)] // every test file uses its own part of this
 
+mod backend;
 mod client;
 mod metrics;
+mod programs;
+mod queue;
 mod server;
+mod wire;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+pub use backend::{Asked, Backend, Barrier, Call, Refusing, Silent, Then};
 pub use client::{Client, Response};
 pub use metrics::Metrics;
-pub use server::{Server, as_nobody, end_of, weir};
+pub use programs::{App, chromium, curl, output_of};
+pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
+pub use server::{Server, as_nobody, end_of, route, weir};
 
 /// Guards against hanging. Nothing that works takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);

@@ -1,7 +1,7 @@
 //! A server as a process: started on free ports, listened to, and always ended.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Client, DEADLINE, Metrics, Response, eventually};
+use super::{Backend, Client, DEADLINE, Metrics, Response, eventually};
 
 /// A running server. It is killed when this is dropped.
 #[derive(Debug)]
@@ -22,6 +22,11 @@ pub struct Server {
     /// Where it listens, in the order of the flags.
     pub addresses: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
+}
+
+/// The beginning of a route to these backends in the configuration file; other keys can follow.
+pub fn route(path: &str, backends: &[&str]) -> String {
+    format!("[[route]]\npath = \"{path}\"\nbackends = {backends:?}\n")
 }
 
 /// The program under test.
@@ -50,6 +55,27 @@ impl Server {
         let mut command = weir();
         command.arg("serve").arg(directory);
         Server::launch(command, flags)
+    }
+
+    /// Passes everything on to `backend`; `flags` are added.
+    pub fn before(backend: &Backend, flags: &[&str]) -> Server {
+        let proxy = format!("/={}", backend.url);
+        Server::builtin(&[&["--proxy", &proxy][..], flags].concat())
+    }
+
+    /// With `text` as its configuration file; `flags` are added.
+    pub fn configured(text: &str, flags: &[&str]) -> Server {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(text.as_bytes()).expect("the configuration is written");
+        let mut command = weir();
+        command.arg("serve").arg("--config").arg(file.path());
+        // The file has been read once the server listens.
+        Server::launch(command, flags)
+    }
+
+    /// One route of everything to these backends, with more of its keys.
+    pub fn routed(backends: &[&str], keys: &str) -> Server {
+        Server::configured(&format!("{}{keys}\n", route("/", backends)), &[])
     }
 
     /// Adds addresses and no access log to `command`, unless `flags` name others, and starts it.
