@@ -180,7 +180,8 @@ impl Model {
                 prop_assert!(under_way < allowed);
                 let known = self.calls[tag as usize];
                 prop_assert_eq!(known.call, call);
-                let charged = self.nanos(&known.spec).unwrap_or(1_000_000);
+                let usual = self.gate.usual(known.spec.route, known.spec.kind);
+                let charged = usual.map_or(1_000_000, |usual| usual.as_nanos() as u64);
                 let state = State::UnderWay { dead: false, answered: false, charged };
                 self.calls[tag as usize].state = state;
                 self.starts += 1;

@@ -321,6 +321,12 @@ impl BackendGate {
         self.expected.of(now, route, kind)
     }
 
+    /// How long such calls took so far, whenever that was: what a call is charged to its client.
+    /// `None` while nothing of the route was answered.
+    pub fn usual(&self, route: u32, kind: u64) -> Option<Duration> {
+        self.expected.mean(route, kind)
+    }
+
     /// Totals so far.
     pub fn counts(&self) -> Counts {
         self.counts
