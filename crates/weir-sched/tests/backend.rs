@@ -174,7 +174,7 @@ fn service_time_is_told_from_waiting_inside_the_backend() {
 }
 
 #[test]
-fn adaptive_turns_when_the_oldest_has_waited_half_of_its_patience_and_back() {
+fn adaptive_turns_when_the_oldest_has_waited_most_of_its_patience_and_back_at_a_quarter() {
     let mut gate = gate(BackendOrder::Adaptive);
     let mut now = ms(0);
     teach_patience(&mut gate, &mut now, 0, 4000 * MS);
@@ -182,18 +182,39 @@ fn adaptive_turns_when_the_oldest_has_waited_half_of_its_patience_and_back() {
     let busy = gate.arrive(now, one(0));
     assert_eq!(start(&mut gate, now).0, busy);
     let calls: Vec<Call> =
-        (1..=5).map(|client| gate.arrive(now + 100 * MS * client as u32, one(client))).collect();
-    let before = now + 2099 * MS;
+        [100, 2300, 2400, 2500].map(|at| gate.arrive(now + at * MS, one(u64::from(at)))).into();
+    let before = now + 3299 * MS;
     gate.ended(before, busy);
     let (first, tag) = start(&mut gate, before);
-    assert_eq!(tag, 1, "the oldest has waited 1999 ms");
+    assert_eq!(tag, 100, "the oldest has waited 3199 ms");
     gate.requeue(before, first);
-    let turned = now + 2100 * MS;
+    let turned = now + 3300 * MS;
+    let next = gate.next(turned);
+    let CallNext::Refuse { call, .. } = next else { panic!("{next:?}") };
+    assert_eq!(call, calls[0], "the oldest has waited 3200 ms");
     let (newest, tag) = start(&mut gate, turned);
-    assert_eq!(tag, 5, "the oldest has waited 2000 ms");
-    gate.ended(turned, newest);
-    assert_eq!(gate.gone(turned, calls[0]), Left::Waiting);
-    assert_eq!(drain(&mut gate, turned), [2, 3, 4], "the oldest has waited 1900 ms");
+    assert_eq!(tag, 2500, "the oldest has waited 1000 ms");
+    gate.requeue(turned, newest);
+    assert_eq!(gate.gone(turned, calls[1]), Left::Waiting);
+    assert_eq!(drain(&mut gate, turned), [2400, 2500], "the oldest has waited 900 ms");
+}
+
+#[test]
+fn adaptive_turns_at_half_when_the_newest_would_wait_too_long() {
+    // Each call takes 100 ms, so 32 of them take 80 % of the patience.
+    for (waiting, next) in [(31, 0), (32, 31)] {
+        let mut gate = gate(BackendOrder::Adaptive);
+        let mut now = ms(0);
+        teach_patience(&mut gate, &mut now, 0, 4000 * MS);
+        (0..12).for_each(|client| drop(gate.arrive(now, one(100 + client))));
+        for _ in 0..12 {
+            let (call, _) = start(&mut gate, now);
+            now += 100 * MS;
+            gate.ended(now, call);
+        }
+        (0..waiting).for_each(|client| drop(gate.arrive(now, one(client))));
+        assert_eq!(start(&mut gate, now + 2000 * MS).1, next, "{waiting}");
+    }
 }
 
 #[test]
@@ -207,14 +228,17 @@ fn each_route_has_its_own_patience() {
     gate.arrive(now, CallSpec { route: 2, ..one(1) });
     gate.arrive(now, CallSpec { route: 1, ..one(2) });
     gate.arrive(now + 200 * MS, CallSpec { route: 2, ..one(3) });
-    assert_eq!(start(&mut gate, now + 249 * MS).1, 1);
+    let (busy, tag) = start(&mut gate, now + 399 * MS);
+    assert_eq!(tag, 1);
     // Its clients leave after 500 ms, but nobody is refused within a second.
-    assert_eq!(gate.next(now + 250 * MS), CallNext::Full { until: Some(now + 1000 * MS) });
+    assert_eq!(gate.next(now + 400 * MS), CallNext::Full { until: Some(now + 1000 * MS) });
+    gate.ended(now + 400 * MS, busy);
+    assert_eq!(start(&mut gate, now + 400 * MS).1, 3, "the newest first, by route 1's patience");
 }
 
 #[test]
 fn who_has_waited_longer_than_nearly_all_endure_is_refused() {
-    let mut gate = gate(BackendOrder::Adaptive);
+    let mut gate = gate(BackendOrder::Fifo);
     let mut now = ms(0);
     teach_patience(&mut gate, &mut now, 0, 5000 * MS);
     let busy = gate.arrive(now, one(0));
@@ -231,6 +255,26 @@ fn who_has_waited_longer_than_nearly_all_endure_is_refused() {
     assert_eq!(gate.next(at), CallNext::Full { until: Some(at + 1000 * MS) });
     assert_eq!((gate.gone(at, waits), gate.gone(at, younger)), (Left::Unknown, Left::Waiting));
     assert_eq!(gate.counts().refused, 1);
+}
+
+#[test]
+fn who_goes_last_is_told_so_while_patience_is_known_from_lately() {
+    let mut gate = gate(BackendOrder::Adaptive);
+    let mut now = ms(0);
+    teach_patience(&mut gate, &mut now, 0, 5000 * MS);
+    let busy = gate.arrive(now, one(0));
+    assert_eq!(start(&mut gate, now).0, busy);
+    gate.arrive(now, one(1));
+    // 0.8 times the patience.
+    assert_eq!(gate.next(now), CallNext::Full { until: Some(now + 4000 * MS) });
+    let refused = gate.next(now + 4000 * MS);
+    assert!(matches!(refused, CallNext::Refuse { tag: 1, .. }), "{refused:?}");
+    // The last left a minute ago: who knows whether they still do.
+    let later = now + 56_000 * MS;
+    gate.arrive(later, one(2));
+    assert_eq!(gate.next(later), CallNext::Full { until: Some(later + 4000 * MS) });
+    let open = gate.next(later + 4000 * MS);
+    assert_eq!(open, CallNext::Full { until: Some(later + 5500 * MS) });
 }
 
 #[test]

@@ -102,15 +102,21 @@ fn one_that_shares_its_time_among_calls_gets_few() {
 #[test]
 fn workers_that_come_and_go_are_noticed() {
     for service in [Service::Figure21, Service::Exponential] {
-        let mut application = overloaded(1, service, 1, 60.0);
-        assert!(application.gate.limit() <= 3, "{service:?}: {:?}", application.limits);
-        application.set_workers(8);
-        application.run(12.0, 60.0);
-        let more = application.gate.limit();
-        assert!((8..=12).contains(&more), "{service:?}: {more}: {:?}", application.limits);
-        application.set_workers(2);
-        application.run(3.0, 120.0);
-        let fewer = application.gate.limit();
-        assert!((2..=4).contains(&fewer), "{service:?}: {fewer}: {:?}", application.limits);
+        let mut left: Vec<u32> = Vec::new();
+        for seed in 1..=8 {
+            let mut application = overloaded(1, service, seed, 60.0);
+            assert!(application.gate.limit() <= 3, "{service:?} {seed}: {:?}", application.limits);
+            application.set_workers(8);
+            application.run(12.0, 60.0);
+            let more = application.gate.limit();
+            assert!((8..=12).contains(&more), "{service:?} {seed}: {:?}", application.limits);
+            application.set_workers(2);
+            application.run(3.0, 120.0);
+            left.push(application.gate.limit());
+        }
+        // Few calls say how long they wait inside, so some seeds stop two or three above the three that
+        // are right.
+        assert!(left.iter().all(|limit| (2..=6).contains(limit)), "{service:?}: {left:?}");
+        assert!(left.iter().sum::<u32>() <= 36, "{service:?}: {left:?}");
     }
 }

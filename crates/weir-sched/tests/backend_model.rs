@@ -13,6 +13,8 @@ const LONGEST: Duration = Duration::from_millis(400);
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive(CallSpec),
+    /// It is started at once if that can be.
+    Come(CallSpec),
     /// These name some call that ever was.
     Gone(usize),
     Answered(usize),
@@ -26,11 +28,13 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let spec = (0u32..2, 0u8..2, 0u64..4, 0u64..3, prop::option::of(0u64..600));
     let any_call = || any::<prop::sample::Index>().prop_map(|index| index.index(1 << 20));
+    let spec = spec.prop_map(|(route, priority, client, kind, deadline)| {
+        let deadline = deadline.map(|ms| Time::from_nanos(ms * 1_000_000));
+        CallSpec { tag: 0, route, priority, client, kind, deadline }
+    });
     let step = prop_oneof![
-        6 => spec.prop_map(|(route, priority, client, kind, deadline)| {
-            let deadline = deadline.map(|ms| Time::from_nanos(ms * 1_000_000));
-            Step::Arrive(CallSpec { tag: 0, route, priority, client, kind, deadline })
-        }),
+        5 => spec.clone().prop_map(Step::Arrive),
+        2 => spec.prop_map(Step::Come),
         2 => any_call().prop_map(Step::Gone),
         2 => any_call().prop_map(Step::Answered),
         3 => any_call().prop_map(Step::Ended),
@@ -50,7 +54,6 @@ fn configs() -> impl Strategy<Value = BackendConfig> {
             order,
             most_waiting,
             longest_wait: LONGEST,
-            cancels: false,
         },
     )
 }
@@ -76,6 +79,8 @@ struct Known {
 struct Band {
     now: u64,
     tags: BTreeMap<u64, u64>,
+    /// The order is turned round.
+    backwards: bool,
 }
 
 struct Model {
@@ -87,6 +92,9 @@ struct Model {
     starts: u64,
     requeued: u64,
     over: [u64; 4],
+    /// Mean nanoseconds between two ends while calls waited, and how many made it.
+    between: (f64, u32),
+    last_end: Option<Time>,
 }
 
 impl Model {
@@ -119,17 +127,21 @@ impl Model {
         self.gate.expected(self.now, spec.route, spec.kind).map(|span| span.as_nanos() as u64)
     }
 
-    fn arrive(&mut self, spec: CallSpec) {
-        let number = self.calls.len() as u64 + 1;
-        let spec = CallSpec { tag: number - 1, ..spec };
-        let key = match self.config.order {
-            BackendOrder::ShortestExpected => (self.nanos(&spec).unwrap_or(0), !number),
+    fn key(&self, number: u64, spec: &CallSpec) -> (u64, u64) {
+        match self.config.order {
+            BackendOrder::ShortestExpected => (self.nanos(spec).unwrap_or(0), !number),
             BackendOrder::Edf => {
                 let usual = self.now + self.gate.patience(spec.route).unwrap_or(LONGEST);
                 (spec.deadline.unwrap_or(usual).as_nanos(), number)
             }
             _ => (number, 0),
-        };
+        }
+    }
+
+    fn arrive(&mut self, spec: CallSpec) {
+        let number = self.calls.len() as u64 + 1;
+        let spec = CallSpec { tag: number - 1, ..spec };
+        let key = self.key(number, &spec);
         let call = self.gate.arrive(self.now, spec);
         self.calls.push(Known { call, spec, arrived: self.now, key, state: State::Waits });
         self.comes(&spec);
@@ -146,32 +158,63 @@ impl Model {
         self.settle(spec.priority);
     }
 
-    fn backwards(&self, band: u8) -> bool {
-        match self.config.order {
-            BackendOrder::NewestFirst => true,
-            BackendOrder::Adaptive => self.waiting(band).any(|known| {
-                let patience = self.gate.patience(known.spec.route);
-                patience.is_some_and(|patience| self.now.since(known.arrived) >= patience / 2)
-            }),
-            _ => false,
+    /// How long the newest would wait in order of arrival.
+    fn waits(&self) -> Duration {
+        let waiting = self.count(|state| state == State::Waits);
+        Duration::from_nanos((self.between.0 * waiting as f64) as u64)
+    }
+
+    /// A slot came back, before anybody waits again for it.
+    fn slot_back(&mut self) {
+        let (mean, seen) = &mut self.between;
+        if let Some(last) = self.last_end {
+            *seen = (*seen + 1).min(64);
+            *mean += (self.now.since(last).as_nanos() as f64 - *mean) / f64::from(*seen);
+        }
+        let waits = self.count(|state| state == State::Waits) > 0;
+        self.last_end = waits.then_some(self.now);
+    }
+
+    /// Turns the order round, or back.
+    fn turn(&mut self) {
+        let bands: Vec<u8> = self.bands.keys().copied().collect();
+        for band in bands {
+            let (turned, waits) = (self.bands[&band].backwards, self.waits());
+            let backwards = match self.config.order {
+                BackendOrder::NewestFirst => true,
+                BackendOrder::Adaptive => self.waiting(band).any(|known| {
+                    let patience = self.gate.patience(known.spec.route);
+                    let waited = self.now.since(known.arrived);
+                    patience.is_some_and(|all| match turned {
+                        true => waited >= all.mul_f64(0.25),
+                        false => {
+                            let most = all.mul_f64(0.8);
+                            waited >= most || waited >= all / 2 && waits >= most
+                        }
+                    })
+                }),
+                _ => false,
+            };
+            self.bands.entry(band).or_default().backwards = backwards;
         }
     }
 
     /// The call to start: all of the least band whose client has had no more than its share, and
     /// of those the one that the order names.
     fn first(&self) -> Option<usize> {
-        let (band, fair) = self.bands.first_key_value()?;
+        let (band, of_band) = self.bands.first_key_value()?;
         let fair = self
             .waiting(*band)
-            .filter(|known| self.tag(*band, known.spec.client) <= fair.now)
+            .filter(|known| self.tag(*band, known.spec.client) <= of_band.now)
             .map(|known| (known.key, known.spec.tag as usize));
-        let found = if self.backwards(*band) { fair.max() } else { fair.min() };
+        let found = if of_band.backwards { fair.max() } else { fair.min() };
         found.map(|(_, index)| index)
     }
 
     fn next(&mut self) -> Result<bool, TestCaseError> {
         let allowed = self.gate.limit() as usize;
         let under_way = self.gate.under_way();
+        self.turn();
         let expected = self.first();
         let patience = [0, 1].map(|route| self.gate.patience(route));
         match self.gate.next(self.now) {
@@ -191,7 +234,11 @@ impl Model {
             CallNext::Refuse { call, tag, retry_after } => {
                 let known = self.calls[tag as usize];
                 prop_assert_eq!((known.call, known.state), (call, State::Waits));
-                let least = patience[known.spec.route as usize].map_or(LONGEST, |it| it * 11 / 10);
+                let adaptive = self.config.order == BackendOrder::Adaptive;
+                let least = patience[known.spec.route as usize].map_or(LONGEST, |it| {
+                    // Not above 0.8 times: departures may have become rare.
+                    if adaptive { it.mul_f64(0.8) } else { it * 11 / 10 }
+                });
                 let old = self.now.since(known.arrived) + Duration::from_nanos(1) >= least;
                 prop_assert!(old || self.gate.waiting() >= self.config.most_waiting);
                 prop_assert!((1..=60).contains(&retry_after.as_secs()));
@@ -236,6 +283,24 @@ impl Model {
         match step {
             Step::Pass(ms) => self.now += Duration::from_millis(ms),
             Step::Arrive(spec) => self.arrive(spec),
+            Step::Come(spec) => {
+                let waiting = self.count(|state| state == State::Waits);
+                let index = self.calls.len();
+                let tagged = CallSpec { tag: index as u64, ..spec };
+                let Some(call) = self.gate.start_at_once(self.now, tagged) else {
+                    let full = self.gate.under_way() >= self.gate.limit() as usize;
+                    let probes = self.config.limit == CallLimit::Auto;
+                    prop_assert!(waiting > 0 || full || probes);
+                    self.arrive(spec);
+                    return Ok(());
+                };
+                prop_assert_eq!(waiting, 0);
+                prop_assert!(self.gate.under_way() <= self.gate.limit() as usize);
+                let key = self.key(index as u64 + 1, &tagged);
+                let state = State::UnderWay { dead: false, answered: false, charged: 0 };
+                self.calls.push(Known { call, spec: tagged, arrived: self.now, key, state });
+                self.starts += 1;
+            }
             Step::Next => {
                 self.next()?;
             }
@@ -274,6 +339,7 @@ impl Model {
                 }
                 if matches!(self.calls[index].state, State::UnderWay { .. }) {
                     self.over(index, if ended { 2 } else { 3 });
+                    self.slot_back();
                 }
             }
             Step::Requeue(index) => {
@@ -282,6 +348,7 @@ impl Model {
                 self.gate.requeue(self.now, call);
                 if let State::UnderWay { dead, answered: false, charged } = state {
                     self.requeued += 1;
+                    self.slot_back();
                     if dead {
                         self.calls[index].state = State::Over;
                         return Ok(());
@@ -326,6 +393,8 @@ proptest! {
             starts: 0,
             requeued: 0,
             over: [0; 4],
+            between: (0.0, 0),
+            last_end: None,
         };
         for step in steps {
             model.step(step)?;

@@ -54,8 +54,9 @@ impl std::error::Error for NoCallLimit {}
 /// of them, and clients that ask much wait behind clients that ask little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendOrder {
-    /// First come first served until the oldest that waits has waited half of what clients of its
-    /// route are seen to endure, newest first from there. The default.
+    /// First come first served until the oldest that waits has waited 80 % of what clients of its
+    /// route are seen to endure, or half of it and the newest would wait 80 %; newest first from there
+    /// until the oldest has waited less than a quarter. The default.
     ///
     /// First come first served is wrong in overload: the head of the queue is always about to
     /// leave. Newest first is wrong below overload: the same mean wait, ten times its second moment
@@ -134,10 +135,6 @@ pub struct BackendConfig {
     pub limit: CallLimit,
     /// Which waiting call is started next.
     pub order: BackendOrder,
-    /// The backend stops working on a call when its connection closes. The gate holds the slot
-    /// until [`ended`](super::BackendGate::ended) either way; this tells its owner to close the
-    /// connection of a call whose client has left. Default: false.
-    pub cancels: bool,
     /// Calls that wait at most; of more, those that would be served last are refused. It bounds
     /// memory: a long queue does no harm while the dead leave it. Default 65,536.
     pub most_waiting: usize,
@@ -151,7 +148,6 @@ impl Default for BackendConfig {
         BackendConfig {
             limit: CallLimit::Auto,
             order: BackendOrder::Adaptive,
-            cancels: false,
             most_waiting: 65_536,
             longest_wait: Duration::from_secs(60),
         }

@@ -42,6 +42,18 @@ const MOST_ROUTES: u32 = 1024;
 /// clients leave at once after whatever time, and those who come next must not pay for it.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 
+/// With the adaptive order the newest goes first from when the oldest has waited so much of what
+/// clients endure, or half of it while the newest would have to wait so much: then more come than the
+/// backend can do, and it is no peak that would end by itself. ...
+const TURN: f64 = 0.8;
+/// ... until the oldest has waited less than so much. Once the newest goes first the oldest goes last,
+/// and what had gathered is lost. In overload some always wait for long, so the order stays.
+const TURN_BACK: f64 = 0.25;
+
+/// Who goes last from then on is refused, if somebody was seen to leave so lately: else it may wait on,
+/// or nobody would ever be seen to endure more than before.
+const FRESH: Duration = Duration::from_secs(60);
+
 /// What is known of a call when it arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallSpec {
@@ -72,7 +84,7 @@ pub enum Left {
     /// It waited and is forgotten: nothing else is to do.
     Waiting,
     /// The backend works on it, and its slot stays taken until [`BackendGate::ended`] or
-    /// [`BackendGate::failed`]. If [`BackendConfig::cancels`] its owner closes the connection to
+    /// [`BackendGate::failed`]. If the backend then stops its owner closes the connection to
     /// the backend, and reports the end when the backend has closed it too.
     UnderWay,
     /// The gate does not know it, or no longer.
@@ -125,7 +137,7 @@ struct UnderWay {
     gone: Option<Time>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     number: u64,
     arrived: Time,
@@ -174,33 +186,51 @@ impl BackendGate {
 
     /// A call waits from now on. Then ask [`BackendGate::next`] until it is full or idle.
     pub fn arrive(&mut self, now: Time, spec: CallSpec) -> Call {
+        let call = self.enter(now, spec);
+        self.queue.insert(&self.waiting_call(call.slot));
+        self.pace.waiting(now, self.queue.len());
+        call
+    }
+
+    /// A call is started as it comes, if nobody waits and the backend has room: the same as
+    /// [`BackendGate::arrive`] and [`BackendGate::next`], without the queue. `None`: it has to
+    /// arrive.
+    pub fn start_at_once(&mut self, now: Time, spec: CallSpec) -> Option<Call> {
+        if self.queue.len() > 0 || self.under_way >= self.limit.allowed() as usize {
+            return None;
+        }
+        let call = self.enter(now, spec);
+        // Who is alone is charged nothing that would last.
+        self.begin(now, call.slot, Duration::ZERO);
+        Some(call)
+    }
+
+    fn enter(&mut self, now: Time, spec: CallSpec) -> Call {
         self.issued += 1;
         let number = self.issued;
         let key = self.key(now, number, &spec);
         let entry = Entry { number, arrived: now, spec, key, under_way: None };
-        let slot = self.calls.insert(entry) as u32;
-        self.queue.insert(&self.waiting_call(slot));
-        self.pace.waiting(now, self.queue.len());
-        Call { slot, number }
+        Call { slot: self.calls.insert(entry) as u32, number }
     }
 
     /// What to do at `now`.
     pub fn next(&mut self, now: Time) -> CallNext {
-        let overdue = self.earliest_overdue();
+        self.turn(now);
+        let overdue = self.earliest_overdue(now);
         if let Some((at, slot)) = overdue
             && at <= now
         {
             return self.refuse(now, slot);
         }
         if self.queue.len() > self.config.most_waiting
-            && let Some(slot) = self.queue.last(|band| self.backwards(now, band))
+            && let Some(slot) = self.queue.last()
         {
             return self.refuse(now, slot);
         }
         if self.queue.len() > 0 && self.under_way >= self.limit.allowed() as usize {
             return CallNext::Full { until: overdue.map(|(at, _)| at) };
         }
-        match self.queue.next(|band| self.backwards(now, band)) {
+        match self.queue.next() {
             Some(slot) => self.start(now, slot),
             None => CallNext::Idle,
         }
@@ -255,7 +285,7 @@ impl BackendGate {
         let Some(under_way) = &mut entry.under_way else {
             self.dequeue(now, call.slot);
             self.calls.remove(call.slot as usize);
-            self.patience_of(spec.route).left(age);
+            self.patience_of(spec.route).left(now, age);
             self.counts.gone_waiting += 1;
             let saved = self.expected.mean(spec.route, spec.kind).unwrap_or_default();
             self.counts.dead_work_saved += saved;
@@ -264,7 +294,7 @@ impl BackendGate {
         if under_way.gone.is_none() {
             under_way.gone = Some(now);
             if !under_way.answered {
-                self.patience_of(spec.route).left(age);
+                self.patience_of(spec.route).left(now, age);
             }
             self.dead_under_way += 1;
             self.counts.gone_under_way += 1;
@@ -334,28 +364,30 @@ impl BackendGate {
 
     fn start(&mut self, now: Time, slot: u32) -> CallNext {
         let waiting = self.waiting_call(slot);
-        let entry = &mut self.calls[slot as usize];
-        let expected = self.expected.mean(entry.spec.route, entry.spec.kind);
+        let Entry { number, spec, .. } = self.calls[slot as usize];
+        let expected = self.expected.mean(spec.route, spec.kind);
         let charged = self.queue.start(&waiting, expected);
         self.pace.waiting(now, self.queue.len());
+        self.begin(now, slot, charged);
+        CallNext::Start { call: Call { slot, number }, tag: spec.tag }
+    }
+
+    /// The backend gets the call.
+    fn begin(&mut self, now: Time, slot: u32, charged: Duration) {
         self.under_way += 1;
         self.counts.started += 1;
         let start = self.counts.started;
-        let company = self.limit.start(self.under_way);
-        entry.under_way = Some(UnderWay {
+        self.calls[slot as usize].under_way = Some(UnderWay {
             since: now,
-            company,
+            company: self.limit.start(self.under_way),
             start,
             serving: None,
             charged,
             answered: false,
             gone: None,
         });
-        let next =
-            CallNext::Start { call: Call { slot, number: entry.number }, tag: entry.spec.tag };
         self.inside.start(start, slot);
         self.begin_inside(now);
-        next
     }
 
     fn refuse(&mut self, now: Time, slot: u32) -> CallNext {
@@ -428,31 +460,48 @@ impl BackendGate {
         }
     }
 
-    /// Whether the greatest key of the band is served first.
-    fn backwards(&self, now: Time, band: &Band) -> bool {
-        match self.config.order {
-            BackendOrder::NewestFirst => true,
-            BackendOrder::Adaptive => band.oldest().any(|oldest| {
-                let patience = self.endurance(oldest.route).median;
-                patience.is_some_and(|patience| now.since(oldest.arrived) >= patience / 2)
-            }),
-            BackendOrder::Fifo | BackendOrder::ShortestExpected | BackendOrder::Edf => false,
+    /// Says of each band whether its greatest key is served first.
+    fn turn(&mut self, now: Time) {
+        let waits = self.pace.drained(self.queue.len());
+        let BackendGate { config, queue, patience, .. } = self;
+        for band in queue.bands_mut() {
+            let backwards = band.backwards;
+            let turns = |waited: Duration, endured: Duration| match backwards {
+                true => waited >= endured.mul_f64(TURN_BACK),
+                false => {
+                    let most = endured.mul_f64(TURN);
+                    waited >= most || waited >= endured / 2 && waits >= most
+                }
+            };
+            band.backwards = match config.order {
+                BackendOrder::NewestFirst => true,
+                BackendOrder::Adaptive => band.oldest().any(|oldest| {
+                    let median = endurance(patience, oldest.route).median;
+                    median.is_some_and(|median| turns(now.since(oldest.arrived), median))
+                }),
+                BackendOrder::Fifo | BackendOrder::ShortestExpected | BackendOrder::Edf => false,
+            };
         }
     }
 
     /// The waiting call that is the first to have waited too long, and when.
-    fn earliest_overdue(&self) -> Option<(Time, u32)> {
+    fn earliest_overdue(&self, now: Time) -> Option<(Time, u32)> {
         self.queue
             .bands()
             .flat_map(Band::oldest)
-            .map(|oldest| (oldest.arrived + self.time_limit(oldest.route), oldest.slot))
+            .map(|oldest| (oldest.arrived + self.time_limit(now, oldest.route), oldest.slot))
             .min()
     }
 
-    /// How long a call of this route may wait: until nearly all would have left.
-    fn time_limit(&self, route: u32) -> Duration {
+    /// How long a call of this route may wait: until nearly all would have left. With the adaptive
+    /// order only until it goes last: it is told while its client is there.
+    fn time_limit(&self, now: Time, route: u32) -> Duration {
+        let adaptive = self.config.order == BackendOrder::Adaptive;
         let limit = match self.endurance(route) {
-            Endurance { median: Some(median), nearly_all: Some(nearly_all) } => {
+            Endurance { median: Some(median), left, .. } if adaptive && now.since(left) < FRESH => {
+                median.mul_f64(TURN)
+            }
+            Endurance { median: Some(median), nearly_all: Some(nearly_all), .. } => {
                 nearly_all.max(median + median / 10)
             }
             Endurance { median: Some(median), .. } => {
@@ -464,8 +513,7 @@ impl BackendGate {
     }
 
     fn endurance(&self, route: u32) -> Endurance {
-        let known = self.patience.get(&(route % MOST_ROUTES));
-        known.map(Patience::endurance).unwrap_or_default()
+        endurance(&self.patience, route)
     }
 
     fn patience_of(&mut self, route: u32) -> &mut Patience {
@@ -475,4 +523,8 @@ impl BackendGate {
     fn entry(&mut self, call: Call) -> Option<&mut Entry> {
         self.calls.get_mut(call.slot as usize).filter(|entry| entry.number == call.number)
     }
+}
+
+fn endurance(patience: &BTreeMap<u32, Patience>, route: u32) -> Endurance {
+    patience.get(&(route % MOST_ROUTES)).map(Patience::endurance).unwrap_or_default()
 }

@@ -42,9 +42,14 @@ impl Pace {
         self.last_end = (waiting > 0).then_some(now);
     }
 
+    /// After how long so many will have had their turn.
+    pub(super) fn drained(&self, waiting: usize) -> Duration {
+        Duration::from_nanos((self.between * waiting as f64) as u64)
+    }
+
     /// After how long someone who is refused may try again with hope.
     pub(super) fn retry_after(&self, now: Time, waiting: usize) -> Duration {
-        let drained = Duration::from_nanos((self.between * waiting as f64) as u64);
+        let drained = self.drained(waiting);
         let lasted = self.crowded_since.map(|since| now.since(since)).unwrap_or_default();
         drained.max(lasted).clamp(LEAST, MOST)
     }

@@ -1,11 +1,13 @@
 //! How long the clients of one route wait before they leave, learned from when they left or were
-//! answered. It knows nothing of queues and clocks.
+//! answered. It knows nothing of queues.
 //!
 //! The Kaplan-Meier estimate of survival on a histogram of ages: a departure is an observation, an
 //! answer at some age says only that the client would have waited at least so long. The paper asks
 //! for such statistics (Carter & Cherkasova 1999, section 2, last paragraph but one).
 
 use std::time::Duration;
+
+use crate::time::Time;
 
 /// The least age told apart, in seconds.
 const LEAST: f64 = 0.001;
@@ -43,6 +45,8 @@ pub(super) struct Endurance {
     pub(super) median: Option<Duration>,
     /// By this age nearly all would have left.
     pub(super) nearly_all: Option<Duration>,
+    /// When one last left.
+    pub(super) left: Time,
 }
 
 /// The patience of one route's clients.
@@ -60,13 +64,14 @@ impl Patience {
         Patience { bins, current: Endurance::default(), answers: 0 }
     }
 
-    /// A client left at this age.
-    pub(super) fn left(&mut self, age: Duration) {
+    /// A client left at `now`, at this age.
+    pub(super) fn left(&mut self, now: Time, age: Duration) {
         let at = bin(age);
         self.reached(at + 1);
         let here = &mut self.bins[at];
         here.left += 1.0;
         here.ages += age.as_secs_f64();
+        self.current.left = now;
         self.current = self.estimate();
         self.answers = 0;
     }
@@ -96,7 +101,7 @@ impl Patience {
     }
 
     fn estimate(&self) -> Endurance {
-        let mut endurance = Endurance::default();
+        let mut endurance = Endurance { left: self.current.left, ..Endurance::default() };
         let evidence: f64 = self.bins.iter().map(|bin| bin.left).sum();
         if evidence < LEAST_EVIDENCE {
             return endurance;
@@ -141,11 +146,11 @@ mod tests {
         for age in [5000, 700, 40_000] {
             let mut patience = Patience::new();
             for _ in 0..7 {
-                patience.left(age * MS);
+                patience.left(Time::ZERO, age * MS);
             }
             assert_eq!(patience.endurance(), Endurance::default(), "seven are too few");
-            patience.left(age * MS);
-            patience.left(age * MS + 3 * MS);
+            patience.left(Time::ZERO, age * MS);
+            patience.left(Time::ZERO, age * MS + 3 * MS);
             assert!(near(patience.endurance().median, age * MS), "{:?}", patience.endurance());
             assert!(near(patience.endurance().nearly_all, age * MS));
         }
@@ -157,10 +162,10 @@ mod tests {
         let mut patience = Patience::new();
         for _ in 0..100 {
             for _ in 0..2 {
-                patience.left(1001 * MS);
+                patience.left(Time::ZERO, 1001 * MS);
             }
             patience.answered(2000 * MS);
-            patience.left(4000 * MS);
+            patience.left(Time::ZERO, 4000 * MS);
         }
         let endurance = patience.endurance();
         assert!(near(endurance.nearly_all, 4000 * MS), "{endurance:?}");
@@ -175,7 +180,7 @@ mod tests {
     fn answers_just_before_all_leave_hide_nothing() {
         let mut patience = Patience::new();
         for _ in 0..40 {
-            patience.left(5000 * MS);
+            patience.left(Time::ZERO, 5000 * MS);
             for _ in 0..100 {
                 patience.answered(4900 * MS);
             }
@@ -186,7 +191,7 @@ mod tests {
     #[test]
     fn many_quick_answers_do_not_make_it_forget() {
         let mut patience = Patience::new();
-        (0..50).for_each(|_| patience.left(5000 * MS));
+        (0..50).for_each(|_| patience.left(Time::ZERO, 5000 * MS));
         (0..1_000_000).for_each(|_| patience.answered(10 * MS));
         assert!(near(patience.endurance().median, 5000 * MS));
     }
@@ -195,7 +200,7 @@ mod tests {
     fn nothing_is_said_when_most_stay() {
         let mut patience = Patience::new();
         for _ in 0..100 {
-            patience.left(200 * MS);
+            patience.left(Time::ZERO, 200 * MS);
             (0..3).for_each(|_| patience.answered(30_000 * MS));
         }
         assert_eq!(patience.endurance(), Endurance::default());
@@ -204,10 +209,10 @@ mod tests {
     #[test]
     fn a_change_is_followed() {
         let mut patience = Patience::new();
-        (0..3000).for_each(|_| patience.left(2000 * MS));
-        (0..3000).for_each(|_| patience.left(8000 * MS));
+        (0..3000).for_each(|_| patience.left(Time::ZERO, 2000 * MS));
+        (0..3000).for_each(|_| patience.left(Time::ZERO, 8000 * MS));
         assert!(near(patience.endurance().median, 8000 * MS));
-        (0..1000).for_each(|_| patience.left(2000 * MS));
+        (0..1000).for_each(|_| patience.left(Time::ZERO, 2000 * MS));
         assert!(near(patience.endurance().median, 2000 * MS));
     }
 

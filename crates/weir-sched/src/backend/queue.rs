@@ -62,6 +62,8 @@ pub(super) struct Band {
     /// Waiting calls by route, in the order of their arrival.
     ages: BTreeMap<u32, BTreeMap<u64, (Time, u32)>>,
     virtual_time: u64,
+    /// The greatest key is served first.
+    pub(super) backwards: bool,
 }
 
 impl Band {
@@ -72,20 +74,20 @@ impl Band {
         })
     }
 
-    /// The call that is served next: of the least key, or with `backwards` of the greatest.
-    fn next(&self, backwards: bool) -> Option<u32> {
-        let ends = if backwards { self.by_last.last() } else { self.by_first.first() };
-        self.call_of(ends?.1, backwards)
+    /// The call that is served next.
+    fn next(&self) -> Option<u32> {
+        let ends = if self.backwards { self.by_last.last() } else { self.by_first.first() };
+        self.call_of(ends?.1, self.backwards)
     }
 
     /// The call that would be served last.
-    fn last(&self, backwards: bool) -> Option<u32> {
+    fn last(&self) -> Option<u32> {
         let most_served = self.later.last().map(|(_, client)| *client);
         let of_order = || {
-            let ends = if backwards { self.by_first.first() } else { self.by_last.last() };
+            let ends = if self.backwards { self.by_first.first() } else { self.by_last.last() };
             ends.map(|(_, client)| *client)
         };
-        self.call_of(most_served.or_else(of_order)?, !backwards)
+        self.call_of(most_served.or_else(of_order)?, !self.backwards)
     }
 
     fn call_of(&self, client: u64, last: bool) -> Option<u32> {
@@ -224,6 +226,10 @@ impl Queue {
         self.bands.values()
     }
 
+    pub(super) fn bands_mut(&mut self) -> impl Iterator<Item = &mut Band> {
+        self.bands.values_mut()
+    }
+
     pub(super) fn insert(&mut self, call: &Waiting) {
         self.bands.entry(call.priority).or_default().insert(call);
         self.waiting += 1;
@@ -259,16 +265,14 @@ impl Queue {
         self.insert(call);
     }
 
-    /// The call that is served next; `backwards` says of a band whether the greatest key is first.
-    pub(super) fn next(&self, backwards: impl Fn(&Band) -> bool) -> Option<u32> {
-        let (_, band) = self.bands.first_key_value()?;
-        band.next(backwards(band))
+    /// The call that is served next.
+    pub(super) fn next(&self) -> Option<u32> {
+        self.bands.first_key_value()?.1.next()
     }
 
     /// The call that would be served last.
-    pub(super) fn last(&self, backwards: impl Fn(&Band) -> bool) -> Option<u32> {
-        let (_, band) = self.bands.last_key_value()?;
-        band.last(backwards(band))
+    pub(super) fn last(&self) -> Option<u32> {
+        self.bands.last_key_value()?.1.last()
     }
 }
 
