@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, Framing, HostRule, Onward, Passing, PathChange, interim_head,
-    request, response_head, response_length, switching_protocols_head,
+    FieldEdits, ForwardedStyle, Framing, HostRule, Onward, Passing, interim_head, request,
+    response_head, response_length, switching_protocols_head,
 };
 use weir_http::request::{Limits, Parsed, Version, parse};
 use weir_http::response::Connection;
@@ -32,18 +32,14 @@ fn pass_request(choice: u8, head: &[u8]) {
     let Ok(Parsed::Complete { request: read, head_len }) = parse(head, &Limits::default()) else {
         return;
     };
-    let change = match choice & 3 {
-        0 => PathChange::Strip("/a".into()),
-        1 => PathChange::Replace { prefix: "/a".into(), with: "/b".into() },
-        _ => PathChange::Keep,
-    };
+    let path = (choice & 3 == 0).then_some("/v2/a%20b");
     let to = Onward {
         client: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
         scheme: "http",
         local_host: "local",
         style: ForwardedStyle::ALL[usize::from(choice >> 2 & 3)],
         trust: choice & 16 != 0,
-        path: &change,
+        path,
         host: &HostRule::Client,
         edits: &FieldEdits::default(),
         via: choice & 32 != 0,

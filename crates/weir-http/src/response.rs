@@ -8,6 +8,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::conditions::Validators;
 use crate::date;
+use crate::request::Version;
 use crate::status::Status;
 
 /// What no URI contains (RFC 3986, appendix A); characters beyond ASCII are always encoded.
@@ -29,6 +30,15 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// The interim response that says the request is being worked on (RFC 2518, section 10.1). Not for
 /// HTTP/1.0.
 pub const PROCESSING: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
+
+/// What asks a client that closed its side whether it is still there, while its response is got
+/// ready: an interim response, which HTTP/1.0 does not know (RFC 9110, section 15.2).
+pub fn still_there(version: Version) -> &'static [u8] {
+    match version {
+        Version::Http11 => PROCESSING,
+        Version::Http10 => b"",
+    }
+}
 
 /// A response head. Fields that are `None` or false are not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 use weir_http::Status;
-use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
+use weir_http::request::{self, Limits, Parsed, Request, RequestBody};
+use weir_http::response::still_there;
 use weir_sched::Time;
 
 use crate::access_log::Entry;
@@ -17,6 +18,7 @@ use crate::buffers::Input;
 use crate::client::{Client, Read};
 use crate::clock;
 use crate::context::Context;
+use crate::proxy::Destination;
 use crate::response::{Framing, Response};
 use crate::send::{Outcome, Sending};
 use crate::socket::Socket;
@@ -77,30 +79,28 @@ async fn exchange(
             bytes => request::parse(bytes, &limits),
         };
         let begun = turn::began();
-        if let Ok(Parsed::Complete { request, head_len }) = &parsed
-            && let Some(route) = context.proxied(request)
-        {
-            let head_length = *head_len;
-            // Boxed: idle connections are smaller for it.
-            let end = if proxied::is_plain(request) {
-                let head = &input.bytes()[..head_length];
-                let end = proxied::plain(context, client, flow, &route, head, request);
-                let end = Box::pin(end).await;
-                input.answered(head_length);
-                end
-            } else {
-                let end = proxied::exchange(context, client, input, flow, &route, head_length);
-                Box::pin(end).await
-            };
-            if let Some(end) = end {
-                return end;
-            }
-            head_begun = (!input.bytes().is_empty()).then(turn::began);
-            continue;
-        }
         let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
-                match respond(context, client, &request).await {
+                let to = context.destination(&request);
+                if let Destination::Backends(route) = &to {
+                    // Boxed: idle connections are smaller for it.
+                    let end = if proxied::is_plain(&request) {
+                        let head = &input.bytes()[..head_len];
+                        let end = proxied::plain(context, client, flow, route, head, &request);
+                        let end = Box::pin(end).await;
+                        input.answered(head_len);
+                        end
+                    } else {
+                        let end = proxied::exchange(context, client, input, flow, route, head_len);
+                        Box::pin(end).await
+                    };
+                    if let Some(end) = end {
+                        return end;
+                    }
+                    head_begun = (!input.bytes().is_empty()).then(turn::began);
+                    continue;
+                }
+                match respond(context, client, &request, to).await {
                     Some(response) => (response, Some(request), head_len),
                     None => return End::Broken,
                 }
@@ -150,26 +150,30 @@ async fn read_more(
     }
 }
 
-/// The response to a valid request; `None` if the client leaves before there is one.
-async fn respond(context: &Context, client: &Client, request: &Request<'_>) -> Option<Response> {
+/// The response to a valid request that is not for backends; `None` if the client leaves before
+/// there is one.
+async fn respond(
+    context: &Context,
+    client: &Client,
+    request: &Request<'_>,
+    to: Destination,
+) -> Option<Response> {
     let keep_alive = request.keep_alive && !context.stop.is_stopping();
     let date = context.date.at(turn::began());
     let framing = Framing::answering(request, keep_alive, date);
+    match to {
+        Destination::Nowhere(status) => return Some(framing.error(status)),
+        Destination::Redirect { location, status } => {
+            return Some(framing.redirect(status, &location));
+        }
+        Destination::Service | Destination::Backends(_) => {}
+    }
     // Boxed: idle connections are smaller for it.
-    let response = Box::pin(context.respond(request, framing));
+    let response = Box::pin(context.service.respond(request, framing));
     tokio::select! {
         biased;
         response = response => Some(response),
-        () = client.gone(still_there(request)) => None,
-    }
-}
-
-/// What asks a client that closed its side whether it is still there, while its response is got
-/// ready: an interim response, which HTTP/1.0 does not know (RFC 9110 section 15.2).
-fn still_there(request: &Request<'_>) -> &'static [u8] {
-    match request.version {
-        Version::Http11 => b"HTTP/1.1 102 Processing\r\n\r\n",
-        Version::Http10 => b"",
+        () = client.gone(still_there(request.version)) => None,
     }
 }
 

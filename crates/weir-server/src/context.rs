@@ -19,7 +19,7 @@ use crate::config::Prefix;
 use crate::content::{Content, Site, SiteConfig};
 use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
-use crate::proxy::{Destination, Proxy, Route};
+use crate::proxy::{Destination, Proxy};
 use crate::response::{self, Framing, Response};
 use crate::socket::Socket;
 use crate::stop::Stop;
@@ -108,23 +108,9 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The route of a request that is for backends.
-    pub(crate) fn proxied(&self, request: &Request<'_>) -> Option<Rc<Route>> {
-        match self.proxy.as_ref()?.destination(request) {
-            Destination::Backends(route) => Some(route),
-            Destination::Files | Destination::Redirect { .. } | Destination::Nowhere(_) => None,
-        }
-    }
-
-    /// The response to a request that is not for backends.
-    pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
-        match self.proxy.as_ref().map(|proxy| proxy.destination(request)) {
-            Some(Destination::Nowhere(status)) => framing.error(status),
-            Some(Destination::Redirect { location, status }) => framing.redirect(status, &location),
-            Some(Destination::Files | Destination::Backends(_)) | None => {
-                self.service.respond(request, framing).await
-            }
-        }
+    /// Where a request goes; without routes all are for the service.
+    pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
+        self.proxy.as_ref().map_or(Destination::Service, |proxy| proxy.destination(request))
     }
 
     /// Counts and logs a request whose client left before there was a response: with 499, as others

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_tcp_quickack;
 use rustix::net::{SocketFlags, acceptfrom_with};
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, Protocol, TcpKeepalive, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop::consume_budget;
@@ -54,9 +54,10 @@ pub(crate) fn open(
     }
     socket.set_nonblocking(true)?;
     // Connections inherit these: no waiting for acknowledgements before the last segment, and a
-    // client that has silently vanished is noticed.
+    // client that has silently vanished is noticed, by probes when nothing is under way to it.
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_user_timeout(Some(patience))?;
+    socket.set_tcp_keepalive(&keep_alive(patience))?;
     // What a slow client has not taken stays in the file, not in the kernel's memory.
     socket.set_tcp_notsent_lowat(UNSENT)?;
     // An acknowledgement of its own for each request would cost the uplink a packet: the response
@@ -65,6 +66,16 @@ pub(crate) fn open(
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Probes of a connection on which nothing happens, so that it is given up after about `patience` if
+/// nobody answers. The kernel counts in seconds, up to 32,767 (tcp(7)).
+pub(crate) fn keep_alive(patience: Duration) -> TcpKeepalive {
+    let (least, most) = (Duration::from_secs(1), Duration::from_secs(32_767));
+    TcpKeepalive::new()
+        .with_time((patience / 2).clamp(least, most))
+        .with_interval((patience / 8).clamp(least, most))
+        .with_retries(4)
 }
 
 /// Tells whether `address` is free. Sockets that share a port would share it with another server of

@@ -1,48 +1,8 @@
-//! The path a backend is asked for: prefixes taken off or put in place of others. It does not know
-//! which paths there are; it keeps what is below a prefix there.
+//! Whether a path stays below a prefix, whoever reads it. It does not know which paths there are.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-
-/// What becomes of the path of a request on its way. Prefixes are whole segments and begin with a
-/// slash; one at their end makes no difference.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum PathChange {
-    /// It stays as the client sent it.
-    #[default]
-    Keep,
-    /// It loses this prefix: `/api/a` without `/api` is `/a`.
-    Strip(String),
-    /// It gets another prefix: `/api/a` with `/v2` for `/api` is `/v2/a`.
-    Replace {
-        /// What it has to begin with.
-        prefix: String,
-        /// What stands there afterwards.
-        with: String,
-    },
-    /// It becomes this, encoded already.
-    Whole(String),
-}
-
-impl PathChange {
-    /// The path to ask for, still encoded. `None` if `path` is not below the prefix: see
-    /// [`is_below`].
-    pub fn apply<'p>(&self, path: &'p str) -> Option<Cow<'p, str>> {
-        let (prefix, with) = match self {
-            PathChange::Keep => return Some(Cow::Borrowed(path)),
-            PathChange::Whole(whole) => return Some(Cow::Owned(whole.clone())),
-            PathChange::Strip(prefix) => (prefix, ""),
-            PathChange::Replace { prefix, with } => (prefix, with.trim_end_matches('/')),
-        };
-        let rest = below(path, prefix)?;
-        Some(match (with, rest) {
-            ("", "") => Cow::Borrowed("/"),
-            ("", rest) => Cow::Borrowed(rest),
-            (with, rest) => Cow::Owned([with, rest].concat()),
-        })
-    }
-}
 
 /// Whether `path`, as sent, begins with the segments of `prefix` and stays below them.
 ///
@@ -50,13 +10,8 @@ impl PathChange {
 /// is not below, nor one that would for some backends: those that decode slashes first, take `\` for
 /// a slash, merge empty segments, or cut parameters off (`..;a`).
 pub fn is_below(path: &str, prefix: &str) -> bool {
-    below(path, prefix).is_some()
-}
-
-/// What follows the prefix: nothing, or a slash and more.
-fn below<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
-    let rest = after(path, prefix.trim_end_matches('/').as_bytes())?;
-    ((rest.is_empty() || rest.starts_with('/')) && !climbs(rest)).then_some(rest)
+    after(path, prefix.trim_end_matches('/').as_bytes())
+        .is_some_and(|rest| (rest.is_empty() || rest.starts_with('/')) && !climbs(rest))
 }
 
 fn after<'p>(path: &'p str, prefix: &[u8]) -> Option<&'p str> {
@@ -107,7 +62,6 @@ fn climbs(rest: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::PathChange::{Keep, Replace, Strip};
     use super::is_below;
 
     #[test]
@@ -162,23 +116,5 @@ mod tests {
         {
             assert!(is_below(path, "/api"), "{path}");
         }
-    }
-
-    #[test]
-    fn changes_keep_what_follows() {
-        let strip = |path| Strip("/api".into()).apply(path).map(String::from);
-        assert_eq!(strip("/api/a%20b//c/").as_deref(), Some("/a%20b//c/"));
-        assert_eq!(strip("/api").as_deref(), Some("/"));
-        assert_eq!(strip("/api/").as_deref(), Some("/"));
-        assert_eq!(strip("/other"), None);
-        let replace = |with: &str, path| {
-            Replace { prefix: "/api/".into(), with: with.into() }.apply(path).map(String::from)
-        };
-        assert_eq!(replace("/v2", "/api/a").as_deref(), Some("/v2/a"));
-        assert_eq!(replace("/v2/", "/api/a").as_deref(), Some("/v2/a"));
-        assert_eq!(replace("/v2/", "/api").as_deref(), Some("/v2"));
-        assert_eq!(replace("/", "/api").as_deref(), Some("/"));
-        assert_eq!(replace("/v2", "/api/../a"), None);
-        assert_eq!(Keep.apply("/a/../b").as_deref(), Some("/a/../b"));
     }
 }

@@ -8,7 +8,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, request::Parts};
 
 use super::forwarded::{Asked, tells_who_asked};
-use super::{FieldEdits, ForwardedStyle, PathChange, hop, upgrade};
+use super::{FieldEdits, ForwardedStyle, hop, upgrade};
 use crate::request::{Request, RequestBody, Version, for_each_field};
 use crate::status::Status;
 use crate::token::members;
@@ -19,8 +19,6 @@ pub enum HostRule {
     /// The one the client named.
     #[default]
     Client,
-    /// The backend's own name.
-    Backend(HeaderValue),
     /// This one.
     Fixed(HeaderValue),
 }
@@ -39,8 +37,8 @@ pub struct Onward<'a> {
     /// Whether the client is a proxy to be believed who asked: what it says is kept and added to.
     /// Otherwise its `Forwarded`, `X-Forwarded-*` and `X-Real-IP` are dropped, whatever the style.
     pub trust: bool,
-    /// What becomes of the path.
-    pub path: &'a PathChange,
+    /// The path to ask for, encoded; `None`: as the client sent it.
+    pub path: Option<&'a str>,
     /// Which host is asked for.
     pub host: &'a HostRule,
     /// Fields to set and remove, last of all.
@@ -87,8 +85,8 @@ impl std::error::Error for BadForward {}
 ///
 /// # Errors
 ///
-/// 400 for a target that no URI has or that is not below the prefix to change; 501 for CONNECT, and
-/// for OPTIONS and TRACE that may go no further (RFC 9110, section 7.6.2).
+/// 400 for a target that no URI has; 501 for CONNECT, and for OPTIONS and TRACE that may go no further
+/// (RFC 9110, section 7.6.2).
 pub fn request(head: &[u8], request: &Request<'_>, to: &Onward<'_>) -> Result<Parts, BadForward> {
     let method = match Method::from_bytes(request.method_text.as_bytes()) {
         Ok(Method::CONNECT) => {
@@ -121,16 +119,14 @@ pub fn request(head: &[u8], request: &Request<'_>, to: &Onward<'_>) -> Result<Pa
     Ok(parts)
 }
 
-fn target(request: &Request<'_>, change: &PathChange) -> Result<Uri, BadForward> {
+fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, BadForward> {
     if request.path == "*" {
         return Ok(Uri::from(PathAndQuery::from_static("*")));
     }
-    let path = change
-        .apply(request.path)
-        .ok_or(BadForward::new(Status::BadRequest, "the path leads out of its prefix"))?;
+    let path = path.unwrap_or(request.path);
     let text = match request.query {
-        Some(query) => [&*path, "?", query].concat(),
-        None => path.into_owned(),
+        Some(query) => [path, "?", query].concat(),
+        None => path.to_owned(),
     };
     match PathAndQuery::try_from(text) {
         Ok(target) => Ok(Uri::from(target)),
@@ -140,7 +136,7 @@ fn target(request: &Request<'_>, change: &PathChange) -> Result<Uri, BadForward>
 
 fn host(request: &Request<'_>, to: &Onward<'_>) -> Result<HeaderValue, BadForward> {
     match to.host {
-        HostRule::Backend(name) | HostRule::Fixed(name) => Ok(name.clone()),
+        HostRule::Fixed(name) => Ok(name.clone()),
         HostRule::Client => HeaderValue::from_str(request.host.unwrap_or(to.local_host))
             .map_err(|_| BadForward::new(Status::BadRequest, "malformed host")),
     }

@@ -80,7 +80,8 @@ pub(super) async fn exchange(
         None => answer(context, client, flow, Some(&request), &response, begun).await,
         Some(upstream) => {
             response.departure = Departure::Unwatched;
-            switched(context, client, input, flow, &request, &response, upstream).await
+            let down = answer(context, client, flow, Some(&request), &response, begun);
+            switched(context, client, input, down, upstream).await
         }
     };
     ended(client, &request, &response, outcome)
@@ -148,17 +149,15 @@ fn ended(
     }
 }
 
-/// Both directions of a connection whose protocol was switched.
+/// Both directions of a connection whose protocol was switched; `down` is the one to the client.
 async fn switched(
     context: &Context,
     client: &Client,
     input: &mut Input,
-    flow: &mut Option<Flow>,
-    request: &Request<'_>,
-    response: &Response,
+    down: impl Future<Output = Outcome>,
     mut upstream: Upstream,
 ) -> Outcome {
-    let mut down = pin!(answer(context, client, flow, Some(request), response, turn::began()));
+    let mut down = pin!(down);
     tokio::select! {
         outcome = &mut down => return outcome,
         () = upstream.pump(client, input, &context.stop) => {}

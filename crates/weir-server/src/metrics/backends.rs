@@ -56,8 +56,16 @@ impl Backends {
         }
         let counts = [
             ("backend_calls", "Calls given to the backend", &all.calls),
-            ("backend_failed_calls", "Calls that ended without an answer", &all.failed),
-            ("backend_refused", "Requests that waited too long, answered with 503", &all.refused),
+            (
+                "backend_failed_calls",
+                "Calls whose connection was refused, closed or reset before an answer",
+                &all.failed,
+            ),
+            (
+                "backend_refused",
+                "Requests that waited too long or found too many waiting, answered with 503",
+                &all.refused,
+            ),
             (
                 "backend_dead_in_queue",
                 "Requests whose client left while they waited",

@@ -67,47 +67,48 @@ impl Backend {
     ///
     /// `spec`: its tag is chosen here.
     pub(super) async fn admit(self: &Arc<Self>, spec: CallSpec) -> Result<Slot, Refused> {
-        let (mut entry, verdict) = self.enter(spec);
-        if let Some(verdict) = verdict {
-            // An error means that the server is ending.
-            let ended = Refused { retry_after: Duration::from_secs(1) };
-            let verdict = verdict.await.unwrap_or(Err(ended));
-            if verdict.is_err() {
-                entry.held = false;
-            }
-            verdict?;
-        }
+        let (mut entry, entered) = self.enter(spec);
+        // An error of the channel means that the server is ending.
+        let ended = Refused { retry_after: Duration::from_secs(1) };
+        let verdict = match entered {
+            Ok(Some(verdict)) => verdict.await.unwrap_or(Err(ended)),
+            Ok(None) => Ok(()),
+            Err(refused) => Err(refused),
+        };
         entry.held = false;
+        verdict?;
         Ok(Slot { backend: self.clone(), call: entry.call, ended: false, gone: false })
     }
 
     /// Enters the queue; without a verdict to wait for, the call has started.
-    fn enter(self: &Arc<Self>, spec: CallSpec) -> (Entry, Option<oneshot::Receiver<Verdict>>) {
+    fn enter(
+        self: &Arc<Self>,
+        spec: CallSpec,
+    ) -> (Entry, Result<Option<oneshot::Receiver<Verdict>>, Refused>) {
         let mut state = self.lock();
+        let now = clock::now();
         state.issued += 1;
         let tag = state.issued;
-        let call = state.gate.arrive(clock::now(), CallSpec { tag, ..spec });
-        // Most calls start at once: what would carry the verdict is made only if it is needed.
+        let spec = CallSpec { tag, ..spec };
+        if let Some(call) = state.gate.start_at_once(now, spec) {
+            return (Entry { backend: self.clone(), call, tag, held: true }, Ok(None));
+        }
+        let call = state.gate.arrive(now, spec);
         let mut own = None;
         state.hand_out(|other, verdict| match other == tag {
             true => own = Some(verdict),
             false => unreachable_tag(other),
         });
         let entry = Entry { backend: self.clone(), call, tag, held: true };
-        let verdict = match own {
-            Some(Ok(())) => None,
-            Some(refused) => {
-                let (sender, receiver) = oneshot::channel();
-                let _ = sender.send(refused);
-                Some(receiver)
-            }
+        let entered = match own {
+            Some(verdict) => verdict.map(|()| None),
             None => {
                 let (sender, receiver) = oneshot::channel();
                 state.waiting.insert(tag, sender);
-                Some(receiver)
+                Ok(Some(receiver))
             }
         };
-        (entry, verdict)
+        (entry, entered)
     }
 
     /// Looks who must not wait any longer; call it now and then.
@@ -202,6 +203,14 @@ fn unreachable_tag(tag: u64) {
 }
 
 impl State {
+    /// The client left before the backend heard of its call, even if its turn had come.
+    fn withdraw(&mut self, call: Call) {
+        let now = clock::now();
+        self.gate.requeue(now, call);
+        self.gate.gone(now, call);
+        self.hand_out(|tag, _| unreachable_tag(tag));
+    }
+
     /// Tells those whose turn has come. `other` hears of tags that do not wait here.
     fn hand_out(&mut self, mut other: impl FnMut(u64, Verdict)) {
         let now = clock::now();
@@ -235,11 +244,7 @@ impl Drop for Entry {
         }
         let mut state = self.backend.lock();
         state.waiting.remove(&self.tag);
-        let now = clock::now();
-        // If its turn came as its client left, the backend never heard of it.
-        state.gate.requeue(now, self.call);
-        state.gate.gone(now, self.call);
-        state.hand_out(|tag, _| unreachable_tag(tag));
+        state.withdraw(self.call);
     }
 }
 
@@ -253,8 +258,8 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn address(&self) -> &BackendAddress {
-        &self.backend.address
+    pub(super) fn backend(&self) -> &Arc<Backend> {
+        &self.backend
     }
 
     /// The answer begins.
@@ -265,11 +270,7 @@ impl Slot {
     /// The client turned out to have left before the backend was asked.
     pub(super) fn found_dead(mut self) {
         self.ended = true;
-        let mut state = self.backend.lock();
-        let now = clock::now();
-        state.gate.requeue(now, self.call);
-        state.gate.gone(now, self.call);
-        state.hand_out(|tag, _| unreachable_tag(tag));
+        self.backend.lock().withdraw(self.call);
     }
 
     /// The client has left; the backend is still at work.

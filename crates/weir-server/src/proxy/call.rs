@@ -3,6 +3,7 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use hyper::body::Incoming;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::backend::Slot;
+use super::backend::{Backend, Slot};
 use super::conn::{Answer, Conn, Unanswered};
 use super::outgoing::Outgoing;
 use super::pool::Pool;
@@ -32,7 +33,7 @@ pub(super) struct Exchange {
     conn: Conn,
     /// `None`: it was given back before the answer ended.
     slot: Option<Slot>,
-    backend: BackendAddress,
+    backend: Arc<Backend>,
     pool: Rc<Pool>,
     answer: Option<Answer>,
     /// The backend stops its work when its connection closes.
@@ -56,7 +57,7 @@ impl Exchange {
         request: Request<Outgoing>,
     ) -> Exchange {
         let answer = Some(conn.start(request));
-        let backend = slot.address().clone();
+        let backend = slot.backend().clone();
         Exchange { conn, slot: Some(slot), backend, pool, answer, cancels }
     }
 
@@ -88,7 +89,7 @@ impl Exchange {
 
     /// Where it goes.
     pub(super) fn backend(&self) -> &BackendAddress {
-        &self.backend
+        &self.backend.address
     }
 
     /// The next piece of the body; `Ok(None)` at its end.
@@ -141,8 +142,7 @@ impl Exchange {
     pub(super) async fn switched(mut self) -> (Stream, Bytes) {
         self.free_slot();
         self.conn.switched().await;
-        let (stream, ahead) = self.conn.into_stream();
-        (stream, ahead)
+        self.conn.into_stream()
     }
 
     /// The client has left. `body`: the rest of the answer, if it has begun.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, header};
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::backend::Backend;
 use super::conn::Conn;
@@ -14,10 +14,12 @@ use crate::config::HealthCheck;
 /// Checks `backend` for as long as the worker runs. Checks do not wait at its gate: an overloaded
 /// backend is not a broken one as long as it answers these within their time.
 pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
+    let mut turns = interval(check.interval.max(Duration::from_millis(10)));
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        turns.tick().await;
         let well = timeout(check.timeout, is_well(&backend, &check)).await.unwrap_or(false);
         backend.checked(well);
-        sleep(check.interval.max(Duration::from_millis(10))).await;
     }
 }
 
@@ -25,7 +27,7 @@ pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
 async fn is_well(backend: &Backend, check: &HealthCheck) -> bool {
     let Ok(mut conn) = Conn::open(&backend.address).await else { return false };
     let request = Request::get(check.path.as_str())
-        .header(header::HOST, "localhost")
+        .header(header::HOST, &backend.authority)
         .header(header::CONNECTION, "close")
         .header(header::USER_AGENT, "weir-check")
         .body(Outgoing::none());

@@ -3,12 +3,15 @@
 //! clients.
 
 mod answer;
+mod attempt;
 mod backend;
 mod call;
 mod checks;
 mod conn;
+mod identity;
 mod incoming;
 mod interim;
+mod onward;
 mod outgoing;
 mod path;
 mod pick;
@@ -54,7 +57,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 enum SharedAction {
     Files,
-    Redirect { to: String, status: u16 },
+    Redirect { to: String, status: Status },
     Proxy(Arc<SharedRoute>),
 }
 
@@ -116,7 +119,7 @@ impl std::fmt::Debug for Proxy {
 
 /// Where a request goes.
 pub(crate) enum Destination {
-    Files,
+    Service,
     Backends(Rc<Route>),
     Redirect { location: String, status: Status },
     Nowhere(Status),
@@ -142,11 +145,11 @@ impl Proxy {
             (_, Some(route)) => Destination::Backends(route.clone()),
             ((prefix, SharedAction::Redirect { to, status }), None) => {
                 match rewrite::location(to, prefix, request.path, request.query) {
-                    Ok(location) => Destination::Redirect { location, status: redirect(*status) },
+                    Ok(location) => Destination::Redirect { location, status: *status },
                     Err(_) => Destination::Nowhere(Status::BadRequest),
                 }
             }
-            _ => Destination::Files,
+            _ => Destination::Service,
         }
     }
 
@@ -172,12 +175,3 @@ impl Proxy {
 
 /// How often [`Proxy::run`] looks.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
-
-fn redirect(status: u16) -> Status {
-    match status {
-        301 => Status::MovedPermanently,
-        302 => Status::Found,
-        307 => Status::TemporaryRedirect,
-        _ => Status::PermanentRedirect,
-    }
-}

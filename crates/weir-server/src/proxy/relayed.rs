@@ -83,7 +83,11 @@ impl Relayed {
 
     /// Whether more may come now.
     pub(super) fn has_room_now(&self) -> bool {
-        let state = self.state.borrow();
+        self.may_take(&self.state.borrow())
+    }
+
+    /// One piece may always wait, or nothing would ever go on.
+    fn may_take(&self, state: &State) -> bool {
         state.kept == 0 || state.kept < self.room && !self.memory.is_full()
     }
 
@@ -94,8 +98,7 @@ impl Relayed {
             if state.left {
                 return Poll::Ready(false);
             }
-            // One piece may always wait, or nothing would ever go on.
-            if state.kept == 0 || state.kept < self.room && !self.memory.is_full() {
+            if self.may_take(&state) {
                 return Poll::Ready(true);
             }
             state.backend = Some(context.waker().clone());

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderValue;
 use weir_http::forward::{FieldEdits, ForwardedStyle, HostRule};
 use weir_sched::balance::Balancer;
 
@@ -91,13 +90,12 @@ impl Route {
         self.pools.iter().for_each(|pool| pool.sweep(longest));
     }
 
-    /// What backends are told to be called; a backend's own name takes the place of the client's.
-    pub(super) fn host(&self) -> HostRule {
+    /// What `backend` is told to be called.
+    pub(super) fn host(&self, backend: &Backend) -> HostRule {
         match &self.shared.config.host_header {
-            HostHeader::Client | HostHeader::Backend => HostRule::Client,
-            HostHeader::Fixed(name) => {
-                HeaderValue::from_str(name).map_or(HostRule::Client, HostRule::Fixed)
-            }
+            HostHeader::Client => HostRule::Client,
+            HostHeader::Backend => HostRule::Fixed(backend.authority.clone()),
+            HostHeader::Fixed(name) => HostRule::Fixed(name.clone()),
         }
     }
 

@@ -4,11 +4,17 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::config::BackendAddress;
+use crate::listen::keep_alive;
+
+/// A backend that does not even answer the kernel's probes for so long is gone.
+const SILENT: Duration = Duration::from_secs(60);
 
 /// One connection.
 #[derive(Debug)]
@@ -24,6 +30,7 @@ impl Stream {
             BackendAddress::Tcp { host, port } => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await?;
                 stream.set_nodelay(true)?;
+                SockRef::from(&stream).set_tcp_keepalive(&keep_alive(SILENT))?;
                 Ok(Stream::Tcp(stream))
             }
             BackendAddress::Unix(path) => UnixStream::connect(path).await.map(Stream::Unix),

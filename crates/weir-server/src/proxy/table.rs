@@ -30,10 +30,7 @@ impl Routes {
                 None => &mut table.any,
                 Some(host) => match host.strip_prefix("*.") {
                     Some(suffix) => table.wildcard.entry(suffix.into()).or_default(),
-                    None => {
-                        let host = ipv6(host).unwrap_or_else(|| host.to_owned());
-                        table.exact.entry(host.into()).or_default()
-                    }
+                    None => table.exact.entry(host.into()).or_default(),
                 },
             };
             prefixes.add(&route.path, index);

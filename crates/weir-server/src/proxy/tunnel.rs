@@ -16,7 +16,7 @@ use crate::stop::Stop;
 /// What is read of a backend at a time.
 const READ: usize = 16 * 1024;
 
-/// The longest that a client may be silent; both ends notice a dead peer by themselves.
+/// The longest that a client may be silent; probes tell whether either end is still there.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 /// The way from the client to the backend.

@@ -31,7 +31,7 @@ pub(super) async fn gone(
             }
         }
     }
-    // The paper's rule: without overload nobody looks.
+    // Without overload nobody looks, as in the paper; here overload is that somebody waits.
     while dead.when == When::Overload && !backend.is_overloaded() {
         tokio::time::sleep(LOOK).await;
     }

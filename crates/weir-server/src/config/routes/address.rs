@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::host::split_port;
+use super::host::{ipv6, split_port};
 
 /// The port of a backend that names none.
 const PORT: u16 = 80;
@@ -100,7 +100,7 @@ impl FromStr for BackendAddress {
         }
         match split_port(authority) {
             Some((host, port)) => Ok(BackendAddress::Tcp {
-                host: host.to_ascii_lowercase(),
+                host: ipv6(host).unwrap_or_else(|| host.to_ascii_lowercase()),
                 port: port.unwrap_or(PORT),
             }),
             None => wrong("not a host and a port from 1 to 65535; write http://host:port"),

@@ -6,7 +6,9 @@ use weir_sched::{BackendOrder, CallLimit};
 
 use super::flag::{PRIORITY, check_backends};
 use super::table::{HealthKeys, Lines, RouteKeys};
-use super::{Action, BackendAddress, DeadRequests, HealthCheck, ProxyConfig, RouteConfig};
+use super::{
+    Action, BackendAddress, DeadRequests, HalfClose, HealthCheck, How, ProxyConfig, RouteConfig,
+};
 use crate::config::keys::fields;
 use crate::config::values::{Count, Size, Span};
 
@@ -124,7 +126,7 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
     check_backends(&backends).map_err(|what| of_key("backends", what))?;
     let mut proxy = ProxyConfig::to(backends);
     set(&mut proxy.balance, keys.balance);
-    set(&mut proxy.gate.cancels, keys.cancels);
+    set(&mut proxy.cancels, keys.cancels);
     set(&mut proxy.gate.longest_wait, keys.longest_wait.map(time));
     set(&mut proxy.gate.most_waiting, keys.most_waiting.map(|Count(number)| number as usize));
     proxy.dead_requests = DeadRequests {
@@ -132,6 +134,13 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
         when: keys.when.unwrap_or_default(),
     };
     set(&mut proxy.half_close, keys.half_close);
+    if proxy.half_close != HalfClose::Gone && proxy.dead_requests.how != How::Event {
+        return Err(of_key(
+            "half_close",
+            "only dead_requests = \"event\" can tell a client that has closed its side from one that \
+             has left; remove `half_close` or `dead_requests`",
+        ));
+    }
     set(&mut proxy.connect_timeout, keys.connect_timeout.map(time));
     set(&mut proxy.first_byte_timeout, keys.first_byte_timeout.map(time));
     set(&mut proxy.idle_timeout, keys.idle_timeout.map(time));

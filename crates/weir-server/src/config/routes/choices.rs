@@ -44,7 +44,8 @@ macro_rules! choice {
 }
 
 choice! {
-    /// By what it is noticed that a client has left (Carter 2005 compares the first three).
+    /// By what it is noticed that a client has left (Carter & Cherkasova 1999, section 2, compares
+    /// the first three).
     How, "a way to notice dead requests":
     /// The kernel's event, which costs nothing until it comes.
     #[default]
@@ -63,7 +64,8 @@ choice! {
     /// All the time.
     #[default]
     Always = "always",
-    /// Only while requests wait for most of what clients endure.
+    /// Only while requests wait at the backend's gate; the paper looks while more than 95 % of the
+    /// capacity is in use.
     Overload = "overload",
 }
 

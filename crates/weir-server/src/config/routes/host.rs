@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use http::HeaderValue;
+
 /// No name is longer without its last dot (RFC 1035, section 2.3.4).
 const LONGEST_NAME: usize = 253;
 
@@ -39,6 +41,11 @@ pub(super) fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     Some((host, port.map(|port| number(port).ok_or(())).transpose().ok()?))
 }
 
+/// An IPv6 address as it is usually written: it has many spellings.
+pub(super) fn ipv6(text: &str) -> Option<String> {
+    text.parse::<Ipv6Addr>().ok().map(|address| address.to_string())
+}
+
 /// The host of a route: a name, an address, or `*.` and a name. It is kept in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostPattern(pub(super) String);
@@ -55,9 +62,13 @@ impl FromStr for HostPattern {
             return Err("leave `host` out for a route of every host".to_owned());
         }
         let name = lower.strip_prefix("*.").unwrap_or(&lower);
-        let literal = lower.starts_with('[') && matches!(split_port(&lower), Some((_, None)));
-        if is_name(name) || literal {
+        if is_name(name) {
             return Ok(HostPattern(lower));
+        }
+        if let Some((address, None)) = split_port(&lower)
+            && let Some(address) = ipv6(address)
+        {
+            return Ok(HostPattern(format!("[{address}]")));
         }
         Err(format!(
             "\"{text}\" is not a host; write a name without scheme, port and path, such as \
@@ -75,7 +86,7 @@ pub enum HostHeader {
     /// The name of the backend.
     Backend,
     /// This, with its port if it has one.
-    Fixed(String),
+    Fixed(HeaderValue),
 }
 
 impl FromStr for HostHeader {
@@ -85,10 +96,15 @@ impl FromStr for HostHeader {
         match text {
             "client" => Ok(HostHeader::Client),
             "backend" => Ok(HostHeader::Backend),
-            fixed if split_port(fixed).is_some() => Ok(HostHeader::Fixed(fixed.to_owned())),
-            _ => Err(format!(
-                "\"{text}\" is not a Host; write client, backend or a name, such as app.internal"
-            )),
+            fixed => {
+                let valid = split_port(fixed).and_then(|_| HeaderValue::from_str(fixed).ok());
+                valid.map(HostHeader::Fixed).ok_or_else(|| {
+                    format!(
+                        "\"{text}\" is not a Host; write client, backend or a name, such as \
+                         app.internal"
+                    )
+                })
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ mod tests;
 
 use std::time::Duration;
 
+use weir_http::Status;
 use weir_sched::BackendConfig;
 use weir_sched::balance::Balance;
 use weir_sched::health::PassiveConfig;
@@ -58,7 +59,7 @@ pub enum Action {
         /// of the route, with the query.
         to: String,
         /// 301, 302, 307 or 308. Default 308.
-        status: u16,
+        status: Status,
     },
     /// They are answered by backends.
     Proxy(Box<ProxyConfig>),
@@ -73,6 +74,8 @@ pub struct ProxyConfig {
     pub balance: Balance,
     /// The gate of each of them.
     pub gate: BackendConfig,
+    /// They stop working on a call when its connection closes. Default: false.
+    pub cancels: bool,
     /// How it is noticed that a client has left.
     pub dead_requests: DeadRequests,
     /// What a client that closed its side of the connection is taken for.
@@ -123,6 +126,7 @@ impl ProxyConfig {
             backends,
             balance: Balance::default(),
             gate: BackendConfig::default(),
+            cancels: false,
             dead_requests: DeadRequests::default(),
             half_close: HalfClose::default(),
             connect_timeout: Duration::from_secs(5),

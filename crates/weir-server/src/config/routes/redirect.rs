@@ -51,12 +51,12 @@ impl FromStr for Target {
 
 /// The status of a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Status(pub(super) u16);
+pub(super) struct Status(pub(super) weir_http::Status);
 
 impl Default for Status {
     /// For ever, and with the same method.
     fn default() -> Status {
-        Status(308)
+        Status(weir_http::Status::PermanentRedirect)
     }
 }
 
@@ -64,11 +64,17 @@ impl FromStr for Status {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(status @ (301 | 302 | 307 | 308)) => Ok(Status(status)),
-            _ => Err(format!(
-                "\"{text}\" is not the status of a redirect; write 301, 302, 307 or 308"
-            )),
-        }
+        let status = match text {
+            "301" => weir_http::Status::MovedPermanently,
+            "302" => weir_http::Status::Found,
+            "307" => weir_http::Status::TemporaryRedirect,
+            "308" => weir_http::Status::PermanentRedirect,
+            _ => {
+                return Err(format!(
+                    "\"{text}\" is not the status of a redirect; write 301, 302, 307 or 308"
+                ));
+            }
+        };
+        Ok(Status(status))
     }
 }

@@ -4,6 +4,7 @@ mod refused;
 
 use std::time::Duration;
 
+use http::HeaderValue;
 use weir_sched::balance::Balance;
 use weir_sched::{BackendOrder, CallLimit};
 
@@ -47,7 +48,7 @@ fn every_key_is_read() {
         cancels = true
         longest_wait = "3s"
         most_waiting = 99
-        dead_requests = "tcp-info"
+        dead_requests = "event"
         when = "overload"
         half_close = "probe"
         connect-timeout = "1s"
@@ -88,17 +89,17 @@ fn every_key_is_read() {
     assert_eq!(printed, expected);
     assert_eq!(proxy.balance, Balance::TwoChoices);
     assert_eq!((proxy.gate.limit, proxy.gate.order), (CallLimit::Fixed(12), BackendOrder::Edf));
-    assert_eq!((proxy.gate.cancels, proxy.gate.most_waiting), (true, 99));
+    assert_eq!((proxy.cancels, proxy.gate.most_waiting), (true, 99));
     let seconds = Duration::from_secs;
     assert_eq!(proxy.gate.longest_wait, seconds(3));
-    assert_eq!(proxy.dead_requests, DeadRequests { how: How::TcpInfo, when: When::Overload });
+    assert_eq!(proxy.dead_requests, DeadRequests { how: How::Event, when: When::Overload });
     assert_eq!(proxy.half_close, HalfClose::Probe);
     assert_eq!((proxy.connect_timeout, proxy.first_byte_timeout), (seconds(1), seconds(2)));
     assert_eq!((proxy.idle_timeout, proxy.total_timeout), (seconds(4), Some(seconds(300))));
     assert_eq!((proxy.keep_alive, proxy.retries), (seconds(6), 0));
     assert_eq!((proxy.passive.max_fails, proxy.passive.fail_timeout), (8, seconds(9)));
     assert_eq!((proxy.strip_prefix, proxy.prefix_becomes()), (false, Some("/v2")));
-    assert_eq!(proxy.host_header, HostHeader::Fixed("app.internal:8080".to_owned()));
+    assert_eq!(proxy.host_header, HostHeader::Fixed(HeaderValue::from_static("app.internal:8080")));
     assert_eq!((proxy.forwarded, proxy.trust_forwarded), (Forwarded::Both, true));
     assert_eq!((proxy.buffer, proxy.overflow), (65_536, Overflow::Spill));
     assert_eq!(proxy.max_body, Some(10_000_000));
@@ -167,13 +168,22 @@ fn other_actions() {
     "#;
     let routes = routes(text);
     let [old, wild, files, rest] = &routes[..] else { panic!("{routes:?}") };
-    let Action::Redirect { to, status: 302 } = &old.action else { panic!("{old:?}") };
+    let Action::Redirect { to, status: Status::Found } = &old.action else { panic!("{old:?}") };
     assert_eq!(to, "https://www.example.org/new/{rest}");
-    let Action::Redirect { to, status: 308 } = &wild.action else { panic!("{wild:?}") };
+    let Action::Redirect { to, status: Status::PermanentRedirect } = &wild.action else {
+        panic!("{wild:?}")
+    };
     assert_eq!((to.as_str(), wild.host.as_deref()), ("/fixed?x=1", Some("*.example.org")));
     assert!(matches!(files.action, Action::Files));
     assert!(matches!(rest.action, Action::Files));
     assert_eq!((rest.host.as_deref(), rest.path.as_str(), rest.priority), (None, "/", 100));
+}
+
+#[test]
+fn dead_requests_are_noticed_as_the_route_says() {
+    let text = "[[route]]\npath = \"/\"\nbackends = [\"http://a\"]\ndead_requests = \"tcp-info\"\n";
+    let found = proxied(text).dead_requests;
+    assert_eq!(found, DeadRequests { how: How::TcpInfo, when: When::Always });
 }
 
 #[test]

@@ -39,6 +39,10 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
             "half_close = \"x\"",
             "4: \"x\" is not what a half-closed client is taken for; write gone,",
         ),
+        (
+            "dead_requests = \"peek\"\nhalf_close = \"alive\"",
+            "5: only dead_requests = \"event\" can",
+        ),
         ("retries = 11", "4: \"11\" is not a whole number from 0 to 10"),
         ("retries = \"many\"", "4: \"many\" is not a whole number"),
         ("forwarded = \"yes\"", "4: \"yes\" is not a way to tell of the client"),

@@ -1,0 +1,19 @@
+//! Numbers by which gates and balancing tell clients and paths apart. They know nothing of either.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
+
+/// One client: of IPv6 a whole network of 64 bits, which a single host has to choose from.
+pub(super) fn client(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => hash(&address),
+        IpAddr::V6(address) => hash(&(address.to_bits() >> 64)),
+    }
+}
+
+/// The same in every process of the same build.
+pub(super) fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

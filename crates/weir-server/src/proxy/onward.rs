@@ -1,0 +1,46 @@
+//! The head of a request as a backend gets it. It does not send it.
+
+use http::request::Parts;
+use weir_http::Status;
+use weir_http::forward::{self, BadForward, Onward};
+
+use super::backend::Backend;
+use super::request::Asked;
+use super::rewrite;
+
+/// The request as backends get it.
+pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, BadForward> {
+    let Asked { request, route, .. } = asked;
+    let config = &route.shared.config;
+    let prefix = &route.shared.prefix;
+    let path = match config.prefix_becomes() {
+        // What is matched must be what the backend sees.
+        None if !rewrite::has_dot_segments(request.path) => Ok(None),
+        None => rewrite::rewritten(request.path, "/", "/").map(Some),
+        Some(new) => rewrite::rewritten(request.path, prefix, new).map(Some),
+    };
+    let path = path.map_err(|_| bad_path("the path cannot be rewritten"))?;
+    if let (Some(path), Some(new)) = (&path, config.prefix_becomes())
+        && !forward::is_below(path, new)
+    {
+        return Err(bad_path("the path leads out of what the route is for"));
+    }
+    let to = Onward {
+        client: asked.source,
+        scheme: "http",
+        local_host: "localhost",
+        style: route.forwarded(),
+        trust: config.trust_forwarded,
+        path: path.as_deref(),
+        host: &route.host(backend),
+        edits: route.request_edits(),
+        via: true,
+        expect: false,
+        upgrade: true,
+    };
+    forward::request(asked.head, request, &to)
+}
+
+fn bad_path(reason: &'static str) -> BadForward {
+    BadForward { status: Status::BadRequest, reason }
+}
