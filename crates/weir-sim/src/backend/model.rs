@@ -62,7 +62,7 @@ pub struct Model {
     pub one_address: bool,
     /// Whether the gate can tell what is asked.
     pub known: bool,
-    /// The gate. Its backend does not cancel: [`BackendConfig::cancels`] has no effect.
+    /// The gate. Its backend does not stop when a client leaves.
     pub gate: BackendConfig,
     /// Seconds from the start, with nobody there, that do not count.
     pub warm_up: f64,

@@ -35,6 +35,17 @@ pub struct Finish {
     pub received: f64,
 }
 
+/// Responses to clients who leave when they have waited too long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Impatient {
+    /// When each was done; `None` if its client left before.
+    pub finish: Vec<Option<Finish>>,
+    /// Bytes on the wire for responses that were done.
+    pub useful: u64,
+    /// Bytes on the wire for responses whose clients left before the end.
+    pub wasted: u64,
+}
+
 /// A link and the gate before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
@@ -87,20 +98,52 @@ impl Link {
         policy: PolicyKind,
         requests: &[Request],
     ) -> Result<(Vec<Finish>, Fullness), Invalid> {
+        let played = self.begin(policy, requests, None)?.run();
+        let never = Finish { sent: 0.0, received: 0.0 };
+        let finish = played.finish.iter().map(|finish| finish.unwrap_or(never)).collect();
+        Ok((finish, played.meter.found()))
+    }
+
+    /// The same with clients who leave `patience` after their request; then nothing more is sent to
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Link::play`].
+    pub fn play_impatient(
+        &self,
+        policy: PolicyKind,
+        requests: &[Request],
+        patience: Duration,
+    ) -> Result<Impatient, Invalid> {
+        let Playing { finish, useful, wasted, .. } =
+            self.begin(policy, requests, Some(patience))?.run();
+        Ok(Impatient { finish, useful, wasted })
+    }
+
+    fn begin<'a>(
+        &'a self,
+        policy: PolicyKind,
+        requests: &'a [Request],
+        patience: Option<Duration>,
+    ) -> Result<Playing<'a>, Invalid> {
         in_order(requests.iter().map(|request| request.at))?;
         let config = GateConfig { policy, grant: self.grant, relief: self.relief };
         let gate = Gate::new(config, Arc::new(Pacer::new(self.rate.scaled(self.pace))));
-        let playing = Playing {
+        Ok(Playing {
             link: self,
             requests,
+            patience,
+            leaving: 0,
             gate,
             open: (0..requests.len()).map(|_| None).collect(),
-            finish: vec![Finish { sent: 0.0, received: 0.0 }; requests.len()],
+            finish: vec![None; requests.len()],
             heard: BinaryHeap::new(),
             free_at: Time::ZERO,
             meter: Meter::new(self.rate.scaled(self.pace.min(1.0))),
-        };
-        Ok(playing.run())
+            useful: 0,
+            wasted: 0,
+        })
     }
 }
 
@@ -109,6 +152,8 @@ impl Link {
 struct Open {
     flow: FlowId,
     left: u64,
+    /// Bytes on the wire so far.
+    wire: u64,
     connection: Connection,
 }
 
@@ -116,18 +161,24 @@ struct Open {
 struct Playing<'a> {
     link: &'a Link,
     requests: &'a [Request],
+    /// How long clients wait.
+    patience: Option<Duration>,
+    /// The first request whose client may still leave: they leave in the order in which they came.
+    leaving: usize,
     gate: Gate,
     open: Vec<Option<Open>>,
-    finish: Vec<Finish>,
+    finish: Vec<Option<Finish>>,
     /// When senders hear what was read: time, request, bytes.
     heard: BinaryHeap<Reverse<(Time, usize, u64)>>,
     /// When the link will have sent all that it was given.
     free_at: Time,
     meter: Meter,
+    useful: u64,
+    wasted: u64,
 }
 
 impl Playing<'_> {
-    fn run(mut self) -> (Vec<Finish>, Fullness) {
+    fn run(mut self) -> Self {
         let (mut now, mut next) = (Time::ZERO, 0);
         loop {
             while let Some(request) = self.requests.get(next).filter(|r| time(r.at) <= now) {
@@ -140,6 +191,7 @@ impl Playing<'_> {
                 self.heard.pop();
                 self.acknowledged(index, bytes);
             }
+            let leaves = self.leave(now);
             self.gate.tick(now);
             let wake = match self.gate.next(now) {
                 Next::Grant(grant) => {
@@ -153,9 +205,8 @@ impl Playing<'_> {
             self.gate.settled().for_each(drop);
             let arrival = self.requests.get(next).map(|request| time(request.at));
             let heard = self.heard.peek().map(|Reverse((at, ..))| *at);
-            let Some(at) = wake.into_iter().chain(arrival).chain(heard).min() else {
-                return (self.finish, self.meter.found());
-            };
+            let events = wake.into_iter().chain(arrival).chain(heard).chain(leaves);
+            let Some(at) = events.min() else { return self };
             now = now.max(at);
         }
     }
@@ -169,8 +220,26 @@ impl Playing<'_> {
         let left = request.size.max(1);
         if self.gate.arrive(now, JobSpec { flow, size: Some(left), range_of: None }).is_some() {
             let connection = Connection::new(request.client, packets.mss);
-            self.open[index] = Some(Open { flow, left, connection });
+            let wire = self.link.connection;
+            self.open[index] = Some(Open { flow, left, wire, connection });
         }
+    }
+
+    /// Those whose time has come leave. Returns when the next one may.
+    fn leave(&mut self, now: Time) -> Option<Time> {
+        let patience = self.patience?;
+        while let Some(request) = self.requests.get(self.leaving) {
+            let at = time(request.at) + patience;
+            if at > now {
+                return Some(at);
+            }
+            if let Some(open) = self.open[self.leaving].take() {
+                self.gate.close(now, open.flow);
+                self.wasted += open.wire;
+            }
+            self.leaving += 1;
+        }
+        None
     }
 
     /// The socket takes what its window has room for; what is left of the grant goes back.
@@ -189,9 +258,11 @@ impl Playing<'_> {
             self.heard.push(Reverse((at, index, taken)));
         }
         open.left -= taken.min(open.left);
+        open.wire += wire;
         if open.left == 0 {
             let received = seconds(open.connection.read_at());
-            self.finish[index] = Finish { sent: seconds(self.free_at), received };
+            self.finish[index] = Some(Finish { sent: seconds(self.free_at), received });
+            self.useful += open.wire;
             self.gate.close(now, open.flow);
             self.open[index] = None;
         } else if open.connection.room() == 0 {

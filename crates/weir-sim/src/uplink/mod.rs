@@ -15,7 +15,7 @@ use std::fmt;
 pub use client::Client;
 pub use coarse::{Asked, finishes, grant_for};
 pub use fullness::{Fullness, backlog, fullness};
-pub use link::{Finish, Link, Request};
+pub use link::{Finish, Impatient, Link, Request};
 
 /// Requests that cannot be played.
 #[derive(Clone, Debug, PartialEq)]

@@ -179,3 +179,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn who_leaves_takes_nothing_more_of_the_link() {
+    // 1 MB/s and 1 s of patience: fair sharing sends to all and finishes nothing of the large ones,
+    // shortest first (later ones are a little shorter) finishes some of them and begins no others.
+    let packets = weir_sched::Packets { mss: 1448, framing: weir_sched::Framing { overhead: 0 } };
+    let link = Link { pace: 1.0, connection: 0, packets, relief: None, ..Link::new(rate()) };
+    let client = Client::default();
+    let requests: Vec<Request> = (0..1200_u32)
+        .map(|index| {
+            let size = if index % 10 == 0 { 20_000 - u64::from(index) } else { 1_000 };
+            Request { at: f64::from(index) / 1e3, size, client }
+        })
+        .collect();
+    let patience = Duration::from_secs(1);
+    let share = |policy| {
+        let found = link.play_impatient(policy, &requests, patience).unwrap();
+        let bytes = |index: usize| found.finish[index].map_or(0, |_| requests[index].size);
+        assert_eq!((0..requests.len()).map(bytes).sum::<u64>(), found.useful);
+        let in_time = |(index, finish): (usize, &Option<Finish>)| {
+            finish.is_none_or(|finish| finish.sent - requests[index].at < 1.0 + 0.002)
+        };
+        assert!(found.finish.iter().enumerate().all(in_time));
+        let sent = found.useful + found.wasted;
+        assert!((1_800_000..2_205_000).contains(&sent), "{policy} {sent}");
+        found.useful as f64 / sent as f64
+    };
+    let [fair, srpt] = [PolicyKind::Fair, PolicyKind::Srpt].map(share);
+    assert!(fair < 0.7 && srpt > 0.95, "{fair} {srpt}");
+    // Patience that nobody needs changes nothing.
+    let all = link.play_impatient(PolicyKind::Fair, &requests, Duration::from_secs(60)).unwrap();
+    let played = link.play(PolicyKind::Fair, &requests).unwrap();
+    assert_eq!(all.finish.into_iter().flatten().collect::<Vec<_>>(), played);
+    assert_eq!(all.wasted, 0);
+}

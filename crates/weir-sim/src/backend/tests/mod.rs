@@ -22,7 +22,6 @@ fn plain_gate(limit: u32) -> BackendConfig {
         order: BackendOrder::Fifo,
         most_waiting: 1_000_000,
         longest_wait: Duration::from_secs(1_000_000),
-        ..BackendConfig::default()
     }
 }
 

@@ -24,7 +24,6 @@ fn gate() -> impl Strategy<Value = BackendConfig> {
             order,
             most_waiting: most,
             longest_wait: Duration::from_secs_f64(longest),
-            ..BackendConfig::default()
         }
     })
 }
