@@ -9,7 +9,7 @@ use weir_stats::series::Series;
 use weir_stats::{Outcome as End, Record, Response, Samples};
 use weir_workload::{Request, Wire};
 
-use crate::outcome::{Ideal, SHARES, Summary};
+use crate::outcome::{Ideal, SHARES, Served, SizeClass, Summary};
 
 /// A response this much after its finish under processor sharing is late. It is some grants, a
 /// round trip and the emulated link's jitter.
@@ -24,6 +24,18 @@ const MOST_STEAL: f64 = 0.01;
 /// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
 /// bound of the generator's own lag.
 const MOST_LATE: f64 = 0.01;
+/// Sizes that are told apart in who was served: Schroeder's classes (section 2.2) and two above.
+const BOUNDS: [[u64; 2]; 6] = [
+    [0, 1_000],
+    [1_001, 2_000],
+    [2_001, 5_000],
+    [5_001, 50_000],
+    [50_001, 500_000],
+    [500_001, u64::MAX],
+];
+/// Share of the requests that the generator may not have been able to send, for want of descriptors
+/// or ports.
+const MOST_UNSENT: f64 = 0.001;
 
 /// Response times in milliseconds.
 pub(crate) fn summary(responses: &[Response]) -> Summary {
@@ -95,6 +107,21 @@ pub(crate) fn incomplete(records: &[Record]) -> (f64, f64) {
     (share(&sorted), share(&sorted[..sorted.len().div_ceil(100)]))
 }
 
+/// What `link_bytes` on the wire were spent on, and who was served. `wire` has the heads of the
+/// server.
+pub(crate) fn served(records: &[Record], wire: &Wire, link_bytes: u64) -> Served {
+    let complete = || records.iter().filter(|record| record.outcome == End::Ok);
+    let useful_bytes = complete().map(|record| wire.bytes(record.size)).sum();
+    let class = |bounds: &[u64; 2]| {
+        let within = |record: &&Record| (bounds[0]..=bounds[1]).contains(&record.size);
+        let (asked, complete) =
+            (records.iter().filter(within).count(), complete().filter(within).count());
+        SizeClass { up_to: bounds[1], asked, complete }
+    };
+    let classes = BOUNDS.iter().map(class).collect();
+    Served { link_bytes, useful_bytes, classes }
+}
+
 /// Mean response time in milliseconds by the second in which requests were scheduled.
 pub(crate) fn series(records: &[Record]) -> Vec<Option<f64>> {
     let series = Series::of(records);
@@ -136,7 +163,7 @@ pub(crate) fn throughput(records: &[Record], seconds: f64) -> (f64, f64) {
 pub(crate) fn why_invalid(
     lag_p99: f64,
     steal: f64,
-    complete: usize,
+    records: &[Record],
     wan: Option<&weir_wan::Statistics>,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -147,8 +174,14 @@ pub(crate) fn why_invalid(
     if steal > MOST_STEAL {
         reasons.push(format!("the hypervisor stole {:.1} % of the processor", steal * 100.0));
     }
-    if complete == 0 {
+    let count = |end: End| records.iter().filter(|record| record.outcome == end).count();
+    if count(End::Ok) == 0 {
         reasons.push("no response was complete".into());
+    }
+    let unsent = count(End::Unsent);
+    if unsent as f64 > MOST_UNSENT * records.len() as f64 {
+        reasons
+            .push(format!("the generator had no descriptors or ports left for {unsent} requests"));
     }
     if let Some(weir_wan::Statistics { down, up }) = wan {
         let overrun = down.overrun + up.overrun;
@@ -224,12 +257,29 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_of_use_if_the_response_was_complete() {
+        let records = [
+            record(0.0, 1_000, Some(0.1)),
+            record(0.0, 1_001, None),
+            record(0.0, 2_000_000, Some(1.0)),
+        ];
+        let wire = Wire { head: 0, segment: u64::MAX, connection: 0, requests_per_connection: 1 };
+        let found = served(&records, &wire, 3_000_000);
+        assert_eq!((found.useful_bytes, found.link_bytes), (2_001_000 + 2 * 66, 3_000_000));
+        let counts: Vec<_> = found.classes.iter().map(|c| (c.asked, c.complete)).collect();
+        assert_eq!(counts, [(1, 1), (1, 0), (0, 0), (0, 0), (0, 0), (1, 1)]);
+    }
+
+    #[test]
     fn runs_that_the_machine_spoiled_do_not_count() {
         let mut wan = weir_wan::Statistics::default();
         (wan.down.packets_out, wan.up.very_late) = (1000, 10);
-        assert!(why_invalid(0.9, 0.005, 1, None).is_empty());
-        assert!(why_invalid(0.9, 0.005, 1, Some(&wan)).is_empty());
+        let mut records = vec![record(0.0, 1, Some(1.0)); 1000];
+        records[0].outcome = End::Unsent;
+        assert!(why_invalid(0.9, 0.005, &records, None).is_empty());
+        assert!(why_invalid(0.9, 0.005, &records, Some(&wan)).is_empty());
         (wan.down.overrun, wan.up.very_late) = (3, 11);
-        assert_eq!(why_invalid(f64::NAN, 0.02, 0, Some(&wan)).len(), 5);
+        let unsent = Record { outcome: End::Unsent, ..record(0.0, 1, None) };
+        assert_eq!(why_invalid(f64::NAN, 0.02, &[unsent], Some(&wan)).len(), 6);
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use weir_load::{Body, Live, Plan, Report, Step};
 use weir_stats::{Record, RecordWriter};
+use weir_workload::Wire;
 use weir_workload::documents::{Content, pool};
 use weir_workload::surge::SurgeUsers;
 
@@ -137,6 +138,8 @@ struct Observed {
     report: Report,
     seen: Seen,
     dropped: u64,
+    /// Bytes over the bottleneck.
+    link_bytes: u64,
     wan: Option<weir_wan::Statistics>,
 }
 
@@ -164,6 +167,7 @@ fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Res
         Requests::Closed(users) => (None, weir_load::Demand::Closed(Box::new(Loop(users)))),
     };
     let mut sampler = Sampler::new(network, server.id())?;
+    let before = sampler.sent()?;
     let spans = spans(cell);
     let (live, over) = (Live::default(), AtomicBool::new(false));
     let mut records = Vec::with_capacity(requests.as_ref().map_or(0, Vec::len));
@@ -202,8 +206,9 @@ fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Res
             return Err(Error(format!("of {asked} requests only {ended} were recorded")));
         }
     }
+    let link_bytes = sampler.sent()? - before;
     let (dropped, wan) = (sampler.dropped()?, network.wan());
-    Ok(Observed { requests, records, report, seen, dropped, wan })
+    Ok(Observed { requests, records, report, seen, dropped, link_bytes, wan })
 }
 
 /// Documents begin with the pool; those that are holes are only counted.
@@ -254,13 +259,14 @@ fn spans(cell: &Cell) -> Vec<(f64, f64)> {
 }
 
 fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
-    let Observed { requests, records, report, seen, dropped, wan } = observed;
+    let Observed { requests, records, report, seen, dropped, link_bytes, wan } = observed;
     let responses = weir_stats::responses(&records);
     let (incomplete, incomplete_largest) = figures::incomplete(&records);
     let (responses_per_second, goodput_bytes) = figures::throughput(&records, duration(cell));
     let rate = cell.network.rate as f64 / 8.0;
     let exact = requests.filter(|_| wan.is_none());
     let exact = exact.map(|all| figures::ideal(&all, &records, &wire(cell), cell.network.rate));
+    let served = || figures::served(&records, &Wire { head, ..wire(cell) }, link_bytes);
     let cpu = |sample: Option<&crate::outcome::Sample>| sample.map_or(0.0, |sample| sample.cpu);
     let lag_p99 = report.lag[1] * 1e3;
     Outcome {
@@ -283,8 +289,9 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         steal: report.steal,
         idle: report.idle,
         server_cpu: cpu(seen.samples.last()) - cpu(seen.samples.first()),
-        invalid: figures::why_invalid(lag_p99, report.steal, responses.len(), wan.as_ref()),
+        invalid: figures::why_invalid(lag_p99, report.steal, &records, wan.as_ref()),
         samples: seen.samples,
+        served: cell.users.abort_after.map(|_| served()),
         application: None,
     }
 }

@@ -56,9 +56,34 @@ pub struct Outcome {
     pub server_cpu: f64,
     /// Reasons why the run does not count; empty if it does.
     pub invalid: Vec<String>,
+    /// Of users who abort: what the link's bytes were spent on, and who was served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
     /// Of an application behind the system: what of its time was of use, and to whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Figures>,
+}
+
+/// What a link's bytes were spent on, and who was served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Served {
+    /// Bytes on the wire from the beginning of the load to the end of the last response.
+    pub link_bytes: u64,
+    /// Those for responses that were complete: heads, bodies, packets and their connections.
+    pub useful_bytes: u64,
+    /// By size of the body.
+    pub classes: Vec<SizeClass>,
+}
+
+/// Requests for bodies up to a size, larger than those of the class before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// Bytes of the largest.
+    pub up_to: u64,
+    /// Requests.
+    pub asked: usize,
+    /// Those whose response was complete.
+    pub complete: usize,
 }
 
 /// The shares of [`Outcome::distribution`].

@@ -66,6 +66,12 @@ impl Sampler {
         Ok(self.queues.queue(self.device)?.drops)
     }
 
+    /// Bytes that have gone over the bottleneck so far.
+    pub(crate) fn sent(&mut self) -> Result<u64> {
+        let queue = self.queues.queue(self.device)?;
+        Ok(self.on_wire(&queue))
+    }
+
     /// Sample from `origin` on until the end. The spans are in order and do not overlap.
     pub(crate) fn run(
         &mut self,

@@ -230,6 +230,7 @@ fn the_issue_s_bars_are_all_there() {
     assert_eq!(bars("real-traces"), 6);
     assert_eq!(bars("crovella"), 1);
     assert_eq!(bars("crovella-concurrency"), 2);
+    assert_eq!(bars("carter-uplink"), 1);
     // Of each of two retries: work, classes and recovery at three loads, and a mean; by expected
     // service time 2; below capacity 3. The application alone, simulated: 2 figures, checking or not.
     assert_eq!(bars("carter-proxy"), 2 * (3 * 3 + 1) + 2 + 3 + 2 * 3 * 4 * 2);
@@ -275,6 +276,19 @@ fn a_proxy_that_wastes_its_application_misses_its_bars() {
     let weir = good.rows().iter().filter(measured);
     let missed: Vec<_> = weir.filter(|row| row.verdict() == Verdict::Missed).collect();
     assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn a_link_that_is_spent_on_those_who_left_misses_its_bar() {
+    let what = "weir protective, bytes of use, of all on the link";
+    let good = section("carter-uplink", |_| ());
+    assert_eq!(row(&good, what).verdict(), Verdict::Reached);
+    let bad = section("carter-uplink", |outcome| {
+        if let Some(served) = &mut outcome.served {
+            served.useful_bytes = served.link_bytes / 10 * 9;
+        }
+    });
+    assert_eq!(row(&bad, what).verdict(), Verdict::Missed);
 }
 
 #[test]

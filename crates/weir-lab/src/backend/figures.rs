@@ -53,9 +53,8 @@ impl Seen<'_> {
         let bin = BIN * service;
         // What rounding leaves over is no bin.
         let bins = ((to + self.terms.after) / bin - 1e-6).ceil() as usize;
-        let series = |figure: &dyn Fn(f64, f64) -> f64| {
-            (0..bins).map(|at| figure(at as f64 * bin, (at + 1) as f64 * bin)).collect()
-        };
+        let series_work =
+            (0..bins).map(|at| useful(at as f64 * bin, (at + 1) as f64 * bin)).collect();
         let busy = share(from, to, &|_| true);
         let useful_work = estimate(&useful, from, window);
         let clients = self.clients();
@@ -66,12 +65,9 @@ impl Seen<'_> {
         let times = clients.iter().filter_map(|&place| self.records[place].response_time());
         let times = Samples::new(times.map(|time| time * 1e3));
         let last = clients.iter().filter_map(|&place| attempt(&self.records[place]));
-        let attempts = clients.iter().map(|&place| f64::from(self.records[place].attempts));
         let classes = self.classes(&clients);
         let late = self.served.iter().map(|served| served.late as f64 / 1e6);
-        let recovery = self.recovery();
         Figures {
-            capacity: self.terms.capacity(),
             useful_requests: estimate(&requests, from, window),
             useful_work,
             busy,
@@ -82,16 +78,13 @@ impl Seen<'_> {
             refused: part(&|end| end == End::Status),
             given_up: part(&|end| end == End::Abandoned),
             failed: part(&|end| !matches!(end, End::Ok | End::Status | End::Abandoned)),
-            attempts: attempts.sum::<f64>() / clients.len().max(1) as f64,
             mean_ms: times.mean(),
             p99_ms: times.percentile(0.99),
             attempt_ms: Samples::new(last.map(|time| time * 1e3)).mean(),
-            recovery,
-            recovered: recovery.is_some_and(|seconds| seconds < self.terms.after),
+            recovery: self.recovery(),
             late_p99_ms: Samples::new(late).percentile(0.99).unwrap_or(0.0),
             bin,
-            series_requests: series(&requests),
-            series_work: series(&useful),
+            series_work,
         }
     }
 
@@ -190,11 +183,7 @@ fn estimate(figure: &dyn Fn(f64, f64) -> f64, from: f64, window: f64) -> Estimat
 
 /// The most by which the success of a class differs from that of all beyond its interval.
 fn inequality(classes: &[Class; CLASSES]) -> f64 {
-    let all = classes.iter().fold(Class::default(), |sum, class| Class {
-        asked: sum.asked + class.asked,
-        answered: sum.answered + class.answered,
-    });
-    let Some(success) = all.success() else { return 0.0 };
+    let Some(success) = Class::total(classes).success() else { return 0.0 };
     let beyond = |class: &Class| {
         let error = (success * (1.0 - success) / class.asked as f64).sqrt();
         Some((class.success()? - success).abs() - DEVIATIONS * error)

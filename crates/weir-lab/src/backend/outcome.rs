@@ -22,6 +22,14 @@ pub struct Class {
 }
 
 impl Class {
+    /// The clients of several classes.
+    pub fn total(classes: &[Class]) -> Class {
+        classes.iter().fold(Class::default(), |sum, class| Class {
+            asked: sum.asked + class.asked,
+            answered: sum.answered + class.answered,
+        })
+    }
+
     /// Share of those who came; `None` if nobody did.
     pub fn success(&self) -> Option<f64> {
         (self.asked > 0).then(|| self.answered as f64 / self.asked as f64)
@@ -32,8 +40,6 @@ impl Class {
 /// in the window, but not so shortly before its end that the load fell while they still waited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Requests a second that the application can answer.
-    pub capacity: f64,
     /// Clients answered before they left, per second of the window ÷ capacity.
     pub useful_requests: Estimate,
     /// Share of the window that the application worked for them.
@@ -55,36 +61,20 @@ pub struct Figures {
     pub given_up: f64,
     /// Share whose connection failed otherwise.
     pub failed: f64,
-    /// Times that a client asked, in the mean.
-    pub attempts: f64,
     /// Mean response time of clients who were answered, from their first attempt, in milliseconds.
     pub mean_ms: Option<f64>,
     /// Its 99th percentile.
     pub p99_ms: Option<f64>,
     /// The mean from the attempt that was answered: without the patience that went before it.
     pub attempt_ms: Option<f64>,
-    /// Seconds from the fall of the load until all who come are answered at their first attempt;
-    /// `None` without a fall of the load.
+    /// Seconds from the fall of the load until all who come are answered at their first attempt, or
+    /// until the end if that does not come; `None` without a fall of the load.
     pub recovery: Option<f64>,
-    /// Whether that was before the end; if not, [`Figures::recovery`] is the time there was.
-    pub recovered: bool,
     /// 99th percentile of the time by which answers were sent late, in milliseconds: the machine's
     /// fault.
     pub late_p99_ms: f64,
     /// Seconds of each value of the series: 100 mean service times.
     pub bin: f64,
-    /// Useful requests over the whole run, as a share of the capacity.
-    pub series_requests: Vec<f64>,
     /// Useful work over the whole run, as a share of the time.
     pub series_work: Vec<f64>,
-}
-
-impl Figures {
-    /// Clients of all classes.
-    pub fn all(&self) -> Class {
-        self.classes.iter().fold(Class::default(), |sum, class| Class {
-            asked: sum.asked + class.asked,
-            answered: sum.answered + class.answered,
-        })
-    }
 }

@@ -31,13 +31,18 @@ const LEAD: u64 = 5_000_000;
 const DRAIN: f64 = 5.0;
 /// Connections a second that take a seventh of a core, with generator, proxy and application.
 const PER_SLOT: f64 = 400.0;
+/// Connections at once, of the 20,000 descriptors that the generators of all cells usually share.
+const OPEN_PER_SLOT: f64 = 1000.0;
 /// Answers that are sent later than this, in milliseconds, are the machine's fault, not the system's.
 const MOST_LATE_MS: f64 = 1.0;
 
 /// Of the cells that may run side by side, how many one stands for.
 pub(crate) fn slots(cell: &Cell) -> usize {
-    let attempts = Terms::of(cell).map_or(0.0, |terms| terms.attempts_per_second());
-    (attempts / PER_SLOT).ceil().clamp(1.0, 1000.0) as usize
+    let Ok(terms) = Terms::of(cell) else { return 1 };
+    let attempts = terms.attempts_per_second();
+    // Without patience nobody knows for how long.
+    let open = attempts * terms.patience.min(10.0);
+    (attempts / PER_SLOT).max(open / OPEN_PER_SLOT).ceil().clamp(1.0, 1000.0) as usize
 }
 
 /// Run a cell; its files go to `directory`.
@@ -49,17 +54,15 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     let terms = Terms::of(cell)?;
     let asked = Asked::of(&terms, cell.seed)?;
     let host = host();
-    let short = Duration::from_secs_f64(terms.service * 100.0);
     let place = proxies::Place {
         front: SocketAddrV4::new(host, 8080),
         admin: SocketAddr::from((host, 9900)),
         application: SocketAddrV4::new(host, 9000),
         directory,
-        short,
-        few: 100,
+        mean: Duration::from_secs_f64(terms.service),
     };
     let log = directory.join("served.txt");
-    let mut application = start_application(cell, &terms, &place, &log, settings)?;
+    let mut application = start_application(cell, &place, &log, settings)?;
     let mut proxy = match proxies::command(&cell.system, &place, settings)? {
         Some(command) => Some(Server::here(command, "server", directory, place.front)?),
         None => None,
@@ -99,7 +102,6 @@ fn host() -> Ipv4Addr {
 
 fn start_application(
     cell: &Cell,
-    terms: &Terms,
     place: &proxies::Place<'_>,
     log: &Path,
     settings: &Settings,
@@ -108,8 +110,7 @@ fn start_application(
     let mut command = std::process::Command::new("chrt");
     command.args(["--rr", "2"]).arg(&settings.weir).args(["lab", "application"]);
     command.arg("--listen").arg(place.application.to_string());
-    let mean = Duration::from_secs_f64(terms.service);
-    command.arg("--mean").arg(format!("{}us", mean.as_micros())).arg("--log").arg(log);
+    command.arg("--mean").arg(format!("{}us", place.mean.as_micros())).arg("--log").arg(log);
     if proxies::application_checks(&cell.system) {
         command.arg("--checks");
     }
@@ -210,7 +211,7 @@ fn assess(
     let seconds = terms.end() + terms.after;
     let (responses_per_second, goodput_bytes) = figures::throughput(&records, seconds);
     let lag_p99 = report.lag[1] * 1e3;
-    let mut invalid = figures::why_invalid(lag_p99, report.steal, responses.len(), None);
+    let mut invalid = figures::why_invalid(lag_p99, report.steal, &records, None);
     if found.late_p99_ms > MOST_LATE_MS {
         let late = found.late_p99_ms;
         invalid.push(format!("the application answered late: p99 {late:.2} ms"));
@@ -237,6 +238,7 @@ fn assess(
         idle: report.idle,
         server_cpu,
         invalid,
+        served: None,
         application: Some(found),
     }
 }
@@ -261,8 +263,9 @@ mod tests {
             },
             seed: 1,
         };
-        assert_eq!([slots(&cell(0.01, 0)), slots(&cell(0.01, 1))], [1, 2]);
-        assert_eq!([slots(&cell(0.001, 0)), slots(&cell(0.0, 0))], [8, 1]);
+        // 1500 and 3000 connections at once.
+        assert_eq!([slots(&cell(0.01, 0)), slots(&cell(0.01, 1))], [2, 3]);
+        assert_eq!([slots(&cell(0.001, 0)), slots(&cell(0.0, 0))], [15, 1]);
         let elsewhere =
             Cell { demand: Demand::Closed { users: 1000, duration: 1.0 }, ..cell(0.01, 0) };
         assert_eq!(slots(&elsewhere), 1);

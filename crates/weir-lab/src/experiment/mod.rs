@@ -168,7 +168,7 @@ impl Experiment {
 }
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 23] = [
+pub const EXPERIMENTS: [Experiment; 24] = [
     w1::EXPERIMENT,
     persistent::EXPERIMENT,
     workloads::EXPERIMENT,
@@ -192,6 +192,7 @@ pub const EXPERIMENTS: [Experiment; 23] = [
     carter::DAYS,
     carter::MODEL,
     proxy::EXPERIMENT,
+    carter::UPLINK,
 ];
 
 /// The experiment of this name.

@@ -4,7 +4,7 @@
 mod configured;
 mod probe;
 mod server;
-mod weir;
+pub(crate) mod weir;
 
 use std::net::SocketAddrV4;
 use std::path::Path;

@@ -12,15 +12,8 @@ pub(super) const ADMIN: ([u8; 4], u16) = ([127, 0, 0, 1], 9900);
 
 /// `options` are the policy and then flags of `weir serve`.
 pub(super) fn command(options: &str, place: &Place<'_>, settings: &Settings) -> Result<Command> {
-    let binary = &settings.weir;
-    if !binary.is_file() {
-        return Err(Error(format!("there is no weir at {}: build it first", binary.display())));
-    }
-    let mut words = options.split_whitespace();
-    let policy = words.next().unwrap_or("protective");
-    let flags: Vec<&str> = words.collect();
-    let mut command = first(binary);
-    command.arg("serve").arg(place.root);
+    let (policy, flags) = words(options);
+    let policy = policy.unwrap_or("protective");
     let defaults = [
         ("--listen", place.address.to_string()),
         ("--admin", SocketAddr::from(ADMIN).to_string()),
@@ -30,10 +23,33 @@ pub(super) fn command(options: &str, place: &Place<'_>, settings: &Settings) -> 
         ("--workers", "1".into()),
         ("--idle-timeout", format!("{KEEP_ALIVE}s")),
     ];
+    let mut command = serve(settings, &defaults, flags)?;
+    command.arg(place.root);
+    Ok(command)
+}
+
+/// The first word of a system's options, and the flags after it.
+pub(crate) fn words(options: &str) -> (Option<&str>, Vec<&str>) {
+    let mut words = options.split_whitespace();
+    (words.next(), words.collect())
+}
+
+/// `weir serve` with `defaults`, or the cell's `flags` in their place.
+pub(crate) fn serve(
+    settings: &Settings,
+    defaults: &[(&str, String)],
+    flags: Vec<&str>,
+) -> Result<Command> {
+    let binary = &settings.weir;
+    if !binary.is_file() {
+        return Err(Error(format!("there is no weir at {}: build it first", binary.display())));
+    }
+    let mut command = first(binary);
+    command.arg("serve");
     for (flag, value) in defaults {
-        let same = |word: &&str| *word == flag || word.starts_with(&format!("{flag}="));
+        let same = |word: &&str| word == flag || word.starts_with(&format!("{flag}="));
         if !flags.iter().any(same) {
-            command.args([flag, &value]);
+            command.args([*flag, value.as_str()]);
         }
     }
     command.args(flags);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_lab::backend::{Class, Estimate, Figures};
 use weir_lab::cell::Demand;
-use weir_lab::outcome::{Ideal, SHARES, Sample, Summary};
+use weir_lab::outcome::{Ideal, SHARES, Sample, Served, SizeClass, Summary};
 use weir_lab::{Cell, Outcome};
 
 /// Mean response time of a system on W1, in milliseconds.
@@ -77,7 +77,19 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         idle: 0.6,
         server_cpu: 3.0,
         invalid: Vec::new(),
+        served: cell.users.abort_after.map(|_| served(&cell.system)),
         application: application(cell),
+    }
+}
+
+/// weir's bytes are of use, others' are not.
+fn served(system: &str) -> Served {
+    let share = if system.starts_with("weir") { 0.99 } else { 0.6 };
+    let class = |up_to| SizeClass { up_to, asked: 1000, complete: (1000.0 * share) as usize };
+    Served {
+        link_bytes: 150_000_000,
+        useful_bytes: (150e6 * share) as u64,
+        classes: [1_000, 2_000, 5_000, 50_000, 500_000, u64::MAX].map(class).into(),
     }
 }
 
@@ -96,7 +108,6 @@ fn application(cell: &Cell) -> Option<Figures> {
     let wave = 1.0 + 0.001 * (cell.seed as f64 * 2.3).sin();
     let estimate = |mean: f64| Estimate { mean: mean * wave, half_width: 0.01 };
     Some(Figures {
-        capacity: 1.0 / service,
         useful_requests: estimate(useful * count),
         useful_work: estimate(useful),
         busy,
@@ -107,15 +118,12 @@ fn application(cell: &Cell) -> Option<Figures> {
         refused: 0.0,
         given_up: 1.0 - success,
         failed: 0.0,
-        attempts: 1.0,
         mean_ms: Some(service * 2e3 * wave),
         p99_ms: Some(service * 2e4),
         attempt_ms: Some(service * 2e3),
         recovery: (after > 0.0).then_some(service * 10.0),
-        recovered: after > 0.0,
         late_p99_ms: 0.05,
         bin: service * 100.0,
-        series_requests: vec![useful * count; 100],
         series_work: vec![useful; 100],
     })
 }

@@ -15,7 +15,7 @@ pub(super) const LIMIT: &str = "    option abortonclose\n    timeout queue 50s\n
 
 /// The same, and nobody waits for more than a second.
 pub(super) fn expert(place: &Place<'_>) -> String {
-    format!("    option abortonclose\n    timeout queue {}ms\n", place.short.as_millis().max(1))
+    format!("    option abortonclose\n    timeout queue {}ms\n", place.short().as_millis().max(1))
 }
 
 /// `backend` are further lines of the section; with any, connections are limited.

@@ -1,9 +1,9 @@
 //! What stands in front of the application, by name: how each is configured and started. It does not
 //! know what is asked.
 //!
-//! One worker each, no access log, room for all connections, and otherwise every server's own
-//! defaults. `nginx-expert` and `haproxy-expert` are what somebody sets who knows the application:
-//! at most a second's worth of requests wait, others get 503.
+//! No access log, and otherwise every server's own defaults, with one worker and room for all
+//! connections where that is a matter of a setting. `nginx-expert` and `haproxy-expert` are what
+//! somebody sets who knows the application: at most a second's worth of requests wait, others get 503.
 
 mod haproxy;
 mod nginx;
@@ -44,6 +44,9 @@ pub const SYSTEMS: [&str; 13] = [
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 4096;
 
+/// Requests that an expert lets wait: a second's worth where the mean service time is 10 ms.
+const FEW: u32 = 100;
+
 /// What a proxy is told.
 pub(crate) struct Place<'a> {
     /// Where it listens.
@@ -54,13 +57,16 @@ pub(crate) struct Place<'a> {
     pub(crate) application: SocketAddrV4,
     /// Where its configuration, its log and its temporary files go.
     pub(crate) directory: &'a Path,
-    /// The longest that a request should wait: a second where the mean service time is 10 ms.
-    pub(crate) short: Duration,
-    /// Requests that the application does in that time.
-    pub(crate) few: u32,
+    /// The application's mean service time.
+    pub(crate) mean: Duration,
 }
 
 impl Place<'_> {
+    /// The longest that an expert lets a request wait.
+    fn short(&self) -> Duration {
+        self.mean * FEW
+    }
+
     fn file(&self, name: &str, text: &str) -> Result<std::path::PathBuf> {
         let file = self.directory.join(name);
         fs::write(&file, text).map_err(|e| Error::file("write", &file, &e))?;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{BACKLOG, Place, program};
+use super::{BACKLOG, FEW, Place, program};
 use crate::error::Result;
 
 /// With its defaults, or as an expert sets it: HTTP/1.1 and keep-alive to the application, and 503 for
@@ -15,7 +15,7 @@ pub(super) fn command(place: &Place<'_>, expert: bool) -> Result<Command> {
 }
 
 pub(super) fn text(place: &Place<'_>, expert: bool) -> String {
-    let Place { front, application, few, .. } = place;
+    let Place { front, application, .. } = place;
     let (here, log) = (place.directory.display(), place.log());
     let log = log.display();
     let (zone, upstream, location) = match expert {
@@ -26,7 +26,7 @@ pub(super) fn text(place: &Place<'_>, expert: bool) -> String {
                 .to_owned(),
             "        keepalive 256;\n".to_owned(),
             format!(
-                "            limit_conn all {few};\n            proxy_http_version 1.1;\n            \
+                "            limit_conn all {FEW};\n            proxy_http_version 1.1;\n            \
                  proxy_set_header Connection \"\";\n"
             ),
         ),

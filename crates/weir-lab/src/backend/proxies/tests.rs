@@ -11,8 +11,7 @@ fn place(directory: &Path) -> Place<'_> {
         admin: SocketAddr::from((host, 9900)),
         application: SocketAddrV4::new(host, 9000),
         directory,
-        short: Duration::from_millis(100),
-        few: 100,
+        mean: Duration::from_millis(1),
     }
 }
 

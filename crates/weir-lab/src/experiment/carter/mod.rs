@@ -1,9 +1,10 @@
-//! Carter & Cherkasova 1999, simulated: a server whose clients give up, at constant load and over
-//! days, and in closed form. It says what is run; the model is weir-sim's.
+//! Carter & Cherkasova 1999: a server whose clients give up, simulated at constant load and over days,
+//! and in closed form; and an uplink whose clients do, measured. The models are weir-sim's.
 
 mod days;
 mod load;
 mod model;
+mod uplink;
 
 use weir_sim::dtoc::{Model, Results, Strategy};
 use weir_sim::replications;
@@ -18,6 +19,7 @@ use super::Scale;
 pub(super) use days::EXPERIMENT as DAYS;
 pub(super) use load::EXPERIMENT as LOAD;
 pub(super) use model::EXPERIMENT as MODEL;
+pub(super) use uplink::EXPERIMENT as UPLINK;
 
 /// The first seed; the repetitions have this and those after it.
 const SEED: u64 = 1;

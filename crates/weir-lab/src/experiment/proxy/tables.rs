@@ -177,13 +177,15 @@ fn steady(told: &Told<'_>) -> Table {
          in ms.",
         STEADY_LOAD * 100.0
     );
-    let columns = ["system", "success", "refused", "mean", "p99"];
+    let columns = ["system", "success", "refused", "left", "failed", "mean", "p99"];
     let mut table = Table::new(caption, &columns);
     let found = Found::of(told, Conditions::steady());
     for system in told.choice.systems(&STEADY_SYSTEMS) {
         let row = [
             (found.value(&system, |found| Some(found.success)), Unit::Percent),
             (found.value(&system, |found| Some(found.refused)), Unit::Percent),
+            (found.value(&system, |found| Some(found.given_up)), Unit::Percent),
+            (found.value(&system, |found| Some(found.failed)), Unit::Percent),
             (found.value(&system, |found| found.mean_ms), Unit::Ms),
             (found.value(&system, |found| found.p99_ms), Unit::Ms),
         ];
