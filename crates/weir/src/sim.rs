@@ -60,3 +60,14 @@ fn happened(message: impl Into<String>) -> Failure {
 fn asked(wrong: impl ToString) -> Failure {
     Failure { message: wrong.to_string(), code: 2 }
 }
+
+/// A time; a bare number is in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let time = humantime::parse_duration(text).map(|time| time.as_secs_f64());
+    time.or_else(|_| text.parse::<f64>())
+        .map_err(|_| format!("\"{text}\" is not a time; write such as 5s, 10m or 0.2ms"))
+        .and_then(|time| match time.is_finite() {
+            true => Ok(time),
+            false => Err(format!("\"{text}\" is not a time that ends")),
+        })
+}

@@ -10,7 +10,7 @@ use weir_sim::replications;
 use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
-use super::asked;
+use super::{asked, seconds};
 use crate::Failure;
 use output::Row;
 
@@ -154,17 +154,6 @@ fn law_help() -> String {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     number.parse().map_err(|_| format!("\"{text}\" is not a share in percent, such as 300%"))
-}
-
-/// A time; a bare number is in seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let time = humantime::parse_duration(text).map(|time| time.as_secs_f64());
-    time.or_else(|_| text.parse::<f64>())
-        .map_err(|_| format!("\"{text}\" is not a time; write such as 5s, 10m or 0.2ms"))
-        .and_then(|time| match time.is_finite() {
-            true => Ok(time),
-            false => Err(format!("\"{text}\" is not a time that ends")),
-        })
 }
 
 fn patience(text: &str) -> Result<f64, String> {

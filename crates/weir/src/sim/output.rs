@@ -1,7 +1,7 @@
-//! Results as JSON: the version and the seed beside the figures, and never a number that is none.
-//! It does not know what is written.
+//! Results as JSON, with the version and the seed beside the figures and never a number that is none,
+//! and as text. It does not know what is written.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -26,6 +26,30 @@ pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
     let object = Value::Object(object);
     writeln!(std::io::stdout().lock(), "{object}")
         .map_err(|error| happened(format!("standard output: {error}")))
+}
+
+/// Writes text; that nobody reads it is no error.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(happened(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A number with its interval.
+pub(super) fn with_interval(mean: f64, ci95: Option<f64>) -> String {
+    ci95.map_or_else(|| format!("{mean:.2}"), |ci95| format!("{mean:.2} ± {ci95:.2}"))
+}
+
+/// A number that not every case has.
+pub(super) fn optional(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.2}{unit}"))
 }
 
 /// For what is written as text: fails where [`json`] would.

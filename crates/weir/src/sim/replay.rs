@@ -11,7 +11,7 @@ mod shares;
 mod text;
 mod verdict;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use weir_server::config::Pace;
 use weir_sim::uplink::Client;
 use weir_workload::Wire;
 
-use super::{asked, happened, output};
+use super::{asked, output};
 use crate::Failure;
 use crate::trace::input::Input;
 use crate::trace::output::{Output, failed};
@@ -110,12 +110,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(demand.spread, &compared.figures);
     }
-    match io::stdout().write_all(text::text(&compared).as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(happened(format!("standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
+    output::print(&text::text(&compared))
 }
 
 /// The longest round trip that is taken for one: to Mars it is more.

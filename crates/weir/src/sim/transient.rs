@@ -12,8 +12,8 @@ use weir_workload::arrivals::{LoadIs, Offered};
 use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
-use super::asked;
 use super::output::{check, json};
+use super::{asked, seconds};
 use crate::Failure;
 use figures::{Figures, Run, Served};
 
@@ -97,12 +97,6 @@ enum Bytes {
     Wire,
     /// Bodies
     File,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    humantime::parse_duration(text)
-        .map(|time| time.as_secs_f64())
-        .map_err(|_| format!("\"{text}\" is not a time; write such as 150s, 30m or 500ms"))
 }
 
 /// The time of a run if none is given, but for whole cycles.

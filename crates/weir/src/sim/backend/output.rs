@@ -1,13 +1,11 @@
 //! The results of `weir sim backend` as JSON, as a list of one case and as a table of several. It
 //! computes none.
 
-use std::io::Write;
-
 use serde::Serialize;
 use weir_sim::backend::{Model, Results};
 use weir_sim::dtoc;
 
-use super::super::{happened, output};
+use super::super::output::{self, optional, with_interval};
 use crate::Failure;
 
 /// One case: its parameters, then what came out (see [`Results`] and [`dtoc::Results`]).
@@ -170,21 +168,7 @@ pub(super) fn write(seed: u64, json: bool, rows: Vec<Row>) -> Result<(), Failure
         [Row { results: Outcome::Gate(results), .. }] => list(&rows[0], results, seed),
         rows => table(rows, seed),
     };
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(happened(format!("standard output: {error}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A number with its interval.
-fn with_interval(mean: f64, ci95: Option<f64>) -> String {
-    ci95.map_or_else(|| format!("{mean:.2}"), |ci95| format!("{mean:.2} ± {ci95:.2}"))
-}
-
-fn optional(value: Option<f64>, unit: &str) -> String {
-    value.map_or_else(|| "-".into(), |value| format!("{value:.2}{unit}"))
+    output::print(&text)
 }
 
 fn milliseconds(value: Option<f64>) -> String {
