@@ -206,13 +206,17 @@ fn adaptive_turns_at_half_when_the_newest_would_wait_too_long() {
         let mut gate = gate(BackendOrder::Adaptive);
         let mut now = ms(0);
         teach_patience(&mut gate, &mut now, 0, 4000 * MS);
-        (0..12).for_each(|client| drop(gate.arrive(now, one(100 + client))));
+        for client in 100..112 {
+            gate.arrive(now, one(client));
+        }
         for _ in 0..12 {
             let (call, _) = start(&mut gate, now);
             now += 100 * MS;
             gate.ended(now, call);
         }
-        (0..waiting).for_each(|client| drop(gate.arrive(now, one(client))));
+        for client in 0..waiting {
+            gate.arrive(now, one(client));
+        }
         assert_eq!(start(&mut gate, now + 2000 * MS).1, next, "{waiting}");
     }
 }
