@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, Framing, HostRule, Onward, Passing, interim_head, request,
+    FieldEdits, ForwardedStyle, Framing, Onward, Passing, interim_head, request,
     response_head, response_length, switching_protocols_head,
 };
 use weir_http::request::{Limits, Parsed, Version, parse};
@@ -40,7 +40,7 @@ fn pass_request(choice: u8, head: &[u8]) {
         style: ForwardedStyle::ALL[usize::from(choice >> 2 & 3)],
         trust: choice & 16 != 0,
         path,
-        host: &HostRule::Client,
+        host: None,
         edits: &FieldEdits::default(),
         via: choice & 32 != 0,
         expect: choice & 64 != 0,

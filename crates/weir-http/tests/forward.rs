@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, Framing, HostRule, Onward, Passing, is_below, request,
-    response_head, response_length,
+    FieldEdits, ForwardedStyle, Framing, Onward, Passing, is_below, request, response_head,
+    response_length,
 };
 use weir_http::request::{Limits, Parsed, Version, parse};
 use weir_http::{date, response::Connection};
@@ -88,7 +88,7 @@ proptest! {
         let [trust, via, expect, upgrade] = flags;
         let to = Onward {
             client: SocketAddr::from(client), scheme: "http", local_host: "local", style, trust,
-            path: change.as_deref(), host: &HostRule::Client, edits: &FieldEdits::default(), via, expect, upgrade,
+            path: change.as_deref(), host: None, edits: &FieldEdits::default(), via, expect, upgrade,
         };
         let parts = request(head.as_bytes(), &read, &to).map_err(|bad| TestCaseError::fail(bad.to_string()))?;
         let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();

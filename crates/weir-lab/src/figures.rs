@@ -24,15 +24,9 @@ const MOST_STEAL: f64 = 0.01;
 /// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
 /// bound of the generator's own lag.
 const MOST_LATE: f64 = 0.01;
-/// Sizes that are told apart in who was served: Schroeder's classes (section 2.2) and two above.
-const BOUNDS: [[u64; 2]; 6] = [
-    [0, 1_000],
-    [1_001, 2_000],
-    [2_001, 5_000],
-    [5_001, 50_000],
-    [50_001, 500_000],
-    [500_001, u64::MAX],
-];
+/// Largest sizes of the classes that are told apart in who was served: Schroeder's (section 2.2) and
+/// two above.
+pub(crate) const UP_TO: [u64; 6] = [1_000, 2_000, 5_000, 50_000, 500_000, u64::MAX];
 /// Share of the requests that the generator may not have been able to send, for want of descriptors
 /// or ports.
 const MOST_UNSENT: f64 = 0.001;
@@ -112,13 +106,15 @@ pub(crate) fn incomplete(records: &[Record]) -> (f64, f64) {
 pub(crate) fn served(records: &[Record], wire: &Wire, link_bytes: u64) -> Served {
     let complete = || records.iter().filter(|record| record.outcome == End::Ok);
     let useful_bytes = complete().map(|record| wire.bytes(record.size)).sum();
-    let class = |bounds: &[u64; 2]| {
-        let within = |record: &&Record| (bounds[0]..=bounds[1]).contains(&record.size);
+    let class = |(place, &up_to): (usize, &u64)| {
+        let above = place.checked_sub(1).map(|before| UP_TO[before]);
+        let within =
+            |record: &&Record| record.size <= up_to && above.is_none_or(|it| record.size > it);
         let (asked, complete) =
             (records.iter().filter(within).count(), complete().filter(within).count());
-        SizeClass { up_to: bounds[1], asked, complete }
+        SizeClass { up_to, asked, complete }
     };
-    let classes = BOUNDS.iter().map(class).collect();
+    let classes = UP_TO.iter().enumerate().map(class).collect();
     Served { link_bytes, useful_bytes, classes }
 }
 

@@ -202,7 +202,7 @@ fn adaptive_turns_when_the_oldest_has_waited_most_of_its_patience_and_back_at_a_
 #[test]
 fn adaptive_turns_at_half_when_the_newest_would_wait_too_long() {
     // Each call takes 100 ms, so 32 of them take 80 % of the patience.
-    for (waiting, next) in [(31, 0), (32, 31)] {
+    for (waiting, later, next) in [(31, 0, 0), (32, 0, 31), (31, 100, 0)] {
         let mut gate = gate(BackendOrder::Adaptive);
         let mut now = ms(0);
         teach_patience(&mut gate, &mut now, 0, 4000 * MS);
@@ -217,7 +217,11 @@ fn adaptive_turns_at_half_when_the_newest_would_wait_too_long() {
         for client in 0..waiting {
             gate.arrive(now, one(client));
         }
-        assert_eq!(start(&mut gate, now + 2000 * MS).1, next, "{waiting}");
+        // Who comes after all of these keeps nobody waiting.
+        for client in 1000..1000 + later {
+            gate.arrive(now, CallSpec { priority: 1, ..one(client) });
+        }
+        assert_eq!(start(&mut gate, now + 2000 * MS).1, next, "{waiting} {later}");
     }
 }
 

@@ -158,9 +158,10 @@ impl Model {
         self.settle(spec.priority);
     }
 
-    /// How long the newest would wait in order of arrival.
-    fn waits(&self) -> Duration {
-        let waiting = self.count(|state| state == State::Waits);
+    /// How long the newest of a band would wait in order of arrival.
+    fn waits(&self, band: u8) -> Duration {
+        let waiting: usize =
+            self.bands.range(..=band).map(|(&band, _)| self.waiting(band).count()).sum();
         Duration::from_nanos((self.between.0 * waiting as f64) as u64)
     }
 
@@ -179,7 +180,7 @@ impl Model {
     fn turn(&mut self) {
         let bands: Vec<u8> = self.bands.keys().copied().collect();
         for band in bands {
-            let (turned, waits) = (self.bands[&band].backwards, self.waits());
+            let (turned, waits) = (self.bands[&band].backwards, self.waits(band));
             let backwards = match self.config.order {
                 BackendOrder::NewestFirst => true,
                 BackendOrder::Adaptive => self.waiting(band).any(|known| {

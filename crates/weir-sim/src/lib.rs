@@ -8,4 +8,5 @@ pub mod ideal;
 pub mod model;
 pub mod queue;
 pub mod replications;
+mod shares;
 pub mod uplink;

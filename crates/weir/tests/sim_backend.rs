@@ -1,38 +1,16 @@
 //! `weir sim backend` as scripts call it: the names in its JSON, rows, a drop of the load, shapes,
 //! and what it refuses.
 
-use std::process::{Command, Output};
+mod support;
 
-use serde_json::Value;
+use support::{Sim, number};
 
-fn backend(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    let words = arguments.split_whitespace();
-    command.args(["sim", "backend"]).args(words).output().expect("the binary runs")
-}
-
-fn works(arguments: &str) -> String {
-    let output = backend(arguments);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments}: {said}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn json(arguments: &str) -> Value {
-    let text = works(&format!("{arguments} --json"));
-    assert_eq!(text.lines().count(), 1, "{text}");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-fn number(value: &Value, name: &str) -> f64 {
-    assert!(value[name].is_number(), "no number `{name}` in {value}");
-    value[name].as_f64().unwrap_or_default()
-}
+const SIM: Sim = Sim("backend");
 
 #[test]
 fn overload_as_json() {
     let arguments = "--load 300% --patience 5s --retries 1 --duration 120s --warm-up 30s --seeds 4";
-    let result = json(arguments);
+    let result = SIM.json(arguments);
     assert!(number(&result, "useful_work_percent") > 90.0, "{result}");
     for name in [
         "useful_percent",
@@ -66,14 +44,14 @@ fn overload_as_json() {
     }
     assert_eq!(number(&result["application"], "gap_seconds"), 0.0002);
     assert!(result["version"].is_string() && result.get("recovery").is_none());
-    assert_eq!(works(arguments), works(arguments));
+    assert_eq!(SIM.works(arguments), SIM.works(arguments));
 }
 
 #[test]
 fn loads_orders_and_the_papers_server_are_rows() {
     let arguments = "--load 50,300% --order fifo,newest-first --limit 2 --beside --duration 60s \
         --warm-up 60s --seeds 2";
-    let result = json(arguments);
+    let result = SIM.json(arguments);
     let rows = result["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 12);
     let row = |place: usize, load: f64, system: &str, order: &str| {
@@ -89,7 +67,7 @@ fn loads_orders_and_the_papers_server_are_rows() {
     row(10, 300.0, "carter", "abort");
     assert!(row(11, 300.0, "carter", "srpt-purge") > 250.0, "{result}");
     assert!((number(&rows[0], "limit_mean") - 2.0).abs() < 1e-9, "{result}");
-    let text = works(arguments);
+    let text = SIM.works(arguments);
     assert_eq!(text.lines().count(), 16, "{text}");
     for part in ["carter srpt-purge", "weir newest-first", "patience 5 s, retries 0; each 2 × 60 s"]
     {
@@ -99,7 +77,7 @@ fn loads_orders_and_the_papers_server_are_rows() {
 
 #[test]
 fn the_load_drops_and_newcomers_are_watched() {
-    let result = json("--load 300 --drop-to 50% --after 30s --warm-up 30s --seeds 4");
+    let result = SIM.json("--load 300 --drop-to 50% --after 30s --warm-up 30s --seeds 4");
     let recovery = &result["recovery"];
     assert_eq!(number(recovery, "load_after_percent"), 50.0);
     assert_eq!(number(recovery, "dropped_after_seconds"), 35.0);
@@ -107,7 +85,7 @@ fn the_load_drops_and_newcomers_are_watched() {
     assert!(number(recovery, "recovery_seconds") < 10.0, "{result}");
     number(recovery, "first_second_lost_percent");
     assert_eq!(number(&result, "duration_seconds"), 30.0);
-    let text = works("--load 300 --drop-to 50% --after 30s --warm-up 30s --seeds 4");
+    let text = SIM.works("--load 300 --drop-to 50% --after 30s --warm-up 30s --seeds 4");
     for part in ["recovered", "s after the drop to 50 %", "by class", "learned patience"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
@@ -115,12 +93,12 @@ fn the_load_drops_and_newcomers_are_watched() {
 
 #[test]
 fn shapes_and_clients_who_never_leave() {
-    let result = json("--shape 30s@0.5,30s@3 --seeds 2 --interval 20");
+    let result = SIM.json("--shape 30s@0.5,30s@3 --seeds 2 --interval 20");
     assert_eq!(result["shape"], "30s@0.5,30s@3");
     assert_eq!(number(&result, "load_percent"), 175.0);
     assert_eq!(number(&result, "duration_seconds"), 60.0);
     assert_eq!(result["intervals"].as_array().map(Vec::len), Some(3));
-    let patient = json("--load 50 --patience inf --order fifo --duration 60s --seeds 2");
+    let patient = SIM.json("--load 50 --patience inf --order fifo --duration 60s --seeds 2");
     assert_eq!(number(&patient, "timed_out_percent"), 0.0);
     assert!(patient.get("patience_seconds").is_none());
 }
@@ -153,7 +131,7 @@ fn what_cannot_be_is_refused() {
         ("--load 300 --law lognormal:mu=0,sigma=8", "shorter tail"),
         ("--shape w1 --interval 0.001 --seeds 100000", "longer --interval"),
     ] {
-        let output = backend(arguments);
+        let output = SIM.run(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
         assert!(said.contains(part), "{arguments}: {part:?} is not in {said}");

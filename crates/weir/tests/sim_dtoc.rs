@@ -1,37 +1,16 @@
 //! `weir sim dtoc` as scripts call it: the names in its JSON, rows, shapes, and what it refuses.
 
-use std::process::{Command, Output};
+mod support;
 
-use serde_json::Value;
+use support::{Sim, number};
 
-fn dtoc(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.args(["sim", "dtoc"]).args(arguments.split(' ')).output().expect("the binary runs")
-}
-
-fn works(arguments: &str) -> String {
-    let output = dtoc(arguments);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments}: {said}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn json(arguments: &str) -> Value {
-    let text = works(&format!("{arguments} --json"));
-    assert_eq!(text.lines().count(), 1, "{text}");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-fn number(value: &Value, name: &str) -> f64 {
-    assert!(value[name].is_number(), "no number `{name}` in {value}");
-    value[name].as_f64().unwrap_or_default()
-}
+const SIM: Sim = Sim("dtoc");
 
 #[test]
 fn the_papers_case_as_json() {
     let arguments = "--load 300 --timeout 5 --retries 0 --strategy check --duration 2000 \
         --replications 4 --seed 1";
-    let result = json(arguments);
+    let result = SIM.json(arguments);
     assert!((number(&result, "useful_percent") - 85.6).abs() < 1.5, "{result}");
     assert!((number(&result, "useful_work_percent") - 43.0).abs() < 2.0, "{result}");
     assert!(number(&result, "useful_percent_ci95") < 2.0, "{result}");
@@ -58,14 +37,17 @@ fn the_papers_case_as_json() {
     }
     assert_eq!(result["strategy"], "check");
     assert!(result["version"].is_string() && result.get("intervals").is_none());
-    assert_eq!(works(&format!("{arguments} --json")), works(&format!("{arguments} --json")));
+    assert_eq!(
+        SIM.works(&format!("{arguments} --json")),
+        SIM.works(&format!("{arguments} --json"))
+    );
 }
 
 #[test]
 fn several_cases_are_rows() {
     let arguments = "--load 50,300 --timeout 5,8 --strategy regular,abort --duration 200 \
         --warm-up 100 --replications 2";
-    let result = json(arguments);
+    let result = SIM.json(arguments);
     let rows = result["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 8);
     assert_eq!(number(&rows[7], "load_percent"), 300.0);
@@ -73,10 +55,10 @@ fn several_cases_are_rows() {
     assert_eq!(rows[7]["strategy"], "abort");
     assert_eq!(number(&rows[4], "useful_percent"), 0.0, "livelock has no mean to leave out");
     assert!(rows[4].get("mean_response_seconds").is_none());
-    let text = works(arguments);
+    let text = SIM.works(arguments);
     assert_eq!(text.lines().count(), 12, "{text}");
     assert!(text.contains("retries 0; each 2 × 200 s after 100 s of warm-up, seed 1"), "{text}");
-    let one = works("--load 300 --duration 100 --warm-up 100 --replications 1 --speed");
+    let one = SIM.works("--load 300 --duration 100 --warm-up 100 --replications 1 --speed");
     for part in ["useful throughput", "% of capacity", "by class", "events/s"] {
         assert!(one.contains(part), "{part:?} is not in {one}");
     }
@@ -84,13 +66,13 @@ fn several_cases_are_rows() {
 
 #[test]
 fn shapes_give_a_series() {
-    let result = json("--shape 30s@0.5,30s@3 --retries 1 --replications 2 --interval 20");
+    let result = SIM.json("--shape 30s@0.5,30s@3 --retries 1 --replications 2 --interval 20");
     assert_eq!(result["shape"], "30s@0.5,30s@3");
     assert_eq!(number(&result, "load_percent"), 175.0);
     assert_eq!(number(&result, "duration_seconds"), 60.0);
     assert_eq!(number(&result, "warm_up_seconds"), 0.0);
     assert_eq!(result["intervals"].as_array().map(Vec::len), Some(3));
-    let day = json("--shape carter-busy-day --retries 1 --timeout 8 --replications 2");
+    let day = SIM.json("--shape carter-busy-day --retries 1 --timeout 8 --replications 2");
     assert_eq!(day["intervals"].as_array().map(Vec::len), Some(2000));
     assert!((number(&day, "useful_percent") - 85.0).abs() < 3.0);
 }
@@ -124,7 +106,7 @@ fn what_cannot_be_is_refused() {
         ("--load 300 --law lognormal:mu=0,sigma=8", "shorter tail"),
         ("--shape w1 --interval 0.001 --replications 100000", "fewer --replications"),
     ] {
-        let output = dtoc(arguments);
+        let output = SIM.run(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
         assert!(said.contains(part), "{arguments}: {part:?} is not in {said}");

@@ -16,6 +16,6 @@ pub use edits::FieldEdits;
 pub use forwarded::ForwardedStyle;
 pub use length::{BadResponse, Framing, ResponseLength, response_length};
 pub use path::is_below;
-pub use request::{BadForward, HostRule, Onward, request};
+pub use request::{BadForward, Onward, request};
 pub use response::{Passing, interim_head, response_head, switching_protocols_head};
 pub use upgrade::{is_switch_allowed, upgrade};

@@ -13,16 +13,6 @@ use crate::request::{Request, RequestBody, Version, for_each_field};
 use crate::status::Status;
 use crate::token::members;
 
-/// Which host a backend is asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum HostRule {
-    /// The one the client named.
-    #[default]
-    Client,
-    /// This one.
-    Fixed(HeaderValue),
-}
-
 /// How a request is passed on.
 #[derive(Debug, Clone, Copy)]
 pub struct Onward<'a> {
@@ -30,7 +20,7 @@ pub struct Onward<'a> {
     pub client: SocketAddr,
     /// The scheme of the request: `http` or `https`.
     pub scheme: &'a str,
-    /// The host to name under [`HostRule::Client`] if the client named none (HTTP/1.0).
+    /// The host to name if neither `host` nor the client names one (HTTP/1.0).
     pub local_host: &'a str,
     /// How the backend is told who asked.
     pub style: ForwardedStyle,
@@ -39,8 +29,8 @@ pub struct Onward<'a> {
     pub trust: bool,
     /// The path to ask for, encoded; `None`: as the client sent it.
     pub path: Option<&'a str>,
-    /// Which host is asked for.
-    pub host: &'a HostRule,
+    /// The host to name; `None`: the one that the client named.
+    pub host: Option<&'a HeaderValue>,
     /// Fields to set and remove, last of all.
     pub edits: &'a FieldEdits,
     /// Whether to add to `Via` (RFC 9110, section 7.6.3).
@@ -136,8 +126,8 @@ fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, BadForward> 
 
 fn host(request: &Request<'_>, to: &Onward<'_>) -> Result<HeaderValue, BadForward> {
     match to.host {
-        HostRule::Fixed(name) => Ok(name.clone()),
-        HostRule::Client => HeaderValue::from_str(request.host.unwrap_or(to.local_host))
+        Some(name) => Ok(name.clone()),
+        None => HeaderValue::from_str(request.host.unwrap_or(to.local_host))
             .map_err(|_| BadForward::new(Status::BadRequest, "malformed host")),
     }
 }

@@ -1,8 +1,8 @@
 //! The gate of one backend: calls that wait for it, how many may be under way, which goes next. It
 //! knows nothing of HTTP, connections or clocks.
 //!
-//! Contract. Calls in: [`BackendGate::arrive`], then as things happen [`BackendGate::answered`],
-//! [`BackendGate::ended`], [`BackendGate::failed`], [`BackendGate::requeue`] and
+//! Contract. Calls in: [`BackendGate::start_at_once`] or [`BackendGate::arrive`], then as things
+//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`], [`BackendGate::requeue`] and
 //! [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls to start or to refuse. A
 //! call whose client has left is forgotten if it waits; if it is under way its slot stays taken
 //! until the backend is done with it, for the backend is not to get more than it can do. `now`
@@ -50,8 +50,8 @@ const TURN: f64 = 0.8;
 /// and what had gathered is lost. In overload some always wait for long, so the order stays.
 const TURN_BACK: f64 = 0.25;
 
-/// Who goes last from then on is refused, if somebody was seen to leave so lately: else it may wait on,
-/// or nobody would ever be seen to endure more than before.
+/// Who has waited [`TURN`] of it is refused, if somebody was seen to leave so lately: else it may wait
+/// on, or nobody would ever be seen to endure more than before.
 const FRESH: Duration = Duration::from_secs(60);
 
 /// What is known of a call when it arrives.
@@ -101,8 +101,8 @@ pub enum CallNext {
         /// Its owner's name.
         tag: u64,
     },
-    /// Answer this call with 503: nearly nobody waits longer than it has, or too many wait. It has
-    /// left the gate.
+    /// Answer this call with 503: nearly nobody waits longer than it has, with the adaptive order it
+    /// would go last from now on, or too many wait. It has left the gate.
     Refuse {
         /// The call.
         call: Call,
@@ -196,13 +196,18 @@ impl BackendGate {
     /// [`BackendGate::arrive`] and [`BackendGate::next`], without the queue. `None`: it has to
     /// arrive.
     pub fn start_at_once(&mut self, now: Time, spec: CallSpec) -> Option<Call> {
-        if self.queue.len() > 0 || self.under_way >= self.limit.allowed() as usize {
+        if self.queue.len() > 0 || self.is_full() {
             return None;
         }
         let call = self.enter(now, spec);
         // Who is alone is charged nothing that would last.
         self.begin(now, call.slot, Duration::ZERO);
         Some(call)
+    }
+
+    /// As many are under way as may be.
+    fn is_full(&self) -> bool {
+        self.under_way >= self.limit.allowed() as usize
     }
 
     fn enter(&mut self, now: Time, spec: CallSpec) -> Call {
@@ -227,7 +232,7 @@ impl BackendGate {
         {
             return self.refuse(now, slot);
         }
-        if self.queue.len() > 0 && self.under_way >= self.limit.allowed() as usize {
+        if self.queue.len() > 0 && self.is_full() {
             return CallNext::Full { until: overdue.map(|(at, _)| at) };
         }
         match self.queue.next() {
@@ -462,9 +467,12 @@ impl BackendGate {
 
     /// Says of each band whether its greatest key is served first.
     fn turn(&mut self, now: Time) {
-        let waits = self.pace.drained(self.queue.len());
-        let BackendGate { config, queue, patience, .. } = self;
+        let BackendGate { config, queue, patience, pace, .. } = self;
+        // Who waits in a later band delays nobody in this.
+        let mut ahead = 0;
         for band in queue.bands_mut() {
+            ahead += band.len();
+            let waits = pace.drained(ahead);
             let backwards = band.backwards;
             let turns = |waited: Duration, endured: Duration| match backwards {
                 true => waited >= endured.mul_f64(TURN_BACK),

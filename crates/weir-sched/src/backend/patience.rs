@@ -71,8 +71,7 @@ impl Patience {
         let here = &mut self.bins[at];
         here.left += 1.0;
         here.ages += age.as_secs_f64();
-        self.current.left = now;
-        self.current = self.estimate();
+        self.current = Endurance { left: now, ..self.estimate() };
         self.answers = 0;
     }
 
@@ -81,7 +80,7 @@ impl Patience {
         self.reached(bin(age));
         self.answers += 1;
         if self.answers >= STALE_AFTER {
-            self.current = self.estimate();
+            self.current = Endurance { left: self.current.left, ..self.estimate() };
             self.answers = 0;
         }
     }
@@ -101,7 +100,7 @@ impl Patience {
     }
 
     fn estimate(&self) -> Endurance {
-        let mut endurance = Endurance { left: self.current.left, ..Endurance::default() };
+        let mut endurance = Endurance::default();
         let evidence: f64 = self.bins.iter().map(|bin| bin.left).sum();
         if evidence < LEAST_EVIDENCE {
             return endurance;

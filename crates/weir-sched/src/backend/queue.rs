@@ -74,6 +74,11 @@ impl Band {
         })
     }
 
+    /// Calls that wait.
+    pub(super) fn len(&self) -> usize {
+        self.ages.values().map(BTreeMap::len).sum()
+    }
+
     /// The call that is served next.
     fn next(&self) -> Option<u32> {
         let ends = if self.backwards { self.by_last.last() } else { self.by_first.first() };

@@ -14,6 +14,7 @@ use std::time::Duration;
 use weir_sched::{BitRate, Framing, PolicyKind};
 
 pub use file::{parse, read};
+pub(crate) use routes::ipv6_literal;
 pub use routes::{
     Action, BackendAddress, DeadRequests, FieldEdits, FileRoute, Forwarded, HalfClose, HealthCheck,
     HostHeader, How, Overflow, ProxyConfig, ProxyFlag, RouteConfig, When,

@@ -32,7 +32,7 @@ pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, Bad
         style: route.forwarded(),
         trust: config.trust_forwarded,
         path: path.as_deref(),
-        host: &route.host(backend),
+        host: route.host(backend),
         edits: route.request_edits(),
         via: true,
         expect: false,

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_http::forward::{FieldEdits, ForwardedStyle, HostRule};
+use http::HeaderValue;
+use weir_http::forward::{FieldEdits, ForwardedStyle};
 use weir_sched::balance::Balancer;
 
 use super::backend::Backend;
@@ -90,12 +91,12 @@ impl Route {
         self.pools.iter().for_each(|pool| pool.sweep(longest));
     }
 
-    /// What `backend` is told to be called.
-    pub(super) fn host(&self, backend: &Backend) -> HostRule {
+    /// What `backend` is told to be called; `None`: what the client called it.
+    pub(super) fn host<'a>(&'a self, backend: &'a Backend) -> Option<&'a HeaderValue> {
         match &self.shared.config.host_header {
-            HostHeader::Client => HostRule::Client,
-            HostHeader::Backend => HostRule::Fixed(backend.authority.clone()),
-            HostHeader::Fixed(name) => HostRule::Fixed(name.clone()),
+            HostHeader::Client => None,
+            HostHeader::Backend => Some(&backend.authority),
+            HostHeader::Fixed(name) => Some(name),
         }
     }
 

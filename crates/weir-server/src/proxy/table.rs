@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::Ipv6Addr;
 
 use super::path::{BadPath, normalise};
-use crate::config::RouteConfig;
+use crate::config::{RouteConfig, ipv6_literal};
 
 /// No name of a host is longer (RFC 1035, section 2.3.4).
 const LONGEST_NAME: usize = 255;
@@ -67,19 +66,13 @@ fn bare_name(host: &str) -> Option<Cow<'_, str>> {
     };
     let name = host.get(..end.unwrap_or(host.len()))?;
     let name = name.strip_suffix('.').unwrap_or(name);
-    if let Some(address) = ipv6(name) {
+    if let Some(address) = ipv6_literal(name) {
         return Some(Cow::Owned(address));
     }
     (name.len() <= LONGEST_NAME).then(|| match name.bytes().any(|b| b.is_ascii_uppercase()) {
         true => Cow::Owned(name.to_ascii_lowercase()),
         false => Cow::Borrowed(name),
     })
-}
-
-/// An IPv6 address in brackets as it is usually written: it has many spellings.
-fn ipv6(name: &str) -> Option<String> {
-    let address: Ipv6Addr = name.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;
-    Some(format!("[{address}]"))
 }
 
 /// The prefixes of one host, the longest first.

@@ -7,6 +7,7 @@ use super::model::Model;
 use super::recovery::Recovery;
 use super::tally::Tally;
 use crate::replications::estimate;
+use crate::shares::{mean, of_intervals, percent};
 
 /// Of all repetitions together. A figure that has no value (a mean over nobody) is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -149,28 +150,15 @@ impl Results {
             clients,
             events: all.events,
             faults: all.unfinished + all.faults,
-            intervals: intervals(model, &all, tallies.len()),
+            intervals: model.interval.map(|length| {
+                let capacity = model.capacity() * tallies.len() as f64;
+                of_intervals(&all.intervals, length, model.duration, capacity)
+            }),
             recovery,
         })
     }
 }
 
-fn intervals(model: &Model, all: &Tally, repetitions: usize) -> Option<Vec<f64>> {
-    let length = model.interval?;
-    let long = |place: usize| length.min(model.duration - place as f64 * length);
-    let capacity = model.capacity() * repetitions as f64 / 100.0;
-    let percent = |(place, count): (usize, &u64)| *count as f64 / (long(place) * capacity);
-    Some(all.intervals.iter().enumerate().map(percent).collect())
-}
-
 fn total(classes: &[u64; 4]) -> u64 {
     classes.iter().sum()
-}
-
-fn mean(sum: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum / count as f64)
-}
-
-fn percent(part: u64, whole: u64) -> Option<f64> {
-    mean(100.0 * part as f64, whole)
 }

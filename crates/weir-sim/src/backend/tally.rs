@@ -2,6 +2,7 @@
 
 use super::recovery::Newcomers;
 use crate::queue::Spread;
+use crate::shares;
 
 /// Counts of the clients that came in the window and of their requests, unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,10 +97,7 @@ impl Tally {
         self.events += other.events;
         self.unfinished += other.unfinished;
         self.faults += other.faults;
-        self.intervals.resize(self.intervals.len().max(other.intervals.len()), 0);
-        for (sum, one) in self.intervals.iter_mut().zip(&other.intervals) {
-            *sum += one;
-        }
+        shares::add(&mut self.intervals, &other.intervals);
         let steps = self.newcomers.len().max(other.newcomers.len());
         self.newcomers.resize(steps, Newcomers::default());
         for (sum, one) in self.newcomers.iter_mut().zip(&other.newcomers) {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::model::Model;
 use super::tally::Tally;
 use crate::replications::estimate;
+use crate::shares::{mean, of_intervals, percent};
 
 /// Of all repetitions together. A figure that has no value (a mean over nobody) is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,10 +90,8 @@ impl Results {
         let share = |part: u64, whole: u64| mean(part as f64, whole).unwrap_or_default();
         let success = |class: usize| share(all.successful[class], all.clients[class]);
         let intervals = model.interval.map(|length| {
-            let long = |place: usize| length.min(model.duration - place as f64 * length);
-            let capacity = model.service_rate * tallies.len() as f64 / 100.0;
-            let percent = |(place, count): (usize, &u64)| *count as f64 / (long(place) * capacity);
-            all.intervals.iter().enumerate().map(percent).collect()
+            let capacity = model.service_rate * tallies.len() as f64;
+            of_intervals(&all.intervals, length, model.duration, capacity)
         });
         Some(Results {
             useful_percent: useful.mean,
@@ -118,12 +117,4 @@ impl Results {
             intervals,
         })
     }
-}
-
-fn mean(sum: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum / count as f64)
-}
-
-fn percent(part: u64, whole: u64) -> Option<f64> {
-    mean(100.0 * part as f64, whole)
 }

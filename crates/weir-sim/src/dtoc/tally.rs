@@ -1,5 +1,7 @@
 //! What became of the clients of one run, or of several. It computes no shares.
 
+use crate::shares;
+
 /// Counts over the window; a client or a try counts if the client came within it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
@@ -73,9 +75,6 @@ impl Tally {
         self.check_seconds += other.check_seconds;
         self.longest_queue = self.longest_queue.max(other.longest_queue);
         self.events += other.events;
-        self.intervals.resize(self.intervals.len().max(other.intervals.len()), 0);
-        for (sum, one) in self.intervals.iter_mut().zip(&other.intervals) {
-            *sum += one;
-        }
+        shares::add(&mut self.intervals, &other.intervals);
     }
 }

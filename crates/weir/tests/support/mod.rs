@@ -8,6 +8,7 @@ mod metrics;
 mod programs;
 mod queue;
 mod server;
+mod sim;
 mod wire;
 
 use std::process::Command;
@@ -19,6 +20,7 @@ pub use metrics::Metrics;
 pub use programs::{App, chromium, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
 pub use server::{Server, as_nobody, end_of, route, weir};
+pub use sim::{Sim, number};
 
 /// Guards against hanging. Nothing that works takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);

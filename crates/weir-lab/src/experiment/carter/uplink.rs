@@ -15,6 +15,7 @@ use crate::cell::Network;
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{Choice, Experiment, Group, Scale, Told};
+use crate::figures::UP_TO;
 use crate::outcome::{Outcome, Served};
 use crate::report::{Axis, Plot, Section, Table, label, series};
 use crate::verdict::{Bar, Row, Unit};
@@ -104,7 +105,8 @@ fn by_size(told: &Told<'_>, case: &Case, systems: &[String]) -> Plot {
     let mut plot = Plot::new("Requests that were answered before their users left", x, y);
     for system in systems {
         let cell = case.cell(system);
-        let points = [1e3, 2e3, 5e3, 5e4, 5e5, 2.02e6].into_iter().enumerate();
+        // The largest document stands for the last class.
+        let points = UP_TO.iter().map(|&up_to| (up_to as f64).min(2.02e6)).enumerate();
         let points = points.filter_map(|(class, size)| {
             let share = told.runs.value(&cell, of(success(class))).middle()?;
             Some((size, share * 100.0))
@@ -135,7 +137,7 @@ fn table(told: &Told<'_>, case: &Case, systems: &[String]) -> Table {
             (told.runs.value(&cell, of(useful)), Unit::Percent),
             (told.runs.value(&cell, |outcome| 1.0 - outcome.incomplete), Unit::Percent),
         ];
-        for class in 0..6 {
+        for class in 0..UP_TO.len() {
             row.push((told.runs.value(&cell, of(success(class))), Unit::Percent));
         }
         table.row(label(system), &row);

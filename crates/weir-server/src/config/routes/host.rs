@@ -46,6 +46,12 @@ pub(super) fn ipv6(text: &str) -> Option<String> {
     text.parse::<Ipv6Addr>().ok().map(|address| address.to_string())
 }
 
+/// The same in brackets, as in a `Host` field.
+pub(crate) fn ipv6_literal(text: &str) -> Option<String> {
+    let address = ipv6(text.strip_prefix('[')?.strip_suffix(']')?)?;
+    Some(format!("[{address}]"))
+}
+
 /// The host of a route: a name, an address, or `*.` and a name. It is kept in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostPattern(pub(super) String);
@@ -65,10 +71,8 @@ impl FromStr for HostPattern {
         if is_name(name) {
             return Ok(HostPattern(lower));
         }
-        if let Some((address, None)) = split_port(&lower)
-            && let Some(address) = ipv6(address)
-        {
-            return Ok(HostPattern(format!("[{address}]")));
+        if let Some(literal) = ipv6_literal(&lower) {
+            return Ok(HostPattern(literal));
         }
         Err(format!(
             "\"{text}\" is not a host; write a name without scheme, port and path, such as \

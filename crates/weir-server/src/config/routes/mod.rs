@@ -28,6 +28,7 @@ pub use build::FileRoute;
 pub use choices::{Forwarded, HalfClose, How, Overflow, When};
 pub use flag::ProxyFlag;
 pub use host::HostHeader;
+pub(crate) use host::ipv6_literal;
 pub use weir_http::forward::FieldEdits;
 
 pub(super) use all::{assemble, check_once, is_of_everything};
