@@ -46,7 +46,7 @@ fn pass_request(choice: u8, head: &[u8]) {
         expect: choice & 64 != 0,
         upgrade: choice & 128 != 0,
     };
-    let Ok(parts) = request(&head[..head_len], &read, &to) else {
+    let Ok(parts) = request(&head[..head_len], &read, &to, HeaderMap::new()) else {
         return;
     };
     let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();

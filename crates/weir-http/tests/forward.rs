@@ -90,7 +90,7 @@ proptest! {
             client: SocketAddr::from(client), scheme: "http", local_host: "local", style, trust,
             path: change.as_deref(), host: None, edits: &FieldEdits::default(), via, expect, upgrade,
         };
-        let parts = request(head.as_bytes(), &read, &to).map_err(|bad| TestCaseError::fail(bad.to_string()))?;
+        let parts = request(head.as_bytes(), &read, &to, HeaderMap::new()).map_err(|bad| TestCaseError::fail(bad.to_string()))?;
         let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
         for (name, value) in &parts.headers {
             prop_assert!(!HOP.contains(&name.as_str()));

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// How the backend is told who asked.
@@ -80,16 +81,18 @@ impl Asked<'_> {
     /// its lists get one more member, and what it says of host and scheme holds.
     pub(super) fn tell(&self, fields: &mut HeaderMap, style: ForwardedStyle) {
         if matches!(style, ForwardedStyle::XForwarded | ForwardedStyle::Both) {
-            append(fields, FOR, &self.client.to_string());
+            append(fields, FOR, self.client.to_string());
             for (name, text) in [(PROTO, Some(self.scheme)), (HOST, self.host)] {
-                let value = text.and_then(|text| HeaderValue::from_str(text).ok());
-                if let (Some(value), false) = (value, fields.contains_key(&name)) {
-                    fields.insert(name, value);
+                let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) else {
+                    continue;
+                };
+                if let Entry::Vacant(place) = fields.entry(name) {
+                    place.insert(value);
                 }
             }
         }
         if matches!(style, ForwardedStyle::Forwarded | ForwardedStyle::Both) {
-            append(fields, header::FORWARDED, &self.element());
+            append(fields, header::FORWARDED, self.element());
         }
     }
 
@@ -110,15 +113,24 @@ impl Asked<'_> {
 }
 
 /// Makes one line of all lines of a list and one more member: some readers look at one line only.
-fn append(fields: &mut HeaderMap, name: HeaderName, member: &str) {
-    let mut list = Vec::new();
-    for value in fields.get_all(&name) {
-        list.extend_from_slice(value.as_bytes());
-        list.extend_from_slice(b", ");
-    }
-    list.extend_from_slice(member.as_bytes());
-    if let Ok(value) = HeaderValue::from_bytes(&list) {
-        fields.insert(name, value);
+fn append(fields: &mut HeaderMap, name: HeaderName, member: String) {
+    match fields.entry(name) {
+        Entry::Vacant(place) => {
+            if let Ok(value) = HeaderValue::try_from(member) {
+                place.insert(value);
+            }
+        }
+        Entry::Occupied(mut place) => {
+            let mut list = Vec::new();
+            for value in place.iter() {
+                list.extend_from_slice(value.as_bytes());
+                list.extend_from_slice(b", ");
+            }
+            list.extend_from_slice(member.as_bytes());
+            if let Ok(value) = HeaderValue::from_bytes(&list) {
+                place.insert(value);
+            }
+        }
     }
 }
 
@@ -151,7 +163,7 @@ mod tests {
         let mut fields = HeaderMap::new();
         fields.append(FOR, HeaderValue::from_static("a, b"));
         fields.append(FOR, HeaderValue::from_static("c"));
-        append(&mut fields, FOR, "d");
+        append(&mut fields, FOR, "d".to_owned());
         assert_eq!(fields.get_all(FOR).iter().collect::<Vec<_>>(), ["a, b, c, d"]);
     }
 }

@@ -73,11 +73,18 @@ impl std::error::Error for BadForward {}
 /// decides about are dropped, as servers that hand fields to programs as variables take them for
 /// the same; so is `Proxy`, which such programs take for the setting of their own proxy.
 ///
+/// `fields`: an empty map, for its memory.
+///
 /// # Errors
 ///
 /// 400 for a target that no URI has; 501 for CONNECT, and for OPTIONS and TRACE that may go no further
 /// (RFC 9110, section 7.6.2).
-pub fn request(head: &[u8], request: &Request<'_>, to: &Onward<'_>) -> Result<Parts, BadForward> {
+pub fn request(
+    head: &[u8],
+    request: &Request<'_>,
+    to: &Onward<'_>,
+    mut fields: HeaderMap,
+) -> Result<Parts, BadForward> {
     let method = match Method::from_bytes(request.method_text.as_bytes()) {
         Ok(Method::CONNECT) => {
             return Err(BadForward::new(Status::NotImplemented, "CONNECT to a reverse proxy"));
@@ -87,7 +94,6 @@ pub fn request(head: &[u8], request: &Request<'_>, to: &Onward<'_>) -> Result<Pa
     };
     let mut parts = http::Request::new(()).into_parts().0;
     parts.uri = target(request, to.path)?;
-    let mut fields = HeaderMap::with_capacity(32);
     fields.insert(header::HOST, host(request, to)?);
     let trailers = copy_fields(head, to, &mut fields)?;
     count_forwards(&method, &mut fields)?;

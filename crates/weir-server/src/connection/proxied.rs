@@ -120,7 +120,8 @@ async fn refused(
         _ => return None,
     };
     let response = framing(context, request, begun).then_closing().error(status);
-    answer(context, client, flow, Some(request), &response, begun).await;
+    // Boxed: what is not refused needs no room for it.
+    Box::pin(answer(context, client, flow, Some(request), &response, begun)).await;
     Some(End::Open)
 }
 

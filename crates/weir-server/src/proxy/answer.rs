@@ -1,6 +1,7 @@
 //! From a backend's answer to a response for the client: small ones are had whole first, larger ones
 //! are passed on as they come. It does not send.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,9 +24,11 @@ use crate::response::{Framing, Response};
 const AT_ONCE: usize = 64 * 1024;
 
 /// How answers of a route are passed on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Passing<'a> {
     pub(super) edits: &'a FieldEdits,
+    /// Where the memory of its fields goes.
+    pub(super) spare: &'a Cell<HeaderMap>,
     pub(super) memory: &'a Arc<Memory>,
     /// Bytes of one answer that may wait for the client.
     pub(super) room: u64,
@@ -42,7 +45,7 @@ pub(super) async fn respond(
     framing: &Framing,
     how: Passing<'_>,
 ) -> Result<Response, &'static str> {
-    let (parts, mut body) = answer.into_parts();
+    let (mut parts, mut body) = answer.into_parts();
     let is_head = request.method == Method::Head;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
         .map_err(|bad| bad.reason)?;
@@ -71,6 +74,8 @@ pub(super) async fn respond(
         edits: how.edits,
     };
     forward::response_head(&mut head, parts.status, &parts.headers, &passing);
+    parts.headers.clear();
+    how.spare.set(parts.headers);
     let code = parts.status.as_u16();
     if is_whole {
         let bytes = begun.pieces.concat();

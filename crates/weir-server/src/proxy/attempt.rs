@@ -83,8 +83,8 @@ pub(super) async fn ask(
             return Err(trouble);
         }
     };
-    let began = Instant::now();
     let config = &asked.route.shared.config;
+    let until = config.total_timeout.map(|total| Instant::now() + total);
     let body = pipe.map_or_else(Outgoing::none, Outgoing::from);
     let mut request = http::Request::from_parts(parts, body);
     let interim = (asked.request.version == Version::Http11).then(|| Interim::of(&mut request));
@@ -94,16 +94,15 @@ pub(super) async fn ask(
     let (exchange, head) = call.head(exchange, interim).await?;
     backend.call_ended(true);
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return switch(asked, exchange, head.headers()).await;
+        // Boxed: it is rare, and other calls need no room for it.
+        return Box::pin(switch(asked, exchange, head.headers())).await;
     }
     let passing = Passing {
         edits: asked.route.response_edits(),
+        spare: &asked.route.spare,
         memory: &asked.route.shared.memory,
         room: asked.route.room(),
-        patience: Patience {
-            idle: config.idle_timeout,
-            until: config.total_timeout.map(|total| began + total),
-        },
+        patience: Patience { idle: config.idle_timeout, until },
         spills: config.overflow == Overflow::Spill,
     };
     let framing = framing(asked, pipe);

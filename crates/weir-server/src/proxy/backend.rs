@@ -14,6 +14,7 @@ use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec};
 use crate::clock;
 use crate::config::{BackendAddress, HealthCheck};
 use crate::metrics::Reading;
+use crate::turn;
 
 /// Nobody answers from this backend: why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,12 +157,12 @@ impl Backend {
 
     /// A call goes to it.
     pub(super) fn call_started(&self) {
-        self.health().call_started(clock::now());
+        self.health().call_started(turn::began());
     }
 
     /// A call of it ended: with an answer or without.
     pub(super) fn call_ended(&self, answered: bool) {
-        self.noting_change(|health| health.call_ended(clock::now(), answered));
+        self.noting_change(|health| health.call_ended(turn::began(), answered));
     }
 
     /// A check of it ended.

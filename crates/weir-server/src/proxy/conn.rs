@@ -26,7 +26,8 @@ const MOST_FIELDS: usize = 200;
 /// See the module.
 pub(super) struct Conn {
     sender: SendRequest<Outgoing>,
-    driver: Connection<TokioIo<Stream>, Outgoing>,
+    /// Boxed: it is large, and the connection goes from hand to hand with each call.
+    driver: Box<Connection<TokioIo<Stream>, Outgoing>>,
     /// The driver has ended: it must not be polled again.
     over: bool,
 }
@@ -54,7 +55,7 @@ impl Conn {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(io::Error::other)?;
-        Ok(Conn { sender, driver, over: false })
+        Ok(Conn { sender, driver: Box::new(driver), over: false })
     }
 
     /// Begins to send a request. What is returned must be kept until the answer has come: hyper

@@ -38,7 +38,7 @@ pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, Bad
         expect: false,
         upgrade: true,
     };
-    forward::request(asked.head, request, &to)
+    forward::request(asked.head, request, &to, route.spare.take())
 }
 
 fn bad_path(reason: &'static str) -> BadForward {

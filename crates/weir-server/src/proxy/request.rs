@@ -53,20 +53,30 @@ pub(crate) async fn respond(asked: &Asked<'_>, mut body: Option<ClientBody<'_>>)
     if let (Some(body), Some(pipe)) = (&mut body, &pipe)
         && !pipe.has_ended()
     {
-        let mut answered = std::pin::pin!(attempts(asked, Some(pipe)));
-        tokio::select! {
-            passed = &mut answered => {
-                // Nobody reads the rest: the backend must not wait for it.
-                pipe.cut();
-                return passed;
-            }
-            read = body.read(pipe, false) => if let Err(short) = read {
-                return cut_short(asked, short);
-            },
-        }
-        return answered.await;
+        // Boxed: requests without a body are most, and need no room for this.
+        return Box::pin(while_it_comes(asked, body, pipe)).await;
     }
     attempts(asked, pipe.as_ref()).await
+}
+
+/// Reads the rest of the body while backends are asked.
+async fn while_it_comes(
+    asked: &Asked<'_>,
+    body: &mut ClientBody<'_>,
+    pipe: &Rc<Pipe>,
+) -> Option<Passed> {
+    let mut answered = std::pin::pin!(attempts(asked, Some(pipe)));
+    tokio::select! {
+        passed = &mut answered => {
+            // Nobody reads the rest: the backend must not wait for it.
+            pipe.cut();
+            return passed;
+        }
+        read = body.read(pipe, false) => if let Err(short) = read {
+            return cut_short(asked, short);
+        },
+    }
+    answered.await
 }
 
 /// How the response is framed: what is left of a body that was not read to its end cannot be told

@@ -1,11 +1,12 @@
 //! A route to backends as a worker sees it: what all workers share, and its own connections.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use weir_http::forward::{FieldEdits, ForwardedStyle};
 use weir_sched::balance::Balancer;
 
@@ -77,12 +78,14 @@ impl SharedRoute {
 pub(crate) struct Route {
     pub(super) shared: Arc<SharedRoute>,
     pub(super) pools: Vec<Rc<Pool>>,
+    /// The fields of an answer that is done, empty: the next request uses their memory again.
+    pub(super) spare: Cell<HeaderMap>,
 }
 
 impl Route {
     pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
         let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
-        Route { shared, pools }
+        Route { shared, pools, spare: Cell::default() }
     }
 
     /// Closes connections to backends that were not used lately.

@@ -1,5 +1,6 @@
 //! Requests on their way to a backend.
 
+use http::HeaderMap;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version};
 
@@ -29,7 +30,7 @@ fn forward(head: &str, to: &Onward<'_>) -> Result<Parts, BadForward> {
     else {
         panic!("not a request: {head:?}")
     };
-    request(&head.as_bytes()[..head_len], &parsed, to)
+    request(&head.as_bytes()[..head_len], &parsed, to, HeaderMap::new())
 }
 
 /// The fields of a passed on GET with these fields, sorted, without `Host` and what is the same for
