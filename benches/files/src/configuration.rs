@@ -1,6 +1,7 @@
 //! The peers' configurations, as someone who knows each server would tune it for
-//! static files on one core. Text only; nothing is started here.
+//! static files on one core, or nginx for passing requests on. Text only; nothing is started here.
 
+use std::net::SocketAddrV4;
 use std::path::Path;
 
 /// What the configurations depend on.
@@ -26,18 +27,50 @@ pub(crate) enum Reads {
     Threads,
 }
 
+/// Where nginx has its answers from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Files(Reads),
+    /// Over connections that are kept, with the fields about the client that weir sends by default.
+    Backend(SocketAddrV4),
+}
+
 /// Files nginx may keep open: what the limit leaves beside connections.
 fn cached_files(needs: &Needs<'_>) -> usize {
     needs.files.saturating_sub(needs.connections + 200).clamp(16, 100_000)
 }
 
-pub(crate) fn nginx(needs: &Needs<'_>, reads: Reads) -> String {
+pub(crate) fn nginx(needs: &Needs<'_>, content: Content) -> String {
     let Needs { root, home, port, user, .. } = needs;
     let (root, home) = (root.display(), home.display());
-    let reading = match reads {
-        Reads::Sendfile => "sendfile on;\n    tcp_nopush on;",
-        Reads::Copy => "sendfile off;\n    output_buffers 2 128k;",
-        Reads::Threads => "sendfile on;\n    tcp_nopush on;\n    aio threads;",
+    let reading = match content {
+        Content::Files(Reads::Sendfile) => "sendfile on;\n    tcp_nopush on;".to_owned(),
+        Content::Files(Reads::Copy) => "sendfile off;\n    output_buffers 2 128k;".to_owned(),
+        Content::Files(Reads::Threads) => {
+            "sendfile on;\n    tcp_nopush on;\n    aio threads;".to_owned()
+        }
+        Content::Backend(address) => format!(
+            "upstream backend {{
+        server {address};
+        keepalive 256;
+        keepalive_requests 1000000000;
+    }}"
+        ),
+    };
+    let location = match content {
+        Content::Files(_) => "",
+        Content::Backend(_) => {
+            "
+        location / {
+            proxy_pass http://backend;
+            proxy_http_version 1.1;
+            proxy_set_header Connection \"\";
+            proxy_set_header Host $http_host;
+            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+            proxy_set_header X-Forwarded-Proto $scheme;
+            proxy_set_header X-Forwarded-Host $http_host;
+        }"
+        }
     };
     // Paths for the modules that insist on a place for temporary files.
     let mut places = String::new();
@@ -68,7 +101,7 @@ http {{
     open_file_cache_errors on;
 {places}    server {{
         listen 127.0.0.1:{port} backlog=16384;
-        root {root};
+        root {root};{location}
     }}
 }}
 ",
@@ -135,7 +168,8 @@ mod tests {
         assert_eq!(cached_files(&needs), 15_704);
         needs.connections = 20_000;
         assert_eq!(cached_files(&needs), 16);
-        assert!(nginx(&needs, Reads::Copy).contains("sendfile off;"));
-        assert!(nginx(&needs, Reads::Threads).contains("aio threads;"));
+        let written = |reads| nginx(&needs, Content::Files(reads));
+        assert!(written(Reads::Copy).contains("sendfile off;"));
+        assert!(written(Reads::Threads).contains("aio threads;"));
     }
 }

@@ -14,7 +14,7 @@ use crate::options::ConnectionsOptions;
 use crate::peer::System;
 use crate::process::{self, Memory};
 use crate::statistics::{heading, median, row, spread};
-use crate::system::{Server, Setup};
+use crate::system::{Part, Server, Setup};
 use crate::{Result, interrupt, machine, set};
 
 /// Requests at a time, and connections in use when the others idle.
@@ -57,6 +57,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             let system = options.systems[(turn + round) % options.systems.len()];
             let setup = Setup {
                 common: &options.common,
+                part: Part::Files,
                 root: &root,
                 connections: count,
                 files,

@@ -9,6 +9,7 @@ use rand::rngs::SmallRng;
 use serde::Serialize;
 
 use crate::arrivals::Reuse;
+use crate::configuration::Reads;
 use crate::cpu_table::{self, Round};
 use crate::law::Law;
 use crate::measure::{self, By, Cost};
@@ -16,7 +17,7 @@ use crate::options::{ClientKind, CpuOptions, bytes};
 use crate::peer::System;
 use crate::set::{self, Target};
 use crate::syscalls::Counting;
-use crate::system::{Server, Setup};
+use crate::system::{Part, Server, Setup};
 use crate::{Result, interrupt, machine};
 
 /// Requests cut off when wrk stops are many of the whole from this size on.
@@ -40,14 +41,15 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
     let mut lines = results(out, "cpu.jsonl")?;
     let mut tables = String::new();
     for (name, load) in options.sizes.iter().zip(&loads) {
-        let setup = Setup {
-            common: &options.common,
-            root: &root,
-            connections: 4 * options.connections + 1000,
-            files,
-            group: None,
+        let connections = 4 * options.connections + 1000;
+        let common = &options.common;
+        let setup = |part| Setup { common, part, root: &root, connections, files, group: None };
+        let backend = match options.proxied {
+            true => Some(Server::start(System::Nginx(Reads::Sendfile), &setup(Part::Backend))?),
+            false => None,
         };
-        let start = |&system: &System| Server::start(system, &setup);
+        let part = backend.as_ref().map_or(Part::Files, |backend| Part::Proxy(backend.address));
+        let start = |&system: &System| Server::start(system, &setup(part));
         let servers: Vec<Server> = options.systems.iter().map(start).collect::<Result<_>>()?;
         let rounds = rounds(options, name, load, &servers, &mut lines)?;
         let calls = calls(options, load, &servers)?;

@@ -12,7 +12,7 @@ use crate::disk_phases::{Bench, Kind, MOST_CONNECTIONS, Phase};
 use crate::law::{DIRECTORY_BYTES, Law};
 use crate::options::DiskOptions;
 use crate::peer::System;
-use crate::system::{Server, Setup};
+use crate::system::{Part, Server, Setup};
 use crate::{Result, disk_table, interrupt, machine, set};
 
 /// Of nginx's capacity.
@@ -138,6 +138,7 @@ impl Stand<'_> {
         let group = Group::new(self.memory)?;
         let setup = Setup {
             common: &self.options.common,
+            part: Part::Files,
             root: self.root,
             connections: MOST_CONNECTIONS.max(self.options.connections),
             files: self.files,

@@ -71,6 +71,9 @@ pub(crate) struct CpuOptions {
         default_value = "weir,nginx-sendfile,nginx-copy,lighttpd,h2o"
     )]
     pub(crate) systems: Vec<System>,
+    /// Measure passing requests on: to an nginx with the files, on the clients' core (weir, nginx)
+    #[arg(long)]
+    pub(crate) proxied: bool,
     /// Also count system calls per request (perf), in runs of their own
     #[arg(long)]
     pub(crate) syscalls: bool,

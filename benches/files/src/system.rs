@@ -10,14 +10,26 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::configuration::{self, Needs};
+use crate::configuration::{self, Content, Needs};
 use crate::options::Common;
 use crate::peer::System;
 use crate::{Result, directory, interrupt, machine, process, tool};
 
+/// What a server is to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// It has the files.
+    Files,
+    /// The same for proxies, on the clients' core.
+    Backend,
+    /// It passes all requests on to this backend.
+    Proxy(SocketAddrV4),
+}
+
 /// What a server is started with.
 pub(crate) struct Setup<'a> {
     pub(crate) common: &'a Common,
+    pub(crate) part: Part,
     /// The files it serves.
     pub(crate) root: &'a Path,
     /// Connections it must hold, and files it may have open.
@@ -37,7 +49,11 @@ pub(crate) struct Server {
 impl Server {
     /// Start it, and return once it accepts connections.
     pub(crate) fn start(system: System, setup: &Setup<'_>) -> Result<Server> {
-        let home = setup.common.out.join(format!("{system}.run"));
+        let home = match setup.part {
+            Part::Backend => "backend.run".to_owned(),
+            Part::Files | Part::Proxy(_) => format!("{system}.run"),
+        };
+        let home = setup.common.out.join(home);
         directory::open(&home)?;
         let address = free_address()?;
         let words = command_line(system, setup, &home, address.port())?;
@@ -118,7 +134,11 @@ fn command_line(
         words.extend(["sh", "-c", "echo $$ >\"$0\" && exec \"$@\""].map(OsString::from));
         words.push(group.into());
     }
-    words.extend(["taskset", "-c", machine::SERVER_CORE, "setpriv"].map(OsString::from));
+    let core = match setup.part {
+        Part::Backend => machine::CLIENT_CORE,
+        Part::Files | Part::Proxy(_) => machine::SERVER_CORE,
+    };
+    words.extend(["taskset", "-c", core, "setpriv"].map(OsString::from));
     // Should this program be killed, the servers end with it.
     words.extend(["--pdeathsig", "TERM"].map(OsString::from));
     let user = setup.common.as_user.as_deref();
@@ -145,17 +165,24 @@ fn command_line(
         let done = fs::write(&file, text).map(|()| file.clone());
         done.map_err(|e| format!("cannot write {}: {e}", file.display()))
     };
-    match system {
-        System::Weir => words.extend(weir(setup, port)?),
-        System::Nginx(reads) => {
+    match (system, setup.part) {
+        (System::Weir, _) => words.extend(weir(setup, port)?),
+        (System::Nginx(reads), part) => {
+            let content = match part {
+                Part::Proxy(backend) => Content::Backend(backend),
+                Part::Files | Part::Backend => Content::Files(reads),
+            };
             words.extend(["nginx", "-e", "stderr", "-c"].map(OsString::from));
-            words.push(write(configuration::nginx(&needs, reads))?.into());
+            words.push(write(configuration::nginx(&needs, content))?.into());
         }
-        System::Lighttpd => {
+        (other, Part::Proxy(_)) => {
+            return Err(format!("{other} is measured with files only: --systems weir,nginx"));
+        }
+        (System::Lighttpd, _) => {
             words.extend(["lighttpd", "-D", "-f"].map(OsString::from));
             words.push(write(configuration::lighttpd(&needs))?.into());
         }
-        System::H2o => {
+        (System::H2o, _) => {
             words.extend(["h2o", "-c"].map(OsString::from));
             words.push(write(configuration::h2o(&needs, user.is_none()))?.into());
         }
@@ -171,7 +198,13 @@ fn group_of(user: &str) -> Result<String> {
 fn weir(setup: &Setup<'_>, port: u16) -> Result<Vec<OsString>> {
     let binary = weir_binary(setup.common)?;
     let admin = free_address()?;
-    let mut words: Vec<OsString> = vec![binary.into(), "serve".into(), setup.root.into()];
+    let mut words: Vec<OsString> = vec![binary.into(), "serve".into()];
+    match setup.part {
+        Part::Files | Part::Backend => words.push(setup.root.into()),
+        Part::Proxy(backend) => {
+            words.extend(["--proxy".into(), format!("/=http://{backend}").into()]);
+        }
+    }
     let listen = format!("127.0.0.1:{port}");
     let fixed = ["--listen", &listen, "--workers", "1", "--access-log", "off", "--log", "warn"];
     words.extend(fixed.map(OsString::from));

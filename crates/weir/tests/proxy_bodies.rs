@@ -3,6 +3,10 @@
 
 mod support;
 
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
 use support::{Backend, Client, Server, Then, noise};
 
 /// The ways a server sends: at once, and over the uplink's gate.
@@ -90,6 +94,41 @@ fn a_client_that_waits_for_leave_to_send_gets_it() {
     client.send("POST / HTTP/1.1\r\nHost: weir\r\nExpect: miracles\r\nContent-Length: 5\r\n\r\n");
     assert_eq!(client.response().status, 417);
     assert_eq!(backend.requests().len(), 2);
+}
+
+#[test]
+fn an_answer_that_begins_before_its_request_has_ended_is_whole() {
+    const SIZE: usize = 2_000_000;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    // Answers at once, and then sends back what comes.
+    let echo = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the server connects");
+        let mut begun = [0; 16 * 1024];
+        let _ = stream.read(&mut begun);
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("the server reads");
+        let mut to = stream.try_clone().expect("a descriptor");
+        let mut bytes = 0;
+        while let Ok(count @ 1..) = stream.read(&mut begun) {
+            bytes += count;
+            if bytes >= 100_000 {
+                break;
+            }
+        }
+        to.write_all(&noise(3, SIZE)).expect("the server reads on");
+        let _ = io::copy(&mut stream, &mut io::sink());
+    });
+    let server = Server::routed(&[&url], "buffer = \"1kb\"\n");
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 200000\r\n\r\n");
+    client.send([b'x'; 100_000]);
+    assert_eq!(client.head().status, 200);
+    client.send([b'x'; 50_000]);
+    assert!(client.read(SIZE) == noise(3, SIZE));
+    let _ = client.try_send("GET /hidden HTTP/1.1\r\nHost: weir\r\n\r\n");
+    client.assert_closed();
+    echo.join().expect("the call ended");
 }
 
 #[test]

@@ -3,6 +3,9 @@
 
 mod support;
 
+use std::io::Write;
+use std::net::{Shutdown, TcpListener};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{Backend, Barrier, Refusing, Server, Silent, Then, eventually};
@@ -45,6 +48,40 @@ fn connecting_takes_no_longer_than_allowed() {
     let status = server.get("/").status;
     assert!(matches!(status, 502 | 504), "{status}");
     assert_logged(&server, &silent.url());
+    wait_for_slots(&server);
+}
+
+#[test]
+fn a_body_that_is_longer_than_its_buffer_and_stops_holds_up_nobody() {
+    let backend = Backend::echoing_targets();
+    let server = Server::routed(&[&backend.url], "buffer = \"1kb\"\nlimit = 1\n");
+    let mut slow = server.connect();
+    slow.send("POST /slow HTTP/1.1\r\nHost: weir\r\nContent-Length: 10000\r\n\r\n");
+    slow.send([b'x'; 9_000]);
+    server.wait_for_metric("weir_backend_calls_total", 1.0);
+    assert_eq!(server.get("/other").text(), "/other");
+    assert_eq!(backend.targets(), ["/other"], "the other is not whole yet");
+    slow.send([b'x'; 1_000]);
+    assert_eq!(slow.response().text(), "/slow");
+    wait_for_slots(&server);
+}
+
+#[test]
+fn a_backend_that_does_not_take_the_body_is_a_gateway_time_out() {
+    let full = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", full.local_addr().expect("its address"));
+    // It accepts, and reads nothing.
+    let accepting = thread::spawn(move || full.accept());
+    let keys = "buffer = \"1kb\"\nidle_timeout = \"1s\"\nretries = 0\n";
+    let server = Server::routed(&[&url], keys);
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 1000000000\r\n\r\n");
+    let mut sending = client.stream.try_clone().expect("a descriptor");
+    let sender = thread::spawn(move || while sending.write_all(&[b'x'; 65_536]).is_ok() {});
+    assert_eq!(client.head().status, 504);
+    client.stream.shutdown(Shutdown::Both).expect("the connection is open");
+    sender.join().expect("nothing can be sent any more");
+    drop(accepting.join());
     wait_for_slots(&server);
 }
 
@@ -143,6 +180,34 @@ fn an_answer_that_breaks_off_is_never_passed_on_as_whole() {
             server.assert_alive();
         }
     }
+}
+
+#[test]
+fn an_answer_cut_at_any_byte_is_never_taken_for_whole() {
+    const ANSWERS: [&str; 2] = [
+        "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 12\r\n\r\nhello, world",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+         5\r\nhello\r\n7;x=y\r\n, world\r\n0\r\nX-Sum: 42\r\n\r\n",
+    ];
+    let backend = Backend::new(|call| {
+        let (nth, cut) = call.asked.target()[1..].split_once('/').expect("two numbers");
+        let (nth, cut): (usize, usize) = (nth.parse().unwrap(), cut.parse().unwrap());
+        call.send(&ANSWERS[nth][..cut]);
+        Then::Close
+    });
+    let mut server = Server::before(&backend, &[]);
+    for (nth, answer) in ANSWERS.iter().enumerate() {
+        for cut in 0..answer.len() {
+            let mut client = server.connect();
+            client.ask(&format!("/{nth}/{cut}"));
+            if let Ok(got) = client.try_response() {
+                assert_eq!(got.status, 502, "cut at {cut} of {answer}: {got:?}");
+            }
+        }
+        assert_eq!(server.get(&format!("/{nth}/{}", answer.len())).text(), "hello, world");
+    }
+    wait_for_slots(&server);
+    server.assert_alive();
 }
 
 #[test]

@@ -4,7 +4,8 @@
 mod support;
 
 use support::wait_for_waiting;
-use support::{Backend, Barrier, Server, Then, asking, eventually, held, one_at_a_time, queue};
+use support::{Backend, Barrier, Server, Silent, Then};
+use support::{asking, eventually, held, one_at_a_time, queue};
 
 #[test]
 fn who_leaves_while_waiting_never_reaches_the_backend() {
@@ -91,6 +92,8 @@ fn ten_thousand_that_leave_at_once_are_forgotten() {
     let count = |name: &str| metrics.sum(name) as usize;
     let refused = count("weir_backend_refused_total");
     assert_eq!(count("weir_backend_dead_in_queue_total") + refused, most, "{refused} refused");
+    // Nobody is before eight were seen to leave.
+    assert!(refused + 8 <= most, "{refused} of {most} were refused");
     let mut newcomer = asking(&server, "/new");
     wait_for_waiting(&server, 1);
     barrier.open(2);
@@ -217,10 +220,28 @@ fn who_leaves_within_an_answer_frees_the_slot_when_it_has_been_read_out() {
     assert_eq!(clients[0].head().status, 200);
     drop(clients.remove(0));
     server.wait_for_metric("weir_backend_dead_in_service_total", 1.0);
-    assert_eq!(server.metrics().sum("weir_backend_waiting"), 1.0, "it is sending still");
+    let metrics = server.metrics();
+    assert_eq!(metrics.sum("weir_backend_dead_while_sending_total"), 1.0);
+    assert_eq!(metrics.sum("weir_backend_waiting"), 1.0, "it is sending still");
     rest.open(1);
     assert_eq!(clients[0].response().text(), "/b");
     assert_eq!(backend.connections(), 1, "the connection was used again");
+}
+
+#[test]
+fn who_leaves_while_the_backend_is_connected_to_is_noticed() {
+    let silent = Silent::new();
+    let keys = "connect_timeout = \"10m\"\nretries = 0\nlimit = 1\n";
+    let server = Server::routed(&[&silent.url()], keys);
+    let client = asking(&server, "/");
+    server.wait_for_metric("weir_backend_under_way", 1.0);
+    drop(client);
+    server.wait_for_metric("weir_backend_under_way", 0.0);
+    eventually("it is counted as one that left", || {
+        server.metrics().value("weir_responses_total", "{status=\"499\"}") == Some(1.0)
+    });
+    let dead = server.metrics().sum("weir_backend_dead_in_queue_total");
+    assert_eq!(dead, 1.0, "nothing was asked of it");
 }
 
 #[test]

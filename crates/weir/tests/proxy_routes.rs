@@ -4,7 +4,8 @@ mod support;
 
 use std::fs;
 
-use support::{Backend, Barrier, Refusing, Server, Then, eventually, route};
+use support::{Backend, Barrier, Refusing, Server, Then};
+use support::{asking, eventually, held, route};
 
 #[test]
 fn the_longest_prefix_takes_the_request() {
@@ -279,4 +280,18 @@ fn calls_that_fail_put_a_backend_out_for_a_time() {
     let failed = statuses.iter().filter(|status| **status == 502).count();
     assert_eq!(failed, 2, "{statuses:?}");
     assert!(statuses[5..].iter().all(|status| *status == 200), "{statuses:?}");
+}
+
+#[test]
+fn nobody_waits_for_one_backend_while_another_could_begin() {
+    let (busy, barrier) = held();
+    let idle = Backend::saying("idle");
+    let server = Server::routed(&[&busy.url, &idle.url], "limit = 1\n");
+    let mut first = asking(&server, "/first");
+    busy.wait_for_requests(1);
+    for _ in 0..4 {
+        assert_eq!(server.get("/").text(), "idle");
+    }
+    barrier.open(1);
+    assert_eq!(first.response().text(), "/first");
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Backend, Server};
+use support::{Backend, Server, route};
 
 /// What an attacker would have the backend take for a request.
 const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: weir\r\n\r\n";
@@ -317,4 +317,22 @@ fn a_body_that_turns_out_malformed_late_is_cut_and_not_ended() {
     assert!(client.rest().is_empty());
     assert_eq!(backend.wait_for_requests(1)[0].body, None, "the backend sees that it broke off");
     assert_eq!(server.get("/after").text(), "/after");
+}
+
+#[test]
+fn a_pause_within_a_body_does_not_make_its_rest_a_request() {
+    let backend = Backend::echoing_targets();
+    for keys in ["", "buffer = \"1kb\"\n"] {
+        let route = route("/", &[&backend.url]);
+        let text = format!("send_timeout = \"300ms\"\n{route}limit = 1\n{keys}");
+        let server = Server::configured(&text, &[]);
+        let mut client = server.connect();
+        client.send(post("Content-Length: 40000\r\n", &"x".repeat(20_000)));
+        let answer = client.response();
+        assert_eq!((answer.status, answer.field("Connection")), (408, Some("close")), "{keys}");
+        let _ = client.try_send(HIDDEN);
+        client.assert_closed();
+        server.wait_for_metric("weir_backend_under_way", 0.0);
+    }
+    assert!(!backend.targets().contains(&"/hidden".to_owned()), "{:?}", backend.targets());
 }

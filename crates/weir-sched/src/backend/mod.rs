@@ -196,13 +196,18 @@ impl BackendGate {
     /// [`BackendGate::arrive`] and [`BackendGate::next`], without the queue. `None`: it has to
     /// arrive.
     pub fn start_at_once(&mut self, now: Time, spec: CallSpec) -> Option<Call> {
-        if self.queue.len() > 0 || self.is_full() {
+        if !self.has_room() {
             return None;
         }
         let call = self.enter(now, spec);
         // Who is alone is charged nothing that would last.
         self.begin(now, call.slot, Duration::ZERO);
         Some(call)
+    }
+
+    /// Whether a call would start as it comes.
+    pub fn has_room(&self) -> bool {
+        self.queue.len() == 0 && !self.is_full()
     }
 
     /// As many are under way as may be.

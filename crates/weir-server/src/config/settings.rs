@@ -92,7 +92,7 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub backend_order: Option<BackendOrder>,
 
-    /// Memory for answers of backends that wait for slow clients, all together [default: 64MB]
+    /// Memory for bodies on their way between clients and backends, all together [default: 64MB]
     #[arg(long, value_name = "SIZE")]
     #[serde(default, deserialize_with = "values::from_text")]
     pub proxy_memory: Option<Size>,

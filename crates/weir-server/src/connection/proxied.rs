@@ -14,7 +14,7 @@ use super::{End, answer};
 use crate::buffers::Input;
 use crate::client::Client;
 use crate::context::Context;
-use crate::proxy::{self, Asked, ClientBody, Passed, Route, Upstream};
+use crate::proxy::{self, Asked, ClientBody, Passed, Route, Unread, Upstream};
 use crate::response::{Departure, Framing, Response};
 use crate::send::Outcome;
 use crate::turn;
@@ -72,17 +72,20 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     }
     let asked = asked(context, client, route, &head, &request, begun);
-    let body = ClientBody::new(client, input, request.body, route.most_body(), context.times.send);
-    let Some(Passed { mut response, upstream }) = proxy::respond(&asked, body).await else {
+    let most = route.most_body();
+    let mut body = ClientBody::new(client, input, request.body, most, context.times.send);
+    let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
         return Some(left(context, client, &request, begun));
     };
-    let outcome = match upstream {
-        None => answer(context, client, flow, Some(&request), &response, begun).await,
-        Some(upstream) => {
-            response.departure = Departure::Unwatched;
-            let down = answer(context, client, flow, Some(&request), &response, begun);
-            switched(context, client, input, down, upstream).await
-        }
+    let Passed { mut response, upstream, unread } = passed;
+    if upstream.is_some() || unread.is_some() {
+        response.departure = Departure::Unwatched;
+    }
+    let down = answer(context, client, flow, Some(&request), &response, begun);
+    let outcome = match (upstream, unread, &mut body) {
+        (Some(upstream), ..) => switched(context, client, input, down, upstream).await,
+        (None, Some(unread), Some(body)) => uploading(down, unread, body).await,
+        _ => down.await,
     };
     ended(client, &request, &response, outcome)
 }
@@ -150,6 +153,20 @@ fn ended(
     }
 }
 
+/// Sends an answer that has begun before its request had come whole.
+async fn uploading(
+    down: impl Future<Output = Outcome>,
+    unread: Unread,
+    body: &mut ClientBody<'_>,
+) -> Outcome {
+    let mut down = pin!(down);
+    tokio::select! {
+        outcome = &mut down => return outcome,
+        () = unread.pass_on(body) => {}
+    }
+    down.await
+}
+
 /// Both directions of a connection whose protocol was switched; `down` is the one to the client.
 async fn switched(
     context: &Context,
@@ -161,7 +178,7 @@ async fn switched(
     let mut down = pin!(down);
     tokio::select! {
         outcome = &mut down => return outcome,
-        () = upstream.pump(client, input, &context.stop) => {}
+        () = upstream.pump(client, input, &context.stop, context.times.send) => {}
     }
     timeout(AFTERWARDS, down).await.unwrap_or(Outcome::ClientLeft)
 }

@@ -24,6 +24,7 @@ pub(crate) struct Backends {
     refused: Count,
     dead_in_queue: Count,
     dead_in_service: Count,
+    dead_while_sending: Count,
     saved: Seconds,
     wasted: Seconds,
 }
@@ -39,6 +40,7 @@ pub(crate) struct Reading {
     pub(crate) refused: u64,
     pub(crate) dead_in_queue: u64,
     pub(crate) dead_in_service: u64,
+    pub(crate) dead_while_sending: u64,
     pub(crate) saved: Duration,
     pub(crate) wasted: Duration,
 }
@@ -73,8 +75,13 @@ impl Backends {
             ),
             (
                 "backend_dead_in_service",
-                "Requests whose client left while the backend worked on them",
+                "Requests whose client left before the backend had answered whole",
                 &all.dead_in_service,
+            ),
+            (
+                "backend_dead_while_sending",
+                "Requests whose client left while it was sent the answer as it came",
+                &all.dead_while_sending,
             ),
         ];
         for (name, help, count) in counts {
@@ -109,6 +116,7 @@ impl Backends {
         count(&self.refused, reading.refused);
         count(&self.dead_in_queue, reading.dead_in_queue);
         count(&self.dead_in_service, reading.dead_in_service);
+        count(&self.dead_while_sending, reading.dead_while_sending);
         let seconds = |family: &Seconds, value: Duration| {
             let bits = value.as_secs_f64().to_bits();
             family.get_or_create(&label).inner().store(bits, Ordering::Relaxed);

@@ -14,8 +14,9 @@ use weir_http::forward::{self, FieldEdits};
 use weir_http::request::{Method, Request};
 
 use super::call::{Exchange, Piece};
+use super::memory::Memory;
 use super::relay::{Coder, Patience, Relay, Writer};
-use super::relayed::{Memory, Reader, Relayed};
+use super::relayed::{Reader, Relayed};
 use crate::content::Body;
 use crate::response::{Framing, Response};
 

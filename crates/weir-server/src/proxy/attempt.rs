@@ -2,15 +2,12 @@
 //! request, the head of the answer. It does not know other attempts.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout};
 use weir_http::forward;
 use weir_http::request::Version;
@@ -21,6 +18,7 @@ use super::answer::{self, Passing};
 use super::backend::{Backend, Slot};
 use super::call::Exchange;
 use super::conn::Conn;
+use super::head::{self, Call};
 use super::identity;
 use super::interim::Interim;
 use super::outgoing::{Outgoing, Pipe};
@@ -75,8 +73,12 @@ pub(super) async fn ask(
     let backend = &asked.route.shared.backends.all[place];
     let slot = admitted(asked, backend).await?;
     backend.call_started();
-    let (conn, reused) = match connection(asked, backend, place, fresh).await {
+    let (conn, reused) = match connection(asked, pipe, backend, place, fresh).await {
         Ok(conn) => conn,
+        Err(Trouble::ClientLeft) => {
+            slot.found_dead();
+            return Err(Trouble::ClientLeft);
+        }
         Err(trouble) => {
             backend.call_ended(false);
             slot.failed();
@@ -89,8 +91,8 @@ pub(super) async fn ask(
     let mut request = http::Request::from_parts(parts, body);
     let interim = (asked.request.version == Version::Http11).then(|| Interim::of(&mut request));
     let pool = asked.route.pools[place].clone();
-    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request);
-    let call = Call { asked, pipe, backend, reused };
+    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe.cloned());
+    let call = Call { asked, pipe, backend, reused, until };
     let (exchange, head) = call.head(exchange, interim).await?;
     backend.call_ended(true);
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -116,85 +118,6 @@ pub(super) async fn ask(
     Ok(plain(response))
 }
 
-/// A call whose answer has not begun.
-struct Call<'a> {
-    asked: &'a Asked<'a>,
-    pipe: Option<&'a Rc<Pipe>>,
-    backend: &'a Backend,
-    /// Its connection had been used before.
-    reused: bool,
-}
-
-impl Call<'_> {
-    /// Waits for the head of the answer as long as the client is there and the backend may take.
-    async fn head(
-        &self,
-        mut exchange: Exchange,
-        interim: Option<Interim>,
-    ) -> Result<(Exchange, Response<Incoming>), Trouble> {
-        let client = self.asked.client;
-        let pass_on = || interim.iter().for_each(|interim| interim.pass_on(client));
-        let config = &self.asked.route.shared.config;
-        let longest = config.total_timeout.unwrap_or(Duration::MAX).min(config.first_byte_timeout);
-        let head = async {
-            tokio::select! {
-                biased;
-                head = exchange.head(pass_on) => return Some(head),
-                () = self.body_has_come() => {}
-            }
-            client.within(longest, exchange.head(pass_on)).await
-        };
-        let gone = async {
-            self.body_has_come().await;
-            departure(self.asked, self.backend).await;
-        };
-        let head = tokio::select! {
-            biased;
-            head = head => Some(head),
-            () = gone => None,
-        };
-        match head {
-            Some(Some(Ok(head))) => {
-                if interim.is_some_and(|interim| interim.has_failed()) {
-                    exchange.abandon(Some(head.into_body()));
-                    return Err(Trouble::ClientLeft);
-                }
-                Ok((exchange, head))
-            }
-            Some(Some(Err(unanswered))) => {
-                // That a kept connection was closed meanwhile says nothing of the backend.
-                if !self.reused {
-                    self.backend.call_ended(false);
-                    exchange.failed();
-                }
-                let unsent = unanswered.unsent.is_some();
-                let why = unanswered.error.to_string();
-                Err(Trouble::Ended { reused: self.reused, unsent, why })
-            }
-            Some(None) => {
-                self.backend.call_ended(false);
-                // It may be at work still.
-                exchange.let_end(None);
-                Err(Trouble::TimedOut)
-            }
-            None => {
-                exchange.abandon(None);
-                Err(Trouble::ClientLeft)
-            }
-        }
-    }
-
-    /// While its body comes, reading that tells whether the client is there, and how long it may
-    /// take.
-    async fn body_has_come(&self) {
-        poll_fn(|_| match self.pipe.is_none_or(|pipe| pipe.has_ended()) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        })
-        .await;
-    }
-}
-
 /// Waits at the gate.
 async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>) -> Result<Slot, Trouble> {
     let spec = CallSpec {
@@ -217,15 +140,17 @@ async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>) -> Result<Slot, Tro
     Ok(slot)
 }
 
-async fn departure(asked: &Asked<'_>, backend: &Backend) {
+/// Waits until the client is found to have left, as its route looks for it.
+pub(super) async fn departure(asked: &Asked<'_>, backend: &Backend) {
     let config = &asked.route.shared.config;
     let question = still_there(asked.request.version);
     watch::gone(asked.client, backend, config.dead_requests, config.half_close, question).await;
 }
 
-/// A connection to the backend: one that was kept, or a new one.
+/// A connection to the backend: one that was kept, or a new one; and whether it was kept.
 async fn connection(
     asked: &Asked<'_>,
+    pipe: Option<&Rc<Pipe>>,
     backend: &Backend,
     place: usize,
     fresh: bool,
@@ -233,11 +158,30 @@ async fn connection(
     if !fresh && let Some(conn) = asked.route.pools[place].take() {
         return Ok((conn, true));
     }
+    // Boxed: most calls find a connection, and need no room for this.
+    let conn = Box::pin(opened(asked, pipe, backend)).await?;
+    Ok((conn, false))
+}
+
+/// A new connection, if the client waits for it.
+async fn opened(
+    asked: &Asked<'_>,
+    pipe: Option<&Rc<Pipe>>,
+    backend: &Backend,
+) -> Result<Conn, Trouble> {
     let longest = asked.route.shared.config.connect_timeout;
-    match timeout(longest, Conn::open(&backend.address)).await {
-        Ok(Ok(conn)) => Ok((conn, false)),
-        Ok(Err(error)) => Err(Trouble::Unreachable(error)),
-        Err(_) => Err(Trouble::Unreachable(std::io::ErrorKind::TimedOut.into())),
+    let gone = async {
+        head::body_has_come(pipe).await;
+        departure(asked, backend).await;
+    };
+    tokio::select! {
+        biased;
+        opened = timeout(longest, Conn::open(&backend.address)) => match opened {
+            Ok(Ok(conn)) => Ok(conn),
+            Ok(Err(error)) => Err(Trouble::Unreachable(error)),
+            Err(_) => Err(Trouble::Unreachable(std::io::ErrorKind::TimedOut.into())),
+        },
+        () = gone => Err(Trouble::ClientLeft),
     }
 }
 
@@ -257,5 +201,5 @@ async fn switch(
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
     let response = asked.framing.then_closing().passed_on(101, head, body, None);
-    Ok(Passed { response, upstream: Some(upstream) })
+    Ok(Passed { response, upstream: Some(upstream), unread: None })
 }

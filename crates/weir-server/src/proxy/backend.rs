@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(super) struct Backend {
     pub(super) authority: HeaderValue,
     /// How it is asked whether it is well.
     pub(super) check: Option<HealthCheck>,
+    /// Clients that left while they were sent its answers.
+    left_in_answer: AtomicU64,
     state: Mutex<State>,
     health: Mutex<Health>,
 }
@@ -61,7 +64,8 @@ impl Backend {
         let state = State { gate, waiting: HashMap::new(), issued: 0 };
         let health = Mutex::new(Health::new(passive, active));
         let authority = authority(&address);
-        Arc::new(Backend { address, authority, check, state: Mutex::new(state), health })
+        let (left_in_answer, state) = (AtomicU64::new(0), Mutex::new(state));
+        Arc::new(Backend { address, authority, check, left_in_answer, state, health })
     }
 
     /// Waits until the backend may be called. Dropping the future takes the request from the queue.
@@ -134,9 +138,20 @@ impl Backend {
             refused: counts.refused,
             dead_in_queue: counts.gone_waiting,
             dead_in_service: counts.gone_under_way,
+            dead_while_sending: self.left_in_answer.load(Ordering::Relaxed),
             saved: counts.dead_work_saved,
             wasted: counts.dead_work_wasted,
         }
+    }
+
+    /// A client left while it was sent an answer.
+    pub(super) fn left_in_answer(&self) {
+        self.left_in_answer.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether a call would start at once.
+    pub(super) fn has_room(&self) -> bool {
+        self.lock().gate.has_room()
     }
 
     /// Calls that wait or are under way; `None` if the backend is not well.

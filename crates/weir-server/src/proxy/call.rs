@@ -15,13 +15,13 @@ use tokio::time::timeout;
 
 use super::backend::{Backend, Slot};
 use super::conn::{Answer, Conn, Unanswered};
-use super::outgoing::Outgoing;
+use super::outgoing::{Cut, Outgoing, Pipe};
 use super::pool::Pool;
 use super::stream::Stream;
 use crate::config::BackendAddress;
 
-/// Bytes of an answer that nobody wants which are read so that its connection can be used again;
-/// a longer one is ended by closing the connection.
+/// Bytes of an answer that nobody wants which are read so that its connection can be used again, or
+/// until the backend has stopped; a longer one is ended by closing the connection.
 const WORTH_READING: u64 = 1024 * 1024;
 
 /// The longest that a backend may take for what nobody waits for any more, and for closing when it
@@ -38,6 +38,8 @@ pub(super) struct Exchange {
     answer: Option<Answer>,
     /// The backend stops its work when its connection closes.
     cancels: bool,
+    /// The body of the request.
+    pipe: Option<Rc<Pipe>>,
 }
 
 /// A piece of an answer's body.
@@ -55,10 +57,11 @@ impl Exchange {
         pool: Rc<Pool>,
         cancels: bool,
         request: Request<Outgoing>,
+        pipe: Option<Rc<Pipe>>,
     ) -> Exchange {
         let answer = Some(conn.start(request));
         let backend = slot.backend().clone();
-        Exchange { conn, slot: Some(slot), backend, pool, answer, cancels }
+        Exchange { conn, slot: Some(slot), backend, pool, answer, cancels, pipe }
     }
 
     /// Waits for the head of the answer. `turn` is called now and then, such as when something else
@@ -130,6 +133,17 @@ impl Exchange {
         }
     }
 
+    /// Whether the backend's slot is taken by this call.
+    pub(super) fn holds_slot(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// The client has left while its answer came.
+    pub(super) fn left_in_answer(self, body: Incoming) {
+        self.backend.left_in_answer();
+        self.abandon(Some(body));
+    }
+
     /// No answer came, and the backend is to blame.
     pub(super) fn failed(mut self) {
         if let Some(slot) = self.slot.take() {
@@ -151,6 +165,23 @@ impl Exchange {
             slot.client_left();
         }
         self.let_end(body);
+    }
+
+    /// Why the rest of the request will not come, if so.
+    pub(super) fn cut(&self) -> Option<Cut> {
+        self.pipe.as_ref().and_then(|pipe| pipe.is_cut())
+    }
+
+    /// The rest of the request will not come. The backend may be at work on what it has: it is told
+    /// by the end of our side, and its slot comes back when it closes its own.
+    pub(super) fn cut_short(mut self) {
+        let left = self.cut().is_some_and(|cut| cut.left);
+        if let (true, Some(slot)) = (left, &mut self.slot) {
+            slot.client_left();
+        }
+        tokio::task::spawn_local(async move {
+            let _ = timeout(LONGEST_DEAD, self.cancel()).await;
+        });
     }
 
     /// Nobody wants the answer any more. The slot comes back when the backend is done: freed at
@@ -200,7 +231,13 @@ impl Exchange {
         let (mut stream, _) = conn.into_stream();
         if stream.shutdown().await.is_ok() {
             let mut sink = vec![0; 16 * 1024];
-            while stream.read(&mut sink).await.is_ok_and(|count| count > 0) {}
+            let mut bytes = 0;
+            // One that goes on sending is told by a reset.
+            while bytes <= WORTH_READING
+                && let Ok(count @ 1..) = stream.read(&mut sink).await
+            {
+                bytes += count as u64;
+            }
         }
         drop(slot);
     }

@@ -40,8 +40,8 @@ pub(super) type Answer =
 #[derive(Debug)]
 pub(super) struct Unanswered {
     pub(super) error: hyper::Error,
-    /// The request, if none of it was sent.
-    pub(super) unsent: Option<Request<Outgoing>>,
+    /// None of the request was sent.
+    pub(super) unsent: bool,
 }
 
 impl Conn {
@@ -76,7 +76,7 @@ impl Conn {
             polled = answer.as_mut().poll(context);
         }
         polled.map_err(|mut failed| {
-            let unsent = failed.take_message();
+            let unsent = failed.take_message().is_some();
             Unanswered { error: failed.into_error(), unsent }
         })
     }

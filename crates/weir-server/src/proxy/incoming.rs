@@ -7,7 +7,7 @@ use bytes::Bytes;
 use weir_http::chunked::{Chunked, Piece};
 use weir_http::request::RequestBody;
 
-use super::outgoing::Pipe;
+use super::outgoing::{Cut, Pipe};
 use crate::buffers::Input;
 use crate::client::{Client, Read};
 
@@ -68,8 +68,8 @@ impl<'a> ClientBody<'a> {
     /// cuts what goes to the backend.
     pub(super) async fn read(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), Short> {
         let result = self.read_on(pipe, until_full).await;
-        if result.is_err() {
-            pipe.cut();
+        if let Err(short) = result {
+            pipe.cut(Cut { left: short == Short::ClientLeft });
         }
         result
     }

@@ -8,9 +8,11 @@ mod backend;
 mod call;
 mod checks;
 mod conn;
+mod head;
 mod identity;
 mod incoming;
 mod interim;
+mod memory;
 mod onward;
 mod outgoing;
 mod path;
@@ -37,13 +39,13 @@ use weir_http::request::Request;
 use crate::config::{Action, RouteConfig};
 use crate::metrics::Reading;
 use backend::Backend;
-use relayed::Memory;
+use memory::Memory;
 use route::{Known, SharedRoute};
 use table::Routes;
 
 pub(crate) use incoming::ClientBody;
 pub(crate) use relayed::{Broken, Reader};
-pub(crate) use request::{Asked, Passed, respond};
+pub(crate) use request::{Asked, Passed, Unread, respond};
 pub(crate) use route::Route;
 pub(crate) use tunnel::Upstream;
 
@@ -62,7 +64,7 @@ enum SharedAction {
 }
 
 impl Shared {
-    /// `memory`: bytes of answers that may wait for slow clients.
+    /// `memory`: bytes of bodies that may wait on their way between clients and backends.
     pub(crate) fn new(routes: &[RouteConfig], memory: u64) -> Arc<Shared> {
         let memory = Memory::new(memory);
         let mut known = Known::default();

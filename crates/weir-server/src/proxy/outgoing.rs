@@ -1,5 +1,5 @@
 //! The body of a request on its way to a backend: a queue between the client's connection, which
-//! fills it, and hyper, which empties it. Both are polled by the same task.
+//! fills it, and hyper, which empties it. It knows neither.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,14 +7,21 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use hyper::body::{Body, Frame, SizeHint};
 
+use super::memory::Memory;
+
 /// What a piece costs beside its bytes: many tiny chunks must not take more memory than they may.
 const FRAME: usize = 256;
+
+/// Pieces are put together up to so many bytes: a client that sends a byte at a time must not fill its
+/// room with what pieces cost.
+const SMALL: usize = 4096;
 
 /// A body, or none.
 #[derive(Debug)]
@@ -24,6 +31,7 @@ pub(super) struct Outgoing(Option<Rc<Pipe>>);
 #[derive(Debug)]
 pub(super) struct Pipe {
     queue: RefCell<Queue>,
+    memory: Arc<Memory>,
     /// Bytes that may wait here.
     room: usize,
     /// Bytes of the whole, if that was said.
@@ -34,6 +42,8 @@ pub(super) struct Pipe {
 struct Queue {
     frames: VecDeque<Frame<Bytes>>,
     bytes: usize,
+    /// Pieces that the backend has taken.
+    taken: u64,
     end: Option<Result<(), Cut>>,
     /// hyper reads no more of it.
     dropped: bool,
@@ -43,7 +53,10 @@ struct Queue {
 
 /// The client did not send its body to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut;
+pub(super) struct Cut {
+    /// It has left.
+    pub(super) left: bool,
+}
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,14 +77,36 @@ impl Outgoing {
 }
 
 impl Pipe {
-    pub(super) fn new(room: usize, length: Option<u64>) -> Rc<Pipe> {
-        Rc::new(Pipe { queue: RefCell::default(), room: room.max(1), length })
+    /// At most about `room` bytes wait, less if all memory is taken.
+    pub(super) fn new(room: usize, length: Option<u64>, memory: Arc<Memory>) -> Rc<Pipe> {
+        Rc::new(Pipe { queue: RefCell::default(), memory, room: room.max(1), length })
     }
 
     /// Whether nothing more fits, or nothing more comes.
     pub(super) fn is_full(&self) -> bool {
         let queue = self.queue.borrow();
-        queue.bytes >= self.room || queue.end.is_some()
+        !self.may_take(&queue) || queue.end.is_some()
+    }
+
+    /// One piece may always wait, or nothing would ever go on.
+    fn may_take(&self, queue: &Queue) -> bool {
+        queue.bytes == 0 || queue.bytes < self.room && !self.memory.is_full()
+    }
+
+    /// Pieces that the backend has taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.queue.borrow().taken
+    }
+
+    /// Why the rest of the body will not come, if so.
+    pub(super) fn is_cut(&self) -> Option<Cut> {
+        self.queue.borrow().end.and_then(Result::err)
+    }
+
+    /// Whether the backend has had all that came, and the body has not ended.
+    pub(super) fn is_starved(&self) -> bool {
+        let queue = self.queue.borrow();
+        queue.frames.is_empty() && queue.end.is_none()
     }
 
     /// Waits until there is room; false if nobody reads any more.
@@ -81,7 +116,7 @@ impl Pipe {
             if queue.dropped {
                 return Poll::Ready(false);
             }
-            if queue.bytes < self.room {
+            if self.may_take(&queue) {
                 return Poll::Ready(true);
             }
             queue.writer = Some(context.waker().clone());
@@ -92,8 +127,20 @@ impl Pipe {
 
     pub(super) fn push(&self, bytes: Bytes) {
         let mut queue = self.queue.borrow_mut();
-        queue.bytes += bytes.len() + FRAME;
-        queue.frames.push_back(Frame::data(bytes));
+        let last = queue.frames.back_mut().and_then(Frame::data_mut);
+        let count = match last.filter(|last| last.len() + bytes.len() <= SMALL) {
+            Some(last) => {
+                *last = joined(std::mem::take(last), &bytes);
+                bytes.len()
+            }
+            None => {
+                let count = bytes.len() + FRAME;
+                queue.frames.push_back(Frame::data(bytes));
+                count
+            }
+        };
+        queue.bytes += count;
+        self.memory.take(count as u64);
         queue.wake_reader();
     }
 
@@ -108,9 +155,9 @@ impl Pipe {
     }
 
     /// The rest of the body will not come.
-    pub(super) fn cut(&self) {
+    pub(super) fn cut(&self, why: Cut) {
         let mut queue = self.queue.borrow_mut();
-        queue.end.get_or_insert(Err(Cut));
+        queue.end.get_or_insert(Err(why));
         queue.wake_reader();
     }
 
@@ -120,11 +167,24 @@ impl Pipe {
     }
 }
 
+/// Both, without copying the first if nobody else has it.
+fn joined(first: Bytes, second: &[u8]) -> Bytes {
+    let mut both = first.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+    both.extend_from_slice(second);
+    both.freeze()
+}
+
 impl Queue {
     fn wake_reader(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.wake();
         }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.memory.give_back(self.queue.get_mut().bytes as u64);
     }
 }
 
@@ -150,7 +210,10 @@ impl Body for Outgoing {
         let Some(pipe) = &self.0 else { return Poll::Ready(None) };
         let mut queue = pipe.queue.borrow_mut();
         if let Some(frame) = queue.frames.pop_front() {
-            queue.bytes -= frame.data_ref().map_or(0, |data| data.len() + FRAME);
+            let count = frame.data_ref().map_or(0, |data| data.len() + FRAME);
+            queue.bytes -= count;
+            queue.taken += 1;
+            pipe.memory.give_back(count as u64);
             if let Some(writer) = queue.writer.take() {
                 writer.wake();
             }

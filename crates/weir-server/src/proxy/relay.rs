@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use hyper::body::Incoming;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until};
 use weir_http::chunked::{CHUNK_END, chunk_head, last_chunk};
 
 use super::call::{Exchange, Piece};
@@ -60,10 +60,10 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// How long to wait for the next piece.
-    fn next(&self) -> Duration {
-        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
-        left.map_or(self.idle, |left| self.idle.min(left))
+    /// When the next piece, waited for from now on, is late.
+    fn next(&self) -> Instant {
+        let late = Instant::now() + self.idle;
+        self.until.map_or(late, |until| until.min(late))
     }
 }
 
@@ -84,14 +84,16 @@ impl Relay {
     pub(super) async fn run(mut self) {
         let mut spool = Spool::default();
         let mut trailers = None;
-        let began = Instant::now();
+        let lasting = Instant::now() + LASTING;
         loop {
-            if began.elapsed() > LASTING {
-                self.exchange.free_slot();
-            }
-            let piece = match self.next(&mut spool).await {
+            let piece = match self.next(&mut spool, lasting).await {
                 Ok(Next::Piece(piece)) => piece,
-                Ok(Next::Nobody) => return self.exchange.abandon(Some(self.body)),
+                Ok(Next::Nobody) => return self.exchange.left_in_answer(self.body),
+                // What is wrong is the request, not the answer.
+                Err(_) if self.exchange.cut().is_some() => {
+                    self.relayed.end(Err(Broken("its request was not sent to the end")));
+                    return self.exchange.cut_short();
+                }
                 Err(broken) => {
                     let backend = self.exchange.backend();
                     tracing::warn!("backend {backend}: an answer was cut short: {}", broken.0);
@@ -133,7 +135,7 @@ impl Relay {
 
     /// The next piece of the answer, when there is a place for it; the client gets meanwhile what
     /// was put aside for it.
-    async fn next(&mut self, spool: &mut Spool) -> Result<Next, Broken> {
+    async fn next(&mut self, spool: &mut Spool, lasting: Instant) -> Result<Next, Broken> {
         let relayed = Rc::clone(&self.relayed);
         if !self.spills {
             if !relayed.has_room_now() {
@@ -143,9 +145,15 @@ impl Relay {
             if !relayed.has_room().await {
                 return Ok(Next::Nobody);
             }
-            return self.piece().await;
+            let late = self.patience.next();
+            return self.piece(lasting, late).await;
         }
+        let mut late = self.patience.next();
         loop {
+            if spool.is_full() {
+                self.exchange.free_slot();
+                late = self.patience.next();
+            }
             tokio::select! {
                 biased;
                 room = relayed.has_room(), if !spool.is_empty() => {
@@ -155,22 +163,26 @@ impl Relay {
                     let bytes = spool.take().await;
                     relayed.push(bytes.map_err(|_| Broken("its temporary file cannot be read"))?);
                 }
-                piece = self.piece(), if !spool.is_full() => return piece,
+                piece = self.piece(lasting, late), if !spool.is_full() => return piece,
             }
         }
     }
 
-    async fn piece(&mut self) -> Result<Next, Broken> {
+    /// The next piece, if it comes before it is `late`. From `lasting` on the slot is free.
+    async fn piece(&mut self, lasting: Instant, late: Instant) -> Result<Next, Broken> {
         let relayed = Rc::clone(&self.relayed);
-        let longest = self.patience.next();
-        tokio::select! {
-            biased;
-            piece = timeout(longest, self.exchange.piece(&mut self.body)) => match piece {
-                Ok(Ok(piece)) => Ok(Next::Piece(piece)),
-                Ok(Err(_)) => Err(Broken("the backend's answer broke off")),
-                Err(_) => Err(TOO_LONG),
-            },
-            () = relayed.client_left() => Ok(Next::Nobody),
+        loop {
+            tokio::select! {
+                biased;
+                piece = self.exchange.piece(&mut self.body) => return match piece {
+                    Ok(piece) => Ok(Next::Piece(piece)),
+                    Err(_) => Err(Broken("the backend's answer broke off")),
+                },
+                () = relayed.client_left() => return Ok(Next::Nobody),
+                () = sleep_until(late) => return Err(TOO_LONG),
+                () = sleep_until(lasting), if self.exchange.holds_slot() => {}
+            }
+            self.exchange.free_slot();
         }
     }
 

@@ -6,27 +6,11 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 
-/// Memory for bodies that wait for their clients, over all workers.
-#[derive(Debug)]
-pub(crate) struct Memory {
-    used: AtomicU64,
-    most: u64,
-}
-
-impl Memory {
-    pub(crate) fn new(most: u64) -> Arc<Memory> {
-        Arc::new(Memory { used: AtomicU64::new(0), most })
-    }
-
-    fn is_full(&self) -> bool {
-        self.used.load(Ordering::Relaxed) >= self.most
-    }
-}
+use super::memory::Memory;
 
 /// Bytes of an answer that its client has not taken. They are as they go over the connection, so
 /// already in chunks if the client is to get chunks.
@@ -69,7 +53,7 @@ impl Relayed {
         }
         let count = bytes.len() as u64;
         state.kept += count;
-        self.memory.used.fetch_add(count, Ordering::Relaxed);
+        self.memory.take(count);
         state.pieces.push_back(bytes);
         wake(&mut state.client);
     }
@@ -152,7 +136,7 @@ impl Relayed {
         }
         if gone > 0 {
             state.kept -= gone;
-            self.memory.used.fetch_sub(gone, Ordering::Relaxed);
+            self.memory.give_back(gone);
             wake(&mut state.backend);
         }
     }
@@ -183,7 +167,7 @@ impl Relayed {
     pub(crate) fn leave(&self) {
         let mut state = self.state.borrow_mut();
         state.left = true;
-        self.memory.used.fetch_sub(state.kept, Ordering::Relaxed);
+        self.memory.give_back(state.kept);
         state.start += state.kept;
         state.kept = 0;
         state.pieces.clear();
@@ -200,7 +184,7 @@ fn wake(waker: &mut Option<Waker>) {
 impl Drop for Relayed {
     fn drop(&mut self) {
         let kept = self.state.get_mut().kept;
-        self.memory.used.fetch_sub(kept, Ordering::Relaxed);
+        self.memory.give_back(kept);
     }
 }
 
@@ -261,7 +245,7 @@ mod tests {
                         }
                     }
                 }
-                prop_assert!(memory.used.load(Ordering::Relaxed) <= 150);
+                prop_assert!(memory.used() <= 150);
                 let mut space = vec![0; takes.next().unwrap_or(1)];
                 match relayed.read(out.len() as u64, &mut space) {
                     Some(count) => out.extend_from_slice(&space[..count]),
@@ -272,7 +256,7 @@ mod tests {
             }
             prop_assert_eq!(out, whole);
             drop(relayed);
-            prop_assert_eq!(memory.used.load(Ordering::Relaxed), 0);
+            prop_assert_eq!(memory.used(), 0);
         }
     }
 
@@ -288,6 +272,6 @@ mod tests {
         assert_eq!(ready(relayed.more(5)), Some(Err(Broken("reset"))));
         drop(Reader(relayed.clone()));
         assert_eq!(ready(relayed.has_room()), Some(false));
-        assert_eq!(memory.used.load(Ordering::Relaxed), 0);
+        assert_eq!(memory.used(), 0);
     }
 }

@@ -13,7 +13,7 @@ use super::attempt::{self, Trouble};
 use super::identity;
 use super::incoming::{ClientBody, Short};
 use super::onward;
-use super::outgoing::Pipe;
+use super::outgoing::{Cut, Pipe};
 use super::route::Route;
 use super::tunnel::Upstream;
 use crate::client::Client;
@@ -37,24 +37,48 @@ pub(crate) struct Passed {
     pub(crate) response: Response,
     /// The protocol was switched: the way from the client to the backend.
     pub(crate) upstream: Option<Upstream>,
+    /// The backend has answered before the request had come whole.
+    pub(crate) unread: Option<Unread>,
+}
+
+/// The rest of a request that its backend may still want. When it is dropped, the backend hears that
+/// no more comes.
+pub(crate) struct Unread(Rc<Pipe>);
+
+impl Unread {
+    /// Passes on what comes of it.
+    pub(crate) async fn pass_on(&self, body: &mut ClientBody<'_>) {
+        // What is wrong with it ends the call, and so the answer, too.
+        let _ = body.read(&self.0, false).await;
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.0.cut(Cut { left: false });
+    }
 }
 
 /// The response, or `None` if the client leaves before there is one.
 ///
 /// `body`: the rest of the request. It is read before the backend's slot is asked for as far as
 /// memory for it goes, so that a client that sends slowly holds up nobody.
-pub(crate) async fn respond(asked: &Asked<'_>, mut body: Option<ClientBody<'_>>) -> Option<Passed> {
-    let pipe = body.as_ref().map(|body| Pipe::new(asked.route.room() as usize, body.length()));
-    if let (Some(body), Some(pipe)) = (&mut body, &pipe)
-        && let Err(short) = body.read(pipe, true).await
-    {
-        return cut_short(asked, short);
-    }
-    if let (Some(body), Some(pipe)) = (&mut body, &pipe)
-        && !pipe.has_ended()
-    {
-        // Boxed: requests without a body are most, and need no room for this.
-        return Box::pin(while_it_comes(asked, body, pipe)).await;
+pub(crate) async fn respond(
+    asked: &Asked<'_>,
+    body: Option<&mut ClientBody<'_>>,
+) -> Option<Passed> {
+    let mut pipe = None;
+    if let Some(body) = body {
+        let memory = asked.route.shared.memory.clone();
+        let begun = Pipe::new(asked.route.room() as usize, body.length(), memory);
+        if let Err(short) = body.read(&begun, true).await {
+            return cut_short(asked, short);
+        }
+        if !begun.has_ended() {
+            // Boxed: requests without a body are most, and need no room for this.
+            return Box::pin(while_it_comes(asked, body, &begun)).await;
+        }
+        pipe = Some(begun);
     }
     attempts(asked, pipe.as_ref()).await
 }
@@ -65,14 +89,20 @@ async fn while_it_comes(
     body: &mut ClientBody<'_>,
     pipe: &Rc<Pipe>,
 ) -> Option<Passed> {
+    let unread = Unread(pipe.clone());
     let mut answered = std::pin::pin!(attempts(asked, Some(pipe)));
     tokio::select! {
         passed = &mut answered => {
-            // Nobody reads the rest: the backend must not wait for it.
-            pipe.cut();
-            return passed;
+            let unread = (!pipe.has_ended()).then_some(unread);
+            return passed.map(|passed| Passed { unread, ..passed });
         }
         read = body.read(pipe, false) => if let Err(short) = read {
+            // A call that is under way hears of it; one that is not is not begun.
+            tokio::select! {
+                biased;
+                _ = &mut answered => {}
+                () = std::future::ready(()) => {}
+            }
             return cut_short(asked, short);
         },
     }
@@ -100,7 +130,7 @@ fn cut_short(asked: &Asked<'_>, short: Short) -> Option<Passed> {
 }
 
 pub(super) fn plain(response: Response) -> Passed {
-    Passed { response, upstream: None }
+    Passed { response, upstream: None, unread: None }
 }
 
 /// Asks one backend after the other as far as that is safe.

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use weir_http::forward::{FieldEdits, ForwardedStyle};
-use weir_sched::balance::Balancer;
 
 use super::backend::Backend;
+use super::memory::Memory;
 use super::pick::Backends;
 use super::pool::Pool;
-use super::relayed::Memory;
 use crate::config::{BackendAddress, Forwarded, HostHeader, ProxyConfig};
 
 /// The backends of all routes so far: routes to one backend share its gate.
@@ -62,13 +61,12 @@ impl SharedRoute {
     ) -> SharedRoute {
         let backends: Vec<_> =
             config.backends.iter().map(|address| known.get(address, config)).collect();
-        let balancer = Balancer::new(config.balance, backends.len(), u64::from(number));
         SharedRoute {
             number,
             priority,
             config: config.clone(),
             prefix: prefix.to_owned(),
-            backends: Backends::new(backends, balancer),
+            backends: Backends::new(backends, config.balance, u64::from(number)),
             memory: memory.clone(),
         }
     }

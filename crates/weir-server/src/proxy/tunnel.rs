@@ -2,9 +2,11 @@
 //! the client by way of the uplink like every response. It does not know the protocol.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::time::timeout;
 
 use super::relay::Writer;
 use super::relayed::{Broken, Relayed};
@@ -17,7 +19,7 @@ use crate::stop::Stop;
 const READ: usize = 16 * 1024;
 
 /// The longest that a client may be silent; probes tell whether either end is still there.
-const SILENT: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+const SILENT: Duration = Duration::from_secs(24 * 3600);
 
 /// The way from the client to the backend.
 #[derive(Debug)]
@@ -48,11 +50,18 @@ async fn read(mut from: ReadHalf<Stream>, relayed: Writer) {
 
 impl Upstream {
     /// Passes on what the client sends, until it ends its side, either end breaks or the server
-    /// stops.
-    pub(crate) async fn pump(&mut self, client: &Client, input: &mut Input, stop: &Stop) {
+    /// stops, or the backend takes nothing for `longest`.
+    pub(crate) async fn pump(
+        &mut self,
+        client: &Client,
+        input: &mut Input,
+        stop: &Stop,
+        longest: Duration,
+    ) {
         loop {
             if !input.bytes().is_empty() {
-                if self.0.write_all(input.bytes()).await.is_err() {
+                // While it is not taken nobody looks whether the client is there.
+                if !matches!(timeout(longest, self.0.write_all(input.bytes())).await, Ok(Ok(()))) {
                     return;
                 }
                 input.answered(input.bytes().len());
@@ -62,6 +71,6 @@ impl Upstream {
                 Read::End | Read::TimedOut | Read::Stopped => break,
             }
         }
-        let _ = self.0.shutdown().await;
+        let _ = timeout(longest, self.0.shutdown()).await;
     }
 }

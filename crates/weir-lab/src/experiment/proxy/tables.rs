@@ -26,8 +26,10 @@ pub(super) fn tell(told: &Told<'_>, section: &mut Section) {
             section.table(by_load(told, name, retries, figure));
         }
     }
-    for load in [1.5, 3.0] {
-        section.table(closely(told, load));
+    for retries in retries(told.choice.scale) {
+        for load in [1.5, 3.0] {
+            section.table(closely(told, load, retries));
+        }
     }
     if told.choice.scale != Scale::Quick {
         section.table(other_patience(told));
@@ -94,14 +96,15 @@ fn by_load(told: &Told<'_>, name: &str, retries: u32, figure: Mean) -> Table {
 }
 
 /// All that is known of one load.
-fn closely(told: &Told<'_>, load: f64) -> Table {
+fn closely(told: &Told<'_>, load: f64, retries: u32) -> Table {
     let caption = format!(
-        "Load of {:.0} %, patience of 5 s, no retry. Useful, busy and wasted in % of the application's \
+        "Load of {:.0} %, patience of 5 s, {}. Useful, busy and wasted in % of the application's \
          time (requests: of its capacity); success in % of the clients, of all and by size; refused: \
-         another status, mostly 503; response times of those who were answered, in ms; recovery: ms \
-         after the fall of the load to 50 % from which on everybody is answered, at most the time \
-         there was.",
-        load * 100.0
+         another status, mostly 503; response times of those who were answered, from their first \
+         attempt on, in ms; recovery: ms after the fall of the load to 50 % from which on everybody is \
+         answered, at most the time there was.",
+        load * 100.0,
+        again(retries)
     );
     let columns = [
         "system",
@@ -122,9 +125,10 @@ fn closely(told: &Told<'_>, load: f64) -> Table {
         "recovery",
     ];
     let mut table = Table::new(caption, &columns);
-    let found = Found::of(told, Conditions::new(load, PATIENCE[0], 0));
+    let found = Found::of(told, Conditions::new(load, PATIENCE[0], retries));
     let pace = pace(told.choice.scale);
-    for system in all(told.choice) {
+    let systems = if retries == 0 { all(told.choice) } else { main(told.choice) };
+    for system in systems {
         let percent = |figure: fn(&Figures) -> f64| {
             (found.value(&system, |found| Some(figure(found))), Unit::Percent)
         };

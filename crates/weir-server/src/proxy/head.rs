@@ -1,0 +1,153 @@
+//! Waits for the head of an answer: as long as the client is there, its request still comes, and the
+//! backend may take. It does not know what becomes of the answer.
+
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use http::Response;
+use hyper::body::Incoming;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::attempt::{Trouble, departure};
+use super::backend::Backend;
+use super::call::Exchange;
+use super::conn::Unanswered;
+use super::interim::Interim;
+use super::outgoing::Pipe;
+use super::request::Asked;
+
+/// How often it is looked whether a backend waits for more of a request's body: its slot goes to
+/// others then.
+const HELD_UP: Duration = Duration::from_secs(1);
+
+/// A call whose answer has not begun.
+pub(super) struct Call<'a> {
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) pipe: Option<&'a Rc<Pipe>>,
+    pub(super) backend: &'a Backend,
+    /// Its connection had been used before.
+    pub(super) reused: bool,
+    /// When its answer must have ended.
+    pub(super) until: Option<Instant>,
+}
+
+/// What a wait came to.
+enum Came {
+    Head(Result<Response<Incoming>, Unanswered>),
+    /// The backend took too long.
+    Late,
+    /// The client has left.
+    Left,
+    /// The rest of the request will not come.
+    Cut,
+}
+
+impl Call<'_> {
+    /// The head of the answer, and the call.
+    pub(super) async fn head(
+        &self,
+        mut exchange: Exchange,
+        interim: Option<Interim>,
+    ) -> Result<(Exchange, Response<Incoming>), Trouble> {
+        let client = self.asked.client;
+        let pass_on = || interim.iter().for_each(|interim| interim.pass_on(client));
+        let head = async {
+            if let Some(pipe) = self.pipe.filter(|pipe| !pipe.has_ended())
+                && let Some(came) = self.while_body_comes(&mut exchange, pipe, &pass_on).await
+            {
+                return came;
+            }
+            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            let longest = self.asked.route.shared.config.first_byte_timeout;
+            let longest = longest.min(left.unwrap_or(Duration::MAX));
+            match client.within(longest, exchange.head(pass_on)).await {
+                Some(head) => Came::Head(head),
+                None => Came::Late,
+            }
+        };
+        let gone = async {
+            body_has_come(self.pipe).await;
+            departure(self.asked, self.backend).await;
+        };
+        let came = tokio::select! {
+            biased;
+            came = head => came,
+            () = gone => Came::Left,
+        };
+        match came {
+            Came::Head(Ok(head)) => {
+                if interim.is_some_and(|interim| interim.has_failed()) {
+                    exchange.abandon(Some(head.into_body()));
+                    return Err(Trouble::ClientLeft);
+                }
+                Ok((exchange, head))
+            }
+            Came::Head(Err(unanswered)) => {
+                // That a kept connection was closed meanwhile says nothing of the backend.
+                if !self.reused {
+                    self.backend.call_ended(false);
+                    exchange.failed();
+                }
+                let Unanswered { error, unsent } = unanswered;
+                Err(Trouble::Ended { reused: self.reused, unsent, why: error.to_string() })
+            }
+            Came::Late => {
+                self.backend.call_ended(false);
+                // It may be at work still.
+                exchange.let_end(None);
+                Err(Trouble::TimedOut)
+            }
+            Came::Left => {
+                exchange.abandon(None);
+                Err(Trouble::ClientLeft)
+            }
+            Came::Cut => {
+                exchange.cut_short();
+                Err(Trouble::ClientLeft)
+            }
+        }
+    }
+
+    /// The same until the body has come whole, which is `None`.
+    async fn while_body_comes(
+        &self,
+        exchange: &mut Exchange,
+        pipe: &Pipe,
+        pass_on: impl Fn(),
+    ) -> Option<Came> {
+        let idle = self.asked.route.shared.config.idle_timeout;
+        let (mut taken, mut since) = (pipe.taken(), Instant::now());
+        loop {
+            let late = sleep_until(self.until.unwrap_or(since));
+            tokio::select! {
+                biased;
+                () = until(|| pipe.is_cut().is_some()) => return Some(Came::Cut),
+                head = exchange.head(&pass_on) => return Some(Came::Head(head)),
+                () = until(|| pipe.has_ended()) => return None,
+                () = late, if self.until.is_some() => return Some(Came::Late),
+                () = sleep(HELD_UP) => {}
+            }
+            if pipe.is_starved() {
+                // Its client holds it up, and must not hold up others.
+                exchange.free_slot();
+            }
+            if pipe.is_starved() || pipe.taken() != taken {
+                (taken, since) = (pipe.taken(), Instant::now());
+            } else if since.elapsed() > idle {
+                return Some(Came::Late);
+            }
+        }
+    }
+}
+
+/// While its body comes, reading that tells whether the client is there.
+pub(super) async fn body_has_come(pipe: Option<&Rc<Pipe>>) {
+    until(|| pipe.is_none_or(|pipe| pipe.has_ended())).await;
+}
+
+/// Waits for what the task itself brings about.
+async fn until(condition: impl Fn() -> bool) {
+    poll_fn(|_| if condition() { Poll::Ready(()) } else { Poll::Pending }).await;
+}
