@@ -455,3 +455,19 @@ fn limits_and_orders_are_read_as_they_are_written() {
         assert!(wrong.parse::<CallLimit>().is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_client_with_one_call_at_a_time_is_like_all_others() {
+    let mut gate = gate(BackendOrder::Fifo);
+    for client in 1..=4 {
+        gate.arrive(ms(client), one(client));
+    }
+    let (first, _) = start(&mut gate, ms(5));
+    gate.ended(ms(6), first);
+    // It asks again, and others come after it who have had nothing yet.
+    gate.arrive(ms(6), CallSpec { tag: 100, ..one(1) });
+    for client in 5..=8 {
+        gate.arrive(ms(7), one(client));
+    }
+    assert_eq!(drain(&mut gate, ms(8)), [2, 3, 4, 100, 5, 6, 7, 8]);
+}

@@ -152,8 +152,7 @@ impl Model {
         let alone = self.waiting(spec.priority).filter(|it| it.spec.client == spec.client).count();
         let band = self.bands.entry(spec.priority).or_default();
         if alone == 1 {
-            let tag = band.tags.entry(spec.client).or_default();
-            *tag = band.now.max(*tag);
+            band.tags.insert(spec.client, band.now);
         }
         self.settle(spec.priority);
     }

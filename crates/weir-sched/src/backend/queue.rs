@@ -6,6 +6,10 @@
 //! clients that wait. Clients whose tag is not after the virtual time have had no more than their
 //! share, and are all alike: the order of their calls decides. With one call for each client, or
 //! all calls from one client, that is the order alone.
+//!
+//! A client that has nothing waiting is forgotten, whatever it was served: one with a call at a time
+//! keeps nobody from anything. Were it remembered, its next call would wait for all newcomers until
+//! the queue is empty, and below overload some would leave for that alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -49,7 +53,7 @@ struct Client {
 /// Calls of one priority.
 #[derive(Debug, Default)]
 pub(super) struct Band {
-    /// Those that wait, and those whose tag is still ahead.
+    /// Those that wait.
     clients: HashMap<u64, Client>,
     /// Clients that may be next, by the key of their first call.
     by_first: BTreeSet<(Key, u64)>,
@@ -57,8 +61,6 @@ pub(super) struct Band {
     by_last: BTreeSet<(Key, u64)>,
     /// Clients with waiting calls whose tag is ahead of the virtual time.
     later: BTreeSet<(u64, u64)>,
-    /// Clients without waiting calls whose tag is ahead.
-    resting: BTreeSet<(u64, u64)>,
     /// Waiting calls by route, in the order of their arrival.
     ages: BTreeMap<u32, BTreeMap<u64, (Time, u32)>>,
     virtual_time: u64,
@@ -104,9 +106,8 @@ impl Band {
     fn insert(&mut self, call: &Waiting) {
         let now = self.virtual_time;
         self.change(call.client, |client| {
-            // While it asked for nothing its share went to others.
             if client.calls.is_empty() {
-                client.tag = client.tag.max(now);
+                client.tag = now;
             }
             client.calls.insert((call.key, call.slot));
         });
@@ -162,9 +163,7 @@ impl Band {
             (Some(_), _) => {
                 self.later.remove(&(client.tag, id));
             }
-            _ => {
-                self.resting.remove(&(client.tag, id));
-            }
+            _ => {}
         }
         change(client);
         match (client.calls.first(), client.calls.last()) {
@@ -174,9 +173,6 @@ impl Band {
             }
             (Some(_), _) => {
                 self.later.insert((client.tag, id));
-            }
-            _ if client.tag > now => {
-                self.resting.insert((client.tag, id));
             }
             _ => {
                 self.clients.remove(&id);
@@ -196,12 +192,6 @@ impl Band {
                 self.by_first.insert((first.0, id));
                 self.by_last.insert((last.0, id));
             }
-        }
-        while let Some(&(tag, id)) = self.resting.first()
-            && tag <= self.virtual_time
-        {
-            self.resting.pop_first();
-            self.clients.remove(&id);
         }
     }
 
