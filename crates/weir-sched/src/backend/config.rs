@@ -51,7 +51,7 @@ impl fmt::Display for NoCallLimit {
 impl std::error::Error for NoCallLimit {}
 
 /// In which order waiting calls are started. Routes of lesser priority numbers come first in each
-/// of them, and clients that ask much wait behind clients that ask little.
+/// of them, and among clients that wait those with many calls take turns with those with few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendOrder {
     /// First come first served until the oldest that waits has waited 80 % of what clients of its
