@@ -67,7 +67,10 @@ impl Run {
             .map_err(|e| Error(format!("a run cannot be written as JSON: {e}")))?;
         fs::create_dir_all(directory).map_err(|e| Error::file("make", directory, &e))?;
         let path = directory.join(RUNS);
-        fs::write(&path, text).map_err(|e| Error::file("write", &path, &e))
+        // Written aside: another run into the directory may read it meanwhile.
+        let aside = directory.join(format!("{RUNS}.{}", std::process::id()));
+        fs::write(&aside, text).map_err(|e| Error::file("write", &aside, &e))?;
+        fs::rename(&aside, &path).map_err(|e| Error::file("write", &path, &e))
     }
 
     /// The runs of a directory and all outcomes in it.

@@ -1,17 +1,14 @@
 //! One attempt to have a request answered by one backend: leave of its gate, a connection, the
 //! request, the head of the answer. It does not know other attempts.
 
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout};
 use weir_http::forward;
 use weir_http::request::Version;
-use weir_http::response::still_there;
 use weir_sched::CallSpec;
 
 use super::answer::{self, Passing};
@@ -25,42 +22,11 @@ use super::outgoing::{Outgoing, Pipe};
 use super::relay::Patience;
 use super::relayed::{Reader, Relayed};
 use super::request::{Asked, Passed, framing, plain};
+use super::trouble::Trouble;
 use super::{tunnel, watch};
 use crate::config::{HalfClose, How, Overflow};
 use crate::content::Body;
 use crate::response::Departure;
-
-/// Why a backend gave no answer.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// It cannot be reached: nothing was sent.
-    Unreachable(std::io::Error),
-    /// Its connection ended first; whether it has seen the request, and on a connection that had
-    /// been used before.
-    Ended {
-        reused: bool,
-        unsent: bool,
-        why: String,
-    },
-    TimedOut,
-    Refused(Duration),
-    /// Its answer makes no sense.
-    Nonsense(&'static str),
-    ClientLeft,
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trouble::Unreachable(error) => write!(f, "cannot be reached: {error}"),
-            Trouble::Ended { why, .. } => write!(f, "no answer: {why}"),
-            Trouble::TimedOut => f.write_str("no answer in time"),
-            Trouble::Nonsense(what) => f.write_str(what),
-            Trouble::Refused(_) => f.write_str("overloaded"),
-            Trouble::ClientLeft => f.write_str("the client left"),
-        }
-    }
-}
 
 /// Asks the backend at `place` once. `fresh`: on a new connection.
 pub(super) async fn ask(
@@ -131,20 +97,13 @@ async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>) -> Result<Slot, Tro
     let slot = tokio::select! {
         biased;
         slot = backend.admit(spec) => slot.map_err(|refused| Trouble::Refused(refused.retry_after))?,
-        () = departure(asked, backend) => return Err(Trouble::ClientLeft),
+        () = head::departure(asked, backend) => return Err(Trouble::ClientLeft),
     };
     if watch::is_dead(asked.client, backend, asked.route.shared.config.dead_requests) {
         slot.found_dead();
         return Err(Trouble::ClientLeft);
     }
     Ok(slot)
-}
-
-/// Waits until the client is found to have left, as its route looks for it.
-pub(super) async fn departure(asked: &Asked<'_>, backend: &Backend) {
-    let config = &asked.route.shared.config;
-    let question = still_there(asked.request.version);
-    watch::gone(asked.client, backend, config.dead_requests, config.half_close, question).await;
 }
 
 /// A connection to the backend: one that was kept, or a new one; and whether it was kept.
@@ -172,7 +131,7 @@ async fn opened(
     let longest = asked.route.shared.config.connect_timeout;
     let gone = async {
         head::body_has_come(pipe).await;
-        departure(asked, backend).await;
+        head::departure(asked, backend).await;
     };
     tokio::select! {
         biased;

@@ -9,14 +9,16 @@ use std::time::Duration;
 use http::Response;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep, sleep_until};
+use weir_http::response::still_there;
 
-use super::attempt::{Trouble, departure};
 use super::backend::Backend;
 use super::call::Exchange;
 use super::conn::Unanswered;
 use super::interim::Interim;
 use super::outgoing::Pipe;
 use super::request::Asked;
+use super::trouble::Trouble;
+use super::watch;
 
 /// How often it is looked whether a backend waits for more of a request's body: its slot goes to
 /// others then.
@@ -150,4 +152,11 @@ pub(super) async fn body_has_come(pipe: Option<&Rc<Pipe>>) {
 /// Waits for what the task itself brings about.
 async fn until(condition: impl Fn() -> bool) {
     poll_fn(|_| if condition() { Poll::Ready(()) } else { Poll::Pending }).await;
+}
+
+/// Waits until the client is found to have left, as its route looks for it.
+pub(super) async fn departure(asked: &Asked<'_>, backend: &Backend) {
+    let config = &asked.route.shared.config;
+    let question = still_there(asked.request.version);
+    watch::gone(asked.client, backend, config.dead_requests, config.half_close, question).await;
 }

@@ -26,6 +26,7 @@ mod route;
 mod spool;
 mod stream;
 mod table;
+mod trouble;
 mod tunnel;
 mod watch;
 

@@ -9,12 +9,13 @@ use weir_http::Status;
 use weir_http::request::Request;
 use weir_sched::balance::Balance;
 
-use super::attempt::{self, Trouble};
+use super::attempt;
 use super::identity;
 use super::incoming::{ClientBody, Short};
 use super::onward;
 use super::outgoing::{Cut, Pipe};
 use super::route::Route;
+use super::trouble::Trouble;
 use super::tunnel::Upstream;
 use crate::client::Client;
 use crate::response::{Framing, Response};
