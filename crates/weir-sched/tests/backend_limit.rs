@@ -4,8 +4,9 @@
 mod application;
 
 use application::{Application, Scene, Service};
+use std::collections::VecDeque;
 use std::time::Duration;
-use weir_sched::Time;
+use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
 
 const SERVICES: [Service; 3] = [Service::Figure21, Service::Exponential, Service::Constant];
 
@@ -97,6 +98,111 @@ fn one_that_shares_its_time_among_calls_gets_few() {
         let work = application.between(40.0, 390.0).work_share;
         assert!(work > 0.97, "{service:?}: {work} of the capacity used: {trace:?}");
     }
+}
+
+/// A backend with `workers` that take calls in the order of their starts, asked by so many clients at
+/// once. A call is of a kind of its own for each of `services`, which come in turn.
+struct Quick {
+    gate: BackendGate,
+    now: Time,
+    tag: u64,
+    inside: VecDeque<(Call, u64)>,
+    served: Vec<(Time, Call)>,
+    limits: Vec<u32>,
+}
+
+impl Quick {
+    fn new() -> Quick {
+        let gate = BackendGate::new(BackendConfig::default());
+        let (inside, served, limits) = Default::default();
+        Quick { gate, now: Time::ZERO, tag: 0, inside, served, limits }
+    }
+
+    fn run(&mut self, workers: usize, clients: usize, services: &[Duration], answers: usize) {
+        for _ in 0..answers {
+            while self.gate.waiting() + self.gate.under_way() < clients {
+                self.tag += 1;
+                let (tag, kind) = (self.tag, self.tag % services.len() as u64);
+                let spec = CallSpec { tag, client: tag, kind, ..CallSpec::default() };
+                self.gate.arrive(self.now, spec);
+            }
+            while let CallNext::Start { call, tag } = self.gate.next(self.now) {
+                self.inside.push_back((call, tag));
+            }
+            while self.served.len() < workers
+                && let Some((call, tag)) = self.inside.pop_front()
+            {
+                let service = services[tag as usize % services.len()];
+                self.served.push((self.now + service, call));
+            }
+            self.served.sort_by_key(|(end, _)| *end);
+            let (end, call) = self.served.remove(0);
+            self.now = end;
+            self.gate.answered(end, call);
+            self.gate.ended(end, call);
+            self.limits.push(self.gate.limit());
+        }
+    }
+}
+
+fn micros<const N: usize>(micros: [u64; N]) -> Vec<Duration> {
+    micros.map(Duration::from_micros).to_vec()
+}
+
+#[test]
+fn what_takes_a_millisecond_in_all_may_be_inside() {
+    for (workers, services, least, most) in [
+        (1, micros([25]), 38, 41),
+        (1, micros([200]), 4, 6),
+        (1, micros([1000]), 2, 3),
+        (1, micros([20, 20, 20, 20, 500, 20, 20, 20, 20, 20]), 8, 24),
+        (16, micros([200]), 70, 90),
+        (16, micros([1000]), 17, 24),
+        (16, micros([500, 500, 500, 3500, 500, 500, 500]), 17, 32),
+        (16, micros([100, 100, 100, 500, 100, 100, 100]), 40, 130),
+    ] {
+        let mut backend = Quick::new();
+        backend.run(workers, 300, &services, 20_000);
+        let begun = backend.now;
+        backend.run(workers, 300, &services, 20_000);
+        let late = &backend.limits[20_000..];
+        let right = late.iter().filter(|limit| (least..=most).contains(*limit)).count();
+        let share = right as f64 / late.len() as f64;
+        let (low, high) = (late.iter().min(), late.iter().max());
+        let found = format!("{workers} workers, {services:?}: {low:?} to {high:?}, right {share}");
+        assert!(share > 0.95, "{found}");
+        let work = services.iter().sum::<Duration>().as_secs_f64() / services.len() as f64;
+        let used = 20_000.0 * work / backend.now.since(begun).as_secs_f64() / workers as f64;
+        assert!(used > 0.98, "{found}: {used} of the capacity used");
+    }
+}
+
+#[test]
+fn what_calls_take_is_known_where_many_wait_inside() {
+    let services = micros([20, 20, 20, 20, 500, 20, 20, 20, 20, 20]);
+    let mut backend = Quick::new();
+    backend.run(1, 300, &services, 40_000);
+    let Quick { gate, now, .. } = &mut backend;
+    assert!(gate.limit() >= 8, "{}", gate.limit());
+    for kind in [3, 4] {
+        let before = gate.counts().dead_work_saved;
+        let call = gate.arrive(*now, CallSpec { kind, client: 1 << 40, ..CallSpec::default() });
+        gate.gone(*now, call);
+        let known = gate.counts().dead_work_saved - before;
+        let right = services[kind as usize];
+        assert!((right / 2..=right * 2).contains(&known), "kind {kind}: {known:?}");
+    }
+}
+
+#[test]
+fn one_that_becomes_slow_gets_few_though_few_ask() {
+    let mut backend = Quick::new();
+    backend.run(1, 300, &micros([25]), 20_000);
+    assert!(backend.gate.limit() >= 38);
+    backend.run(1, 30, &micros([50_000]), 3000);
+    assert!(backend.gate.limit() <= 3, "{}", backend.gate.limit());
+    backend.run(1, 300, &micros([25]), 20_000);
+    assert!(backend.gate.limit() >= 38, "{}", backend.gate.limit());
 }
 
 #[test]

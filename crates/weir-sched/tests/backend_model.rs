@@ -356,7 +356,7 @@ impl Model {
                     self.calls[index].state = State::Waits;
                     let band = self.bands.entry(spec.priority).or_default();
                     if let Some(tag) = band.tags.get_mut(&spec.client) {
-                        *tag = tag.saturating_sub(charged);
+                        *tag = tag.saturating_sub(charged).max(band.now.min(*tag));
                     }
                     self.comes(&spec);
                 }

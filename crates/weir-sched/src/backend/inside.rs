@@ -1,11 +1,11 @@
 //! What is thought to happen inside the backend, so that service times can be told from waiting. It
 //! knows nothing of the queue and the clock.
 //!
-//! With a limit of n, n - 1 calls are taken to be served and one to wait for its turn, in the order
-//! of their starts: that is where a learned limit settles. So a call's service runs from when it
-//! became one of the n - 1 oldest that are not answered. At a backend that serves one call at a
-//! time under a limit of 2 this is exact. At one that shares its time among calls it is too long
-//! by what is shared, for all alike: the order by expected time is the same.
+//! Some of the calls are taken to be served, mostly one less than the limit, and the others to wait
+//! for their turn, in the order of their starts. So a call's service runs from when it became one of
+//! these oldest that are not answered. At a backend that serves one call at a time under a limit of 2
+//! this is exact. At one that shares its time among calls it is too long by what is shared, for all
+//! alike: the order by expected time is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,14 +35,10 @@ impl Inside {
     }
 
     /// The next call whose service begins now, if any. Ask until there is none.
-    pub(super) fn begin(&mut self, limit: u32) -> Option<u32> {
-        if self.unanswered.len() - self.in_hand.len() >= workers(limit) {
+    pub(super) fn begin(&mut self, at_once: u32) -> Option<u32> {
+        if self.unanswered.len() - self.in_hand.len() >= at_once as usize {
             return None;
         }
         self.in_hand.pop_first().map(|(_, slot)| slot)
     }
-}
-
-fn workers(limit: u32) -> usize {
-    limit.saturating_sub(1).max(1) as usize
 }

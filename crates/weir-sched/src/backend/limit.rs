@@ -6,7 +6,9 @@
 //! few, then L / r of them are served at once (Little's law) and L (1 - 1 / r) wait there. The limit
 //! settles where about one waits: the backend is never without work, and nearly everything waits
 //! where departures are seen and the order can be chosen. Raised when fewer wait, lowered when more
-//! do.
+//! do. But as many calls as take a millisecond in all may always be there: that harms nobody, and
+//! where answers take microseconds and one waits, the backend falls asleep between them, and each
+//! time it is woken costs more than an answer.
 //!
 //! Service times differ much (Carter's Figure 21 has a coefficient of variation of 3.7), and means
 //! of some hundred latencies are then too uncertain to tell 16 workers from 6. So the limit changes
@@ -42,6 +44,8 @@ const LIMIT_MEMORY: f64 = 1024.0;
 const ENOUGH: f64 = 512.0;
 /// Fewer of them than this say nothing.
 const TOO_FEW: f64 = 16.0;
+/// Seconds that a call may take however much of them it waits inside the backend.
+const HARMLESS: f64 = 0.001;
 /// Failures without an answer between them that halve the limit.
 const BURST: u32 = 4;
 
@@ -69,6 +73,15 @@ struct Stretch {
     ratio: f64,
     /// The standard error of 1 - 1 / `ratio`.
     error: f64,
+}
+
+/// Limits at which it harms nobody how many wait inside.
+#[derive(Clone, Copy, Debug)]
+struct Harmless {
+    /// Up to here surely.
+    least: u32,
+    /// Up to here perhaps.
+    most: u32,
 }
 
 /// A window with the limit lowered, to learn anew what the backend takes when it has little to do.
@@ -114,6 +127,10 @@ pub(super) struct Limit {
     last_first: u32,
     /// The greatest limit at which all calls were seen to be served at once.
     open_at: u32,
+    /// More than one may wait inside, as it is not for long.
+    crowded: bool,
+    /// Answers in a row that took much longer than calls may where it is crowded.
+    slow: u32,
     failures: u32,
 }
 
@@ -138,6 +155,8 @@ impl Limit {
             answers: 0,
             last_first: 0,
             open_at: 0,
+            crowded: false,
+            slow: 0,
             failures: 0,
         }
     }
@@ -152,8 +171,13 @@ impl Limit {
         self.probe.map_or(self.limit, |probe| probe.limit)
     }
 
-    /// Whether a call that was started in such company shared the backend with no more than it can
-    /// serve, as far as is known.
+    /// How many of as many calls as may be under way the backend is taken to serve at once. Where it
+    /// is crowded that is not known: one, as with an event loop.
+    pub(super) fn served_at_once(&self) -> u32 {
+        if self.crowded { 1 } else { self.limit.saturating_sub(1).max(1) }
+    }
+
+    /// Whether it is known of a call that was started in such company from when on it was served.
     pub(super) fn is_trusted(&self, company: Company) -> bool {
         let known = !self.learns || !self.searching && company.limit == self.number;
         known || company.under_way == 1
@@ -183,6 +207,13 @@ impl Limit {
             }
             return;
         }
+        self.slow = if seconds > 10.0 * HARMLESS { self.slow + 1 } else { 0 };
+        if self.crowded && self.slow >= WINDOW {
+            // It is no longer so quick, and fewer than the limit would not show it.
+            self.halve();
+            self.crowded = self.limit > 2;
+            return;
+        }
         if company.under_way <= probe_limit(self.limit) {
             self.by_level[level(company.under_way)].add(seconds, BASE_MEMORY);
         }
@@ -204,10 +235,15 @@ impl Limit {
         self.failures += 1;
         if self.learns && self.failures >= BURST.max(self.limit / 2) {
             self.failures = 0;
-            self.searching = false;
-            self.step = 1;
-            self.set(self.limit / 2);
+            self.halve();
         }
+    }
+
+    fn halve(&mut self) {
+        self.slow = 0;
+        self.searching = false;
+        self.step = 1;
+        self.set(self.limit / 2);
     }
 
     fn decide(&mut self) {
@@ -216,8 +252,12 @@ impl Limit {
             return self.set(2);
         }
         let base = self.base();
+        let harmless = self.harmless(&base);
         if base.weight() < TOO_FEW {
-            return self.begin_probe();
+            return match self.limit < harmless.least {
+                true => self.let_wait(harmless.least),
+                false => self.begin_probe(),
+            };
         }
         let limit = f64::from(self.limit);
         // One call of the limit is to wait: 0.6 to 1.6 of them. Where that is a small share it
@@ -238,6 +278,10 @@ impl Limit {
         let sure = waiting - 2.0 * error > many;
         let floor = if sure { 1 } else { self.open_at + 1 };
         if waiting - to_lower > many && floor < self.limit {
+            if self.limit <= harmless.most {
+                return self.let_wait(harmless.least);
+            }
+            let floor = floor.max(harmless.most);
             if self.since_probe > (4 * WINDOW).max(6 * self.limit) {
                 // The backend may have become slower altogether: look before the limit pays.
                 return self.begin_probe();
@@ -251,9 +295,13 @@ impl Limit {
         }
         let search = self.searching && served == Served::Unknown && waiting - error < few;
         if search || waiting + to_raise < few {
-            return self.raise();
+            return self.raise(MOST);
+        }
+        if harmless.least > self.limit {
+            return self.let_wait(harmless.least);
         }
         self.searching = false;
+        self.crowded = false;
         if self.answers >= 24 * WINDOW.max(self.limit) {
             self.answers /= 2;
             self.last_first /= 2;
@@ -265,10 +313,42 @@ impl Limit {
             // Too low a limit costs throughput and too high a one is soon seen: what is likely is
             // reason enough for one step.
             if waiting < few && served != Served::NotAll {
-                self.raise();
+                self.raise(MOST);
             }
             self.begin_probe();
         }
+    }
+
+    /// More may wait inside: raises the limit to `least` by and by.
+    fn let_wait(&mut self, least: u32) {
+        if least > self.limit {
+            self.raise(least);
+        } else {
+            self.searching = false;
+        }
+        self.crowded = true;
+    }
+
+    /// The limits at which calls take what harms nobody (Little's law): surely, and perhaps, for all
+    /// that is known.
+    fn harmless(&self, base: &Latencies) -> Harmless {
+        let many = &self.at_limit.plain;
+        let variation = match base.weight() < TOO_FEW {
+            // If one is served at a time the service of each is in the latencies of all.
+            true => many.variation_squared() * f64::from(self.limit),
+            false => self.variation(base, (many.mean() / base.plain.mean()).max(1.0)),
+        };
+        let error = 1.0 + 2.0 * (variation / many.weight()).sqrt();
+        let limit = f64::from(self.limit) * HARMLESS / many.mean();
+        Harmless { least: (limit / error) as u32, most: (limit * error) as u32 }
+    }
+
+    /// Square of the coefficient of variation of service times, as seen where that is greatest: a
+    /// few latencies without the rare long ones would look more certain than they are. Each wait is
+    /// the service of others, so at the limit one service time is in about `ratio` latencies.
+    fn variation(&self, base: &Latencies, ratio: f64) -> f64 {
+        let (few, many) = (&base.plain, &self.at_limit.plain);
+        few.variation_squared().max(many.variation_squared() * ratio)
     }
 
     /// How many times longer than with few under way the backend takes at the limit, with the
@@ -284,10 +364,7 @@ impl Limit {
         }
         let (few, many) = (&base.plain, &self.at_limit.plain);
         let ratio = (many.mean() / few.mean()).max(1.0);
-        // The variation of service times, as seen where that is greatest: a few latencies without
-        // the rare long ones would look more certain than they are. Each wait is the service of
-        // others, so at the limit one service time is in about `ratio` latencies.
-        let variation = few.variation_squared().max(many.variation_squared() * ratio);
+        let variation = self.variation(base, ratio);
         Stretch { ratio, error: (variation * weights).sqrt() / ratio }
     }
 
@@ -311,10 +388,10 @@ impl Limit {
         }
     }
 
-    fn raise(&mut self) {
+    fn raise(&mut self, most: u32) {
         let step = if self.searching { self.limit } else { self.step };
         self.step = (2 * step).min(self.limit);
-        self.set(self.limit.saturating_add(step));
+        self.set(self.limit.saturating_add(step).min(most));
     }
 
     /// Latency with at most half of the limit under way, from the lowest levels that say enough.
@@ -373,6 +450,7 @@ impl Limit {
         self.last_first = 0;
         self.window = 0;
         self.probe = None;
+        self.crowded = false;
     }
 }
 

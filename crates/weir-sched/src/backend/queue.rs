@@ -148,7 +148,11 @@ impl Band {
 
     /// Undoes what [`Band::start`] counted, but for the virtual time.
     fn refund(&mut self, client: u64, nanos: u64) {
-        self.change(client, |client| client.tag = client.tag.saturating_sub(nanos));
+        let now = self.virtual_time;
+        self.change(client, |client| {
+            // Forgotten meanwhile, it has begun anew and was charged nothing.
+            client.tag = client.tag.saturating_sub(nanos).max(now.min(client.tag));
+        });
     }
 
     /// Changes a client and puts it where it then belongs.
