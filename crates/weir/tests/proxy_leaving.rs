@@ -3,6 +3,12 @@
 
 mod support;
 
+use std::io::Write;
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+use socket2::SockRef;
 use support::wait_for_waiting;
 use support::{Backend, Barrier, Server, Silent, Then};
 use support::{asking, eventually, held, one_at_a_time, queue};
@@ -232,16 +238,50 @@ fn who_leaves_within_an_answer_frees_the_slot_when_it_has_been_read_out() {
 fn who_leaves_while_the_backend_is_connected_to_is_noticed() {
     let silent = Silent::new();
     let keys = "connect_timeout = \"10m\"\nretries = 0\nlimit = 1\n";
-    let server = Server::routed(&[&silent.url()], keys);
-    let client = asking(&server, "/");
-    server.wait_for_metric("weir_backend_under_way", 1.0);
+    let server = Server::routed(&[&silent.url()], &format!("{keys}buffer = \"1kb\"\n"));
+    let long = "POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 100000\r\n\r\n";
+    for (left, asked) in [(1.0, "GET / HTTP/1.1\r\nHost: weir\r\n\r\n"), (2.0, long)] {
+        let mut client = server.connect();
+        client.send(asked);
+        if asked == long {
+            client.send([b'x'; 50_000]);
+        }
+        server.wait_for_metric("weir_backend_under_way", 1.0);
+        drop(client);
+        server.wait_for_metric("weir_backend_under_way", 0.0);
+        eventually("it is counted as one that left", || {
+            server.metrics().value("weir_responses_total", "{status=\"499\"}") == Some(left)
+        });
+        let dead = server.metrics().sum("weir_backend_dead_in_queue_total");
+        assert_eq!(dead, left, "nothing was asked of it");
+    }
+}
+
+#[test]
+fn who_leaves_while_the_backend_takes_no_more_of_the_body_is_noticed() {
+    let full = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", full.local_addr().expect("its address"));
+    // It accepts, and reads nothing.
+    let accepting = thread::spawn(move || full.accept().expect("a connection"));
+    let server = Server::routed(&[&url], "buffer = \"1kb\"\nretries = 0\nlimit = 1\n");
+    let mut client = server.connect();
+    client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 1000000000\r\n\r\n");
+    client.stream.set_nonblocking(true).expect("a socket");
+    let mut refused = 0;
+    eventually("nothing more is taken", || {
+        refused = client.stream.write(&[b'x'; 65_536]).map_or(refused + 1, |_| 0);
+        refused > 20
+    });
+    // A FIN would wait behind what was not taken.
+    SockRef::from(&client.stream).set_linger(Some(Duration::ZERO)).expect("a socket");
     drop(client);
-    server.wait_for_metric("weir_backend_under_way", 0.0);
+    server.wait_for_metric("weir_backend_dead_in_service_total", 1.0);
     eventually("it is counted as one that left", || {
         server.metrics().value("weir_responses_total", "{status=\"499\"}") == Some(1.0)
     });
-    let dead = server.metrics().sum("weir_backend_dead_in_queue_total");
-    assert_eq!(dead, 1.0, "nothing was asked of it");
+    assert_eq!(server.metrics().sum("weir_backend_under_way"), 1.0, "it may be at work");
+    drop(accepting.join().expect("a connection"));
+    server.wait_for_metric("weir_backend_under_way", 0.0);
 }
 
 #[test]

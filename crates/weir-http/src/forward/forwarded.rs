@@ -71,7 +71,7 @@ pub(super) fn tells_who_asked(name: &str) -> bool {
 /// What is known of who asked.
 pub(super) struct Asked<'a> {
     pub(super) client: IpAddr,
-    pub(super) scheme: &'a str,
+    pub(super) scheme: &'static str,
     /// The host the client named.
     pub(super) host: Option<&'a str>,
 }
@@ -82,11 +82,10 @@ impl Asked<'_> {
     pub(super) fn tell(&self, fields: &mut HeaderMap, style: ForwardedStyle) {
         if matches!(style, ForwardedStyle::XForwarded | ForwardedStyle::Both) {
             append(fields, FOR, self.client.to_string());
-            for (name, text) in [(PROTO, Some(self.scheme)), (HOST, self.host)] {
-                let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) else {
-                    continue;
-                };
-                if let Entry::Vacant(place) = fields.entry(name) {
+            let host = self.host.and_then(|host| HeaderValue::from_str(host).ok());
+            let scheme = HeaderValue::from_static(self.scheme);
+            for (name, value) in [(PROTO, Some(scheme)), (HOST, host)] {
+                if let (Entry::Vacant(place), Some(value)) = (fields.entry(name), value) {
                     place.insert(value);
                 }
             }

@@ -41,7 +41,8 @@ pub(super) fn named_in_connection(fields: &HeaderMap) -> HashSet<HeaderName> {
 
 /// A member of `Connection` as the name of a field that would otherwise be passed on.
 pub(super) fn named(member: &[u8]) -> Option<HeaderName> {
-    if member.eq_ignore_ascii_case(b"close") {
+    // The two that are usual.
+    if [&b"close"[..], b"keep-alive"].iter().any(|usual| member.eq_ignore_ascii_case(usual)) {
         return None;
     }
     HeaderName::from_bytes(member).ok().filter(|name| !is_hop_by_hop(name.as_str()))

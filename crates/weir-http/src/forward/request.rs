@@ -19,7 +19,7 @@ pub struct Onward<'a> {
     /// Who asked: the peer of the connection, or whom the PROXY protocol named.
     pub client: SocketAddr,
     /// The scheme of the request: `http` or `https`.
-    pub scheme: &'a str,
+    pub scheme: &'static str,
     /// The host to name if neither `host` nor the client names one (HTTP/1.0).
     pub local_host: &'a str,
     /// How the backend is told who asked.

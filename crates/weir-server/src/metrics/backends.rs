@@ -75,12 +75,12 @@ impl Backends {
             ),
             (
                 "backend_dead_in_service",
-                "Requests whose client left before the backend had answered whole",
+                "Requests whose client left while they had one of the backend's slots",
                 &all.dead_in_service,
             ),
             (
                 "backend_dead_while_sending",
-                "Requests whose client left while it was sent the answer as it came",
+                "Requests whose client left while the backend was sending the answer, with a slot or without",
                 &all.dead_while_sending,
             ),
         ];

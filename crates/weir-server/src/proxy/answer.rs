@@ -1,7 +1,6 @@
 //! From a backend's answer to a response for the client: small ones are had whole first, larger ones
 //! are passed on as they come. It does not send.
 
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use super::call::{Exchange, Piece};
 use super::memory::Memory;
 use super::relay::{Coder, Patience, Relay, Writer};
 use super::relayed::{Reader, Relayed};
+use super::spare::Spare;
 use crate::content::Body;
 use crate::response::{Framing, Response};
 
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 64 * 1024;
 pub(super) struct Passing<'a> {
     pub(super) edits: &'a FieldEdits,
     /// Where the memory of its fields goes.
-    pub(super) spare: &'a Cell<HeaderMap>,
+    pub(super) spare: &'a Spare,
     pub(super) memory: &'a Arc<Memory>,
     /// Bytes of one answer that may wait for the client.
     pub(super) room: u64,
@@ -46,7 +46,7 @@ pub(super) async fn respond(
     framing: &Framing,
     how: Passing<'_>,
 ) -> Result<Response, &'static str> {
-    let (mut parts, mut body) = answer.into_parts();
+    let (parts, mut body) = answer.into_parts();
     let is_head = request.method == Method::Head;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
         .map_err(|bad| bad.reason)?;
@@ -75,13 +75,15 @@ pub(super) async fn respond(
         edits: how.edits,
     };
     forward::response_head(&mut head, parts.status, &parts.headers, &passing);
-    parts.headers.clear();
-    how.spare.set(parts.headers);
+    how.spare.give_back(parts.headers);
     let code = parts.status.as_u16();
     if is_whole {
-        let bytes = begun.pieces.concat();
+        let bytes: Arc<[u8]> = match begun.pieces.as_slice() {
+            [whole] => Arc::from(&**whole),
+            pieces => pieces.concat().into(),
+        };
         let length = bytes.len() as u64;
-        return Ok(framing.passed_on(code, head, Body::Text(bytes.into()), Some(length)));
+        return Ok(framing.passed_on(code, head, Body::Text(bytes), Some(length)));
     }
     let relayed = Relayed::new(how.room, how.memory.clone());
     let coder = Coder { in_chunks: matches!(to_client, forward::Framing::Chunked) };

@@ -39,7 +39,7 @@ pub(super) async fn ask(
     let backend = &asked.route.shared.backends.all[place];
     let slot = admitted(asked, backend).await?;
     backend.call_started();
-    let (conn, reused) = match connection(asked, pipe, backend, place, fresh).await {
+    let (conn, reused) = match connection(asked, backend, place, fresh).await {
         Ok(conn) => conn,
         Err(Trouble::ClientLeft) => {
             slot.found_dead();
@@ -109,7 +109,6 @@ async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>) -> Result<Slot, Tro
 /// A connection to the backend: one that was kept, or a new one; and whether it was kept.
 async fn connection(
     asked: &Asked<'_>,
-    pipe: Option<&Rc<Pipe>>,
     backend: &Backend,
     place: usize,
     fresh: bool,
@@ -118,21 +117,13 @@ async fn connection(
         return Ok((conn, true));
     }
     // Boxed: most calls find a connection, and need no room for this.
-    let conn = Box::pin(opened(asked, pipe, backend)).await?;
+    let conn = Box::pin(opened(asked, backend)).await?;
     Ok((conn, false))
 }
 
 /// A new connection, if the client waits for it.
-async fn opened(
-    asked: &Asked<'_>,
-    pipe: Option<&Rc<Pipe>>,
-    backend: &Backend,
-) -> Result<Conn, Trouble> {
+async fn opened(asked: &Asked<'_>, backend: &Backend) -> Result<Conn, Trouble> {
     let longest = asked.route.shared.config.connect_timeout;
-    let gone = async {
-        head::body_has_come(pipe).await;
-        head::departure(asked, backend).await;
-    };
     tokio::select! {
         biased;
         opened = timeout(longest, Conn::open(&backend.address)) => match opened {
@@ -140,7 +131,7 @@ async fn opened(
             Ok(Err(error)) => Err(Trouble::Unreachable(error)),
             Err(_) => Err(Trouble::Unreachable(std::io::ErrorKind::TimedOut.into())),
         },
-        () = gone => Err(Trouble::ClientLeft),
+        () = head::departure(asked, backend) => Err(Trouble::ClientLeft),
     }
 }
 

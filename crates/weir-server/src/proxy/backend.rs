@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::HeaderValue;
 use tokio::sync::oneshot;
 use weir_sched::health::{Health, PassiveConfig};
-use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec};
+use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
 
 use crate::clock;
 use crate::config::{BackendAddress, HealthCheck};
@@ -100,7 +100,7 @@ impl Backend {
         }
         let call = state.gate.arrive(now, spec);
         let mut own = None;
-        state.hand_out(|other, verdict| match other == tag {
+        state.hand_out(now, |other, verdict| match other == tag {
             true => own = Some(verdict),
             false => unreachable_tag(other),
         });
@@ -120,7 +120,7 @@ impl Backend {
     pub(super) fn look(&self) {
         let mut state = self.lock();
         if state.gate.waiting() > 0 {
-            state.hand_out(|tag, _| unreachable_tag(tag));
+            state.hand_out(clock::now(), |tag, _| unreachable_tag(tag));
         }
     }
 
@@ -149,20 +149,16 @@ impl Backend {
         self.left_in_answer.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a call would start at once.
-    pub(super) fn has_room(&self) -> bool {
-        self.lock().gate.has_room()
-    }
-
-    /// Calls that wait or are under way; `None` if the backend is not well.
-    pub(super) fn weight(&self) -> Option<usize> {
+    /// Calls that wait or are under way, and whether one more would start at once; `None` if the
+    /// backend is not well.
+    pub(super) fn load(&self) -> Option<(usize, bool)> {
         let health = self.health();
-        let (well, may_try) = (health.is_well(), health.may_try(clock::now()));
+        let (well, may_try) = (health.is_well(), health.may_try(turn::began()));
         drop(health);
-        let state = self.lock();
-        let load = state.gate.waiting() + state.gate.under_way();
+        let gate = &self.lock().gate;
+        let load = gate.waiting() + gate.under_way();
         // One that is tried is not waited for.
-        (well || may_try && load < state.gate.limit() as usize).then_some(load)
+        (well || may_try && load < gate.limit() as usize).then(|| (load, gate.has_room()))
     }
 
     /// Whether more is asked of it than it can do now.
@@ -224,12 +220,11 @@ impl State {
         let now = clock::now();
         self.gate.requeue(now, call);
         self.gate.gone(now, call);
-        self.hand_out(|tag, _| unreachable_tag(tag));
+        self.hand_out(now, |tag, _| unreachable_tag(tag));
     }
 
     /// Tells those whose turn has come. `other` hears of tags that do not wait here.
-    fn hand_out(&mut self, mut other: impl FnMut(u64, Verdict)) {
-        let now = clock::now();
+    fn hand_out(&mut self, now: Time, mut other: impl FnMut(u64, Verdict)) {
         loop {
             let (tag, verdict) = match self.gate.next(now) {
                 CallNext::Start { tag, .. } => (tag, Ok(())),
@@ -316,7 +311,7 @@ impl Slot {
             true => state.gate.ended(now, self.call),
             false => state.gate.failed(now, self.call),
         }
-        state.hand_out(|tag, _| unreachable_tag(tag));
+        state.hand_out(now, |tag, _| unreachable_tag(tag));
     }
 }
 

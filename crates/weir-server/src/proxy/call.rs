@@ -169,19 +169,17 @@ impl Exchange {
 
     /// Why the rest of the request will not come, if so.
     pub(super) fn cut(&self) -> Option<Cut> {
-        self.pipe.as_ref().and_then(|pipe| pipe.is_cut())
+        self.pipe.as_ref().and_then(|pipe| pipe.why_cut())
     }
 
     /// The rest of the request will not come. The backend may be at work on what it has: it is told
     /// by the end of our side, and its slot comes back when it closes its own.
     pub(super) fn cut_short(mut self) {
-        let left = self.cut().is_some_and(|cut| cut.left);
-        if let (true, Some(slot)) = (left, &mut self.slot) {
-            slot.client_left();
+        self.cancels = true;
+        match self.cut().is_some_and(|cut| cut.left) {
+            true => self.abandon(None),
+            false => self.let_end(None),
         }
-        tokio::task::spawn_local(async move {
-            let _ = timeout(LONGEST_DEAD, self.cancel()).await;
-        });
     }
 
     /// Nobody wants the answer any more. The slot comes back when the backend is done: freed at

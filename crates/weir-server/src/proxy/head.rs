@@ -15,7 +15,7 @@ use super::backend::Backend;
 use super::call::Exchange;
 use super::conn::Unanswered;
 use super::interim::Interim;
-use super::outgoing::Pipe;
+use super::outgoing::{Cut, Pipe};
 use super::request::Asked;
 use super::trouble::Trouble;
 use super::watch;
@@ -57,7 +57,8 @@ impl Call<'_> {
         let pass_on = || interim.iter().for_each(|interim| interim.pass_on(client));
         let head = async {
             if let Some(pipe) = self.pipe.filter(|pipe| !pipe.has_ended())
-                && let Some(came) = self.while_body_comes(&mut exchange, pipe, &pass_on).await
+                // Boxed: most requests have come whole, and need no room for this.
+                && let Some(came) = Box::pin(self.while_body_comes(&mut exchange, pipe, &pass_on)).await
             {
                 return came;
             }
@@ -69,14 +70,10 @@ impl Call<'_> {
                 None => Came::Late,
             }
         };
-        let gone = async {
-            body_has_come(self.pipe).await;
-            departure(self.asked, self.backend).await;
-        };
         let came = tokio::select! {
             biased;
             came = head => came,
-            () = gone => Came::Left,
+            () = departure(self.asked, self.backend) => Came::Left,
         };
         match came {
             Came::Head(Ok(head)) => {
@@ -101,11 +98,13 @@ impl Call<'_> {
                 exchange.let_end(None);
                 Err(Trouble::TimedOut)
             }
-            Came::Left => {
+            Came::Left if self.pipe.is_none_or(|pipe| pipe.has_ended()) => {
                 exchange.abandon(None);
                 Err(Trouble::ClientLeft)
             }
-            Came::Cut => {
+            Came::Left | Came::Cut => {
+                // Also where nothing of the body is read, because the backend takes no more.
+                self.pipe.inspect(|pipe| pipe.cut(Cut { left: true }));
                 exchange.cut_short();
                 Err(Trouble::ClientLeft)
             }
@@ -125,7 +124,7 @@ impl Call<'_> {
             let late = sleep_until(self.until.unwrap_or(since));
             tokio::select! {
                 biased;
-                () = until(|| pipe.is_cut().is_some()) => return Some(Came::Cut),
+                () = until(|| pipe.why_cut().is_some()) => return Some(Came::Cut),
                 head = exchange.head(&pass_on) => return Some(Came::Head(head)),
                 () = until(|| pipe.has_ended()) => return None,
                 () = late, if self.until.is_some() => return Some(Came::Late),
@@ -142,11 +141,6 @@ impl Call<'_> {
             }
         }
     }
-}
-
-/// While its body comes, reading that tells whether the client is there.
-pub(super) async fn body_has_come(pipe: Option<&Rc<Pipe>>) {
-    until(|| pipe.is_none_or(|pipe| pipe.has_ended())).await;
 }
 
 /// Waits for what the task itself brings about.

@@ -17,9 +17,10 @@ impl Memory {
         Arc::new(Memory { used: AtomicU64::new(0), most })
     }
 
-    /// Whether nothing more should be kept than one piece for each body.
-    pub(super) fn is_full(&self) -> bool {
-        self.used() >= self.most
+    /// Whether a body of which `kept` bytes wait, of `room` that may, can have more. One piece may
+    /// always wait, or nothing would ever go on.
+    pub(super) fn has_room(&self, kept: u64, room: u64) -> bool {
+        kept == 0 || kept < room && self.used() < self.most
     }
 
     pub(super) fn used(&self) -> u64 {

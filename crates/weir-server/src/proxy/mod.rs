@@ -23,6 +23,7 @@ mod relayed;
 mod request;
 mod rewrite;
 mod route;
+mod spare;
 mod spool;
 mod stream;
 mod table;

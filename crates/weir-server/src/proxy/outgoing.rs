@@ -17,7 +17,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use super::memory::Memory;
 
 /// What a piece costs beside its bytes: many tiny chunks must not take more memory than they may.
-const FRAME: usize = 256;
+const FRAME: u64 = 256;
 
 /// Pieces are put together up to so many bytes: a client that sends a byte at a time must not fill its
 /// room with what pieces cost.
@@ -33,7 +33,7 @@ pub(super) struct Pipe {
     queue: RefCell<Queue>,
     memory: Arc<Memory>,
     /// Bytes that may wait here.
-    room: usize,
+    room: u64,
     /// Bytes of the whole, if that was said.
     length: Option<u64>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Pipe {
 #[derive(Debug, Default)]
 struct Queue {
     frames: VecDeque<Frame<Bytes>>,
-    bytes: usize,
+    bytes: u64,
     /// Pieces that the backend has taken.
     taken: u64,
     end: Option<Result<(), Cut>>,
@@ -78,7 +78,7 @@ impl Outgoing {
 
 impl Pipe {
     /// At most about `room` bytes wait, less if all memory is taken.
-    pub(super) fn new(room: usize, length: Option<u64>, memory: Arc<Memory>) -> Rc<Pipe> {
+    pub(super) fn new(room: u64, length: Option<u64>, memory: Arc<Memory>) -> Rc<Pipe> {
         Rc::new(Pipe { queue: RefCell::default(), memory, room: room.max(1), length })
     }
 
@@ -88,9 +88,8 @@ impl Pipe {
         !self.may_take(&queue) || queue.end.is_some()
     }
 
-    /// One piece may always wait, or nothing would ever go on.
     fn may_take(&self, queue: &Queue) -> bool {
-        queue.bytes == 0 || queue.bytes < self.room && !self.memory.is_full()
+        self.memory.has_room(queue.bytes, self.room)
     }
 
     /// Pieces that the backend has taken so far.
@@ -99,14 +98,14 @@ impl Pipe {
     }
 
     /// Why the rest of the body will not come, if so.
-    pub(super) fn is_cut(&self) -> Option<Cut> {
+    pub(super) fn why_cut(&self) -> Option<Cut> {
         self.queue.borrow().end.and_then(Result::err)
     }
 
     /// Whether the backend has had all that came, and the body has not ended.
     pub(super) fn is_starved(&self) -> bool {
         let queue = self.queue.borrow();
-        queue.frames.is_empty() && queue.end.is_none()
+        queue.frames.is_empty() && queue.end.is_none() && !queue.dropped
     }
 
     /// Waits until there is room; false if nobody reads any more.
@@ -127,20 +126,23 @@ impl Pipe {
 
     pub(super) fn push(&self, bytes: Bytes) {
         let mut queue = self.queue.borrow_mut();
+        if queue.dropped {
+            return;
+        }
         let last = queue.frames.back_mut().and_then(Frame::data_mut);
         let count = match last.filter(|last| last.len() + bytes.len() <= SMALL) {
             Some(last) => {
                 *last = joined(std::mem::take(last), &bytes);
-                bytes.len()
+                bytes.len() as u64
             }
             None => {
-                let count = bytes.len() + FRAME;
+                let count = bytes.len() as u64 + FRAME;
                 queue.frames.push_back(Frame::data(bytes));
                 count
             }
         };
         queue.bytes += count;
-        self.memory.take(count as u64);
+        self.memory.take(count);
         queue.wake_reader();
     }
 
@@ -184,7 +186,7 @@ impl Queue {
 
 impl Drop for Pipe {
     fn drop(&mut self) {
-        self.memory.give_back(self.queue.get_mut().bytes as u64);
+        self.memory.give_back(self.queue.get_mut().bytes);
     }
 }
 
@@ -193,6 +195,8 @@ impl Drop for Outgoing {
         let Some(pipe) = &self.0 else { return };
         let mut queue = pipe.queue.borrow_mut();
         queue.dropped = true;
+        queue.frames.clear();
+        pipe.memory.give_back(std::mem::take(&mut queue.bytes));
         if let Some(writer) = queue.writer.take() {
             writer.wake();
         }
@@ -210,10 +214,10 @@ impl Body for Outgoing {
         let Some(pipe) = &self.0 else { return Poll::Ready(None) };
         let mut queue = pipe.queue.borrow_mut();
         if let Some(frame) = queue.frames.pop_front() {
-            let count = frame.data_ref().map_or(0, |data| data.len() + FRAME);
+            let count = frame.data_ref().map_or(0, |data| data.len() as u64 + FRAME);
             queue.bytes -= count;
             queue.taken += 1;
-            pipe.memory.give_back(count as u64);
+            pipe.memory.give_back(count);
             if let Some(writer) = queue.writer.take() {
                 writer.wake();
             }

@@ -28,36 +28,21 @@ impl Backends {
         if self.all.len() == 1 {
             return tried.is_empty().then_some(0);
         }
-        let weigh = |(place, backend): (usize, &Arc<Backend>)| match tried.contains(&place) {
+        let load = |(place, backend): (usize, &Arc<Backend>)| match tried.contains(&place) {
             true => None,
-            false => backend.weight(),
+            false => backend.load(),
         };
-        let mut loads: Vec<_> = self.all.iter().enumerate().map(weigh).collect();
-        if !self.sticky {
-            self.leave_out_full(&mut loads);
-        }
+        let loads: Vec<_> = self.all.iter().enumerate().map(load).collect();
+        // Nobody goes to wait for one backend while another could begin.
+        let picky = !self.sticky && loads.iter().flatten().any(|(_, has_room)| *has_room);
+        let open = |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !picky);
+        let loads: Vec<_> = loads.into_iter().map(|it| open(it).map(|(load, _)| load)).collect();
         let mut balancer = self.balancer.lock().unwrap_or_else(PoisonError::into_inner);
         let picked = balancer.pick(&loads, key)?;
         // Of none that is well it picks any: one that was tried already is no use.
         match tried.contains(&picked) {
             false => Some(picked),
             true => (0..self.all.len()).find(|place| !tried.contains(place)),
-        }
-    }
-
-    /// Nobody waits for one backend while another could begin: those that could not are left out, if
-    /// there are any that could.
-    fn leave_out_full(&self, loads: &mut [Option<usize>]) {
-        let has_room = |place: usize| self.all[place].has_room();
-        let able: Vec<bool> = loads
-            .iter()
-            .enumerate()
-            .map(|(place, load)| load.is_some() && has_room(place))
-            .collect();
-        if able.contains(&true) {
-            for (load, able) in loads.iter_mut().zip(able) {
-                *load = load.filter(|_| able);
-            }
         }
     }
 }

@@ -150,9 +150,9 @@ impl Relay {
         }
         let mut late = self.patience.next();
         loop {
-            if spool.is_full() {
+            let full = spool.is_full();
+            if full {
                 self.exchange.free_slot();
-                late = self.patience.next();
             }
             tokio::select! {
                 biased;
@@ -162,8 +162,12 @@ impl Relay {
                     }
                     let bytes = spool.take().await;
                     relayed.push(bytes.map_err(|_| Broken("its temporary file cannot be read"))?);
+                    if full {
+                        // So far the client held it up.
+                        late = self.patience.next();
+                    }
                 }
-                piece = self.piece(lasting, late), if !spool.is_full() => return piece,
+                piece = self.piece(lasting, late), if !full => return piece,
             }
         }
     }
@@ -172,6 +176,7 @@ impl Relay {
     async fn piece(&mut self, lasting: Instant, late: Instant) -> Result<Next, Broken> {
         let relayed = Rc::clone(&self.relayed);
         loop {
+            let wake = if self.exchange.holds_slot() { late.min(lasting) } else { late };
             tokio::select! {
                 biased;
                 piece = self.exchange.piece(&mut self.body) => return match piece {
@@ -179,8 +184,9 @@ impl Relay {
                     Err(_) => Err(Broken("the backend's answer broke off")),
                 },
                 () = relayed.client_left() => return Ok(Next::Nobody),
-                () = sleep_until(late) => return Err(TOO_LONG),
-                () = sleep_until(lasting), if self.exchange.holds_slot() => {}
+                () = sleep_until(wake) => if wake == late {
+                    return Err(TOO_LONG);
+                },
             }
             self.exchange.free_slot();
         }

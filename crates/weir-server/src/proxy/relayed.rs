@@ -70,9 +70,8 @@ impl Relayed {
         self.may_take(&self.state.borrow())
     }
 
-    /// One piece may always wait, or nothing would ever go on.
     fn may_take(&self, state: &State) -> bool {
-        state.kept == 0 || state.kept < self.room && !self.memory.is_full()
+        self.memory.has_room(state.kept, self.room)
     }
 
     /// Waits until the client has taken so much that more may come; false if it takes no more.

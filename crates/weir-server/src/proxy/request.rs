@@ -71,7 +71,7 @@ pub(crate) async fn respond(
     let mut pipe = None;
     if let Some(body) = body {
         let memory = asked.route.shared.memory.clone();
-        let begun = Pipe::new(asked.route.room() as usize, body.length(), memory);
+        let begun = Pipe::new(asked.route.room(), body.length(), memory);
         if let Err(short) = body.read(&begun, true).await {
             return cut_short(asked, short);
         }

@@ -1,18 +1,18 @@
 //! A route to backends as a worker sees it: what all workers share, and its own connections.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use weir_http::forward::{FieldEdits, ForwardedStyle};
 
 use super::backend::Backend;
 use super::memory::Memory;
 use super::pick::Backends;
 use super::pool::Pool;
+use super::spare::Spare;
 use crate::config::{BackendAddress, Forwarded, HostHeader, ProxyConfig};
 
 /// The backends of all routes so far: routes to one backend share its gate.
@@ -76,14 +76,14 @@ impl SharedRoute {
 pub(crate) struct Route {
     pub(super) shared: Arc<SharedRoute>,
     pub(super) pools: Vec<Rc<Pool>>,
-    /// The fields of an answer that is done, empty: the next request uses their memory again.
-    pub(super) spare: Cell<HeaderMap>,
+    /// Maps for the fields of requests and answers.
+    pub(super) spare: Spare,
 }
 
 impl Route {
     pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
         let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
-        Route { shared, pools, spare: Cell::default() }
+        Route { shared, pools, spare: Spare::default() }
     }
 
     /// Closes connections to backends that were not used lately.
