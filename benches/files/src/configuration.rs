@@ -43,23 +43,23 @@ fn cached_files(needs: &Needs<'_>) -> usize {
 pub(crate) fn nginx(needs: &Needs<'_>, content: Content) -> String {
     let Needs { root, home, port, user, .. } = needs;
     let (root, home) = (root.display(), home.display());
-    let reading = match content {
-        Content::Files(Reads::Sendfile) => "sendfile on;\n    tcp_nopush on;".to_owned(),
-        Content::Files(Reads::Copy) => "sendfile off;\n    output_buffers 2 128k;".to_owned(),
-        Content::Files(Reads::Threads) => {
-            "sendfile on;\n    tcp_nopush on;\n    aio threads;".to_owned()
+    let (content, location) = match content {
+        Content::Files(reads) => {
+            let reading = match reads {
+                Reads::Sendfile => "sendfile on;\n    tcp_nopush on;",
+                Reads::Copy => "sendfile off;\n    output_buffers 2 128k;",
+                Reads::Threads => "sendfile on;\n    tcp_nopush on;\n    aio threads;",
+            };
+            (reading.to_owned(), "")
         }
-        Content::Backend(address) => format!(
-            "upstream backend {{
+        Content::Backend(address) => (
+            format!(
+                "upstream backend {{
         server {address};
         keepalive 256;
         keepalive_requests 1000000000;
     }}"
-        ),
-    };
-    let location = match content {
-        Content::Files(_) => "",
-        Content::Backend(_) => {
+            ),
             "
         location / {
             proxy_pass http://backend;
@@ -69,8 +69,8 @@ pub(crate) fn nginx(needs: &Needs<'_>, content: Content) -> String {
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
             proxy_set_header X-Forwarded-Proto $scheme;
             proxy_set_header X-Forwarded-Host $http_host;
-        }"
-        }
+        }",
+        ),
     };
     // Paths for the modules that insist on a place for temporary files.
     let mut places = String::new();
@@ -92,7 +92,7 @@ http {{
     include /etc/nginx/mime.types;
     default_type application/octet-stream;
     access_log off;
-    {reading}
+    {content}
     tcp_nodelay on;
     keepalive_timeout 600s;
     keepalive_requests 1000000000;
