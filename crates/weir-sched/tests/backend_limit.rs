@@ -177,21 +177,70 @@ fn what_takes_a_millisecond_in_all_may_be_inside() {
     }
 }
 
+/// What a call of this kind is taken to take.
+fn expected(backend: &mut Quick, kind: u64) -> Duration {
+    let Quick { gate, now, .. } = backend;
+    let before = gate.counts().dead_work_saved;
+    let call = gate.arrive(*now, CallSpec { kind, client: 1 << 40, ..CallSpec::default() });
+    gate.gone(*now, call);
+    gate.counts().dead_work_saved - before
+}
+
 #[test]
-fn what_calls_take_is_known_where_many_wait_inside() {
+fn what_calls_take_is_known_where_many_wait_inside_of_one_worker() {
     let services = micros([20, 20, 20, 20, 500, 20, 20, 20, 20, 20]);
     let mut backend = Quick::new();
     backend.run(1, 300, &services, 40_000);
-    let Quick { gate, now, .. } = &mut backend;
-    assert!(gate.limit() >= 8, "{}", gate.limit());
+    assert!(backend.gate.limit() >= 8, "{}", backend.gate.limit());
     for kind in [3, 4] {
-        let before = gate.counts().dead_work_saved;
-        let call = gate.arrive(*now, CallSpec { kind, client: 1 << 40, ..CallSpec::default() });
-        gate.gone(*now, call);
-        let known = gate.counts().dead_work_saved - before;
+        let known = expected(&mut backend, kind);
         let right = services[kind as usize];
         assert!((right / 2..=right * 2).contains(&known), "kind {kind}: {known:?}");
     }
+}
+
+#[test]
+fn what_takes_longer_is_known_to_where_many_wait_inside_of_several() {
+    let mut backend = Quick::new();
+    backend.run(16, 300, &micros([100, 100, 100, 100, 900, 100, 100]), 40_000);
+    assert!(backend.gate.limit() >= 30, "{}", backend.gate.limit());
+    let [short, long] = [3, 4].map(|kind| expected(&mut backend, kind));
+    assert!(long > short + Duration::from_micros(400), "{short:?}, {long:?}");
+}
+
+#[test]
+fn one_pause_halves_once() {
+    let mut backend = Quick::new();
+    let services = micros([200]);
+    backend.run(16, 300, &services, 20_000);
+    let before = backend.gate.limit();
+    backend.served.iter_mut().for_each(|(end, _)| *end += Duration::from_millis(20));
+    backend.run(16, 300, &services, 1000);
+    let least = backend.limits[20_000..].iter().min();
+    assert!(least >= Some(&(before / 2)), "from {before} to {least:?}");
+}
+
+#[test]
+fn slow_calls_one_at_a_time_say_nothing_of_company() {
+    let mut backend = Quick::new();
+    backend.run(1, 300, &micros([25]), 20_000);
+    // Until nobody waits any more.
+    backend.run(1, 1, &micros([25]), 300);
+    let before = backend.gate.limit();
+    backend.run(1, 1, &micros([20_000]), 200);
+    assert_eq!(backend.gate.limit(), before);
+}
+
+#[test]
+fn the_greatest_limit_is_looked_at_too() {
+    let mut backend = Quick::new();
+    backend.run(usize::MAX, 2000, &micros([5000]), 100_000);
+    assert_eq!(backend.gate.limit(), 1024);
+    // Slow when asked one at a time, which makes company seem to cost nothing.
+    backend.run(usize::MAX, 1, &micros([500_000]), 3000);
+    backend.run(100, 2000, &micros([5000]), 400_000);
+    let limit = backend.gate.limit();
+    assert!((100..=150).contains(&limit), "{limit}");
 }
 
 #[test]

@@ -6,8 +6,16 @@
 //! these oldest that are not answered. At a backend that serves one call at a time under a limit of 2
 //! this is exact. At one that shares its time among calls it is too long by what is shared, for all
 //! alike: the order by expected time is the same.
+//!
+//! Where many wait inside, the limit does not tell how many are served. If all answers come in the
+//! order of their starts it is one at a time; otherwise all that are inside are taken to be served.
+//! Then the wait of a call counts as service, but that is the same for all. Taken for fewer than
+//! they are, short calls that overtake long ones would seem long, and the long ones short.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Answers in the order of their starts from which on the backend is taken to serve one at a time.
+const IN_ORDER: u32 = 512;
 
 /// The calls that were started and not yet answered.
 #[derive(Debug, Default)]
@@ -16,6 +24,8 @@ pub(super) struct Inside {
     unanswered: BTreeSet<u64>,
     /// Slots of calls that wait for their turn, by number of their start.
     in_hand: BTreeMap<u64, u32>,
+    /// Calls that left since one overtook another.
+    in_order: u32,
 }
 
 impl Inside {
@@ -28,15 +38,22 @@ impl Inside {
     /// A call was answered, or will not be. Returns how many it has overtaken if it was the last
     /// that was started, otherwise 0.
     pub(super) fn leave(&mut self, start: u64) -> usize {
+        let is_oldest = self.unanswered.first() == Some(&start);
+        self.in_order = if is_oldest { self.in_order.saturating_add(1) } else { 0 };
         let was_last = self.unanswered.last() == Some(&start);
         self.unanswered.remove(&start);
         self.in_hand.remove(&start);
         if was_last { self.unanswered.len() } else { 0 }
     }
 
+    /// Whether calls have left in the order of their starts for long.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.in_order >= IN_ORDER
+    }
+
     /// The next call whose service begins now, if any. Ask until there is none.
-    pub(super) fn begin(&mut self, at_once: u32) -> Option<u32> {
-        if self.unanswered.len() - self.in_hand.len() >= at_once as usize {
+    pub(super) fn begin(&mut self, at_once: usize) -> Option<u32> {
+        if self.unanswered.len() - self.in_hand.len() >= at_once {
             return None;
         }
         self.in_hand.pop_first().map(|(_, slot)| slot)

@@ -171,10 +171,15 @@ impl Limit {
         self.probe.map_or(self.limit, |probe| probe.limit)
     }
 
-    /// How many of as many calls as may be under way the backend is taken to serve at once. Where it
-    /// is crowded that is not known: one, as with an event loop.
-    pub(super) fn served_at_once(&self) -> u32 {
-        if self.crowded { 1 } else { self.limit.saturating_sub(1).max(1) }
+    /// How many of as many calls as may be under way the backend is taken to serve at once.
+    /// `in_order`: answers have come in the order of the starts for long.
+    pub(super) fn served_at_once(&self, in_order: bool) -> usize {
+        let at_once = match (self.crowded, in_order) {
+            (false, _) => self.limit.saturating_sub(1),
+            (true, true) => 1,
+            (true, false) => self.limit,
+        };
+        at_once.max(1) as usize
     }
 
     /// Whether it is known of a call that was started in such company from when on it was served.
@@ -207,7 +212,12 @@ impl Limit {
             }
             return;
         }
-        self.slow = if seconds > 10.0 * HARMLESS { self.slow + 1 } else { 0 };
+        if seconds <= 10.0 * HARMLESS {
+            self.slow = 0;
+        } else if company.limit == self.number && company.under_way > 1 {
+            // A call alone is slow by itself, and after a halving those from before it are late too.
+            self.slow += 1;
+        }
         if self.crowded && self.slow >= WINDOW {
             // It is no longer so quick, and fewer than the limit would not show it.
             self.halve();
@@ -294,7 +304,7 @@ impl Limit {
             return self.set(lower);
         }
         let search = self.searching && served == Served::Unknown && waiting - error < few;
-        if search || waiting + to_raise < few {
+        if (search || waiting + to_raise < few) && self.limit < MOST {
             return self.raise(MOST);
         }
         if harmless.least > self.limit {
@@ -312,7 +322,7 @@ impl Limit {
         if self.since_probe >= between.max(16 * self.limit) {
             // Too low a limit costs throughput and too high a one is soon seen: what is likely is
             // reason enough for one step.
-            if waiting < few && served != Served::NotAll {
+            if waiting < few && served != Served::NotAll && self.limit < MOST {
                 self.raise(MOST);
             }
             self.begin_probe();
@@ -340,7 +350,7 @@ impl Limit {
         };
         let error = 1.0 + 2.0 * (variation / many.weight()).sqrt();
         let limit = f64::from(self.limit) * HARMLESS / many.mean();
-        Harmless { least: (limit / error) as u32, most: (limit * error) as u32 }
+        Harmless { least: ((limit / error) as u32).min(MOST), most: (limit * error) as u32 }
     }
 
     /// Square of the coefficient of variation of service times, as seen where that is greatest: a

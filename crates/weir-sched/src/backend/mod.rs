@@ -429,7 +429,8 @@ impl BackendGate {
 
     /// Notes with which calls the backend is thought to begin now.
     fn begin_inside(&mut self, now: Time) {
-        while let Some(slot) = self.inside.begin(self.limit.served_at_once()) {
+        let at_once = self.limit.served_at_once(self.inside.is_in_order());
+        while let Some(slot) = self.inside.begin(at_once) {
             if let Some(next) = &mut self.calls[slot as usize].under_way {
                 next.serving = Some(now);
             }
