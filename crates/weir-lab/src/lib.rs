@@ -11,6 +11,7 @@ pub mod experiment;
 mod figures;
 pub mod initial_rto;
 mod interrupt;
+mod kept;
 mod machine;
 mod measure;
 mod namespace;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 use weir_load::{Body, Live, Plan, Report, Step};
-use weir_stats::{Record, RecordWriter};
+use weir_stats::Record;
 use weir_workload::Wire;
 use weir_workload::documents::{Content, pool};
 use weir_workload::surge::SurgeUsers;
@@ -24,7 +24,7 @@ use crate::outcome::Outcome;
 use crate::sampling::{End, Sampler, Seen};
 use crate::settings::Settings;
 use crate::systems::{Place, Server, probe_head};
-use crate::{backend, figures, initial_rto, interrupt, machine};
+use crate::{backend, figures, initial_rto, interrupt, kept, machine};
 
 /// The file of a cell's figures in its directory.
 pub(crate) const OUTCOME: &str = "outcome.json";
@@ -74,14 +74,14 @@ pub fn run_cell(cell: &Cell, settings: &Settings, directory: &Path) -> Result<Ou
     let (directory, out) = (made(directory)?, made(&settings.out)?);
     // An outcome of another cell must not stand beside this one's files.
     let _ = fs::remove_file(directory.join(OUTCOME));
-    write(&directory.join("cell.json"), &json(cell)?)?;
+    kept::json(&directory.join("cell.json"), cell)?;
     let outcome = match cell.demand {
         Demand::Application { .. } => backend::run(cell, settings, &directory)?,
         _ => on_a_link(cell, settings, &directory, &out)?,
     };
     // Written aside, so that an interrupted run does not leave half of it.
     let aside = directory.join("outcome.json.part");
-    write(&aside, &json(&outcome)?)?;
+    kept::json(&aside, &outcome)?;
     let whole = directory.join(OUTCOME);
     fs::rename(&aside, &whole).map_err(|e| Error::file("write", &whole, &e))?;
     Ok(outcome)
@@ -111,20 +111,20 @@ fn on_a_link(cell: &Cell, settings: &Settings, directory: &Path, out: &Path) -> 
     server.must_run()?;
     // The figures are worth keeping even if the server's own are not to be had.
     match server.metrics(&network) {
-        Ok(Some(text)) => write(&directory.join("metrics.txt"), &text)?,
+        Ok(Some(text)) => kept::text(&directory.join("metrics.txt"), &text)?,
         Ok(None) => {}
-        Err(error) => write(&directory.join("metrics.txt"), &format!("# {error}\n"))?,
+        Err(error) => kept::text(&directory.join("metrics.txt"), &format!("# {error}\n"))?,
     }
     for (role, namespace) in [("server", &network.server), ("client", &network.client)] {
-        write(&directory.join(format!("tcp-{role}.txt")), &tcp_counters(namespace.name())?)?;
+        kept::text(&directory.join(format!("tcp-{role}.txt")), &tcp_counters(namespace.name())?)?;
     }
     if let Some(wan) = &seen.wan {
-        write(&directory.join("wan.txt"), &format!("{wan}\n"))?;
+        kept::text(&directory.join("wan.txt"), &format!("{wan}\n"))?;
     }
     drop(server);
     drop(network);
     if settings.keep_records {
-        keep(&seen.records, &directory.join("records.csv.zst"))?;
+        kept::records(&seen.records, &directory.join("records.csv.zst"))?;
     }
     Ok(assess(cell, head, seen))
 }
@@ -294,23 +294,6 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         served: cell.users.abort_after.map(|_| served()),
         application: None,
     }
-}
-
-pub(crate) fn keep(records: &[Record], path: &Path) -> Result<()> {
-    let failed = |e: weir_stats::Error| Error(e.to_string());
-    let mut writer = RecordWriter::create(path).map_err(failed)?;
-    for record in records {
-        writer.write(record).map_err(failed)?;
-    }
-    writer.finish().map(|_| ()).map_err(failed)
-}
-
-fn json<T: serde::Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string_pretty(value).map_err(|e| Error(format!("figures as JSON: {e}")))
-}
-
-pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(|e| Error::file("write", path, &e))
 }
 
 #[cfg(test)]

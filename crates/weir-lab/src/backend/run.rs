@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::systems::{Server, get, metrics};
-use crate::{figures, interrupt, machine, measure, processes};
+use crate::{figures, interrupt, kept, machine, processes};
 
 /// Where clients come from: each is another than the thousand before it, and there are ports for
 /// connections that the application has not yet closed.
@@ -81,12 +81,12 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     if cell.system.starts_with("weir:") {
         // The figures are worth keeping even if the server's own are not to be had.
         let text = metrics(place.admin).unwrap_or_else(|error| format!("# {error}\n"));
-        measure::write(&directory.join("metrics.txt"), &text)?;
+        kept::text(&directory.join("metrics.txt"), &text)?;
     }
     drop(proxy);
     drop(application);
     if settings.keep_records {
-        measure::keep(&observed.records, &directory.join("records.csv.zst"))?;
+        kept::records(&observed.records, &directory.join("records.csv.zst"))?;
     }
     Ok(assess(cell, &terms, &asked, observed, &served::read(&log)?, server_cpu))
 }

@@ -12,6 +12,7 @@ use weir_http::request::Version;
 use weir_sched::CallSpec;
 
 use super::answer::{self, Passing};
+use super::asked::{Asked, Passed};
 use super::backend::{Backend, Slot};
 use super::call::Exchange;
 use super::conn::Conn;
@@ -21,7 +22,6 @@ use super::interim::Interim;
 use super::outgoing::{Outgoing, Pipe};
 use super::relay::Patience;
 use super::relayed::{Reader, Relayed};
-use super::request::{Asked, Passed, framing, plain};
 use super::trouble::Trouble;
 use super::{tunnel, watch};
 use crate::config::{HalfClose, How, Overflow};
@@ -73,7 +73,7 @@ pub(super) async fn ask(
         patience: Patience { idle: config.idle_timeout, until },
         spills: config.overflow == Overflow::Spill,
     };
-    let framing = framing(asked, pipe);
+    let framing = asked.framing_after(pipe);
     let response = answer::respond(exchange, head, asked.request, &framing, passing).await;
     let mut response = response.map_err(Trouble::Nonsense)?;
     response.departure = match (config.dead_requests.how, config.half_close) {
@@ -81,7 +81,7 @@ pub(super) async fn ask(
         (_, HalfClose::Gone) => Departure::Closed,
         (_, HalfClose::Alive | HalfClose::Probe) => Departure::Gone,
     };
-    Ok(plain(response))
+    Ok(Passed::plain(response))
 }
 
 /// Waits at the gate.

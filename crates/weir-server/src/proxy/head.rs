@@ -11,12 +11,12 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, sleep, sleep_until};
 use weir_http::response::still_there;
 
+use super::asked::Asked;
 use super::backend::Backend;
 use super::call::Exchange;
 use super::conn::Unanswered;
 use super::interim::Interim;
 use super::outgoing::{Cut, Pipe};
-use super::request::Asked;
 use super::trouble::Trouble;
 use super::watch;
 

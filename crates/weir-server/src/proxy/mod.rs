@@ -3,6 +3,7 @@
 //! clients.
 
 mod answer;
+mod asked;
 mod attempt;
 mod backend;
 mod call;
@@ -45,9 +46,10 @@ use memory::Memory;
 use route::{Known, SharedRoute};
 use table::Routes;
 
+pub(crate) use asked::{Asked, Passed, Unread};
 pub(crate) use incoming::ClientBody;
 pub(crate) use relayed::{Broken, Reader};
-pub(crate) use request::{Asked, Passed, Unread, respond};
+pub(crate) use request::respond;
 pub(crate) use route::Route;
 pub(crate) use tunnel::Upstream;
 

@@ -4,8 +4,8 @@ use http::request::Parts;
 use weir_http::Status;
 use weir_http::forward::{self, BadForward, Onward};
 
+use super::asked::Asked;
 use super::backend::Backend;
-use super::request::Asked;
 use super::rewrite;
 
 /// The request as backends get it.

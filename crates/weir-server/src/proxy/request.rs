@@ -1,7 +1,6 @@
 //! What becomes of one request that goes to backends: they are asked one after the other as far as
 //! that is safe, and an answer, or what went wrong, becomes a response.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use http::Method as HttpMethod;
@@ -9,56 +8,13 @@ use weir_http::Status;
 use weir_http::request::Request;
 use weir_sched::balance::Balance;
 
+use super::asked::{Asked, Passed, Unread};
 use super::attempt;
 use super::identity;
 use super::incoming::{ClientBody, Short};
 use super::onward;
-use super::outgoing::{Cut, Pipe};
-use super::route::Route;
+use super::outgoing::Pipe;
 use super::trouble::Trouble;
-use super::tunnel::Upstream;
-use crate::client::Client;
-use crate::response::{Framing, Response};
-
-/// A request on its way.
-pub(crate) struct Asked<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) route: &'a Route,
-    /// The head as it came.
-    pub(crate) head: &'a [u8],
-    pub(crate) request: &'a Request<'a>,
-    /// How a response is framed, if the request can be read to its end.
-    pub(crate) framing: Framing,
-    /// Who asks.
-    pub(crate) source: SocketAddr,
-}
-
-/// What it came to.
-pub(crate) struct Passed {
-    pub(crate) response: Response,
-    /// The protocol was switched: the way from the client to the backend.
-    pub(crate) upstream: Option<Upstream>,
-    /// The backend has answered before the request had come whole.
-    pub(crate) unread: Option<Unread>,
-}
-
-/// The rest of a request that its backend may still want. When it is dropped, the backend hears that
-/// no more comes.
-pub(crate) struct Unread(Rc<Pipe>);
-
-impl Unread {
-    /// Passes on what comes of it.
-    pub(crate) async fn pass_on(&self, body: &mut ClientBody<'_>) {
-        // What is wrong with it ends the call, and so the answer, too.
-        let _ = body.read(&self.0, false).await;
-    }
-}
-
-impl Drop for Unread {
-    fn drop(&mut self) {
-        self.0.cut(Cut { left: false });
-    }
-}
 
 /// The response, or `None` if the client leaves before there is one.
 ///
@@ -90,7 +46,7 @@ async fn while_it_comes(
     body: &mut ClientBody<'_>,
     pipe: &Rc<Pipe>,
 ) -> Option<Passed> {
-    let unread = Unread(pipe.clone());
+    let unread = Unread::new(pipe);
     let mut answered = std::pin::pin!(attempts(asked, Some(pipe)));
     tokio::select! {
         passed = &mut answered => {
@@ -110,15 +66,6 @@ async fn while_it_comes(
     answered.await
 }
 
-/// How the response is framed: what is left of a body that was not read to its end cannot be told
-/// from the next request.
-pub(super) fn framing(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Framing {
-    match pipe.is_none_or(|pipe| pipe.has_ended()) {
-        true => asked.framing,
-        false => asked.framing.then_closing(),
-    }
-}
-
 /// The client did not send its request to the end.
 fn cut_short(asked: &Asked<'_>, short: Short) -> Option<Passed> {
     let status = match short {
@@ -127,11 +74,7 @@ fn cut_short(asked: &Asked<'_>, short: Short) -> Option<Passed> {
         Short::Malformed => Status::BadRequest,
         Short::TooLarge => Status::ContentTooLarge,
     };
-    Some(plain(asked.framing.then_closing().error(status)))
-}
-
-pub(super) fn plain(response: Response) -> Passed {
-    Passed { response, upstream: None, unread: None }
+    Some(Passed::plain(asked.framing.then_closing().error(status)))
 }
 
 /// Asks one backend after the other as far as that is safe.
@@ -144,7 +87,7 @@ async fn attempts(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Option<Passed> 
         let backend = &shared.backends.all[place];
         let parts = match onward::request(asked, backend) {
             Ok(parts) => parts,
-            Err(bad) => return Some(plain(framing(asked, pipe).error(bad.status))),
+            Err(bad) => return Some(Passed::plain(asked.framing_after(pipe).error(bad.status))),
         };
         // A connection that had been kept and was closed says nothing of the others that were.
         let fresh = matches!(trouble, Trouble::Ended { reused: true, .. });
@@ -165,8 +108,8 @@ async fn attempts(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Option<Passed> 
             tried.push(place);
         }
     }
-    let framing = framing(asked, pipe);
-    Some(plain(match trouble {
+    let framing = asked.framing_after(pipe);
+    Some(Passed::plain(match trouble {
         Trouble::Refused(after) => framing.refusal(after),
         Trouble::TimedOut => framing.error(Status::GatewayTimeout),
         _ => framing.error(Status::BadGateway),
