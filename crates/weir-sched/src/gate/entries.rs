@@ -19,8 +19,7 @@ const DEPARTED: usize = 10_000;
 pub(super) struct Entry {
     /// Responses that are here.
     pub(super) members: u32,
-    /// Bytes neither sent nor granted.
-    pub(super) remaining: u64,
+    /// Bytes of stream.
     pub(super) size: u64,
     pub(super) finish: Level,
     /// The virtual server has not finished it.
@@ -105,11 +104,11 @@ impl Gate {
         now: Time,
         order: u64,
         size: u64,
+        work: u64,
         group: Option<Group>,
     ) -> EntryId {
         let entry = Entry {
             members: 1,
-            remaining: size,
             size,
             finish: self.fair.level(),
             sharing: true,
@@ -121,12 +120,12 @@ impl Gate {
             group,
         };
         let id = self.entries.all.insert(entry) as EntryId;
-        let finish = self.fair.join(id, size);
+        let finish = self.fair.join(id, work);
         self.entries.all[id as usize].finish = finish;
         if let Some(group) = group {
             self.entries.groups.insert(group, id);
         }
-        let arrival = Arrival { order, at: now, size, fair: self.fair_state(), finish };
+        let arrival = Arrival { order, at: now, size: work, fair: self.fair_state(), finish };
         self.policy.arrive(id, &arrival);
         id
     }

@@ -63,6 +63,8 @@ impl Gate {
     /// A connection arrives. It can take data until [`Gate::blocked`] says otherwise.
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let number = self.issue();
+        let largest = spec.packets.wire(self.whole_segments(spec.packets.mss));
+        self.widest = self.widest.max(largest);
         let flow = Flow {
             number,
             client: spec.client,
@@ -81,17 +83,18 @@ impl Gate {
         self.idle_since = None;
         let number = self.issue();
         let size = spec.size.unwrap_or(UNKNOWN).max(1);
+        let work = self.flows[spec.flow.place].packets.wire(size);
         let group = spec
             .range_of
             .filter(|_| self.config.policy.joins_ranges())
             .map(|object| (client, object));
         let entry = match group.and_then(|group| self.entries.group(group)) {
             Some(entry) => {
-                self.grow_entry(entry, size);
+                self.grow_entry(entry, size, work);
                 self.entries.get_mut(entry).members += 1;
                 entry
             }
-            None => self.enter(now, number, size, group),
+            None => self.enter(now, number, size, work, group),
         };
         let job = Job {
             number,
@@ -137,11 +140,12 @@ impl Gate {
         let job = &mut self.jobs[place];
         job.known = true;
         let (entry, old) = (job.entry, std::mem::replace(&mut job.remaining, bytes));
+        let packets = self.flows[job.flow].packets;
+        let (work, counted) = (packets.wire(bytes), packets.wire(old));
         if bytes > old {
-            self.grow_entry(entry, bytes - old);
+            self.grow_entry(entry, bytes - old, work - counted);
         } else {
-            self.entries.get_mut(entry).remaining -= old - bytes;
-            self.policy.shrink(entry, old - bytes);
+            self.policy.shrink(entry, counted - work);
         }
         self.account(now, place, 0);
     }
@@ -232,12 +236,12 @@ impl Gate {
         let was_head = flow.jobs.front() == Some(&place);
         flow.jobs.retain(|&other| other != place);
         let next = flow.jobs.front().copied().filter(|_| was_head);
+        let work = flow.packets.wire(left);
         let entry = self.entries.get_mut(job.entry);
-        entry.remaining -= left;
         entry.members -= 1;
         entry.complete &= complete;
         if entry.members > 0 {
-            self.policy.shrink(job.entry, left);
+            self.policy.shrink(job.entry, work);
         } else {
             self.policy.depart(job.entry);
             self.entries.depart(job.entry, now, &mut self.settled);

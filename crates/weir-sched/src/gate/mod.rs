@@ -129,6 +129,8 @@ pub struct Gate {
     /// Since when no job has been here: the virtual server goes on at the rate of the link.
     idle_since: Option<Time>,
     grant: u64,
+    /// Wire bytes of the largest grant that any connection was ever given.
+    widest: u64,
 }
 
 impl Gate {
@@ -151,6 +153,7 @@ impl Gate {
             issued: 0,
             idle_since: Some(Time::ZERO),
             grant,
+            widest: grant,
             pacer,
         }
     }
@@ -215,13 +218,10 @@ impl Gate {
         if let Some(grant) = self.next_probe(now) {
             return Next::Grant(grant);
         }
-        let starved = self.relief.due(now, &self.jobs);
-        if let Some(place) = starved {
-            let mss = self.flows[self.jobs[place].flow].packets.mss;
-            let segment = self.whole_segments(mss).min(u64::from(mss));
+        if let Some((place, segment)) = self.next_starved(now) {
             return Next::Grant(self.give(now, place, segment));
         }
-        let Some(id) = self.policy.pick(self.fair_state(), self.grant) else {
+        let Some(id) = self.policy.pick(self.fair_state(), self.widest) else {
             return Next::Idle;
         };
         match self.entries.next_member(id) {
@@ -288,20 +288,23 @@ impl Gate {
     /// Moves `bytes` of a job from waiting to granted, and puts them on the link.
     fn take(&mut self, now: Time, place: usize, bytes: u64, packets: Packets) {
         let job = &mut self.jobs[place];
+        let work = packets.wire(job.remaining) - packets.wire(job.remaining - bytes);
         job.remaining -= bytes;
         let entry = job.entry;
-        self.entries.get_mut(entry).remaining -= bytes;
         let span = self.pacer.rate().time_for(packets.wire(bytes));
-        self.transit.add(now, bytes, span);
-        self.policy.served(entry, bytes);
+        self.transit.add(now, work, span);
+        self.policy.served(entry, work);
     }
 
     fn end_lease(&mut self, now: Time, place: usize, used: u64) {
         let lease = self.leases.remove(place);
         let back = lease.bytes - used;
+        // What the link does not send after all; of one that has gone, without what is left of it.
+        let left = lease.job.map_or(0, |place| self.jobs[place].remaining);
+        let work = lease.packets.wire(left + back) - lease.packets.wire(left);
         if back > 0 {
             self.pacer.refund(lease.packets.wire(lease.bytes) - lease.packets.wire(used));
-            let passed = self.transit.take_back(back);
+            let passed = self.transit.take_back(work);
             self.fair.take_back(passed);
         }
         let Some(job_place) = lease.job else { return };
@@ -310,8 +313,7 @@ impl Gate {
         if back > 0 {
             job.remaining += back;
             let entry = job.entry;
-            self.entries.get_mut(entry).remaining += back;
-            self.policy.returned(entry, back);
+            self.policy.returned(entry, work);
         }
         self.account(now, job_place, used);
     }
@@ -323,8 +325,10 @@ impl Gate {
         if !job.known {
             let (entry, more) =
                 (job.entry, UNKNOWN.max(job.attained).saturating_sub(job.remaining));
+            let packets = self.flows[job.flow].packets;
+            let work = packets.wire(job.remaining + more) - packets.wire(job.remaining);
             job.remaining += more;
-            self.grow_entry(entry, more);
+            self.grow_entry(entry, more, work);
         }
         if self.jobs[place].remaining == 0 && self.jobs[place].leases == 0 {
             self.leave(now, place, true);
@@ -342,6 +346,21 @@ impl Gate {
             }
         }
         None
+    }
+
+    /// A job that has had nothing for long and a segment of it, unless that would make others late.
+    /// Whole segments: a packet more than fair sharing needs would be everybody's loss.
+    fn next_starved(&mut self, now: Time) -> Option<(usize, u64)> {
+        let place = self.relief.due(now, &self.jobs)?;
+        let job = &self.jobs[place];
+        let packets = self.flows[job.flow].packets;
+        let segment = self.whole_segments(packets.mss).min(u64::from(packets.mss.max(1)));
+        let wire = packets.wire(segment);
+        if !self.policy.can_spare(job.entry, self.fair_state(), wire) {
+            return None;
+        }
+        self.relief.given(now, self.pacer.rate().time_for(wire));
+        Some((place, segment))
     }
 
     /// Tells the virtual server what the link has sent by `now`. With no job here it goes on at the
@@ -375,17 +394,16 @@ impl Gate {
         }
     }
 
-    fn grow_entry(&mut self, id: EntryId, bytes: u64) {
-        if bytes == 0 {
+    fn grow_entry(&mut self, id: EntryId, bytes: u64, work: u64) {
+        if work == 0 {
             return;
         }
         let entry = self.entries.get_mut(id);
-        entry.remaining += bytes;
         entry.size += bytes;
-        entry.finish = self.fair.grow(id, entry.finish, bytes);
+        entry.finish = self.fair.grow(id, entry.finish, work);
         entry.sharing = true;
         let finish = entry.finish;
-        self.policy.grow(id, bytes, self.fair_state(), finish);
+        self.policy.grow(id, work, self.fair_state(), finish);
     }
 
     fn issue(&mut self) -> u64 {

@@ -12,17 +12,22 @@ use crate::time::Time;
 /// How soon to look again at a job that is due but cannot be sent.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// The starved get at most one part in so many of the link, however many they are.
+const PART: u32 = 20;
+
 /// Remembers when to look at each job; a job that was served meanwhile is looked at later.
 #[derive(Debug)]
 pub(super) struct Relief {
     every: Option<Duration>,
     /// When, the job's place, its number.
     looks: BinaryHeap<Reverse<(Time, usize, u64)>>,
+    /// Nobody gets anything before.
+    not_before: Time,
 }
 
 impl Relief {
     pub(super) fn new(every: Option<Duration>) -> Relief {
-        Relief { every, looks: BinaryHeap::new() }
+        Relief { every, looks: BinaryHeap::new(), not_before: Time::ZERO }
     }
 
     pub(super) fn watch(&mut self, now: Time, place: usize, number: u64, jobs: &Slab<Job>) {
@@ -33,9 +38,17 @@ impl Relief {
         self.looks.push(Reverse((now + every, place, number)));
     }
 
+    /// Somebody got what the link needs `span` for.
+    pub(super) fn given(&mut self, now: Time, span: Duration) {
+        self.not_before = now + span * PART;
+    }
+
     /// A job that can be sent and has had nothing for the interval.
     pub(super) fn due(&mut self, now: Time, jobs: &Slab<Job>) -> Option<usize> {
         let every = self.every?;
+        if now < self.not_before {
+            return None;
+        }
         while let Some(&Reverse((at, place, number))) = self.looks.peek() {
             if at > now {
                 return None;
@@ -49,7 +62,7 @@ impl Relief {
             if due > now {
                 self.looks.push(Reverse((due, place, number)));
             } else if job.queued {
-                self.looks.push(Reverse((now + every, place, number)));
+                self.looks.push(Reverse((now + AGAIN, place, number)));
                 return Some(place);
             } else {
                 self.looks.push(Reverse((now + AGAIN, place, number)));

@@ -62,6 +62,11 @@ pub trait Policy: fmt::Debug + Send {
     fn virtually_finished(&mut self, id: u32) {
         let _ = id;
     }
+    /// Whether `bytes` of a job may go ahead of their turn without making others late.
+    fn can_spare(&mut self, id: u32, fair: FairState, bytes: u64) -> bool {
+        let _ = (id, fair, bytes);
+        true
+    }
     /// The job that goes next, `grant` bytes of it.
     fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32>;
 }

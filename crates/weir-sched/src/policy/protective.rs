@@ -187,6 +187,12 @@ impl Policy for Protective {
         }
     }
 
+    fn can_spare(&mut self, id: u32, fair: FairState, bytes: u64) -> bool {
+        let finish = self.jobs[id as usize].finish;
+        let tight = self.order.first_tight(fair, bytes);
+        tight.is_none_or(|tight| self.order.at(tight).place() >= (finish, id))
+    }
+
     fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32> {
         loop {
             let Some(tight) = self.order.first_tight(fair, grant) else {

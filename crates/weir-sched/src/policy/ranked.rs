@@ -24,6 +24,9 @@ pub(super) struct Facts {
 pub(super) trait Rule: fmt::Debug + Send {
     type Key: Ord + Copy + fmt::Debug + Send;
 
+    /// It promises a time to everybody, and knows of no time to spare.
+    const PROMISES: bool = false;
+
     fn key(&self, job: &Facts) -> Self::Key;
 
     /// The job becomes ready with the virtual fair server at `level`.
@@ -110,6 +113,10 @@ impl<R: Rule> Policy for Ranked<R> {
 
     fn depart(&mut self, id: u32) {
         self.blocked(id);
+    }
+
+    fn can_spare(&mut self, _id: u32, _fair: FairState, _bytes: u64) -> bool {
+        !R::PROMISES
     }
 
     fn pick(&mut self, _fair: FairState, _grant: u64) -> Option<u32> {

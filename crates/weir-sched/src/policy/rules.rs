@@ -61,6 +61,8 @@ pub(super) struct Fsp;
 impl Rule for Fsp {
     type Key = Level;
 
+    const PROMISES: bool = true;
+
     fn key(&self, job: &Facts) -> Level {
         job.finish
     }

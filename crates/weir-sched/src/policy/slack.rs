@@ -49,7 +49,7 @@ impl Entry {
         }
     }
 
-    fn place(&self) -> (Level, u32) {
+    pub(super) fn place(&self) -> (Level, u32) {
         (self.finish, self.id)
     }
 

@@ -40,6 +40,11 @@ impl Connection {
         Connection { client, window, under_way: 0, read_at: Time::ZERO, blocked: false }
     }
 
+    /// Whether its path or its reader ever makes the sender wait.
+    pub(super) fn is_limited(&self) -> bool {
+        self.window != u64::MAX
+    }
+
     /// Bytes that the socket takes now.
     pub(super) fn room(&self) -> u64 {
         self.window.saturating_sub(self.under_way)
@@ -51,7 +56,7 @@ impl Connection {
         let half = self.client.round_trip / 2;
         let arrived = self.read_at.max(at + half);
         self.read_at = arrived + self.client.rate.map_or(Duration::ZERO, |r| r.time_for(bytes));
-        if self.window == u64::MAX {
+        if !self.is_limited() {
             return None;
         }
         self.under_way += bytes;

@@ -282,10 +282,10 @@ impl Playing<'_> {
 }
 
 /// `in_order` has seen to it that this fits.
-fn time(seconds: f64) -> Time {
+pub(super) fn time(seconds: f64) -> Time {
     Time::from_nanos((seconds * 1e9).round() as u64)
 }
 
-fn seconds(time: Time) -> f64 {
+pub(super) fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 / 1e9
 }

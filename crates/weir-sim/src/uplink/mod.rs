@@ -7,6 +7,7 @@ mod client;
 mod coarse;
 mod fullness;
 mod link;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
