@@ -194,20 +194,14 @@ impl Policy for Protective {
     }
 
     fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32> {
-        loop {
-            let Some(tight) = self.order.first_tight(fair, grant) else {
-                let promised = self.order.best(None);
-                let released = self.released.top().map(|((left, order), id)| (left, order, id));
-                return promised.into_iter().chain(released).min().map(|(_, _, id)| id);
-            };
-            let entry = *self.order.at(tight);
-            if entry.ready {
-                // The tight job itself is among them, so the link is never left idle.
-                return self.order.best(Some(tight)).map(|(_, _, id)| id);
-            }
-            self.end_promise(entry.id, Standing::Released);
-            self.rank_released(entry.id);
+        let Some(tight) = self.order.first_tight(fair, grant) else {
+            return self.order.best(None).map(|(_, _, id)| id);
+        };
+        if self.order.at(tight).ready {
+            // The tight job itself is among them, so the link is never left idle.
+            return self.order.best(Some(tight)).map(|(_, _, id)| id);
         }
+        self.order.first_ready()
     }
 }
 

@@ -169,6 +169,12 @@ impl SlackOrder {
         &self.rows[row][at]
     }
 
+    /// The ready job that the virtual server finishes first.
+    pub(super) fn first_ready(&self) -> Option<u32> {
+        let row = self.best.iter().position(|best| *best != NOBODY)?;
+        self.rows[row].iter().find(|entry| entry.rank().is_some()).map(|entry| entry.id)
+    }
+
     /// The ready job with least left among all, or among those up to `last`.
     pub(super) fn best(&self, last: Option<Place>) -> Option<Rank> {
         let (row, at) = last.map_or((self.rows.len(), None), |(row, at)| (row, Some(at)));
