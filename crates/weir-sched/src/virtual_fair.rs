@@ -30,6 +30,11 @@ impl Level {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// This level and `service` in 2^-32 byte.
+    pub(crate) fn raised(self, service: u128) -> Level {
+        Level(self.0 + service)
+    }
+
     pub(crate) fn raw(self) -> u128 {
         self.0
     }
@@ -85,14 +90,19 @@ impl VirtualFair {
         longer
     }
 
+    /// A job shares until `level`, where [`VirtualFair::serve`] asks whether it goes on.
+    pub fn share_until(&mut self, id: u32, level: Level) {
+        self.order.insert((level, id));
+    }
+
     /// Forgets a job as if it had finished.
     pub fn forget(&mut self, id: u32, finish: Level) {
         self.order.remove(&(finish, id));
     }
 
-    /// `bytes` bytes were sent, by whichever job. `finished` is told of every job that has finished
-    /// here, with the share of `bytes` after which it did.
-    pub fn serve(&mut self, bytes: u64, mut finished: impl FnMut(u32, u64)) {
+    /// `bytes` bytes were sent, by whichever job. `stopped` is told of every job that has come to
+    /// where it stops, with the part of `bytes` after which it did, and may say where it stops next.
+    pub fn serve(&mut self, bytes: u64, mut stopped: impl FnMut(u32, u64) -> Option<Level>) {
         let credited = self.credit.min(bytes);
         self.credit -= credited;
         let mut left = (u128::from(bytes - credited) << FRACTION) + self.remainder;
@@ -116,7 +126,8 @@ impl VirtualFair {
             left -= needed;
             self.level = self.level.max(finish);
             self.order.pop_first();
-            finished(id, bytes - whole_bytes(left as i128).max(0) as u64);
+            let next = stopped(id, bytes - whole_bytes(left as i128).max(0) as u64);
+            self.order.extend(next.map(|level| (level, id)));
         }
     }
 

@@ -31,10 +31,12 @@ fn main() {
         let got: Vec<_> = policies.iter().map(|p| {
             let f = link.play(*p, &requests).unwrap();
             let (latest, at) = f.iter().zip(&fair).enumerate().map(|(i, (f, g))| (f.received - g.received, i)).fold((0.0, 0), |a, b| if b.0 > a.0 { b } else { a });
+            if std::env::var("DUMP").is_ok_and(|d| d == p.name()) { dump(&requests, &f, &fair, at); }
             let n = f.iter().zip(&fair).filter(|(f, g)| f.received - g.received > 0.0025 + requests[0].client.round_trip.as_secs_f64()).count();
             let rec: Vec<f64> = f.iter().map(|f| f.received).collect();
             (p, latest, at, n, mean(&rec))
         }).collect();
+        if std::env::var("DBG").is_ok() { std::process::exit(0); }
         let asked: Vec<Asked> = requests.iter().map(|r| Asked { at: r.at, bytes: link.packets.wire(r.size) + link.connection }).collect();
         let paced = rate.scaled(0.99);
         let alone = |p| mean(&finishes(p, paced, weir_sim::uplink::grant_for(paced, &asked), &asked).unwrap());
@@ -46,4 +48,13 @@ fn main() {
         line
     });
     for l in lines { println!("{l}"); }
+}
+#[allow(dead_code)]
+pub fn dump(requests: &[Request], f: &[weir_sim::uplink::Finish], g: &[weir_sim::uplink::Finish], at: usize) {
+    let t = requests[at].at;
+    println!("worst #{at} size {} at {t:.3} real {:.3} ref {:.3}", requests[at].size, f[at].received - t, g[at].received - t);
+    let here = |time: f64, f: &[weir_sim::uplink::Finish]| (0..requests.len()).filter(|i| requests[*i].at <= time && f[*i].received > time).count();
+    let end = f[at].received;
+    for k in 0..12 { let time = t + (end - t) * k as f64 / 11.0; println!("   t {time:.3}: real here {} ref here {}", here(time, f), here(time, g)); }
+    for i in 0..requests.len() { if requests[i].size > requests[at].size / 4 && f[i].received > t && requests[i].at < end { println!("   also #{i} {}B at {:.3}: real until {:.3} ref until {:.3}", requests[i].size, requests[i].at, f[i].received, g[i].received); } }
 }

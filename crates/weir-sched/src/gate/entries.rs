@@ -1,36 +1,48 @@
 //! What the policy ranks: usually one response, or all ranges of an object that a client asks.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
 
 use slab::Slab;
 
 use super::Gate;
-use super::ids::{EntryId, Group};
+use super::flows::JobSpec;
+use super::ids::{ClientId, EntryId, Group};
 use super::ledger::{self, Settled};
+use super::share::{Share, State};
 use crate::policy::Arrival;
 use crate::time::Time;
 use crate::virtual_fair::Level;
 
-/// Jobs that left early are remembered in the virtual server up to this many, and as many again
-/// as are here; then those it would finish last are forgotten, which only weakens promises.
+/// Entries that have departed are remembered in the virtual server up to this many, and as many
+/// again as jobs are here; then those it would finish last are forgotten, which only weakens
+/// promises.
 const DEPARTED: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) struct Entry {
+    /// Tells it from others that have had its place.
+    pub(super) number: u64,
+    pub(super) client: ClientId,
     /// Responses that are here.
     pub(super) members: u32,
     /// Bytes of stream.
     pub(super) size: u64,
-    pub(super) finish: Level,
-    /// The virtual server has not finished it.
-    pub(super) sharing: bool,
+    /// Wire bytes of its responses that are neither sent nor granted.
+    pub(super) remaining: u64,
+    pub(super) share: Share,
     /// Places of the jobs that can be sent, in turn.
     pub(super) waiting: VecDeque<usize>,
     /// Jobs that could be sent but for a grant that is out.
     pub(super) pending: u32,
     /// All its responses were sent whole.
     pub(super) complete: bool,
-    departed: Option<Time>,
+    /// To its client and back.
+    pub(super) round_trip: Duration,
+    /// Numbers the time for which its client takes no data; 0: it does.
+    pub(super) block: u64,
+    /// Its rank among the departed: where it would have finished when it departed.
+    departed: Option<Level>,
     virtually: Option<Time>,
     group: Option<Group>,
 }
@@ -47,11 +59,18 @@ pub(super) struct Entries {
     groups: HashMap<Group, EntryId>,
     /// Entries that have departed and are still in the virtual server.
     departed: BTreeSet<(Level, EntryId)>,
+    /// The same by client.
+    followable: HashMap<ClientId, BTreeSet<(Level, EntryId)>>,
 }
 
 impl Entries {
     pub(super) fn get_mut(&mut self, id: EntryId) -> &mut Entry {
         &mut self.all[id as usize]
+    }
+
+    /// The entry, if it is still the one with this number.
+    pub(super) fn numbered(&mut self, id: EntryId, number: u64) -> Option<&mut Entry> {
+        self.all.get_mut(id as usize).filter(|entry| entry.number == number)
     }
 
     pub(super) fn group(&self, group: Group) -> Option<EntryId> {
@@ -64,78 +83,158 @@ impl Entries {
     }
 
     /// The virtual server has finished the entry at `at`.
-    pub(super) fn virtually_finished(&mut self, id: EntryId, at: Time, settled: &mut Vec<Settled>) {
+    pub(super) fn virtually_finished(&mut self, id: EntryId, at: Time) {
         let entry = &mut self.all[id as usize];
-        entry.sharing = false;
         entry.virtually = Some(at);
         if entry.departed.is_some() {
-            self.departed.remove(&(entry.finish, id));
-            self.release(id, settled);
+            self.come_back(id);
+            self.all.remove(id as usize);
         }
     }
 
     /// The last response of the entry has been sent or has gone.
-    pub(super) fn depart(&mut self, id: EntryId, now: Time, settled: &mut Vec<Settled>) {
+    fn depart(&mut self, id: EntryId, now: Time, settled: &mut Vec<Settled>) {
         let entry = &mut self.all[id as usize];
-        entry.departed = Some(now);
         entry.waiting = VecDeque::new();
         if let Some(group) = entry.group.take() {
             self.groups.remove(&group);
         }
-        if entry.sharing {
-            self.departed.insert((entry.finish, id));
-        } else {
-            self.release(id, settled);
+        if entry.share.state == State::Finished {
+            if let (true, Some(fair)) = (entry.complete, entry.virtually) {
+                settled.push(ledger::settle(entry.size, now, fair));
+            }
+            self.all.remove(id as usize);
+            return;
+        }
+        if entry.complete {
+            entry.share.sent(entry.size, now);
+        }
+        let rank = entry.share.finish;
+        entry.departed = Some(rank);
+        self.departed.insert((rank, id));
+        self.followable.entry(entry.client).or_default().insert((rank, id));
+    }
+
+    /// A departed entry is one no more.
+    fn come_back(&mut self, id: EntryId) {
+        let entry = &mut self.all[id as usize];
+        let Some(rank) = entry.departed.take() else { return };
+        self.departed.remove(&(rank, id));
+        if let Some(ranks) = self.followable.get_mut(&entry.client) {
+            ranks.remove(&(rank, id));
+            if ranks.is_empty() {
+                self.followable.remove(&entry.client);
+            }
         }
     }
 
-    fn release(&mut self, id: EntryId, settled: &mut Vec<Settled>) {
-        let entry = self.all.remove(id as usize);
-        if let (true, Some(real), Some(fair)) = (entry.complete, entry.departed, entry.virtually) {
-            settled.push(ledger::settle(entry.size, real, fair));
-        }
+    /// The entry whose share a client's next response takes over: the one that its connection had
+    /// last, or the first of the client's that the virtual server finishes.
+    fn followed(&self, client: ClientId, last: Option<(EntryId, u64)>) -> Option<EntryId> {
+        let last = last.filter(|&(id, number)| {
+            let entry = self.all.get(id as usize);
+            entry.is_some_and(|entry| entry.number == number && entry.departed.is_some())
+        });
+        let first = || self.followable.get(&client)?.first().map(|&(_, id)| id);
+        last.map(|(id, _)| id).or_else(first)
     }
 }
 
 impl Gate {
     /// Enters a job that is not part of another.
+    ///
+    /// It takes over the share of a response that its client has been sent and that fair sharing
+    /// would still be at: requests that follow each other are one at a time.
     pub(super) fn enter(
         &mut self,
         now: Time,
         order: u64,
+        spec: &JobSpec,
         size: u64,
-        work: u64,
         group: Option<Group>,
     ) -> EntryId {
-        let entry = Entry {
-            members: 1,
-            size,
-            finish: self.fair.level(),
-            sharing: true,
-            waiting: VecDeque::new(),
-            pending: 0,
-            complete: true,
-            departed: None,
-            virtually: None,
-            group,
+        let flow = &self.flows[spec.flow.place];
+        let (client, path, packets) = (flow.client, flow.path, flow.packets);
+        let work = packets.wire(size);
+        let level = self.fair.level();
+        let id = match self.entries.followed(client, flow.last) {
+            Some(id) => {
+                self.policy.virtually_finished(id);
+                self.entries.come_back(id);
+                self.follow(now, id, size, work);
+                id
+            }
+            None => {
+                let entry = Entry {
+                    number: order,
+                    client,
+                    members: 1,
+                    size,
+                    remaining: work,
+                    share: Share::new(level, work, path, packets, self.pacer.rate()),
+                    waiting: VecDeque::new(),
+                    pending: 0,
+                    complete: true,
+                    round_trip: path.round_trip,
+                    block: 0,
+                    departed: None,
+                    virtually: None,
+                    group: None,
+                };
+                let id = self.entries.all.insert(entry) as EntryId;
+                self.begin_sharing(id);
+                id
+            }
         };
-        let id = self.entries.all.insert(entry) as EntryId;
-        let finish = self.fair.join(id, work);
-        self.entries.all[id as usize].finish = finish;
+        let entry = self.entries.get_mut(id);
+        entry.group = group;
+        let finish = entry.share.finish;
+        let paused = match entry.share.state {
+            State::Paused { left } => Some(left),
+            State::Sharing { .. } | State::Finished => None,
+        };
         if let Some(group) = group {
             self.entries.groups.insert(group, id);
         }
-        let arrival = Arrival { order, at: now, size: work, fair: self.fair_state(), finish };
+        let finish = paused.map_or(finish, |left| level.raised(left));
+        let arrival = Arrival { order, at: now, size: work, fair: self.fair_state(), finish, path };
         self.policy.arrive(id, &arrival);
+        if paused.is_some() {
+            self.policy.pause(id, level);
+        }
         id
     }
 
-    /// Forgets early leavers that the virtual server would finish last, if there are too many.
+    fn follow(&mut self, now: Time, id: EntryId, size: u64, work: u64) {
+        let level = self.fair.level();
+        let entry = self.entries.get_mut(id);
+        entry.members = 1;
+        entry.size = size;
+        entry.remaining = work;
+        entry.complete = true;
+        entry.virtually = None;
+        if let Some(part) = entry.share.follow(level, work) {
+            self.settled.push(ledger::settle(part.size, part.sent, now));
+        }
+        self.share_anew(id);
+    }
+
+    /// The last response of an entry has been sent or has gone.
+    pub(super) fn depart(&mut self, now: Time, id: EntryId) {
+        self.client_reads(id);
+        self.policy.depart(id);
+        self.entries.depart(id, now, &mut self.settled);
+    }
+
+    /// Forgets entries that the virtual server would finish last, if too many have departed.
     pub(super) fn bound_the_departed(&mut self) {
         while self.entries.departed.len() > DEPARTED + self.jobs.len() {
-            let Some((finish, id)) = self.entries.departed.pop_last() else { return };
-            self.fair.forget(id, finish);
+            let Some(&(_, id)) = self.entries.departed.last() else { return };
+            if let State::Sharing { until } = self.entries.get_mut(id).share.state {
+                self.fair.forget(id, until);
+            }
             self.policy.virtually_finished(id);
+            self.entries.come_back(id);
             self.entries.all.remove(id as usize);
         }
     }

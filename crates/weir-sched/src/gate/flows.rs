@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::ids::{ClientId, EntryId, FlowId, JobId, ObjectId};
 use super::{Gate, UNKNOWN};
 use crate::framing::Packets;
+use crate::policy::Path;
 use crate::time::Time;
 
 /// A connection that arrives.
@@ -16,6 +17,8 @@ pub struct FlowSpec {
     pub packets: Packets,
     /// The owner's own number for it; grants carry it.
     pub tag: u64,
+    /// What is known of the way to the client.
+    pub path: Path,
 }
 
 /// A response that arrives.
@@ -36,6 +39,9 @@ pub(super) struct Flow {
     pub(super) client: ClientId,
     pub(super) packets: Packets,
     pub(super) tag: u64,
+    pub(super) path: Path,
+    /// The entry of its last response, with its number.
+    pub(super) last: Option<(EntryId, u64)>,
     ready: bool,
     /// Places of its jobs in order; only the first can be sent.
     jobs: VecDeque<usize>,
@@ -70,6 +76,8 @@ impl Gate {
             client: spec.client,
             packets: spec.packets,
             tag: spec.tag,
+            path: spec.path,
+            last: None,
             ready: true,
             jobs: VecDeque::new(),
         };
@@ -94,7 +102,7 @@ impl Gate {
                 self.entries.get_mut(entry).members += 1;
                 entry
             }
-            None => self.enter(now, number, size, work, group),
+            None => self.enter(now, number, &spec, size, group),
         };
         let job = Job {
             number,
@@ -108,6 +116,8 @@ impl Gate {
             queued: false,
             pending: false,
         };
+        let last = (entry, self.entries.get_mut(entry).number);
+        self.flows[spec.flow.place].last = Some(last);
         let place = self.jobs.insert(job);
         self.relief.watch(now, place, number, &self.jobs);
         self.flows[spec.flow.place].jobs.push_back(place);
@@ -116,13 +126,13 @@ impl Gate {
     }
 
     /// The connection can take data.
-    pub fn ready(&mut self, flow: FlowId) {
-        self.set_ready(flow, true);
+    pub fn ready(&mut self, now: Time, flow: FlowId) {
+        self.set_ready(now, flow, true);
     }
 
     /// The connection cannot take data: its window or buffer is full.
-    pub fn blocked(&mut self, flow: FlowId) {
-        self.set_ready(flow, false);
+    pub fn blocked(&mut self, now: Time, flow: FlowId) {
+        self.set_ready(now, flow, false);
     }
 
     /// The client half closed: it may have gone. It gets a few bytes ahead of its turn, which one
@@ -145,7 +155,7 @@ impl Gate {
         if bytes > old {
             self.grow_entry(entry, bytes - old, work - counted);
         } else {
-            self.policy.shrink(entry, counted - work);
+            self.shorten_entry(entry, counted - work);
         }
         self.account(now, place, 0);
     }
@@ -187,14 +197,22 @@ impl Gate {
         (job.number == id.number).then_some(id.place)
     }
 
-    fn set_ready(&mut self, id: FlowId, ready: bool) {
+    fn set_ready(&mut self, now: Time, id: FlowId, ready: bool) {
         if self.flow(id).is_none() {
             return;
         }
         let flow = &mut self.flows[id.place];
+        if flow.ready == ready {
+            return;
+        }
         flow.ready = ready;
-        if let Some(&head) = flow.jobs.front() {
-            self.refresh(head);
+        let Some(&head) = flow.jobs.front() else { return };
+        self.refresh(head);
+        let id = self.jobs[head].entry;
+        if ready {
+            self.client_reads(id);
+        } else if !self.entries.get_mut(id).ready() && self.jobs[head].remaining > 0 {
+            self.client_blocks(now, id);
         }
     }
 
@@ -237,14 +255,14 @@ impl Gate {
         flow.jobs.retain(|&other| other != place);
         let next = flow.jobs.front().copied().filter(|_| was_head);
         let work = flow.packets.wire(left);
+        if work > 0 {
+            self.shorten_entry(job.entry, work);
+        }
         let entry = self.entries.get_mut(job.entry);
         entry.members -= 1;
         entry.complete &= complete;
-        if entry.members > 0 {
-            self.policy.shrink(job.entry, work);
-        } else {
-            self.policy.depart(job.entry);
-            self.entries.depart(job.entry, now, &mut self.settled);
+        if entry.members == 0 {
+            self.depart(now, job.entry);
         }
         if let Some(next) = next {
             self.refresh(next);

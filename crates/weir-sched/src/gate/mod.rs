@@ -10,6 +10,8 @@ mod flows;
 mod ids;
 mod ledger;
 mod relief;
+mod share;
+mod sharing;
 mod transit;
 
 use std::collections::VecDeque;
@@ -20,14 +22,15 @@ use slab::Slab;
 
 use crate::framing::Packets;
 use crate::pacer::Pacer;
-use crate::policy::{FairState, Policy, PolicyKind};
+use crate::policy::{Policy, PolicyKind};
 use crate::time::Time;
 use crate::virtual_fair::VirtualFair;
 use entries::Entries;
 use flows::{Flow, Job};
 use ids::EntryId;
 use relief::Relief;
-use transit::{Passage, Transit};
+use sharing::Agenda;
+use transit::Transit;
 
 pub use flows::{FlowSpec, JobSpec};
 pub use ids::{ClientId, FlowId, JobId, ObjectId};
@@ -126,8 +129,12 @@ pub struct Gate {
     /// Numbers flows, jobs and leases, so that a number of one that has gone is never taken for
     /// its successor's.
     issued: u64,
-    /// Since when no job has been here: the virtual server goes on at the rate of the link.
+    /// Since when nothing could be sent: the virtual server goes on at the rate of the link.
     idle_since: Option<Time>,
+    /// What is due for shares.
+    agenda: Agenda,
+    /// Up to when the virtual server has been told.
+    passed: Time,
     grant: u64,
     /// Wire bytes of the largest grant that any connection was ever given.
     widest: u64,
@@ -152,6 +159,8 @@ impl Gate {
             settled: Vec::new(),
             issued: 0,
             idle_since: Some(Time::ZERO),
+            agenda: Agenda::default(),
+            passed: Time::ZERO,
             grant,
             widest: grant,
             pacer,
@@ -211,6 +220,21 @@ impl Gate {
 
     /// What to do at `now`: the next grant, or what to wait for.
     pub fn next(&mut self, now: Time) -> Next {
+        self.pass_time(now);
+        let next = self.decide(now);
+        match next {
+            Next::Idle => {
+                self.idle_since.get_or_insert(now.max(self.transit.free_at()));
+            }
+            Next::Grant(_) => self.idle_since = None,
+            // The link is busy with what is nobody's.
+            Next::Wait(_) | Next::Receipt(_) if !self.jobs.is_empty() => self.idle_since = None,
+            Next::Wait(_) | Next::Receipt(_) => {}
+        }
+        next
+    }
+
+    fn decide(&mut self, now: Time) -> Next {
         let free_at = self.pacer.free_at();
         if free_at > now {
             return Next::Wait(free_at);
@@ -291,6 +315,7 @@ impl Gate {
         let work = packets.wire(job.remaining) - packets.wire(job.remaining - bytes);
         job.remaining -= bytes;
         let entry = job.entry;
+        self.entries.get_mut(entry).remaining -= work;
         let span = self.pacer.rate().time_for(packets.wire(bytes));
         self.transit.add(now, work, span);
         self.policy.served(entry, work);
@@ -312,8 +337,13 @@ impl Gate {
         job.leases -= 1;
         if back > 0 {
             job.remaining += back;
-            let entry = job.entry;
-            self.policy.returned(entry, work);
+            let id = job.entry;
+            self.policy.returned(id, work);
+            let entry = self.entries.get_mut(id);
+            entry.remaining += work;
+            if entry.share.held {
+                self.share_anew(id);
+            }
         }
         self.account(now, job_place, used);
     }
@@ -363,47 +393,29 @@ impl Gate {
         Some((place, segment))
     }
 
-    /// Tells the virtual server what the link has sent by `now`. With no job here it goes on at the
-    /// link's rate with those who left early, as the fair server would.
-    fn pass_time(&mut self, now: Time) {
-        while let Some(passage) = self.transit.pass(now) {
-            self.serve_virtually(passage);
-        }
-        if let Some(begin) = self.idle_since.filter(|since| now > *since) {
-            self.idle_since = Some(now);
-            if !self.fair.is_empty() {
-                let bytes = self.pacer.rate().bytes_in(now.since(begin));
-                self.serve_virtually(Passage { begin, end: now, bytes });
-            }
-        }
-    }
-
-    fn serve_virtually(&mut self, passage: Passage) {
-        let Gate { fair, policy, entries, settled, .. } = self;
-        fair.serve(passage.bytes, |id, after| {
-            policy.virtually_finished(id);
-            entries.virtually_finished(id, passage.after(after), settled);
-        });
-    }
-
-    /// Where the virtual server stands, for the policy.
-    fn fair_state(&self) -> FairState {
-        FairState {
-            level: self.fair.level(),
-            behind: self.transit.bytes().saturating_sub(self.fair.credit()),
-        }
-    }
-
     fn grow_entry(&mut self, id: EntryId, bytes: u64, work: u64) {
         if work == 0 {
             return;
         }
+        let level = self.fair.level();
         let entry = self.entries.get_mut(id);
         entry.size += bytes;
-        entry.finish = self.fair.grow(id, entry.finish, work);
-        entry.sharing = true;
-        let finish = entry.finish;
+        entry.remaining += work;
+        entry.share.lengthen(level, work);
+        self.share_anew(id);
+        let finish = self.entries.get_mut(id).share.finish;
         self.policy.grow(id, work, self.fair_state(), finish);
+    }
+
+    /// `work` wire bytes of the entry will never be sent.
+    fn shorten_entry(&mut self, id: EntryId, work: u64) {
+        let level = self.fair.level();
+        let entry = self.entries.get_mut(id);
+        entry.remaining -= work;
+        entry.share.shorten(level, work);
+        self.share_anew(id);
+        let finish = self.entries.get_mut(id).share.finish;
+        self.policy.shrink(id, work, self.fair_state(), finish);
     }
 
     fn issue(&mut self) -> u64 {

@@ -89,7 +89,10 @@ impl Policy for Fair {
         job.remaining = job.remaining.saturating_sub(bytes);
         job.tag = job.tag.plus(bytes);
         let Fair { sharing, jobs, .. } = self;
-        sharing.serve(bytes, |id, _| jobs[id as usize].shares_until = None);
+        sharing.serve(bytes, |id, _| {
+            jobs[id as usize].shares_until = None;
+            None
+        });
         self.rank(id);
     }
 
@@ -101,7 +104,7 @@ impl Policy for Fair {
         self.rank(id);
     }
 
-    fn shrink(&mut self, id: u32, bytes: u64) {
+    fn shrink(&mut self, id: u32, bytes: u64, _fair: FairState, _finish: Level) {
         let job = &mut self.jobs[id as usize];
         job.remaining = job.remaining.saturating_sub(bytes);
         self.rank(id);

@@ -1,6 +1,7 @@
 //! Which of the waiting jobs goes next. A policy knows sizes and service, not flows or links.
 
 mod fair;
+mod path;
 mod protective;
 mod ranked;
 mod rules;
@@ -8,6 +9,7 @@ mod slack;
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::pacer::BitRate;
 use crate::time::Time;
@@ -20,6 +22,15 @@ pub struct FairState {
     pub level: Level,
     /// Bytes that have been granted and that it has not been told of.
     pub behind: u64,
+}
+
+/// What is known of the way to a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// Time to the client and back; zero: nothing is ever waited for.
+    pub round_trip: Duration,
+    /// Bytes that may be under way at once (the congestion window), before it opens further.
+    pub window: u64,
 }
 
 /// What is known of a job when it arrives.
@@ -35,6 +46,8 @@ pub struct Arrival {
     pub fair: FairState,
     /// Where it will have finished the job.
     pub finish: Level,
+    /// The way to its client.
+    pub path: Path,
 }
 
 /// Orders jobs. The gate tells it of arrivals, service and departures and asks which goes next.
@@ -50,12 +63,21 @@ pub trait Policy: fmt::Debug + Send {
     fn ready(&mut self, id: u32, level: Level);
     /// The job cannot be sent now.
     fn blocked(&mut self, id: u32);
+    /// The virtual fair server, at `level`, stops sharing with the job: its client takes no more than
+    /// fair sharing would have sent it by now.
+    fn pause(&mut self, id: u32, level: Level) {
+        let _ = (id, level);
+    }
+    /// It shares with the job again, and now finishes it at `finish`.
+    fn resume(&mut self, id: u32, fair: FairState, finish: Level) {
+        let _ = (id, fair, finish);
+    }
     /// `bytes` of the job were granted.
     fn served(&mut self, id: u32, bytes: u64);
     /// `bytes` that had been granted were not sent.
     fn returned(&mut self, id: u32, bytes: u64);
-    /// `bytes` of the job will never be sent: one of several responses that it stands for has gone.
-    fn shrink(&mut self, id: u32, bytes: u64);
+    /// `bytes` of the job will never be sent, and it now finishes virtually at `finish`.
+    fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level);
     /// The job has finished or its client has gone.
     fn depart(&mut self, id: u32);
     /// The job has finished in the virtual fair server.
@@ -140,7 +162,7 @@ impl PolicyKind {
             PolicyKind::Psjf => Box::new(Ranked::new(rules::Psjf)),
             PolicyKind::Las => Box::new(Ranked::new(rules::Las)),
             PolicyKind::Fsp => Box::new(Ranked::new(rules::Fsp)),
-            PolicyKind::Protective => Box::new(protective::Protective::new()),
+            PolicyKind::Protective => Box::new(protective::Protective::on_a_link_of(rate)),
             PolicyKind::Bands => Box::new(Ranked::new(rules::Bands)),
             PolicyKind::Ageing => Box::new(Ranked::new(rules::Ageing::on_a_link_of(rate))),
         }

@@ -4,69 +4,61 @@
 //! knows the virtual fair server's level and finishes, not its clock, for there is none.
 
 use super::slack::{Entry, SlackOrder};
-use super::{Arrival, FairState, Policy};
-use crate::heap::RankHeap;
+use super::{Arrival, FairState, Path, Policy};
+use crate::pacer::BitRate;
 use crate::virtual_fair::Level;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
+    /// Its place in the order.
     finish: Level,
-    order: u64,
-    /// Only kept here once the job is outside the promise.
-    remaining: u64,
-    standing: Standing,
-    ready: bool,
-    sharing: bool,
+    path: Path,
+    attained: u64,
+    departed: bool,
+    /// The virtual server has not finished it.
+    shares: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
-    /// Here, and promised its fair finish.
-    #[default]
-    Promised,
-    /// Here; its own client blocked it when it had no slack left. Ranked by what remains, and
-    /// served only while nobody is tight.
-    Released,
-    /// No longer here.
-    Departed,
+impl Job {
+    /// The path as it is now: the window has opened by what was sent.
+    fn path(&self) -> Path {
+        Path { window: self.path.window + self.attained, ..self.path }
+    }
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Protective {
+    rate: BitRate,
     jobs: Vec<Job>,
     order: SlackOrder,
-    released: RankHeap<(u64, u64)>,
 }
 
 impl Protective {
-    pub(super) fn new() -> Self {
-        Protective { jobs: Vec::new(), order: SlackOrder::default(), released: RankHeap::new() }
+    pub(super) fn on_a_link_of(rate: BitRate) -> Self {
+        Protective { rate, jobs: Vec::new(), order: SlackOrder::default() }
     }
 
-    /// Takes the job out of the promise; the virtual server goes on counting it.
-    fn end_promise(&mut self, id: u32, standing: Standing) {
+    /// Changes a job that may move in the order.
+    fn move_to(
+        &mut self,
+        id: u32,
+        fair: FairState,
+        finish: Level,
+        change: impl FnOnce(&mut Entry),
+    ) {
         let job = &mut self.jobs[id as usize];
-        job.standing = standing;
-        if job.sharing {
-            self.order.change(job.finish, id, |entry| {
-                job.remaining = entry.remaining;
-                entry.protected = false;
-                entry.ready = false;
-            });
-        } else {
-            self.order.change(job.finish, id, |entry| job.remaining = entry.remaining);
-            self.order.remove(job.finish, id);
-        }
+        let Some(mut entry) = self.order.take(job.finish, id) else { return };
+        entry.finish = finish;
+        change(&mut entry);
+        entry.margin = job.path().waits(self.rate, entry.remaining);
+        job.finish = entry.finish;
+        self.order.insert(entry, fair);
     }
 
-    fn rank_released(&mut self, id: u32) {
-        let job = &self.jobs[id as usize];
-        if job.ready && job.standing == Standing::Released {
-            self.released.set(id, (job.remaining, job.order));
-        } else {
-            self.released.remove(id);
-        }
+    /// Changes a job that stays where it is.
+    fn change(&mut self, id: u32, change: impl FnOnce(&mut Entry)) {
+        self.order.change(self.jobs[id as usize].finish, id, change);
     }
 }
 
@@ -76,114 +68,87 @@ impl Policy for Protective {
         if index >= self.jobs.len() {
             self.jobs.resize(index + 1, Job::default());
         }
-        self.jobs[index] =
-            Job { finish: job.finish, order: job.order, sharing: true, ..Job::default() };
-        self.order.insert(Entry::new(id, job.order, job.size, job.finish), job.fair);
+        let (finish, path) = (job.finish, job.path);
+        self.jobs[index] = Job { finish, path, shares: true, ..Job::default() };
+        let mut entry = Entry::new(id, job.order, job.size, finish);
+        entry.margin = path.waits(self.rate, job.size);
+        self.order.insert(entry, job.fair);
     }
 
     fn grow(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
-        let job = &mut self.jobs[id as usize];
-        let old = std::mem::replace(&mut job.finish, finish);
-        job.sharing = true;
-        match job.standing {
-            Standing::Promised => {
-                let mut left = 0;
-                self.order.change(old, id, |entry| left = entry.remaining);
-                self.order.remove(old, id);
-                let mut entry = Entry::new(id, job.order, left + bytes, finish);
-                entry.ready = job.ready;
-                self.order.insert(entry, fair);
+        self.jobs[id as usize].shares = true;
+        self.move_to(id, fair, finish, |entry| {
+            entry.remaining += bytes;
+            match &mut entry.frozen {
+                Some(later) => *later += bytes,
+                None => entry.sharing = true,
             }
-            Standing::Released => {
-                job.remaining += bytes;
-                self.order.remove(old, id);
-                let mut entry = Entry::new(id, job.order, 0, finish);
-                entry.protected = false;
-                self.order.insert(entry, fair);
-                self.rank_released(id);
-            }
-            Standing::Departed => {}
-        }
+        });
+    }
+
+    fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
+        self.order.shorten(self.jobs[id as usize].finish, id, fair.level);
+        self.move_to(id, fair, finish, |entry| {
+            entry.remaining = entry.remaining.saturating_sub(bytes);
+            entry.frozen = entry.frozen.map(|later| later.saturating_sub(bytes));
+        });
     }
 
     fn ready(&mut self, id: u32, _level: Level) {
-        let job = &mut self.jobs[id as usize];
-        job.ready = true;
-        match job.standing {
-            Standing::Promised => self.order.change(job.finish, id, |entry| entry.ready = true),
-            Standing::Released => self.rank_released(id),
-            Standing::Departed => {}
-        }
+        self.change(id, |entry| entry.ready = true);
     }
 
     fn blocked(&mut self, id: u32) {
-        let job = &mut self.jobs[id as usize];
-        job.ready = false;
-        match job.standing {
-            Standing::Promised => self.order.change(job.finish, id, |entry| entry.ready = false),
-            Standing::Released => self.rank_released(id),
-            Standing::Departed => {}
-        }
+        self.change(id, |entry| entry.ready = false);
+    }
+
+    fn pause(&mut self, id: u32, level: Level) {
+        self.order.pause(self.jobs[id as usize].finish, id, level);
+    }
+
+    fn resume(&mut self, id: u32, fair: FairState, finish: Level) {
+        self.move_to(id, fair, finish, |entry| {
+            entry.frozen = None;
+            entry.sharing = true;
+        });
     }
 
     fn served(&mut self, id: u32, bytes: u64) {
         let job = &mut self.jobs[id as usize];
-        match job.standing {
-            Standing::Promised => self.order.spend(job.finish, id, bytes),
-            Standing::Released => {
-                job.remaining = job.remaining.saturating_sub(bytes);
-                self.order.spend_on_outsider(bytes);
-                self.rank_released(id);
-            }
-            Standing::Departed => {}
-        }
+        job.attained += bytes;
+        let (path, rate) = (job.path(), self.rate);
+        self.order.spend(job.finish, id, bytes, |left| path.waits(rate, left));
     }
 
     fn returned(&mut self, id: u32, bytes: u64) {
         let job = &mut self.jobs[id as usize];
-        match job.standing {
-            Standing::Promised => {
-                self.order.change(job.finish, id, |entry| entry.remaining += bytes);
-            }
-            Standing::Released => {
-                job.remaining += bytes;
-                self.rank_released(id);
-            }
-            Standing::Departed => {}
-        }
-    }
-
-    fn shrink(&mut self, id: u32, bytes: u64) {
-        let job = &mut self.jobs[id as usize];
-        match job.standing {
-            Standing::Promised => self.order.change(job.finish, id, |entry| {
-                entry.remaining = entry.remaining.saturating_sub(bytes);
-            }),
-            Standing::Released => {
-                job.remaining = job.remaining.saturating_sub(bytes);
-                self.rank_released(id);
-            }
-            Standing::Departed => {}
-        }
+        job.attained = job.attained.saturating_sub(bytes);
+        self.change(id, |entry| entry.remaining += bytes);
     }
 
     fn depart(&mut self, id: u32) {
-        match self.jobs[id as usize].standing {
-            Standing::Promised => self.end_promise(id, Standing::Departed),
-            Standing::Released => {
-                self.jobs[id as usize].standing = Standing::Departed;
-                self.rank_released(id);
-            }
-            Standing::Departed => {}
+        let job = &mut self.jobs[id as usize];
+        job.departed = true;
+        if job.shares {
+            self.change(id, |entry| {
+                entry.protected = false;
+                entry.ready = false;
+            });
+        } else {
+            self.order.take(job.finish, id);
         }
     }
 
     fn virtually_finished(&mut self, id: u32) {
         let job = &mut self.jobs[id as usize];
-        job.sharing = false;
-        match job.standing {
-            Standing::Promised => self.order.change(job.finish, id, |entry| entry.sharing = false),
-            Standing::Released | Standing::Departed => self.order.remove(job.finish, id),
+        job.shares = false;
+        if job.departed {
+            self.order.take(job.finish, id);
+        } else {
+            self.change(id, |entry| {
+                entry.sharing = false;
+                entry.frozen = None;
+            });
         }
     }
 
@@ -218,7 +183,7 @@ mod tests {
             let finish = fair.join(id, size);
             let fair = FairState { level: fair.level(), behind: 0 };
             let at = crate::Time::ZERO;
-            let arrival = Arrival { order: id.into(), at, size, fair, finish };
+            let arrival = Arrival { order: id.into(), at, size, fair, finish, path: Path::default() };
             policy.arrive(id, &arrival);
         }
         policy.ready(1, fair.level());

@@ -93,6 +93,10 @@ impl<R: Rule> Policy for Ranked<R> {
         self.ready.remove(id);
     }
 
+    fn resume(&mut self, id: u32, _fair: FairState, finish: Level) {
+        self.change(id, |_, job| job.finish = finish);
+    }
+
     fn served(&mut self, id: u32, bytes: u64) {
         self.change(id, |_, job| {
             job.remaining = job.remaining.saturating_sub(bytes);
@@ -107,8 +111,11 @@ impl<R: Rule> Policy for Ranked<R> {
         });
     }
 
-    fn shrink(&mut self, id: u32, bytes: u64) {
-        self.change(id, |_, job| job.remaining = job.remaining.saturating_sub(bytes));
+    fn shrink(&mut self, id: u32, bytes: u64, _fair: FairState, finish: Level) {
+        self.change(id, |_, job| {
+            job.remaining = job.remaining.saturating_sub(bytes);
+            job.finish = finish;
+        });
     }
 
     fn depart(&mut self, id: u32) {

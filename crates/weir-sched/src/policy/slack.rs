@@ -31,8 +31,12 @@ pub(super) struct Entry {
     /// Here and promised its fair finish; otherwise only the virtual server still counts it.
     pub(super) protected: bool,
     pub(super) ready: bool,
-    /// Not finished in the virtual server.
+    /// The virtual server shares with it.
     pub(super) sharing: bool,
+    /// The virtual server has paused it, with so many bytes still to be had there.
+    pub(super) frozen: Option<u64>,
+    /// Bytes of the link's time that its own path needs beside what remains.
+    pub(super) margin: u64,
 }
 
 impl Entry {
@@ -46,6 +50,8 @@ impl Entry {
             protected: true,
             ready: false,
             sharing: true,
+            frozen: None,
+            margin: 0,
         }
     }
 
@@ -62,8 +68,16 @@ impl Entry {
         (self.protected && self.ready).then_some((self.remaining, self.order, self.id))
     }
 
+    /// What it takes from the slack of those after it; of one that is paused, only what the virtual
+    /// server does not give it later.
     fn owed(&self) -> u64 {
-        if self.protected { self.remaining } else { 0 }
+        let later = self.frozen.unwrap_or(0);
+        if self.protected { self.remaining.saturating_sub(later) } else { 0 }
+    }
+
+    /// What it will be given beyond what it needs, once it is not paused any more.
+    fn given(&self) -> u64 {
+        self.frozen.map_or(0, |later| later.saturating_sub(self.remaining))
     }
 }
 
@@ -99,6 +113,10 @@ impl SlackOrder {
             self.insert_row(0, Vec::new(), 0);
         }
         let mut row = self.row_for(entry.place());
+        // One that comes back needs more than the virtual server will give it.
+        let share = whole_bytes(entry.finish.above(fair.level) as i128);
+        let lag = entry.remaining.saturating_sub(share.unsigned_abs());
+        self.spend_in_rows(row, self.rows.len(), lag);
         let at = self.rows[row].partition_point(|other| other.place() < entry.place());
         self.rows[row].insert(at, entry);
         let length = self.rows[row].len();
@@ -113,14 +131,55 @@ impl SlackOrder {
         self.refresh(row, fair);
     }
 
-    pub(super) fn remove(&mut self, finish: Level, id: u32) {
-        let Some((row, at)) = self.find(finish, id) else { return };
-        self.rows[row].remove(at);
+    /// Removes a job that nobody's slack depends on.
+    pub(super) fn take(&mut self, finish: Level, id: u32) -> Option<Entry> {
+        let (row, at) = self.find(finish, id)?;
+        let entry = self.rows[row].remove(at);
         if self.rows[row].is_empty() {
             self.remove_row(row);
         } else {
             self.sum_up(row);
         }
+        Some(entry)
+    }
+
+    /// The virtual server, at `level`, stops sharing with a job. Those before it could have waited
+    /// for its share while they had theirs, and those after it while it had what it does not need.
+    pub(super) fn pause(&mut self, finish: Level, id: u32, level: Level) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        self.lose_a_share((row, at), level);
+        let entry = &mut self.rows[row][at];
+        let left = whole_bytes(finish.above(level) as i128).unsigned_abs();
+        entry.sharing = false;
+        entry.frozen = Some(left);
+        let needed = if entry.protected { entry.remaining } else { 0 };
+        self.spend_after((row, at), left.saturating_sub(needed) + 1);
+    }
+
+    /// Those before a job no longer share with it, or not for as long as they thought.
+    pub(super) fn shorten(&mut self, finish: Level, id: u32, level: Level) {
+        if let Some(place) = self.find(finish, id) {
+            self.lose_a_share(place, level);
+        }
+    }
+
+    fn lose_a_share(&mut self, (row, at): Place, level: Level) {
+        let share = |entry: &Entry| whole_bytes(entry.finish.above(level) as i128) + 1;
+        for before in 0..row {
+            let most = self.rows[before].last().map_or(0, share);
+            self.spend_in_rows(before, before + 1, most.unsigned_abs());
+        }
+        for entry in &mut self.rows[row][..at] {
+            entry.bound = entry.bound.saturating_sub(share(entry));
+        }
+    }
+
+    fn spend_after(&mut self, (row, at): Place, bytes: u64) {
+        self.spend_in_rows(row + 1, self.rows.len(), bytes);
+        for entry in &mut self.rows[row][at..] {
+            entry.bound = entry.bound.saturating_sub_unsigned(bytes);
+        }
+        self.sum_up(row);
     }
 
     /// Changes a job without moving it; the slack of others must not fall by it. (Bytes that come
@@ -133,7 +192,7 @@ impl SlackOrder {
     }
 
     /// `bytes` of the job were granted: those before it in the order have that much less slack.
-    pub(super) fn spend(&mut self, finish: Level, id: u32, bytes: u64) {
+    pub(super) fn spend(&mut self, finish: Level, id: u32, bytes: u64, margin: impl FnOnce(u64) -> u64) {
         let Some((row, at)) = self.find(finish, id) else { return };
         self.spend_in_rows(0, row, bytes);
         for entry in &mut self.rows[row][..at] {
@@ -141,12 +200,14 @@ impl SlackOrder {
         }
         let own = &mut self.rows[row][at];
         own.remaining = own.remaining.saturating_sub(bytes);
+        let margin = margin(own.remaining);
+        own.bound = own.bound.saturating_add_unsigned(own.margin).saturating_sub_unsigned(margin);
+        own.margin = margin;
+        let paused = own.frozen.is_some();
+        if paused {
+            self.spend_after((row, at), bytes);
+        }
         self.sum_up(row);
-    }
-
-    /// `bytes` went to a job outside the promise: everybody has that much less slack.
-    pub(super) fn spend_on_outsider(&mut self, bytes: u64) {
-        self.spend_in_rows(0, self.rows.len(), bytes);
     }
 
     /// The first job, in order of virtual finish, whose slack is less than `grant` bytes.
@@ -202,7 +263,9 @@ impl SlackOrder {
             owed += entry.owed();
             if entry.tested() {
                 let fair_need = need + i128::from(sharing_after) * own_need;
-                entry.bound = whole_bytes(fair_need).saturating_sub_unsigned(owed);
+                entry.bound = whole_bytes(fair_need)
+                    .saturating_sub_unsigned(owed + entry.margin)
+                    .saturating_add_unsigned(entry.given());
             }
         }
         self.spent[row] = 0;

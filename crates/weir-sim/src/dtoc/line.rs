@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_sched::policy::Arrival;
-use weir_sched::{BitRate, FairState, Level, Policy, PolicyKind, Time};
+use weir_sched::{BitRate, FairState, Level, Path, Policy, PolicyKind, Time};
 
 /// A request in the queue.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +98,7 @@ impl Line for Shortest {
             size: ((one.service * 1e9).round() as u64).max(1),
             fair: FairState::default(),
             finish: Level::default(),
+            path: Path::default(),
         };
         self.policy.arrive(place, &arrival);
         self.policy.ready(place, Level::default());

@@ -3,7 +3,7 @@
 //! policy would choose another. It knows no policy's rule.
 
 use weir_sched::policy::Arrival;
-use weir_sched::{BitRate, FairState, Policy, PolicyKind, Time, VirtualFair};
+use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
 use super::server::Server;
 use super::units::Units;
@@ -156,6 +156,7 @@ impl Scheduled {
                 if !entry.here {
                     free.push(id);
                 }
+                None
             });
         }
     }
@@ -194,7 +195,7 @@ impl Server for Scheduled {
         let origin = *self.origin.get_or_insert(job.arrival);
         let nanos = (job.arrival - origin) / self.second * 1e9;
         let at = Time::from_nanos(nanos as u64);
-        self.policy.arrive(id, &Arrival { order: self.arrived, at, size: units, fair, finish });
+        self.policy.arrive(id, &Arrival { order: self.arrived, at, size: units, fair, finish, path: Path::default() });
         self.policy.ready(id, fair.level);
         self.arrived += 1;
     }

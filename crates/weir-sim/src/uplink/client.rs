@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use weir_sched::{BitRate, Time};
+use weir_sched::{BitRate, Path, Time};
 
 /// Segments that a connection may send before the first acknowledgement (RFC 6928).
 const INITIAL_SEGMENTS: u64 = 10;
@@ -18,6 +18,13 @@ pub struct Client {
     pub round_trip: Duration,
     /// What the client takes at most; `None`: as much as comes.
     pub rate: Option<BitRate>,
+}
+
+impl Client {
+    /// What the gate is told of the way to this client when its connection opens.
+    pub(super) fn path(&self, segment: u32) -> Path {
+        Path { round_trip: self.round_trip, window: INITIAL_SEGMENTS * u64::from(segment.max(1)) }
+    }
 }
 
 /// A connection as its sender sees it. The window doubles with each round trip (slow start) and

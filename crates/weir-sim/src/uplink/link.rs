@@ -189,7 +189,7 @@ impl Playing<'_> {
                 && at <= now
             {
                 self.heard.pop();
-                self.acknowledged(index, bytes);
+                self.acknowledged(now, index, bytes);
             }
             let leaves = self.leave(now);
             self.gate.tick(now);
@@ -214,7 +214,8 @@ impl Playing<'_> {
     fn arrive(&mut self, now: Time, index: usize, request: &Request) {
         let packets = self.link.packets;
         let client = ClientId(index as u128);
-        let flow = self.gate.open(FlowSpec { client, packets, tag: index as u64 });
+        let path = request.client.path(packets.mss);
+        let flow = self.gate.open(FlowSpec { client, packets, tag: index as u64, path });
         self.gate.charge(now, self.link.connection);
         self.meter.send(seconds(now), self.link.connection);
         let left = request.size.max(1);
@@ -267,16 +268,16 @@ impl Playing<'_> {
             self.open[index] = None;
         } else if open.connection.room() == 0 {
             open.connection.blocked = true;
-            self.gate.blocked(open.flow);
+            self.gate.blocked(now, open.flow);
         }
     }
 
-    fn acknowledged(&mut self, index: usize, bytes: u64) {
+    fn acknowledged(&mut self, now: Time, index: usize, bytes: u64) {
         let Some(open) = &mut self.open[index] else { return };
         open.connection.acknowledge(bytes);
         if open.connection.blocked && open.connection.room() > 0 {
             open.connection.blocked = false;
-            self.gate.ready(open.flow);
+            self.gate.ready(now, open.flow);
         }
     }
 }

@@ -1,0 +1,234 @@
+//! The virtual fair server at work: it shares what the link sends among those whose clients would
+//! take it. It moves by bytes and only where nothing can be sent by time; it knows no order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::entries::Entries;
+use super::ids::EntryId;
+use super::ledger::{self, Settled};
+use super::share::State;
+use super::transit::Passage;
+use super::{Gate, LEASE};
+use crate::policy::{FairState, Policy};
+use crate::time::Time;
+use crate::virtual_fair::Level;
+
+/// What is due at a time, for a share by the entry's place and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Due {
+    at: Time,
+    id: EntryId,
+    number: u64,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// So many bytes would have been acknowledged.
+    Acknowledged(u64),
+    /// The client has taken nothing since its block of this number.
+    Held(u64),
+}
+
+/// What is due, soonest first.
+pub(super) type Agenda = BinaryHeap<Reverse<Due>>;
+
+/// A client that takes nothing for so many round trips does so of its own accord: in one it would
+/// have acknowledged what is under way.
+const PATIENCE: u32 = 2;
+
+impl Gate {
+    /// Tells the virtual server what the link has sent by `now`. While nothing can be sent it goes
+    /// on at the link's rate with those who could, as the fair server would.
+    pub(super) fn pass_time(&mut self, now: Time) {
+        self.passed = self.passed.max(now);
+        loop {
+            let due = self.agenda.peek().map(|Reverse(due)| due.at).filter(|at| *at <= now);
+            let until = due.unwrap_or(now);
+            while let Some(passage) = self.transit.pass(until) {
+                self.share(passage);
+            }
+            self.pass_idle_time(until);
+            if due.is_none() {
+                return;
+            }
+            if let Some(Reverse(due)) = self.agenda.pop() {
+                self.happens(&due);
+            }
+        }
+    }
+
+    fn pass_idle_time(&mut self, until: Time) {
+        let Some(begin) = self.idle_since.filter(|since| until > *since) else { return };
+        if self.fair.is_empty() {
+            self.idle_since = Some(until);
+            return;
+        }
+        let bytes = self.pacer.rate().bytes_in(until.since(begin));
+        let end = (begin + self.pacer.rate().time_for(bytes)).min(until);
+        if bytes > 0 {
+            self.idle_since = Some(end);
+            self.share(Passage { begin, end, bytes });
+        }
+    }
+
+    fn share(&mut self, passage: Passage) {
+        let Gate { fair, policy, entries, settled, agenda, .. } = self;
+        fair.serve(passage.bytes, |id, after| {
+            stop(entries, policy.as_mut(), agenda, settled, id, passage.after(after))
+        });
+    }
+
+    fn happens(&mut self, due: &Due) {
+        let Some(entry) = self.entries.numbered(due.id, due.number) else { return };
+        match due.what {
+            What::Acknowledged(bytes) => entry.share.acknowledged(bytes),
+            What::Held(block) if entry.block == block && !entry.ready() => {
+                entry.share.held = true;
+            }
+            What::Held(_) => return,
+        }
+        self.share_anew(due.id);
+    }
+
+    /// Where the virtual server stands, for the policy.
+    pub(super) fn fair_state(&self) -> FairState {
+        FairState {
+            level: self.fair.level(),
+            behind: self.transit.bytes().saturating_sub(self.fair.credit()),
+        }
+    }
+
+    /// The client of the entry takes no data.
+    pub(super) fn client_blocks(&mut self, now: Time, id: EntryId) {
+        let block = self.issue();
+        let entry = self.entries.get_mut(id);
+        entry.block = block;
+        let wait = entry.round_trip * PATIENCE;
+        if wait.is_zero() {
+            entry.share.held = true;
+            self.share_anew(id);
+        } else {
+            let (number, what) = (entry.number, What::Held(block));
+            self.agenda.push(Reverse(Due { at: now + wait.max(LEASE), id, number, what }));
+        }
+    }
+
+    /// The client of the entry takes data again.
+    pub(super) fn client_reads(&mut self, id: EntryId) {
+        let entry = self.entries.get_mut(id);
+        entry.block = 0;
+        if std::mem::take(&mut entry.share.held) {
+            self.share_anew(id);
+        }
+    }
+
+    /// A new share begins.
+    pub(super) fn begin_sharing(&mut self, id: EntryId) {
+        let level = self.fair.level();
+        let entry = self.entries.get_mut(id);
+        let until = entry.share.next_stop(level, entry.remaining);
+        entry.share.state = State::Sharing { until };
+        self.fair.share_until(id, until);
+    }
+
+    /// Something has changed for a share: lets it go on, stops it, or moves its next stop.
+    pub(super) fn share_anew(&mut self, id: EntryId) {
+        let fair = self.fair_state();
+        let level = fair.level;
+        let at = self.passed;
+        let entry = self.entries.get_mut(id);
+        if entry.share.left(level) == 0 {
+            return self.end_share(id, at);
+        }
+        let goes_on = entry.share.can_go_on(level, entry.remaining);
+        match entry.share.state {
+            State::Sharing { until } => {
+                // What has been sent is under way, whatever comes next.
+                put_under_way(entry, &mut self.agenda, id, level, at);
+                self.fair.forget(id, until);
+                if goes_on {
+                    let until = entry.share.next_stop(level, entry.remaining);
+                    entry.share.state = State::Sharing { until };
+                    self.fair.share_until(id, until);
+                } else {
+                    let left = entry.share.left(level);
+                    entry.share.state = State::Paused { left };
+                    self.policy.pause(id, level);
+                }
+            }
+            State::Paused { left } if goes_on => {
+                entry.share.resume(level, left);
+                let until = entry.share.next_stop(level, entry.remaining);
+                entry.share.state = State::Sharing { until };
+                self.fair.share_until(id, until);
+                let finish = entry.share.finish;
+                self.policy.resume(id, fair, finish);
+            }
+            State::Paused { .. } | State::Finished => {}
+        }
+    }
+
+    /// Nothing is left of a share, all at once.
+    fn end_share(&mut self, id: EntryId, at: Time) {
+        let level = self.fair.level();
+        let entry = self.entries.get_mut(id);
+        match std::mem::replace(&mut entry.share.state, State::Finished) {
+            State::Sharing { until } => self.fair.forget(id, until),
+            State::Paused { .. } => {}
+            State::Finished => return,
+        }
+        entry.share.finish = level;
+        while let Some(part) = entry.share.finished_part(level) {
+            self.settled.push(ledger::settle(part.size, part.sent, at));
+        }
+        self.policy.virtually_finished(id);
+        self.entries.virtually_finished(id, at);
+    }
+}
+
+/// A share has come to its next stop at `at`. Returns the one after that, if it goes on.
+fn stop(
+    entries: &mut Entries,
+    policy: &mut dyn Policy,
+    agenda: &mut Agenda,
+    settled: &mut Vec<Settled>,
+    id: EntryId,
+    at: Time,
+) -> Option<Level> {
+    let entry = entries.get_mut(id);
+    let State::Sharing { until: level } = entry.share.state else { return None };
+    put_under_way(entry, agenda, id, level, at);
+    while let Some(part) = entry.share.finished_part(level) {
+        settled.push(ledger::settle(part.size, part.sent, at));
+    }
+    if level >= entry.share.finish {
+        entry.share.state = State::Finished;
+        policy.virtually_finished(id);
+        entries.virtually_finished(id, at);
+        return None;
+    }
+    if entry.share.can_go_on(level, entry.remaining) {
+        let until = entry.share.next_stop(level, entry.remaining);
+        entry.share.state = State::Sharing { until };
+        return Some(until);
+    }
+    let left = entry.share.left(level);
+    entry.share.state = State::Paused { left };
+    policy.pause(id, level);
+    None
+}
+
+fn put_under_way(
+    entry: &mut super::entries::Entry,
+    agenda: &mut Agenda,
+    id: EntryId,
+    level: Level,
+    at: Time,
+) {
+    if let Some((bytes, round_trip)) = entry.share.put_under_way(level) {
+        let (number, what) = (entry.number, What::Acknowledged(bytes));
+        agenda.push(Reverse(Due { at: at + round_trip, id, number, what }));
+    }
+}
