@@ -234,7 +234,7 @@ impl Gate {
         }
         entry.pending = entry.pending + u32::from(pending) - u32::from(was_pending);
         match (was_ready, entry.ready()) {
-            (false, true) => self.policy.ready(id, self.fair.level()),
+            (false, true) => self.policy.ready(id),
             (true, false) => self.policy.blocked(id),
             _ => {}
         }

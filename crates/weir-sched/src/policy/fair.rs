@@ -67,7 +67,7 @@ impl Policy for Fair {
         self.rank(id);
     }
 
-    fn ready(&mut self, id: u32, _level: Level) {
+    fn ready(&mut self, id: u32) {
         let job = &mut self.jobs[id as usize];
         job.ready = true;
         job.tag = job.tag.max(self.sharing.level());

@@ -59,8 +59,8 @@ pub trait Policy: fmt::Debug + Send {
     fn arrive(&mut self, id: u32, job: &Arrival);
     /// A job turns out to be `bytes` longer and now finishes virtually at `finish`.
     fn grow(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level);
-    /// The job can be sent now. `level` is where the virtual fair server stands.
-    fn ready(&mut self, id: u32, level: Level);
+    /// The job can be sent now.
+    fn ready(&mut self, id: u32);
     /// The job cannot be sent now.
     fn blocked(&mut self, id: u32);
     /// The virtual fair server, at `level`, stops sharing with the job: its client takes no more than

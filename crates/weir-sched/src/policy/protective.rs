@@ -94,7 +94,7 @@ impl Policy for Protective {
         });
     }
 
-    fn ready(&mut self, id: u32, _level: Level) {
+    fn ready(&mut self, id: u32) {
         self.change(id, |entry| entry.ready = true);
     }
 
@@ -186,7 +186,7 @@ mod tests {
             let arrival = Arrival { order: id.into(), at, size, fair, finish, path: Path::default() };
             policy.arrive(id, &arrival);
         }
-        policy.ready(1, fair.level());
+        policy.ready(1);
         // The small job is blocked; the large one may use its slack of 1000 bytes and no more.
         let mut served = 0;
         while policy.jobs[0].standing == Standing::Promised {
@@ -198,7 +198,7 @@ mod tests {
         }
         assert_eq!(served, 1100);
         // Back, it is ranked by what remains.
-        policy.ready(0, fair.level());
+        policy.ready(0);
         assert_eq!(policy.pick(FairState { level: fair.level(), behind: 0 }, 100), Some(0));
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Facts {
     pub(super) size: u64,
     pub(super) remaining: u64,
     pub(super) attained: u64,
-    /// Where the virtual fair server finishes it; a rule may move it when a job was blocked.
+    /// Where the virtual fair server finishes it.
     pub(super) finish: Level,
     ready: bool,
 }
@@ -28,11 +28,6 @@ pub(super) trait Rule: fmt::Debug + Send {
     const PROMISES: bool = false;
 
     fn key(&self, job: &Facts) -> Self::Key;
-
-    /// The job becomes ready with the virtual fair server at `level`.
-    fn on_ready(&self, job: &mut Facts, level: Level) {
-        let _ = (job, level);
-    }
 }
 
 /// Serves the job with the least key: O(log n) for every call.
@@ -48,9 +43,9 @@ impl<R: Rule> Ranked<R> {
         Ranked { rule, jobs: Vec::new(), ready: RankHeap::new() }
     }
 
-    fn change(&mut self, id: u32, change: impl FnOnce(&R, &mut Facts)) {
+    fn change(&mut self, id: u32, change: impl FnOnce(&mut Facts)) {
         let job = &mut self.jobs[id as usize];
-        change(&self.rule, job);
+        change(job);
         if job.ready {
             self.ready.set(id, (self.rule.key(job), job.order));
         }
@@ -74,18 +69,15 @@ impl<R: Rule> Policy for Ranked<R> {
     }
 
     fn grow(&mut self, id: u32, bytes: u64, _fair: FairState, finish: Level) {
-        self.change(id, |_, job| {
+        self.change(id, |job| {
             job.size += bytes;
             job.remaining += bytes;
             job.finish = finish;
         });
     }
 
-    fn ready(&mut self, id: u32, level: Level) {
-        self.change(id, |rule, job| {
-            job.ready = true;
-            rule.on_ready(job, level);
-        });
+    fn ready(&mut self, id: u32) {
+        self.change(id, |job| job.ready = true);
     }
 
     fn blocked(&mut self, id: u32) {
@@ -94,25 +86,25 @@ impl<R: Rule> Policy for Ranked<R> {
     }
 
     fn resume(&mut self, id: u32, _fair: FairState, finish: Level) {
-        self.change(id, |_, job| job.finish = finish);
+        self.change(id, |job| job.finish = finish);
     }
 
     fn served(&mut self, id: u32, bytes: u64) {
-        self.change(id, |_, job| {
+        self.change(id, |job| {
             job.remaining = job.remaining.saturating_sub(bytes);
             job.attained += bytes;
         });
     }
 
     fn returned(&mut self, id: u32, bytes: u64) {
-        self.change(id, |_, job| {
+        self.change(id, |job| {
             job.remaining += bytes;
             job.attained = job.attained.saturating_sub(bytes);
         });
     }
 
     fn shrink(&mut self, id: u32, bytes: u64, _fair: FairState, finish: Level) {
-        self.change(id, |_, job| {
+        self.change(id, |job| {
             job.remaining = job.remaining.saturating_sub(bytes);
             job.finish = finish;
         });

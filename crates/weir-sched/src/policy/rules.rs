@@ -51,10 +51,6 @@ impl Rule for Las {
 }
 
 /// The order in which virtual processor sharing finishes (Friedman & Henderson 2003).
-///
-/// A job that its own client blocked until after its virtual finish would come back ahead of all
-/// others with everything still to send; it queues as if it had arrived then. It still cannot
-/// starve: the virtual server passes every level in time.
 #[derive(Debug)]
 pub(super) struct Fsp;
 
@@ -65,12 +61,6 @@ impl Rule for Fsp {
 
     fn key(&self, job: &Facts) -> Level {
         job.finish
-    }
-
-    fn on_ready(&self, job: &mut Facts, level: Level) {
-        if job.finish <= level {
-            job.finish = level.plus(job.remaining);
-        }
     }
 }
 

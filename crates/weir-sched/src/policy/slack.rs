@@ -61,7 +61,7 @@ impl Entry {
 
     /// A job with nothing left to be granted cannot be late any more.
     fn tested(&self) -> bool {
-        self.protected && self.remaining > 0
+        self.protected && self.remaining > 0 && self.ready
     }
 
     fn rank(&self) -> Option<Rank> {

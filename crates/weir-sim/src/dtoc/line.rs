@@ -101,7 +101,7 @@ impl Line for Shortest {
             path: Path::default(),
         };
         self.policy.arrive(place, &arrival);
-        self.policy.ready(place, Level::default());
+        self.policy.ready(place);
         place
     }
 

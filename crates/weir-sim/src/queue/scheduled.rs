@@ -196,7 +196,7 @@ impl Server for Scheduled {
         let nanos = (job.arrival - origin) / self.second * 1e9;
         let at = Time::from_nanos(nanos as u64);
         self.policy.arrive(id, &Arrival { order: self.arrived, at, size: units, fair, finish, path: Path::default() });
-        self.policy.ready(id, fair.level);
+        self.policy.ready(id);
         self.arrived += 1;
     }
 

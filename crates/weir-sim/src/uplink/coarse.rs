@@ -150,7 +150,7 @@ impl Server {
         let finish = self.fair.as_mut().map(|fair| fair.join(id, size)).unwrap_or_default();
         let at = Time::from_nanos((asked.at * 1e9) as u64);
         self.policy.arrive(id, &Arrival { order: index as u64, at, size, fair, finish, path: Path::default() });
-        self.policy.ready(id, fair.level);
+        self.policy.ready(id);
         self.here += 1;
     }
 
