@@ -39,6 +39,12 @@ impl Protective {
         Protective { rate, jobs: Vec::new(), order: SlackOrder::default() }
     }
 
+    /// How much later than by its fair finish a job may end for want of an open window: a round
+    /// trip, and half of one while its last bytes are under way.
+    fn tolerated(&self, path: Path) -> u64 {
+        self.rate.bytes_in(path.round_trip * 3 / 2)
+    }
+
     /// Changes a job that may move in the order.
     fn move_to(
         &mut self,
@@ -162,11 +168,15 @@ impl Policy for Protective {
         let Some(tight) = self.order.first_tight(fair, grant) else {
             return self.order.best(None).map(|(_, _, id)| id);
         };
-        if self.order.at(tight).ready {
-            // The tight job itself is among them, so the link is never left idle.
-            return self.order.best(Some(tight)).map(|(_, _, id)| id);
+        // The tight job itself is among them, so the link is never left idle.
+        let best = self.order.best(Some(tight));
+        let (left, ..) = best?;
+        let entry = self.order.at(tight);
+        let path = self.jobs[entry.id as usize].path();
+        if left > path.window && entry.is_late_by(self.tolerated(path), grant) {
+            return Some(entry.id);
         }
-        self.order.first_ready()
+        best.map(|(_, _, id)| id)
     }
 }
 

@@ -59,6 +59,12 @@ impl Entry {
         (self.finish, self.id)
     }
 
+    /// Whether its path will make it later than `tolerated` if `grant` bytes go to others first. Only
+    /// after its bound has been made exact.
+    pub(super) fn is_late_by(&self, tolerated: u64, grant: u64) -> bool {
+        self.margin > 0 && self.bound.saturating_add_unsigned(tolerated) < grant as i64
+    }
+
     /// A job with nothing left to be granted cannot be late any more.
     fn tested(&self) -> bool {
         self.protected && self.remaining > 0 && self.ready
