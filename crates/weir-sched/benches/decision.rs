@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use divan::Bencher;
 use weir_sched::{
-    BitRate, ClientId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, Packets,
+    BitRate, ClientId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, Packets, Path,
     PolicyKind, Time,
 };
 
@@ -42,6 +42,7 @@ impl Overloaded {
             client,
             packets: Packets { mss: 1448, framing: Framing::ETHERNET },
             tag: 0,
+            path: Path::default(),
         });
         self.gate.arrive(self.now, JobSpec { flow, size: Some(size), range_of: None });
     }

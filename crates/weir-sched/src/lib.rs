@@ -28,6 +28,6 @@ pub use gate::{
     Settled,
 };
 pub use pacer::{BitRate, Pacer};
-pub use policy::{Path, FairState, Policy, PolicyKind};
+pub use policy::{FairState, Path, Policy, PolicyKind};
 pub use time::Time;
 pub use virtual_fair::{Level, VirtualFair};

@@ -153,7 +153,10 @@ mod tests {
         let mut server = VirtualFair::default();
         let mut finished = Vec::new();
         let mut serve = |server: &mut VirtualFair, from: u64, bytes| {
-            server.serve(bytes, |id, after| finished.push((id, from + after)));
+            server.serve(bytes, |id, after| {
+                finished.push((id, from + after));
+                None
+            });
         };
         server.join(0, 4 * unit);
         serve(&mut server, 0, unit);
@@ -175,10 +178,16 @@ mod tests {
         }
         let mut finished = 0;
         for _ in 0..6999 {
-            server.serve(1, |_, _| finished += 1);
+            server.serve(1, |_, _| {
+                finished += 1;
+                None
+            });
         }
         assert_eq!(finished, 0);
-        server.serve(1, |_, _| finished += 1);
+        server.serve(1, |_, _| {
+            finished += 1;
+            None
+        });
         assert_eq!(finished, 7);
     }
 
@@ -186,12 +195,18 @@ mod tests {
     fn what_comes_back_is_not_service() {
         let mut server = VirtualFair::default();
         server.join(0, 100);
-        server.serve(60, |_, _| {});
+        server.serve(60, |_, _| None);
         server.take_back(30);
         let mut done = false;
-        server.serve(69, |_, _| done = true);
+        server.serve(69, |_, _| {
+            done = true;
+            None
+        });
         assert!(!done);
-        server.serve(1, |_, _| done = true);
+        server.serve(1, |_, _| {
+            done = true;
+            None
+        });
         assert!(done);
     }
 }

@@ -68,6 +68,10 @@ impl Entries {
         &mut self.all[id as usize]
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// The entry, if it is still the one with this number.
     pub(super) fn numbered(&mut self, id: EntryId, number: u64) -> Option<&mut Entry> {
         self.all.get_mut(id as usize).filter(|entry| entry.number == number)

@@ -172,9 +172,10 @@ impl Gate {
         self.jobs.len()
     }
 
-    /// Jobs the virtual fair server still counts, those that have left among them.
+    /// Jobs that are here or that the virtual fair server still counts; ranges that count as one are
+    /// one.
     pub fn virtual_jobs(&self) -> usize {
-        self.fair.len()
+        self.entries.len()
     }
 
     /// Grants that are out.

@@ -185,30 +185,67 @@ mod tests {
     use super::*;
     use crate::virtual_fair::VirtualFair;
 
+    struct Served {
+        fair: VirtualFair,
+        policy: Protective,
+    }
+
+    impl Served {
+        fn new(jobs: &[(u64, Path)]) -> Served {
+            let rate = BitRate::new(8_000_000).expect("not zero");
+            let mut served =
+                Served { fair: VirtualFair::default(), policy: Protective::on_a_link_of(rate) };
+            for (id, &(size, path)) in (0..).zip(jobs) {
+                let finish = served.fair.join(id, size);
+                let (at, fair) = (crate::Time::ZERO, served.state());
+                let arrival = Arrival { order: id.into(), at, size, fair, finish, path };
+                served.policy.arrive(id, &arrival);
+                served.policy.ready(id);
+            }
+            served
+        }
+
+        fn state(&self) -> FairState {
+            FairState { level: self.fair.level(), behind: 0 }
+        }
+
+        fn pick(&mut self) -> Option<u32> {
+            self.policy.pick(self.state(), 100)
+        }
+
+        fn send(&mut self, id: u32, bytes: u64) {
+            self.policy.served(id, bytes);
+            let policy = &mut self.policy;
+            self.fair.serve(bytes, |id, _| {
+                policy.virtually_finished(id);
+                None
+            });
+        }
+    }
+
     #[test]
-    fn a_tight_job_that_its_client_blocks_steps_aside() {
-        let mut fair = VirtualFair::default();
-        let mut policy = Protective::new();
-        for (id, size) in [(0, 1000), (1, 5000)] {
-            let finish = fair.join(id, size);
-            let fair = FairState { level: fair.level(), behind: 0 };
-            let at = crate::Time::ZERO;
-            let arrival = Arrival { order: id.into(), at, size, fair, finish, path: Path::default() };
-            policy.arrive(id, &arrival);
+    fn who_is_blocked_holds_nobody_up_and_is_first_on_its_return() {
+        let mut served = Served::new(&[1000, 5000, 6000].map(|size| (size, Path::default())));
+        served.policy.blocked(0);
+        // Beyond the slack of the blocked one: it could not have used the link.
+        for _ in 0..20 {
+            assert_eq!(served.pick(), Some(1));
+            served.send(1, 100);
         }
-        policy.ready(1);
-        // The small job is blocked; the large one may use its slack of 1000 bytes and no more.
-        let mut served = 0;
-        while policy.jobs[0].standing == Standing::Promised {
-            assert_eq!(policy.pick(FairState { level: fair.level(), behind: 0 }, 100), Some(1));
-            policy.served(1, 100);
-            fair.serve(100, |_, _| {});
-            served += 100;
-            assert!(served <= 1100);
-        }
-        assert_eq!(served, 1100);
-        // Back, it is ranked by what remains.
-        policy.ready(0);
-        assert_eq!(policy.pick(FairState { level: fair.level(), behind: 0 }, 100), Some(0));
+        served.policy.ready(0);
+        assert_eq!(served.pick(), Some(0));
+    }
+
+    #[test]
+    fn a_far_one_that_would_be_late_opens_its_window_first() {
+        // Alone it would wait six round trips of 100 KB of the link.
+        let far = Path { round_trip: std::time::Duration::from_millis(100), window: 1_000 };
+        let mut served = Served::new(&[(300_000, far), (250_000, Path::default())]);
+        assert_eq!(served.pick(), Some(0));
+        served.policy.blocked(0);
+        assert_eq!(served.pick(), Some(1));
+        // What fits its window costs it no round trip.
+        let mut served = Served::new(&[(300_000, far), (800, Path::default())]);
+        assert_eq!(served.pick(), Some(1));
     }
 }

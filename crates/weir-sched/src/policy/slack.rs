@@ -198,7 +198,13 @@ impl SlackOrder {
     }
 
     /// `bytes` of the job were granted: those before it in the order have that much less slack.
-    pub(super) fn spend(&mut self, finish: Level, id: u32, bytes: u64, margin: impl FnOnce(u64) -> u64) {
+    pub(super) fn spend(
+        &mut self,
+        finish: Level,
+        id: u32,
+        bytes: u64,
+        margin: impl FnOnce(u64) -> u64,
+    ) {
         let Some((row, at)) = self.find(finish, id) else { return };
         self.spend_in_rows(0, row, bytes);
         for entry in &mut self.rows[row][..at] {
@@ -234,12 +240,6 @@ impl SlackOrder {
 
     pub(super) fn at(&self, (row, at): Place) -> &Entry {
         &self.rows[row][at]
-    }
-
-    /// The ready job that the virtual server finishes first.
-    pub(super) fn first_ready(&self) -> Option<u32> {
-        let row = self.best.iter().position(|best| *best != NOBODY)?;
-        self.rows[row].iter().find(|entry| entry.rank().is_some()).map(|entry| entry.id)
     }
 
     /// The ready job with least left among all, or among those up to `last`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_sched::{
     BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, JobId, JobSpec, Next, Pacer,
-    Packets, PolicyKind, Settled, Time,
+    Packets, Path, PolicyKind, Settled, Time,
 };
 
 /// Bytes a second of the link in all tests.
@@ -106,6 +106,7 @@ impl Link {
                         client: ClientId(index as u128),
                         packets: Packets { mss: self.mss, framing: NO_HEADERS },
                         tag: 0,
+                        path: Path::default(),
                     };
                     let flow = gate.open(spec);
                     let spec = JobSpec { flow, size: Some(requests[index].size), range_of: None };
@@ -118,7 +119,7 @@ impl Link {
             }
             queue.retain(|(sent, flow)| {
                 if *sent <= now {
-                    gate.ready(*flow);
+                    gate.ready(now, *flow);
                 }
                 *sent > now
             });
@@ -133,11 +134,11 @@ impl Link {
                     let index = jobs[&grant.job];
                     finish[index] = Some(seconds(link_free));
                     if self.is_slow(index) {
-                        gate.blocked(grant.flow);
+                        gate.blocked(now, grant.flow);
                         queue.push((now + Duration::from_millis(40), grant.flow));
                     }
                     if link_free > now + rate.time_for(4 * u64::from(self.mss)) {
-                        gate.blocked(grant.flow);
+                        gate.blocked(now, grant.flow);
                         queue.push((link_free, grant.flow));
                     }
                     continue;

@@ -72,12 +72,12 @@ impl Owner {
             }
             Message::Ready { flow } => {
                 if let Some(held) = self.held.get(&flow) {
-                    self.gate.ready(held.flow);
+                    self.gate.ready(now, held.flow);
                 }
             }
             Message::Used { grant, bytes, blocked } => {
                 if blocked {
-                    self.gate.blocked(grant.flow);
+                    self.gate.blocked(now, grant.flow);
                 }
                 self.gate.used(now, &grant, bytes);
                 self.granted = self.granted.saturating_sub(grant.bytes);

@@ -195,7 +195,10 @@ impl Server for Scheduled {
         let origin = *self.origin.get_or_insert(job.arrival);
         let nanos = (job.arrival - origin) / self.second * 1e9;
         let at = Time::from_nanos(nanos as u64);
-        self.policy.arrive(id, &Arrival { order: self.arrived, at, size: units, fair, finish, path: Path::default() });
+        self.policy.arrive(
+            id,
+            &Arrival { order: self.arrived, at, size: units, fair, finish, path: Path::default() },
+        );
         self.policy.ready(id);
         self.arrived += 1;
     }

@@ -2,7 +2,7 @@
 //! trips: a million requests in a second. It does not know clients.
 
 use weir_sched::policy::Arrival;
-use weir_sched::{Path, BitRate, FairState, Policy, PolicyKind, Time, VirtualFair};
+use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
 use super::{Invalid, LATEST, in_order};
 
@@ -149,7 +149,10 @@ impl Server {
         let fair = self.state();
         let finish = self.fair.as_mut().map(|fair| fair.join(id, size)).unwrap_or_default();
         let at = Time::from_nanos((asked.at * 1e9) as u64);
-        self.policy.arrive(id, &Arrival { order: index as u64, at, size, fair, finish, path: Path::default() });
+        self.policy.arrive(
+            id,
+            &Arrival { order: index as u64, at, size, fair, finish, path: Path::default() },
+        );
         self.policy.ready(id);
         self.here += 1;
     }
