@@ -4,7 +4,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{Link, Numbers, Request, mean_response, processor_sharing, request};
+use support::{Link, Numbers, PAUSE, Request, mean_response, processor_sharing, request};
 use weir_sched::PolicyKind;
 
 /// A grant of 1 ms that was under way when a job arrived, and rounding.
@@ -68,9 +68,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// While slow clients come and go, nobody who keeps up is later than virtual fair sharing of
-    /// the bytes that were sent.
+    /// the bytes that were sent by more than two of the times for which they take nothing; and
+    /// those times do not make the slow late, only what they wait for their turn after each.
     #[test]
-    fn nobody_who_keeps_up_pays_for_the_slow(requests in traces(false)) {
+    fn nobody_pays_for_the_slow(requests in traces(false)) {
         let mut requests = requests;
         for (index, request) in requests.iter_mut().enumerate() {
             // Sizes tell responses apart in the ledger: the slow have odd ones.
@@ -79,8 +80,10 @@ proptest! {
         let link = Link { slow_every: 3, ..Link::exact(PolicyKind::Protective) };
         let (_, settled) = link.play_and_settle(&requests);
         prop_assert_eq!(settled.len(), requests.len());
-        for one in settled.iter().filter(|one| one.size % 2 == 0) {
-            prop_assert!(one.won >= -ONE_GRANT, "{one:?}");
+        for one in &settled {
+            let pauses = if one.size % 2 == 0 { 0.0 } else { one.size as f64 / 1000.0 };
+            let tolerated = PAUSE.as_secs_f64() * (2.0 + pauses / 4.0);
+            prop_assert!(one.won >= -tolerated, "{one:?}");
         }
     }
 }

@@ -201,10 +201,12 @@ impl Gate {
         if self.flow(id).is_none() {
             return;
         }
-        let flow = &mut self.flows[id.place];
-        if flow.ready == ready {
+        if self.flows[id.place].ready == ready {
             return;
         }
+        // What the link did until now it did with the client as it was.
+        self.pass_time(now);
+        let flow = &mut self.flows[id.place];
         flow.ready = ready;
         let Some(&head) = flow.jobs.front() else { return };
         self.refresh(head);

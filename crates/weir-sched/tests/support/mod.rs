@@ -13,6 +13,8 @@ use weir_sched::{
 
 /// Bytes a second of the link in all tests.
 pub const LINK: u64 = 1_000_000;
+/// For so long a slow client takes nothing.
+pub const PAUSE: Duration = Duration::from_millis(40);
 pub const NO_HEADERS: Framing = Framing { overhead: 0 };
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,7 @@ pub struct Link {
     pub relief: Option<Duration>,
     /// Sockets take only half of every so many-th grant; 0: they take all.
     pub half_of_every: u64,
-    /// Every so many-th client takes a grant only each 40 ms; 0: none.
+    /// Every so many-th client takes a grant and then nothing for a [`PAUSE`]; 0: none.
     pub slow_every: usize,
 }
 
@@ -135,7 +137,7 @@ impl Link {
                     finish[index] = Some(seconds(link_free));
                     if self.is_slow(index) {
                         gate.blocked(now, grant.flow);
-                        queue.push((now + Duration::from_millis(40), grant.flow));
+                        queue.push((now + PAUSE, grant.flow));
                     }
                     if link_free > now + rate.time_for(4 * u64::from(self.mss)) {
                         gate.blocked(now, grant.flow);
