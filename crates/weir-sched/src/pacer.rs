@@ -67,6 +67,9 @@ pub struct Pacer {
 /// ordinary late wake-up would waste the link; above 5 ms the burst itself becomes a queue.
 const DEPTH: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(5));
 
+/// The most of the link's time that bytes which are not a response's may take from what follows.
+const QUEUED: Duration = Duration::from_millis(20);
+
 impl Pacer {
     /// A pacer that lets `rate` through.
     pub fn new(rate: BitRate) -> Pacer {
@@ -92,6 +95,16 @@ impl Pacer {
     pub fn charge(&self, now: Time, wire_bytes: u64) {
         let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
             Some(self.after(free, now, wire_bytes))
+        });
+    }
+
+    /// Counts `wire_bytes` that no response asked for: handshakes, acknowledgements,
+    /// retransmissions. They have gone already, so they hold others up for as long as a line would
+    /// queue them and no longer, 20 ms: the rest was lost, or is on another line.
+    pub fn charge_extra(&self, now: Time, wire_bytes: u64) {
+        let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
+            let longest = free.max((now + QUEUED).as_nanos());
+            Some(self.after(free, now, wire_bytes).min(longest))
         });
     }
 
@@ -171,6 +184,22 @@ mod tests {
         pacer.charge(at(5000), 1514);
         pacer.refund(1514);
         assert_eq!(pacer.free_at(), before);
+    }
+
+    #[test]
+    fn what_no_response_asked_for_is_never_a_long_debt() {
+        let pacer = Pacer::new(megabit(8));
+        let start = at(1_000_000);
+        pacer.charge_extra(start, 5_000);
+        assert_eq!(pacer.free_at(), at(1_004_000));
+        for _ in 0..100_000 {
+            pacer.charge_extra(start, 74);
+        }
+        assert_eq!(pacer.free_at(), at(1_020_000));
+        // What responses were given stays.
+        pacer.charge(start, 50_000);
+        pacer.charge_extra(start, 74);
+        assert_eq!(pacer.free_at(), at(1_070_000));
     }
 
     #[test]

@@ -29,10 +29,12 @@ pub(crate) struct TcpInfo {
     times: [u32; 4],
     pmtu: u32,
     rcv_ssthresh: u32,
-    rtt: u32,
+    /// Smoothed round-trip time in microseconds; 0 before the first sample.
+    pub(crate) rtt: u32,
     rttvar: u32,
     snd_ssthresh: u32,
-    snd_cwnd: u32,
+    /// Segments that may be under way.
+    pub(crate) snd_cwnd: u32,
     advmss: u32,
     reordering: u32,
     rcv_rtt: u32,

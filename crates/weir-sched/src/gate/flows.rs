@@ -84,6 +84,13 @@ impl Gate {
         FlowId { place: self.flows.insert(flow), number }
     }
 
+    /// What is known now of the way to the client, for the responses that arrive from now on.
+    pub fn path(&mut self, flow: FlowId, path: Path) {
+        if self.flow(flow).is_some() {
+            self.flows[flow.place].path = path;
+        }
+    }
+
     /// A response arrives. `None` if its connection has been closed.
     pub fn arrive(&mut self, now: Time, spec: JobSpec) -> Option<JobId> {
         let client = self.flow(spec.flow)?.client;

@@ -194,9 +194,9 @@ impl Gate {
     }
 
     /// Counts bytes on the wire that no job asked for: handshakes, acknowledgements,
-    /// retransmissions.
+    /// retransmissions ([`Pacer::charge_extra`]).
     pub fn charge(&self, now: Time, wire_bytes: u64) {
-        self.pacer.charge(now, wire_bytes);
+        self.pacer.charge_extra(now, wire_bytes);
     }
 
     /// How far ahead or behind fair sharing responses finished since the last call.

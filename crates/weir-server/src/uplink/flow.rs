@@ -8,16 +8,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use socket2::SockRef;
-use weir_sched::{FlowSpec, Grant, ObjectId, Packets};
+use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
 use super::{Message, Uplink, client};
 use crate::clock;
 use crate::socket::Socket;
-use crate::sys;
+use crate::sys::{self, TcpInfo};
 
 /// How many grants go by between looks at what was retransmitted.
 const LOOK_EVERY: u32 = 16;
@@ -107,7 +108,8 @@ impl Flow {
         socket: &Rc<Socket>,
         peer: SocketAddr,
     ) -> Flow {
-        let mss = sys::tcp_info(&**socket).map_or(USUAL_MSS, |info| info.snd_mss.max(1));
+        let info = sys::tcp_info(&**socket).ok();
+        let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
         if uplink.in_kernel.is_none()
@@ -121,10 +123,15 @@ impl Flow {
         let slot = Rc::new(Slot { socket: socket.clone(), grants, expects, waker });
         registry.0.borrow_mut().insert(number, slot.clone());
         let packets = Packets { mss, framing: uplink.framing_to(peer) };
-        let spec = FlowSpec { client: client(peer), packets, tag: number };
+        let spec = FlowSpec {
+            client: client(peer),
+            packets,
+            tag: number,
+            path: info.map(|info| path(&info)).unwrap_or_default(),
+        };
         uplink.inbox.post(Message::Open { worker, spec });
         let meter = Meter::new(packets.framing);
-        uplink.pacer.charge(clock::now(), meter.handshake());
+        uplink.pacer.charge_extra(clock::now(), meter.handshake());
         Flow {
             uplink,
             registry,
@@ -156,7 +163,9 @@ impl Flow {
         self.waiting = true;
         self.slot.expects.set(true);
         self.count(true);
-        self.post(Message::Arrive { flow: self.number, size: bytes, range_of });
+        // The window has opened, or closed, since the last response.
+        let path = sys::tcp_info(&*self.slot.socket).ok().map(|info| path(&info));
+        self.post(Message::Arrive { flow: self.number, size: bytes, range_of, path });
     }
 
     /// Waits for leave to send.
@@ -217,7 +226,7 @@ impl Flow {
         self.grants_since_look = 0;
         let bytes = self.meter.extra(socket);
         if bytes > 0 {
-            self.uplink.pacer.charge(clock::now(), bytes);
+            self.uplink.pacer.charge_extra(clock::now(), bytes);
         }
     }
 
@@ -245,6 +254,11 @@ impl Flow {
     }
 }
 
+fn path(info: &TcpInfo) -> Path {
+    let round_trip = Duration::from_micros(info.rtt.into());
+    Path { round_trip, window: u64::from(info.snd_cwnd) * u64::from(info.snd_mss) }
+}
+
 impl Drop for Flow {
     fn drop(&mut self) {
         self.end_waiting(false);
@@ -254,7 +268,7 @@ impl Drop for Flow {
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.
         let extra = self.meter.extra(&self.slot.socket);
-        self.uplink.pacer.charge(clock::now(), extra.max(self.meter.farewell()));
+        self.uplink.pacer.charge_extra(clock::now(), extra.max(self.meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }

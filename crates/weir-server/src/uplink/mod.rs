@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer};
+use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer, Path};
 
 use crate::config::UplinkConfig;
 use crate::metrics::Metrics;
@@ -35,6 +35,8 @@ enum Message {
         flow: u64,
         size: Option<u64>,
         range_of: Option<ObjectId>,
+        /// As it is now, if the kernel says.
+        path: Option<Path>,
     },
     Ready {
         flow: u64,
@@ -137,10 +139,12 @@ impl Uplink {
     }
 }
 
+/// Who has a share of the link: an IPv4 address, or an IPv6 network of 64 bits, which is what one
+/// subscriber is given at least (RFC 6177).
 fn client(peer: SocketAddr) -> ClientId {
-    match peer.ip() {
+    match peer.ip().to_canonical() {
         IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
-        IpAddr::V6(address) => ClientId(address.to_bits()),
+        IpAddr::V6(address) => ClientId(address.to_bits() >> 64 << 64),
     }
 }
 
@@ -171,5 +175,20 @@ impl<T> Mailbox<T> {
     fn take(&self, into: &mut Vec<T>) {
         let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *letters, into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
+        let of = |peer: &str| client(peer.parse().expect("an address"));
+        assert_eq!(of("192.0.2.1:1"), of("192.0.2.1:2"));
+        assert_eq!(of("192.0.2.1:1"), of("[::ffff:192.0.2.1]:1"));
+        assert_ne!(of("192.0.2.1:1"), of("192.0.2.2:1"));
+        assert_eq!(of("[2001:db8::1]:1"), of("[2001:db8::2:3:4:5]:1"));
+        assert_ne!(of("[2001:db8::1]:1"), of("[2001:db8:0:1::1]:1"));
     }
 }

@@ -64,8 +64,11 @@ impl Owner {
                 let flow = self.gate.open(spec);
                 self.held.insert(spec.tag, Held { flow, worker, job: None });
             }
-            Message::Arrive { flow, size, range_of } => {
+            Message::Arrive { flow, size, range_of, path } => {
                 if let Some(held) = self.held.get_mut(&flow) {
+                    if let Some(path) = path {
+                        self.gate.path(held.flow, path);
+                    }
                     let spec = JobSpec { flow: held.flow, size, range_of };
                     held.job = self.gate.arrive(now, spec);
                 }
