@@ -5,6 +5,7 @@ mod dtoc;
 mod inversion;
 mod model;
 mod output;
+mod promise;
 mod queue;
 mod replay;
 mod transient;
@@ -35,6 +36,8 @@ enum Command {
     Model(model::Command),
     /// What an access log would have been like on an uplink, under each policy
     Replay(replay::Arguments),
+    /// Whether anybody ends later than under fair sharing, over workloads, round trips and seeds
+    Promise(promise::Arguments),
     /// Service inversion of a file of sizes and latencies
     Inversion(inversion::Arguments),
 }
@@ -47,6 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Backend(arguments) => backend::run(&arguments),
         Command::Model(command) => model::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Promise(arguments) => promise::run(&arguments),
         Command::Inversion(arguments) => inversion::run(&arguments),
     }
 }

@@ -1,7 +1,8 @@
 //! Results as JSON, with the version and the seed beside the figures and never a number that is none,
 //! and as text. It does not know what is written.
 
-use std::io::{ErrorKind, Write};
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -50,6 +51,29 @@ pub(super) fn with_interval(mean: f64, ci95: Option<f64>) -> String {
 /// A number that not every case has.
 pub(super) fn optional(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "-".into(), |value| format!("{value:.2}{unit}"))
+}
+
+/// Columns: the first to the left, the others to the right.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let width = *width;
+            let _ = match column {
+                0 => write!(line, "{cell:<width$}"),
+                _ => write!(line, "  {cell:>width$}"),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// For what is written as text: fails where [`json`] would.

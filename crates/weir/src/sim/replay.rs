@@ -84,10 +84,12 @@ fn factor(text: &str) -> Result<f64, String> {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rate = BitRate::new(arguments.uplink.0 as u64)
         .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 100mbit"))?;
+    let clients = clients(arguments)?;
     let mut policies = Vec::new();
     for policy in &arguments.policy {
-        // Fair sharing is what all are compared with.
-        if *policy != PolicyKind::Fair && !policies.contains(policy) {
+        // Without paths the policy is what all are compared with, but for grants.
+        let compared_with = *policy == PolicyKind::Fair && clients.is_none();
+        if !compared_with && !policies.contains(policy) {
             policies.push(*policy);
         }
     }
@@ -99,7 +101,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wire =
         Wire { requests_per_connection: arguments.requests_per_connection, ..Wire::default() };
     let demand = demand::read(&arguments.input, &wire, arguments.scale_load)?;
-    let clients = clients(arguments)?;
     let uplink = compare::Uplink { rate, pace: arguments.uplink_pace.0, clients };
     let compared = compare::compare(&demand, &uplink, &policies)?;
     if let (Some(mut page), Some(path)) = (page, &arguments.html) {

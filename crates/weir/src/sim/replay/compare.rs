@@ -4,7 +4,7 @@
 use weir_sched::{BitRate, Framing, Packets, PolicyKind};
 use weir_sim::ideal::{self, Job};
 use weir_sim::uplink::{
-    Asked, Client, Fullness, Invalid, Link, Request, backlog, finishes, fullness, grant_for,
+    Asked, Client, Finish, Fullness, Invalid, Link, Request, backlog, finishes, fullness, grant_for,
 };
 use weir_stats::Samples;
 use weir_stats::size::SizeBins;
@@ -46,10 +46,10 @@ impl Uplink {
                 let grant = grant_for(self.paced(), &demand.asked);
                 (grant, grant as f64 / speed)
             }
-            // Neither fair sharing nor the policy can be interrupted within a grant.
+            // One that has begun when a response arrives, and one that its own end falls into.
             Some(_) => {
                 let grant = (self.paced().bits() / 8000).max(demand.wire.segment);
-                (grant, 3.0 * (grant + u64::from(OVERHEAD)) as f64 / speed)
+                (grant, 2.0 * (grant + u64::from(OVERHEAD)) as f64 / speed)
             }
         }
     }
@@ -57,7 +57,9 @@ impl Uplink {
     /// Response times in seconds under fair sharing, and when the uplink was full.
     fn fair(&self, demand: &Demand) -> Result<(Vec<f64>, Fullness), Invalid> {
         if let Some(client) = self.clients {
-            return self.through_the_gate(PolicyKind::Fair, client, demand);
+            let (link, requests) = self.through_the_gate(client, demand);
+            let (_, fullness) = link.watch(PolicyKind::Fair, &requests)?;
+            return Ok((received(demand, link.share(&requests)?), fullness));
         }
         let fullness = fullness(self.paced(), &demand.asked)?;
         let job = |asked: &Asked| Job { arrival: asked.at, work: asked.bytes.max(1) as f64 };
@@ -69,19 +71,16 @@ impl Uplink {
     /// Response times in seconds under a policy.
     fn under(&self, policy: PolicyKind, demand: &Demand) -> Result<Vec<f64>, Invalid> {
         if let Some(client) = self.clients {
-            return self.through_the_gate(policy, client, demand).map(|(times, _)| times);
+            let (link, requests) = self.through_the_gate(client, demand);
+            return Ok(received(demand, link.play(policy, &requests)?));
         }
         let grant = grant_for(self.paced(), &demand.asked);
         let finish = finishes(policy, self.paced(), grant, &demand.asked)?;
         Ok(since_asked(demand, finish))
     }
 
-    fn through_the_gate(
-        &self,
-        policy: PolicyKind,
-        client: Client,
-        demand: &Demand,
-    ) -> Result<(Vec<f64>, Fullness), Invalid> {
+    /// The server's gate before the link, and what it is asked for.
+    fn through_the_gate(&self, client: Client, demand: &Demand) -> (Link, Vec<Request>) {
         let wire = &demand.wire;
         let mss = u32::try_from(wire.segment).unwrap_or(u32::MAX);
         let link = Link {
@@ -92,12 +91,14 @@ impl Uplink {
         };
         let stream = |size: &u64| wire.head.saturating_add(*size);
         let pairs = demand.asked.iter().zip(&demand.sizes);
-        let requests: Vec<Request> = pairs
-            .map(|(asked, size)| Request { at: asked.at, size: stream(size), client })
-            .collect();
-        let (finish, fullness) = link.watch(policy, &requests)?;
-        Ok((since_asked(demand, finish.into_iter().map(|finish| finish.received)), fullness))
+        let requests =
+            pairs.map(|(asked, size)| Request { at: asked.at, size: stream(size), client });
+        (link, requests.collect())
     }
+}
+
+fn received(demand: &Demand, finish: Vec<Finish>) -> Vec<f64> {
+    since_asked(demand, finish.into_iter().map(|finish| finish.received))
 }
 
 fn since_asked(demand: &Demand, finish: impl IntoIterator<Item = f64>) -> Vec<f64> {

@@ -8,6 +8,7 @@ use super::figures::{SizeClass, Times};
 use super::shares::share;
 use super::verdict;
 use crate::load::words::{bytes, count, size_range, time};
+use crate::sim::output::table;
 
 /// Parts of the line that shows the backlog.
 const PARTS: usize = 60;
@@ -124,27 +125,4 @@ fn sizes(compared: &Compared<'_>, of: impl Fn(&SizeClass) -> f64) -> Vec<Vec<Str
         rows.push(row);
     }
     rows
-}
-
-/// Columns: the first to the left, the others to the right.
-fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let width = *width;
-            let _ = match column {
-                0 => write!(line, "{cell:<width$}"),
-                _ => write!(line, "  {cell:>width$}"),
-            };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }

@@ -311,9 +311,10 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
                 .client_bits_per_second
                 .map_or("any rate".to_owned(), |rate| format!("at most {}", bits(rate as f64)));
             format!(
-                "All clients are {} away and take {line}; all goes through the server's own gate, \
-                 grant by grant, under fair sharing too. Connections start with ten segments and \
-                 lose nothing; disks and processors take no time, and nobody gives up waiting.",
+                "All clients are {} away and take {line}. Fair sharing is exact, among those whose \
+                 window and line take more at that moment; policies go through the server's own \
+                 gate, grant by grant. Connections start with ten segments and lose nothing; disks \
+                 and processors take no time, and nobody gives up waiting.",
                 time(round_trip)
             )
         }

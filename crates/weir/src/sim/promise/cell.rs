@@ -1,0 +1,136 @@
+//! One workload over one kind of path: what each policy makes of it beside fair sharing over the
+//! same path. It does not know what is compared across cells.
+
+use serde::Serialize;
+use weir_sched::{BitRate, PolicyKind};
+use weir_sim::uplink::{self, Client, Finish, Invalid, Link, Request, finishes, grant_for};
+
+use super::Asked;
+
+/// A body's head, as `weir trace make` and `weir sim replay` count it.
+const HEAD: u64 = 200;
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Cell {
+    pub(super) uplink_bits_per_second: u64,
+    pub(super) round_trip: String,
+    pub(super) workload: String,
+    pub(super) seed: u64,
+    pub(super) requests: u64,
+    /// Exact processor sharing over the same paths.
+    pub(super) reference_ms_mean: f64,
+    /// What two grants take, which nobody can be told apart by.
+    pub(super) two_grants_ms: f64,
+    /// The longest round trip.
+    pub(super) round_trip_ms: f64,
+    /// Mean of `protective` over that of `srpt` on a link without packets and round trips.
+    pub(super) alone_to_srpt: f64,
+    pub(super) policies: Vec<Played>,
+}
+
+/// A policy through the gate.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Played {
+    pub(super) policy: &'static str,
+    pub(super) response_ms_mean: f64,
+    /// Of means.
+    pub(super) to_srpt: f64,
+    /// The most by which a response ended after its end under the reference.
+    pub(super) latest_ms: f64,
+    pub(super) latest_bytes: u64,
+    pub(super) latest_asked_at_s: f64,
+    /// The same beyond its client's round trip.
+    pub(super) latest_beyond_round_trip_ms: f64,
+}
+
+impl Cell {
+    /// Plays all of it.
+    ///
+    /// # Errors
+    ///
+    /// Requests that no link plays.
+    pub(super) fn play(asked: &Asked, policies: &[PolicyKind]) -> Result<Cell, Invalid> {
+        let link = Link::new(asked.rate);
+        let requests = requests(asked);
+        let reference = link.share(&requests)?;
+        let mut played = Vec::new();
+        for &policy in policies {
+            played.push(Played::of(policy, &requests, &link.play(policy, &requests)?, &reference));
+        }
+        let srpt = played.iter().find(|played| played.policy == PolicyKind::Srpt.name());
+        let srpt = srpt.map_or(f64::NAN, |srpt| srpt.response_ms_mean);
+        for played in &mut played {
+            played.to_srpt = played.response_ms_mean / srpt;
+        }
+        let paced = asked.rate.scaled(link.pace);
+        let packets = link.packets;
+        let grant = (paced.bits() / 8000).max(packets.mss.into());
+        let grant = paced.time_for(packets.wire(grant)).as_secs_f64();
+        let trips = requests.iter().map(|request| request.client.round_trip);
+        Ok(Cell {
+            uplink_bits_per_second: asked.rate.bits(),
+            round_trip: asked.round_trip.to_string(),
+            workload: asked.workload.clone(),
+            seed: asked.seed,
+            requests: requests.len() as u64,
+            reference_ms_mean: mean_ms(&requests, reference.iter().map(|at| at.received)),
+            two_grants_ms: 2e3 * grant,
+            round_trip_ms: trips.max().unwrap_or_default().as_secs_f64() * 1e3,
+            alone_to_srpt: alone_to_srpt(&link, paced, &requests)?,
+            policies: played,
+        })
+    }
+
+    pub(super) fn policy(&self, policy: PolicyKind) -> Option<&Played> {
+        self.policies.iter().find(|played| played.policy == policy.name())
+    }
+}
+
+fn requests(asked: &Asked) -> Vec<Request> {
+    // It was checked that there are arrivals; the iterator of an error is empty.
+    let arrivals = asked.offered.arrivals().into_iter().flatten().enumerate();
+    let requests = arrivals.map(|(index, request)| Request {
+        at: request.at,
+        size: HEAD + request.size.unwrap_or_default(),
+        client: Client { round_trip: asked.round_trip.of(index), rate: None },
+    });
+    requests.collect()
+}
+
+/// What the policy costs where nothing but the link takes time.
+fn alone_to_srpt(link: &Link, paced: BitRate, requests: &[Request]) -> Result<f64, Invalid> {
+    let wire = |request: &Request| link.packets.wire(request.size) + link.connection;
+    let asked: Vec<uplink::Asked> =
+        requests.iter().map(|r| uplink::Asked { at: r.at, bytes: wire(r) }).collect();
+    let grant = grant_for(paced, &asked);
+    let mean = |policy| Ok(mean_ms(requests, finishes(policy, paced, grant, &asked)?));
+    Ok(mean(PolicyKind::Protective)? / mean(PolicyKind::Srpt)?)
+}
+
+fn mean_ms(requests: &[Request], finish: impl IntoIterator<Item = f64>) -> f64 {
+    let times = requests.iter().zip(finish).map(|(request, finish)| finish - request.at);
+    1e3 * times.sum::<f64>() / requests.len().max(1) as f64
+}
+
+impl Played {
+    fn of(
+        policy: PolicyKind,
+        requests: &[Request],
+        finish: &[Finish],
+        reference: &[Finish],
+    ) -> Played {
+        let late = |index: usize| finish[index].received - reference[index].received;
+        let beyond = |index: usize| late(index) - requests[index].client.round_trip.as_secs_f64();
+        let latest = (0..requests.len()).max_by(|a, b| late(*a).total_cmp(&late(*b)));
+        let most_beyond = (0..requests.len()).map(beyond).fold(0.0, f64::max);
+        Played {
+            policy: policy.name(),
+            response_ms_mean: mean_ms(requests, finish.iter().map(|at| at.received)),
+            to_srpt: f64::NAN,
+            latest_ms: latest.map_or(0.0, |index| 1e3 * late(index).max(0.0)),
+            latest_bytes: latest.map_or(0, |index| requests[index].size),
+            latest_asked_at_s: latest.map_or(0.0, |index| requests[index].at),
+            latest_beyond_round_trip_ms: 1e3 * most_beyond,
+        }
+    }
+}
