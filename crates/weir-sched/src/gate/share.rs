@@ -53,6 +53,13 @@ struct Window {
     counted: Level,
 }
 
+impl Window {
+    /// Bytes that may follow now.
+    fn room(&self) -> u64 {
+        self.size.saturating_sub(self.under_way)
+    }
+}
+
 /// A response that was sent, and what of its share follows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
@@ -143,7 +150,8 @@ impl Share {
     /// client took (all but `unsent`) is reached.
     pub(super) fn next_stop(&self, level: Level, unsent: u64) -> Level {
         let part = self.parts.front().map(|part| self.finish.minus(part.after));
-        let piece = self.window.as_ref().map(|window| level.plus(window.segment));
+        let piece =
+            self.window.as_ref().map(|window| level.plus(window.segment.min(window.room())));
         let held = self.held.then(|| self.finish.minus(unsent));
         let stops = part.into_iter().chain(piece).chain(held);
         stops.filter(|stop| *stop > level).min().map_or(self.finish, |stop| stop.min(self.finish))
@@ -153,10 +161,7 @@ impl Share {
     pub(super) fn can_go_on(&self, level: Level, unsent: u64) -> bool {
         let left = self.left(level);
         let held = self.held && left <= u128::from(unsent) << 32;
-        let full = self.window.as_ref().is_some_and(|window| {
-            let piece = left.min(u128::from(window.segment) << 32);
-            u128::from(window.size.saturating_sub(window.under_way)) << 32 < piece
-        });
+        let full = self.window.as_ref().is_some_and(|window| window.room() == 0);
         left > 0 && !held && !full
     }
 
@@ -174,7 +179,7 @@ impl Share {
     pub(super) fn put_under_way(&mut self, level: Level) -> Option<(u64, Duration)> {
         let window = self.window.as_mut()?;
         let bytes = whole_bytes(level.above(window.counted) as i128).unsigned_abs();
-        window.counted = level;
+        window.counted = window.counted.plus(bytes);
         window.under_way += bytes;
         (bytes > 0).then_some((bytes, window.round_trip))
     }
