@@ -1,12 +1,13 @@
 //! What one decision costs: pick, grant, receipt, with many jobs waiting.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use divan::Bencher;
 use weir_sched::{
-    BitRate, ClientId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, Packets, Path,
-    PolicyKind, Time,
+    BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, Packets,
+    Path, PolicyKind, Time,
 };
 
 fn main() {
@@ -18,14 +19,19 @@ struct Overloaded {
     gate: Gate,
     now: Time,
     seed: u64,
+    /// Connections that take no data for now, in the order in which they will again.
+    blocked: VecDeque<FlowId>,
+    most_blocked: usize,
 }
 
 impl Overloaded {
-    fn new(policy: PolicyKind, jobs: usize) -> Overloaded {
+    /// With `jobs` jobs, up to `most_blocked` of them to clients who take no data for now.
+    fn new(policy: PolicyKind, jobs: usize, most_blocked: usize) -> Overloaded {
         let rate = BitRate::new(10_000_000_000).unwrap_or_else(|| unreachable!("not zero"));
         let config = GateConfig { grant: Duration::from_nanos(1200), ..GateConfig::new(policy) };
         let gate = Gate::new(config, Arc::new(Pacer::new(rate)));
-        let mut full = Overloaded { gate, now: Time::from_nanos(1), seed: 1 };
+        let (now, blocked) = (Time::from_nanos(1), VecDeque::new());
+        let mut full = Overloaded { gate, now, seed: 1, blocked, most_blocked };
         while full.gate.jobs() < jobs {
             full.arrive();
             full.decide();
@@ -52,21 +58,49 @@ impl Overloaded {
         loop {
             self.gate.tick(self.now);
             match self.gate.next(self.now) {
-                Next::Grant(grant) => return self.gate.used(self.now, &grant, grant.bytes),
+                Next::Grant(grant) => {
+                    self.gate.used(self.now, &grant, grant.bytes);
+                    return self.block(grant.flow);
+                }
                 Next::Wait(at) | Next::Receipt(at) => self.now = at,
                 Next::Idle => return,
             }
         }
     }
+
+    /// Who was served takes no more for now, if some are to be blocked; who was blocked first takes
+    /// data again.
+    fn block(&mut self, served: FlowId) {
+        if self.most_blocked == 0 {
+            return;
+        }
+        self.gate.blocked(self.now, served);
+        self.blocked.push_back(served);
+        if self.blocked.len() > self.most_blocked
+            && let Some(flow) = self.blocked.pop_front()
+        {
+            self.gate.ready(self.now, flow);
+        }
+    }
 }
 
-#[divan::bench(args = PolicyKind::ALL, consts = [100, 10_000], sample_size = 2000)]
-fn decision<const JOBS: usize>(bencher: Bencher, policy: PolicyKind) {
-    let mut gate = Overloaded::new(policy, JOBS);
+fn decide<const JOBS: usize>(bencher: Bencher, policy: PolicyKind, most_blocked: usize) {
+    let mut gate = Overloaded::new(policy, JOBS, most_blocked);
     bencher.bench_local(|| {
         gate.decide();
         if gate.gate.jobs() < JOBS {
             gate.arrive();
         }
     });
+}
+
+#[divan::bench(args = PolicyKind::ALL, consts = [100, 10_000], sample_size = 2000)]
+fn decision<const JOBS: usize>(bencher: Bencher, policy: PolicyKind) {
+    decide::<JOBS>(bencher, policy, 0);
+}
+
+/// Each connection that is served is blocked until a tenth of the jobs' number of others have been.
+#[divan::bench(args = PolicyKind::ALL, consts = [100, 10_000], sample_size = 2000)]
+fn decision_some_blocked<const JOBS: usize>(bencher: Bencher, policy: PolicyKind) {
+    decide::<JOBS>(bencher, policy, JOBS / 10);
 }

@@ -15,6 +15,9 @@ const FRACTION: u32 = 32;
 pub struct Level(u128);
 
 impl Level {
+    /// Above all that is ever reached.
+    pub(crate) const MAX: Level = Level(u128::MAX);
+
     /// This level and `bytes` more.
     pub fn plus(self, bytes: u64) -> Level {
         Level(self.0 + (u128::from(bytes) << FRACTION))

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use super::Gate;
 use super::flows::JobSpec;
 use super::ids::{ClientId, EntryId, Group};
 use super::ledger::{self, Settled};
 use super::share::{Share, State};
+use super::{Gate, LEASE};
 use crate::policy::Arrival;
 use crate::time::Time;
 use crate::virtual_fair::Level;
@@ -18,6 +18,9 @@ use crate::virtual_fair::Level;
 /// again as jobs are here; then those it would finish last are forgotten, which only weakens
 /// promises.
 const DEPARTED: usize = 10_000;
+
+/// Round trips in which a client takes nothing before it counts as slow.
+const PATIENCE: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -39,8 +42,14 @@ pub(super) struct Entry {
     pub(super) complete: bool,
     /// To its client and back.
     pub(super) round_trip: Duration,
-    /// Numbers the time for which its client takes no data; 0: it does.
-    pub(super) block: u64,
+    /// Since when its client takes no data.
+    pub(super) blocked_since: Option<Time>,
+    /// What its share was still to have then, in 2^-32 byte.
+    pub(super) left_at_block: u128,
+    /// [`Gate::sent`] and [`Gate::idle`] then.
+    pub(super) served_at_block: (u64, u64),
+    /// It is on the agenda whether that lasts too long.
+    pub(super) watched: bool,
     /// Its rank among the departed: where it would have finished when it departed.
     departed: Option<Level>,
     virtually: Option<Time>,
@@ -48,6 +57,17 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// A client that takes nothing for so long does so of its own accord: in a round trip it would
+    /// have acknowledged what is under way.
+    pub(super) fn patience(&self) -> Duration {
+        (self.round_trip * PATIENCE).max(LEASE)
+    }
+
+    /// The virtual server has not finished it after all.
+    pub(super) fn revive(&mut self) {
+        self.virtually = None;
+    }
+
     pub(super) fn ready(&self) -> bool {
         !self.waiting.is_empty() || self.pending > 0
     }
@@ -60,7 +80,7 @@ pub(super) struct Entries {
     /// Entries that have departed and are still in the virtual server.
     departed: BTreeSet<(Level, EntryId)>,
     /// The same by client.
-    followable: HashMap<ClientId, BTreeSet<(Level, EntryId)>>,
+    followable: BTreeSet<(ClientId, Level, EntryId)>,
 }
 
 impl Entries {
@@ -116,7 +136,7 @@ impl Entries {
         let rank = entry.share.finish;
         entry.departed = Some(rank);
         self.departed.insert((rank, id));
-        self.followable.entry(entry.client).or_default().insert((rank, id));
+        self.followable.insert((entry.client, rank, id));
     }
 
     /// A departed entry is one no more.
@@ -124,12 +144,7 @@ impl Entries {
         let entry = &mut self.all[id as usize];
         let Some(rank) = entry.departed.take() else { return };
         self.departed.remove(&(rank, id));
-        if let Some(ranks) = self.followable.get_mut(&entry.client) {
-            ranks.remove(&(rank, id));
-            if ranks.is_empty() {
-                self.followable.remove(&entry.client);
-            }
-        }
+        self.followable.remove(&(entry.client, rank, id));
     }
 
     /// The entry whose share a client's next response takes over: the one that its connection had
@@ -139,7 +154,10 @@ impl Entries {
             let entry = self.all.get(id as usize);
             entry.is_some_and(|entry| entry.number == number && entry.departed.is_some())
         });
-        let first = || self.followable.get(&client)?.first().map(|&(_, id)| id);
+        let first = || {
+            let all = (client, Level::default(), 0)..=(client, Level::MAX, EntryId::MAX);
+            self.followable.range(all).next().map(|&(_, _, id)| id)
+        };
         last.map(|(id, _)| id).or_else(first)
     }
 }
@@ -180,7 +198,10 @@ impl Gate {
                     pending: 0,
                     complete: true,
                     round_trip: path.round_trip,
-                    block: 0,
+                    blocked_since: None,
+                    left_at_block: 0,
+                    served_at_block: (0, 0),
+                    watched: false,
                     departed: None,
                     virtually: None,
                     group: None,

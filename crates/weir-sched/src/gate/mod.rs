@@ -131,6 +131,10 @@ pub struct Gate {
     issued: u64,
     /// Since when nothing could be sent: the virtual server goes on at the rate of the link.
     idle_since: Option<Time>,
+    /// Bytes that the virtual server was told of since the beginning: of responses, ...
+    sent: u64,
+    /// ... and what the link could have sent while nobody took anything.
+    idle: u64,
     /// What is due for shares.
     agenda: Agenda,
     /// Up to when the virtual server has been told.
@@ -159,6 +163,8 @@ impl Gate {
             settled: Vec::new(),
             issued: 0,
             idle_since: Some(Time::ZERO),
+            sent: 0,
+            idle: 0,
             agenda: Agenda::default(),
             passed: Time::ZERO,
             grant,

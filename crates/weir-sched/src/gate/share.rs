@@ -21,7 +21,7 @@ pub(super) struct Share {
     pub(super) finish: Level,
     pub(super) state: State,
     /// What may be under way to its client; `None`: more than the link carries meanwhile.
-    window: Option<Window>,
+    window: Option<Box<Window>>,
     /// Its client has taken nothing for longer than a round trip explains.
     pub(super) held: bool,
     /// Responses that were sent and are not finished here, in order.
@@ -83,13 +83,9 @@ impl Share {
         let mss = u64::from(packets.mss.max(1));
         let enough = rate.bytes_in(path.round_trip);
         let size = packets.wire(path.window.max(mss));
-        let window = (size < enough && size < work).then(|| Window {
-            size,
-            under_way: 0,
-            segment: packets.wire(mss),
-            round_trip: path.round_trip,
-            enough,
-            counted: level,
+        let window = (size < enough && size < work).then(|| {
+            let (segment, round_trip) = (packets.wire(mss), path.round_trip);
+            Box::new(Window { size, under_way: 0, segment, round_trip, enough, counted: level })
         });
         let finish = level.plus(work);
         let state = State::Sharing { until: finish };
@@ -117,6 +113,18 @@ impl Share {
         for part in &mut self.parts {
             part.after = part.after.saturating_sub(work);
         }
+    }
+
+    /// Takes back what it was given since its client took the last of it, when it had `left` (2^-32
+    /// byte) to come and its client lacked `unsent` bytes. Returns how many whole bytes that is.
+    pub(super) fn give_back(&mut self, level: Level, left: u128, unsent: u64) -> u64 {
+        let taken = left.min(u128::from(unsent) << 32);
+        let back = whole_bytes(taken.saturating_sub(self.left(level)) as i128).unsigned_abs();
+        if back > 0 {
+            self.lengthen(level, back);
+            return back;
+        }
+        0
     }
 
     fn change_left(&mut self, level: Level, change: impl FnOnce(u128) -> u128) {

@@ -4,12 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::Gate;
 use super::entries::Entries;
 use super::ids::EntryId;
 use super::ledger::{self, Settled};
 use super::share::State;
 use super::transit::Passage;
-use super::{Gate, LEASE};
 use crate::policy::{FairState, Policy};
 use crate::time::Time;
 use crate::virtual_fair::Level;
@@ -27,16 +27,12 @@ pub(super) struct Due {
 enum What {
     /// So many bytes would have been acknowledged.
     Acknowledged(u64),
-    /// The client has taken nothing since its block of this number.
-    Held(u64),
+    /// The client may have taken nothing for longer than its path explains.
+    Held,
 }
 
 /// What is due, soonest first.
 pub(super) type Agenda = BinaryHeap<Reverse<Due>>;
-
-/// A client that takes nothing for so many round trips does so of its own accord: in one it would
-/// have acknowledged what is under way.
-const PATIENCE: u32 = 2;
 
 impl Gate {
     /// Tells the virtual server what the link has sent by `now`. While nothing can be sent it goes
@@ -47,6 +43,7 @@ impl Gate {
             let due = self.agenda.peek().map(|Reverse(due)| due.at).filter(|at| *at <= now);
             let until = due.unwrap_or(now);
             while let Some(passage) = self.transit.pass(until) {
+                self.sent += passage.bytes;
                 self.share(passage);
             }
             self.pass_idle_time(until);
@@ -69,6 +66,7 @@ impl Gate {
         let end = (begin + self.pacer.rate().time_for(bytes)).min(until);
         if bytes > 0 {
             self.idle_since = Some(end);
+            self.idle += bytes;
             self.share(Passage { begin, end, bytes });
         }
     }
@@ -84,12 +82,51 @@ impl Gate {
         let Some(entry) = self.entries.numbered(due.id, due.number) else { return };
         match due.what {
             What::Acknowledged(bytes) => entry.share.acknowledged(bytes),
-            What::Held(block) if entry.block == block && !entry.ready() => {
+            What::Held => {
+                entry.watched = false;
+                let Some(since) = entry.blocked_since.filter(|_| !entry.ready()) else { return };
+                if since + entry.patience() > due.at {
+                    return self.watch_block(due.id, since);
+                }
                 entry.share.held = true;
+                return self.hold(due);
             }
-            What::Held(_) => return,
         }
         self.share_anew(due.id);
+    }
+
+    /// The client of the entry takes nothing of its own accord. What fair sharing gave it since it
+    /// stopped goes to the others.
+    fn hold(&mut self, due: &Due) {
+        let (fair, id) = (self.fair_state(), due.id);
+        let entry = self.entries.get_mut(id);
+        let since = entry.served_at_block;
+        let back = entry.share.give_back(fair.level, entry.left_at_block, entry.remaining);
+        if back > 0 {
+            entry.revive();
+            match entry.share.state {
+                State::Sharing { until } => {
+                    self.fair.forget(id, until);
+                    let finish = entry.share.finish;
+                    let until = entry.share.next_stop(fair.level, entry.remaining);
+                    entry.share.state = State::Sharing { until };
+                    self.fair.share_until(id, until);
+                    self.policy.grow(id, 0, fair, finish);
+                }
+                State::Paused { left } => {
+                    self.policy.resume(id, fair, fair.level.raised(left));
+                    self.policy.pause(id, fair.level);
+                }
+                State::Finished => {}
+            }
+        }
+        self.share_anew(id);
+        // Only what the link did send: nobody else could take the rest.
+        let (sent, idle) = (self.sent - since.0, self.idle - since.1);
+        let sent = u128::from(back) * u128::from(sent) / u128::from((sent + idle).max(1));
+        if sent > 0 {
+            self.share(Passage { begin: due.at, end: due.at, bytes: sent as u64 });
+        }
     }
 
     /// Where the virtual server stands, for the policy.
@@ -102,23 +139,29 @@ impl Gate {
 
     /// The client of the entry takes no data.
     pub(super) fn client_blocks(&mut self, now: Time, id: EntryId) {
-        let block = self.issue();
+        let level = self.fair.level();
         let entry = self.entries.get_mut(id);
-        entry.block = block;
-        let wait = entry.round_trip * PATIENCE;
-        if wait.is_zero() {
-            entry.share.held = true;
-            self.share_anew(id);
-        } else {
-            let (number, what) = (entry.number, What::Held(block));
-            self.agenda.push(Reverse(Due { at: now + wait.max(LEASE), id, number, what }));
+        entry.blocked_since = Some(now);
+        entry.left_at_block = entry.share.left(level);
+        entry.served_at_block = (self.sent, self.idle);
+        // One look at a time: a client is blocked and reads again many times in a round trip.
+        if !entry.watched {
+            self.watch_block(id, now);
         }
+    }
+
+    fn watch_block(&mut self, id: EntryId, since: Time) {
+        let entry = self.entries.get_mut(id);
+        entry.watched = true;
+        let at = since + entry.patience();
+        let due = Due { at, id, number: entry.number, what: What::Held };
+        self.agenda.push(Reverse(due));
     }
 
     /// The client of the entry takes data again.
     pub(super) fn client_reads(&mut self, id: EntryId) {
         let entry = self.entries.get_mut(id);
-        entry.block = 0;
+        entry.blocked_since = None;
         if std::mem::take(&mut entry.share.held) {
             self.share_anew(id);
         }

@@ -101,11 +101,11 @@ impl Policy for Protective {
     }
 
     fn ready(&mut self, id: u32) {
-        self.change(id, |entry| entry.ready = true);
+        self.order.set_ready(self.jobs[id as usize].finish, id, true);
     }
 
     fn blocked(&mut self, id: u32) {
-        self.change(id, |entry| entry.ready = false);
+        self.order.set_ready(self.jobs[id as usize].finish, id, false);
     }
 
     fn pause(&mut self, id: u32, level: Level) {

@@ -197,6 +197,28 @@ impl SlackOrder {
         }
     }
 
+    /// The job's client takes data, or none.
+    pub(super) fn set_ready(&mut self, finish: Level, id: u32, ready: bool) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        let entry = &mut self.rows[row][at];
+        let spent = self.spent[row];
+        if ready {
+            entry.ready = true;
+            self.best[row] = self.best[row].min(entry.rank().unwrap_or(NOBODY));
+            if entry.tested() {
+                self.least[row] = self.least[row].min(entry.bound.saturating_sub(spent));
+            }
+        } else {
+            let was_best = entry.rank() == Some(self.best[row]);
+            // Its bound may stay the row's least: that is too low at most.
+            entry.ready = false;
+            if was_best {
+                let ranks = self.rows[row].iter().filter_map(Entry::rank);
+                self.best[row] = ranks.min().unwrap_or(NOBODY);
+            }
+        }
+    }
+
     /// `bytes` of the job were granted: those before it in the order have that much less slack.
     pub(super) fn spend(
         &mut self,
@@ -207,19 +229,31 @@ impl SlackOrder {
     ) {
         let Some((row, at)) = self.find(finish, id) else { return };
         self.spend_in_rows(0, row, bytes);
-        for entry in &mut self.rows[row][..at] {
+        let (before, from_own) = self.rows[row].split_at_mut(at);
+        let mut least = NOBODY_TESTED;
+        for entry in before {
             entry.bound -= bytes as i64;
+            if entry.tested() {
+                least = least.min(entry.bound);
+            }
         }
-        let own = &mut self.rows[row][at];
+        let own = &mut from_own[0];
+        let owed = own.owed();
         own.remaining = own.remaining.saturating_sub(bytes);
         let margin = margin(own.remaining);
         own.bound = own.bound.saturating_add_unsigned(own.margin).saturating_sub_unsigned(margin);
         own.margin = margin;
-        let paused = own.frozen.is_some();
-        if paused {
-            self.spend_after((row, at), bytes);
+        if own.tested() {
+            least = least.min(own.bound);
         }
-        self.sum_up(row);
+        if own.frozen.is_some() {
+            return self.spend_after((row, at), bytes);
+        }
+        self.owed[row] -= owed - own.owed();
+        self.best[row] = self.best[row].min(own.rank().unwrap_or(NOBODY));
+        if least != NOBODY_TESTED {
+            self.least[row] = self.least[row].min(least.saturating_sub(self.spent[row]));
+        }
     }
 
     /// The first job, in order of virtual finish, whose slack is less than `grant` bytes.
@@ -258,6 +292,7 @@ impl SlackOrder {
         let sharing_before: u64 = self.sharing[..row].iter().sum();
         let mut sharing_after: u64 = self.sharing[row..].iter().sum();
         let mut owed = self.owed[..row].iter().sum::<u64>() + fair.behind;
+        let mut least = NOBODY_TESTED;
         // What those up to the entry still need; who shares finishes above the level.
         let mut need = (finish_sum - u128::from(sharing_before) * level.raw()) as i128;
         for entry in &mut self.rows[row] {
@@ -267,15 +302,19 @@ impl SlackOrder {
                 sharing_after -= 1;
             }
             owed += entry.owed();
-            if entry.tested() {
+            // Of the blocked too: they come back.
+            if entry.protected {
                 let fair_need = need + i128::from(sharing_after) * own_need;
                 entry.bound = whole_bytes(fair_need)
                     .saturating_sub_unsigned(owed + entry.margin)
                     .saturating_add_unsigned(entry.given());
+                if entry.tested() {
+                    least = least.min(entry.bound);
+                }
             }
         }
         self.spent[row] = 0;
-        self.sum_up(row);
+        self.least[row] = least;
     }
 
     fn sum_up(&mut self, row: usize) {
