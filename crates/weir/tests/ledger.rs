@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use support::{Client, Server, noise};
@@ -102,4 +102,41 @@ fn responses_that_did_not_end_are_not_in_the_ledger() {
     assert_eq!(server.get("/files/1kb.bin").body.len(), 1000);
     server.wait_for_metric("weir_fairness_responses_total", 1.0);
     server.wait_for_metric("weir_incomplete_responses_total", 3.0);
+}
+
+#[test]
+fn the_time_in_which_a_client_does_not_read_is_not_lateness() {
+    let site = tempfile::tempdir().expect("a directory");
+    fs::write(site.path().join("slow"), noise(1, 100_000)).expect("a file");
+    fs::write(site.path().join("fast"), noise(2, 50_000)).expect("a file");
+    let server = Server::of(site.path(), &["--uplink", "8mbit"]);
+    let ended = AtomicBool::new(false);
+    let reading = thread::scope(|scope| {
+        // The link is never idle: who does not read leaves his share to this one.
+        scope.spawn(|| {
+            let mut client = server.connect();
+            while !ended.load(Ordering::Relaxed) {
+                assert_eq!(client.get("/fast").body.len(), 50_000);
+            }
+        });
+        let started = Instant::now();
+        let mut client = Client::with_small_buffer(server.address());
+        client.ask("/slow");
+        let length = client.head().field("content-length").map(str::to_owned);
+        assert_eq!(length.as_deref(), Some("100000"));
+        for _ in 0..50 {
+            client.read(2000);
+            thread::sleep(Duration::from_millis(40));
+        }
+        ended.store(true, Ordering::Relaxed);
+        started.elapsed().as_secs_f64()
+    });
+    // Two seconds in which it did not read; the link alone takes a tenth of one.
+    let settled = "{size=\"to 100 kB\",ended=\"later\"}";
+    let asked = server.metrics().value("weir_responses_total", "{status=\"200\"}");
+    server.wait_for_metric("weir_fairness_responses_total", asked.expect("responses"));
+    let metrics = server.metrics();
+    let later = metrics.value("weir_fairness_responses_total", settled).expect("a size");
+    let lost = metrics.sum("weir_fairness_lost_seconds_total");
+    assert!(lost < reading / 4.0, "{later} later, by {lost} s of {reading} s");
 }
