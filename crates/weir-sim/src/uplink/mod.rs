@@ -6,6 +6,7 @@
 mod client;
 mod coarse;
 mod fullness;
+mod line;
 mod link;
 mod sharing;
 #[cfg(test)]
