@@ -94,11 +94,11 @@ impl Line<'_> {
     }
 
     /// Closes a connection, with its response if that is not sent. Returns the bytes that it had on
-    /// the wire; `None` if it was closed before.
-    pub(super) fn close(&mut self, now: Time, socket: usize) -> Option<u64> {
-        let open = self.sockets[socket].take()?;
+    /// the wire, or 0 if it was closed before.
+    pub(super) fn close(&mut self, now: Time, socket: usize) -> u64 {
+        let Some(open) = self.sockets[socket].take() else { return 0 };
         self.gate.close(now, open.flow);
-        Some(open.wire)
+        open.wire
     }
 
     /// Senders hear what was read up to now.

@@ -188,7 +188,7 @@ impl Playing<'_> {
             if at > now {
                 return Some(at);
             }
-            self.wasted += self.line.close(now, self.leaving).unwrap_or(0);
+            self.wasted += self.line.close(now, self.leaving);
             self.leaving += 1;
         }
         None
@@ -198,7 +198,7 @@ impl Playing<'_> {
         self.meter.send(seconds(now), sent.wire);
         if let Some(finish) = sent.done {
             self.finish[sent.socket] = Some(finish);
-            self.useful += self.line.close(now, sent.socket).unwrap_or(0);
+            self.useful += self.line.close(now, sent.socket);
         }
     }
 }

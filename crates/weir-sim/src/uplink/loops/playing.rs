@@ -115,7 +115,9 @@ impl<'a> Playing<'a> {
         match event {
             Event::Opens(whose) => self.open(now, whose),
             Event::Asks(socket) => self.ask(now, socket),
-            Event::Leaves(socket) => drop(self.line.close(now, socket)),
+            Event::Leaves(socket) => {
+                self.line.close(now, socket);
+            }
         }
     }
 
@@ -157,7 +159,9 @@ impl<'a> Playing<'a> {
         };
         match size {
             Some(size) => self.line.ask(now, socket, size, range_of),
-            None => drop(self.line.close(now, socket)),
+            None => {
+                self.line.close(now, socket);
+            }
         }
     }
 
@@ -173,20 +177,22 @@ impl<'a> Playing<'a> {
         let whose = self.whose[sent.socket];
         self.count(whose, sent.wire);
         let Some(finish) = sent.done else { return };
-        let index = match whose {
-            Whose::Loop(index) => index,
+        let goes_on = match whose {
             Whose::Single(index) => {
                 self.looped.finish[index] = Some(finish);
                 self.left -= 1;
-                return drop(self.line.close(now, sent.socket));
+                None
             }
-            Whose::Leaver(_) => return drop(self.line.close(now, sent.socket)),
+            Whose::Leaver(_) => None,
+            Whose::Loop(index) => {
+                self.looped.responses += 1;
+                self.size(index, self.asked[index]).map(|_| &self.scene.loops[index])
+            }
         };
-        self.looped.responses += 1;
-        if self.size(index, self.asked[index]).is_none() {
-            return drop(self.line.close(now, sent.socket));
-        }
-        let looping = &self.scene.loops[index];
+        let Some(looping) = goes_on else {
+            self.line.close(now, sent.socket);
+            return;
+        };
         // From the client's last byte to the server's next request.
         let asks = time(finish.received) + looping.client.round_trip / 2;
         match looping.again {
