@@ -15,7 +15,9 @@ fn rows(result: &Value) -> &[Value] {
 #[test]
 fn the_help_says_what_it_is_for() {
     let help = SIM.works("--help");
-    for part in ["k+1 times as long as alone", "--round-trip <LIST>", "1.1 times", "--seeds <N>"] {
+    for part in
+        ["always have a response each", "--round-trip <LIST>", "at most 1.1 (k+1)", "--seeds <N>"]
+    {
         assert!(help.contains(part), "{part:?} is not in {help}");
     }
     let mut all = weir();

@@ -39,7 +39,7 @@ pub(super) fn offered(
     if expected > MOST_REQUESTS {
         return Err(asked(format!(
             "{workload} would be about {expected:.0} requests; give a shorter --duration, a slower \
-             --uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
+             uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
         )));
     }
     Ok(offered)
