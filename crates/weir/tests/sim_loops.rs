@@ -83,6 +83,9 @@ fn a_workload_with_loops() {
         assert!((number(crowd, "ratio") - with / without).abs() < 1e-9, "{crowd}");
         assert_eq!(crowd["kept"], with <= 1.05 * without);
     }
+    let ratios: Vec<f64> = crowds.iter().map(|crowd| number(crowd, "ratio")).collect();
+    let all = number(&result, "crowds_ratio");
+    assert!(ratios.iter().any(|one| *one <= all) && ratios.iter().any(|one| *one >= all));
     assert!(SIM.works(arguments).contains("follows nobody"));
 }
 

@@ -92,11 +92,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Crowd::play(workload_rate, &offered, index as u64 + 1)
     });
     let invalid = |error: weir_sim::uplink::Invalid| super::happened(error.to_string());
+    let crowds: Vec<Crowd> = crowds.into_iter().collect::<Result<_, _>>().map_err(invalid)?;
     let figures = Figures {
         rows: rows.into_iter().collect::<Result<_, _>>().map_err(invalid)?,
         workload: arguments.workload.to_lowercase(),
         workload_uplink_bits_per_second: workload_rate.bits(),
-        crowds: crowds.into_iter().collect::<Result<_, _>>().map_err(invalid)?,
+        crowds_ratio: Crowd::ratio(&crowds),
+        crowds,
     };
     if arguments.json {
         return output::json(None, &figures);

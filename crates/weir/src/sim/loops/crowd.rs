@@ -79,6 +79,13 @@ impl Crowd {
             kept: with <= MOST * without,
         })
     }
+
+    /// Of the sums of means over all seeds: those of one differ by which large responses meet.
+    pub(super) fn ratio(crowds: &[Crowd]) -> Option<f64> {
+        let sum = |of: fn(&Crowd) -> f64| crowds.iter().map(of).sum::<f64>();
+        let with = sum(|crowd| crowd.response_ms_mean);
+        (!crowds.is_empty()).then(|| with / sum(|crowd| crowd.follows_nobody_ms_mean))
+    }
 }
 
 /// Each address asks the next of its sizes as soon as it has the last, on a new connection as the

@@ -17,6 +17,9 @@ pub(super) struct Figures {
     pub(super) workload_uplink_bits_per_second: u64,
     /// The workload with loops, by seed.
     pub(super) crowds: Vec<Crowd>,
+    /// The sum of their means to that if the gate followed nobody; left out without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) crowds_ratio: Option<f64>,
 }
 
 /// The tables for a terminal.
@@ -87,6 +90,8 @@ fn crowds(figures: &Figures) -> String {
         ]);
     }
     text.push_str(&table(&lines));
+    let ratio = figures.crowds_ratio.unwrap_or(f64::NAN);
+    let _ = writeln!(text, "\nAll seeds together: {ratio:.4}.");
     text
 }
 
