@@ -3,11 +3,14 @@
 mod backend;
 mod dtoc;
 mod inversion;
+mod loops;
 mod model;
+mod offered;
 mod output;
 mod promise;
 mod queue;
 mod replay;
+mod round_trip;
 mod transient;
 
 use clap::Subcommand;
@@ -38,6 +41,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Whether anybody ends later than under fair sharing, over workloads, round trips and seeds
     Promise(promise::Arguments),
+    /// How far clients who ask on and on push others back, beside their fair share
+    Loops(loops::Arguments),
     /// Service inversion of a file of sizes and latencies
     Inversion(inversion::Arguments),
 }
@@ -51,6 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Model(command) => model::run(&command),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Promise(arguments) => promise::run(&arguments),
+        Command::Loops(arguments) => loops::run(&arguments),
         Command::Inversion(arguments) => inversion::run(&arguments),
     }
 }

@@ -52,6 +52,12 @@ impl Connection {
         self.window != u64::MAX
     }
 
+    /// What the server finds of the way to the client when it looks; `None` if nothing limits it.
+    pub(super) fn path(&self) -> Option<Path> {
+        let path = Path { round_trip: self.client.round_trip, window: self.window };
+        self.is_limited().then_some(path)
+    }
+
     /// Bytes that the socket takes now.
     pub(super) fn room(&self) -> u64 {
         self.window.saturating_sub(self.under_way)

@@ -1,18 +1,13 @@
 //! The server's own gate in front of a link in virtual time: rate, pacing, grants, packets, round
-//! trips, slow clients. It does not know policies: the gate has one.
+//! trips, slow clients. It plays requests whose times are known; it does not know policies.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use weir_sched::{
-    BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, Grant, JobSpec, Next, Pacer,
-    Packets, PolicyKind, Time,
-};
+use weir_sched::{BitRate, ClientId, Framing, GateConfig, Packets, PolicyKind, Time};
 
-use super::client::{Client, Connection};
+use super::client::Client;
 use super::fullness::{Fullness, Meter};
+use super::line::{Line, Sent, Step, seconds, time};
 use super::{Invalid, in_order};
 
 /// A response that is asked for, on a connection of its own.
@@ -128,18 +123,12 @@ impl Link {
         patience: Option<Duration>,
     ) -> Result<Playing<'a>, Invalid> {
         in_order(requests.iter().map(|request| request.at))?;
-        let config = GateConfig { policy, grant: self.grant, relief: self.relief };
-        let gate = Gate::new(config, Arc::new(Pacer::new(self.rate.scaled(self.pace))));
         Ok(Playing {
-            link: self,
+            line: Line::new(self, policy),
             requests,
             patience,
             leaving: 0,
-            gate,
-            open: (0..requests.len()).map(|_| None).collect(),
             finish: vec![None; requests.len()],
-            heard: BinaryHeap::new(),
-            free_at: Time::ZERO,
             meter: Meter::new(self.rate.scaled(self.pace.min(1.0))),
             useful: 0,
             wasted: 0,
@@ -147,31 +136,16 @@ impl Link {
     }
 }
 
-/// A connection with a response that is not sent whole.
-#[derive(Debug)]
-struct Open {
-    flow: FlowId,
-    left: u64,
-    /// Bytes on the wire so far.
-    wire: u64,
-    connection: Connection,
-}
-
+/// Each request has a connection of its own, with its number.
 #[derive(Debug)]
 struct Playing<'a> {
-    link: &'a Link,
+    line: Line<'a>,
     requests: &'a [Request],
     /// How long clients wait.
     patience: Option<Duration>,
     /// The first request whose client may still leave: they leave in the order in which they came.
     leaving: usize,
-    gate: Gate,
-    open: Vec<Option<Open>>,
     finish: Vec<Option<Finish>>,
-    /// When senders hear what was read: time, request, bytes.
-    heard: BinaryHeap<Reverse<(Time, usize, u64)>>,
-    /// When the link will have sent all that it was given.
-    free_at: Time,
     meter: Meter,
     useful: u64,
     wasted: u64,
@@ -185,45 +159,25 @@ impl Playing<'_> {
                 self.arrive(now, next, request);
                 next += 1;
             }
-            while let Some(&Reverse((at, index, bytes))) = self.heard.peek()
-                && at <= now
-            {
-                self.heard.pop();
-                self.acknowledged(now, index, bytes);
-            }
+            self.line.hear(now);
             let leaves = self.leave(now);
-            self.gate.tick(now);
-            let wake = match self.gate.next(now) {
-                Next::Grant(grant) => {
-                    self.send(now, &grant);
+            let wake = match self.line.step(now) {
+                Step::Sent(sent) => {
+                    self.sent(now, sent);
                     continue;
                 }
-                Next::Wait(at) | Next::Receipt(at) => Some(at),
-                Next::Idle => None,
+                Step::Wait(wake) => wake,
             };
-            // Nobody reads the ledger here.
-            self.gate.settled().for_each(drop);
             let arrival = self.requests.get(next).map(|request| time(request.at));
-            let heard = self.heard.peek().map(|Reverse((at, ..))| *at);
-            let events = wake.into_iter().chain(arrival).chain(heard).chain(leaves);
-            let Some(at) = events.min() else { return self };
+            let Some(at) = wake.into_iter().chain(arrival).chain(leaves).min() else { return self };
             now = now.max(at);
         }
     }
 
     fn arrive(&mut self, now: Time, index: usize, request: &Request) {
-        let packets = self.link.packets;
-        let client = ClientId(index as u128);
-        let path = request.client.path(packets.mss);
-        let flow = self.gate.open(FlowSpec { client, packets, tag: index as u64, path });
-        self.gate.charge(now, self.link.connection);
-        self.meter.send(seconds(now), self.link.connection);
-        let left = request.size.max(1);
-        if self.gate.arrive(now, JobSpec { flow, size: Some(left), range_of: None }).is_some() {
-            let connection = Connection::new(request.client, packets.mss);
-            let wire = self.link.connection;
-            self.open[index] = Some(Open { flow, left, wire, connection });
-        }
+        let socket = self.line.open(now, ClientId(index as u128), request.client);
+        self.meter.send(seconds(now), self.line.link.connection);
+        self.line.ask(now, socket, request.size, None);
     }
 
     /// Those whose time has come leave. Returns when the next one may.
@@ -234,59 +188,17 @@ impl Playing<'_> {
             if at > now {
                 return Some(at);
             }
-            if let Some(open) = self.open[self.leaving].take() {
-                self.gate.close(now, open.flow);
-                self.wasted += open.wire;
-            }
+            self.wasted += self.line.close(now, self.leaving);
             self.leaving += 1;
         }
         None
     }
 
-    /// The socket takes what its window has room for; what is left of the grant goes back.
-    fn send(&mut self, now: Time, grant: &Grant) {
-        let index = grant.tag as usize;
-        let Some(open) = &mut self.open[index] else {
-            return self.gate.used(now, grant, 0);
-        };
-        let taken = grant.bytes.min(open.connection.room());
-        self.gate.used(now, grant, taken);
-        let wire = self.link.packets.wire(taken);
-        self.meter.send(seconds(now), wire);
-        let span = self.link.rate.time_for(wire);
-        self.free_at = self.free_at.max(now) + span;
-        if let Some(at) = open.connection.send(self.free_at, taken) {
-            self.heard.push(Reverse((at, index, taken)));
-        }
-        open.left -= taken.min(open.left);
-        open.wire += wire;
-        if open.left == 0 {
-            let received = seconds(open.connection.read_at());
-            self.finish[index] = Some(Finish { sent: seconds(self.free_at), received });
-            self.useful += open.wire;
-            self.gate.close(now, open.flow);
-            self.open[index] = None;
-        } else if open.connection.room() == 0 {
-            open.connection.blocked = true;
-            self.gate.blocked(now, open.flow);
+    fn sent(&mut self, now: Time, sent: Sent) {
+        self.meter.send(seconds(now), sent.wire);
+        if let Some(finish) = sent.done {
+            self.finish[sent.socket] = Some(finish);
+            self.useful += self.line.close(now, sent.socket);
         }
     }
-
-    fn acknowledged(&mut self, now: Time, index: usize, bytes: u64) {
-        let Some(open) = &mut self.open[index] else { return };
-        open.connection.acknowledge(bytes);
-        if open.connection.blocked && open.connection.room() > 0 {
-            open.connection.blocked = false;
-            self.gate.ready(now, open.flow);
-        }
-    }
-}
-
-/// `in_order` has seen to it that this fits.
-pub(super) fn time(seconds: f64) -> Time {
-    Time::from_nanos((seconds * 1e9).round() as u64)
-}
-
-pub(super) fn seconds(time: Time) -> f64 {
-    time.as_nanos() as f64 / 1e9
 }

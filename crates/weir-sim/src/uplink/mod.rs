@@ -6,7 +6,9 @@
 mod client;
 mod coarse;
 mod fullness;
+mod line;
 mod link;
+mod loops;
 mod sharing;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ pub use client::Client;
 pub use coarse::{Asked, finishes, grant_for};
 pub use fullness::{Fullness, backlog, fullness};
 pub use link::{Finish, Impatient, Link, Request};
+pub use loops::{Again, Leaver, Looped, Looping, Scene, Single, Sizes};
 
 /// Requests that cannot be played.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::client::Connection;
-use super::link::{Finish, Link, Request, seconds, time};
+use super::line::{seconds, time};
+use super::link::{Finish, Link, Request};
 use super::{Invalid, in_order};
 
 impl Link {

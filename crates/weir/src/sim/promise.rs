@@ -11,9 +11,9 @@ use weir_sched::{BitRate, PolicyKind};
 use weir_sim::replications;
 use weir_workload::arrivals::Offered;
 use weir_workload::law;
-use weir_workload::shape::Shape;
 
-use super::{asked, output};
+use super::offered::offered;
+use super::{asked, output, round_trip};
 use crate::Failure;
 use crate::trace::values::{Rate, Seconds};
 use cell::Cell;
@@ -62,12 +62,6 @@ pub(super) struct Arguments {
 const WORKLOADS: &str = "w1,w2,w3,w4,w5,w6,w7,w8,w9";
 const ROUND_TRIPS: &str = "0,1ms,5ms,20ms,50ms,100ms,250ms,mixed";
 
-/// The time of a run if none is given, but for whole cycles.
-const USUAL: f64 = 150.0;
-
-/// Most requests of a cell: each is played under four orders, grant by grant.
-const MOST_REQUESTS: f64 = 1e7;
-
 /// How far away clients are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundTrip {
@@ -85,13 +79,9 @@ impl FromStr for RoundTrip {
     fn from_str(text: &str) -> Result<RoundTrip, String> {
         match text {
             "mixed" => Ok(RoundTrip::Mixed),
-            "0" => Ok(RoundTrip::Of(Duration::ZERO)),
-            text => match text.parse::<Seconds>() {
-                Ok(Seconds(seconds)) if seconds <= 60.0 => {
-                    Ok(RoundTrip::Of(Duration::from_secs_f64(seconds)))
-                }
-                Ok(_) => Err(format!("{text} is too long; expected a minute or less")),
-                Err(_) => Err(format!("\"{text}\" is no round trip; write such as 50ms, or mixed")),
+            text => match round_trip::parse(text) {
+                Ok(time) => Ok(RoundTrip::Of(time)),
+                Err(error) => Err(format!("{error}, or mixed")),
             },
         }
     }
@@ -100,8 +90,7 @@ impl FromStr for RoundTrip {
 impl std::fmt::Display for RoundTrip {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            RoundTrip::Of(time) if time.is_zero() => f.write_str("0"),
-            RoundTrip::Of(time) => write!(f, "{}", humantime::format_duration(*time)),
+            RoundTrip::Of(time) => f.write_str(&round_trip::name(*time)),
             RoundTrip::Mixed => f.write_str("mixed"),
         }
     }
@@ -155,20 +144,7 @@ fn cells(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
             .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 10mbit"))?;
         for &round_trip in &arguments.round_trip {
             for workload in &arguments.workload {
-                let law = law::parse(&arguments.law).map_err(asked)?;
-                let shape = Shape::parse(workload).map_err(asked)?;
-                let cycle = shape.cycle();
-                let usual = (USUAL / cycle).ceil() * cycle;
-                let duration = arguments.duration.map_or(usual, |Seconds(seconds)| seconds);
-                let offered = Offered::new(law, shape, duration, bits / 8.0);
-                let expected = offered.expected().map_err(asked)?;
-                if expected > MOST_REQUESTS {
-                    return Err(asked(format!(
-                        "{workload} would be about {expected:.0} requests; give a shorter \
-                         --duration, a slower --uplink or larger sizes, for at most \
-                         {MOST_REQUESTS:.0}"
-                    )));
-                }
+                let offered = offered(&arguments.law, workload, arguments.duration, bits)?;
                 for seed in 1..=arguments.seeds {
                     let offered = Offered { seed, ..offered.clone() };
                     let workload = workload.to_lowercase();

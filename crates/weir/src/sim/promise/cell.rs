@@ -6,9 +6,7 @@ use weir_sched::{BitRate, PolicyKind};
 use weir_sim::uplink::{self, Client, Finish, Invalid, Link, Request, finishes, grant_for};
 
 use super::Asked;
-
-/// A body's head, as `weir trace make` and `weir sim replay` count it.
-const HEAD: u64 = 200;
+use crate::sim::offered::HEAD;
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Cell {
