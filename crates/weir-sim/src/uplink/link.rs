@@ -121,6 +121,20 @@ impl Link {
         Ok(Impatient { finish, useful, wasted })
     }
 
+    /// What the gate's ledger says of responses to clients who all stay.
+    #[cfg(test)]
+    pub(super) fn settle(
+        &self,
+        policy: PolicyKind,
+        requests: &[Request],
+    ) -> Result<Vec<weir_sched::Settled>, Invalid> {
+        let mut played = self.begin(policy, requests, None)?.run();
+        // Fair sharing would still be at some of them.
+        played.gate.tick(played.free_at + Duration::from_secs(10_000));
+        played.settled.extend(played.gate.settled());
+        Ok(played.settled)
+    }
+
     fn begin<'a>(
         &'a self,
         policy: PolicyKind,
@@ -143,6 +157,8 @@ impl Link {
             meter: Meter::new(self.rate.scaled(self.pace.min(1.0))),
             useful: 0,
             wasted: 0,
+            #[cfg(test)]
+            settled: Vec::new(),
         })
     }
 }
@@ -175,6 +191,8 @@ struct Playing<'a> {
     meter: Meter,
     useful: u64,
     wasted: u64,
+    #[cfg(test)]
+    settled: Vec<weir_sched::Settled>,
 }
 
 impl Playing<'_> {
@@ -201,8 +219,12 @@ impl Playing<'_> {
                 Next::Wait(at) | Next::Receipt(at) => Some(at),
                 Next::Idle => None,
             };
-            // Nobody reads the ledger here.
-            self.gate.settled().for_each(drop);
+            let settled = self.gate.settled();
+            #[cfg(test)]
+            self.settled.extend(settled);
+            // Nobody else reads the ledger.
+            #[cfg(not(test))]
+            settled.for_each(drop);
             let arrival = self.requests.get(next).map(|request| time(request.at));
             let heard = self.heard.peek().map(|Reverse((at, ..))| *at);
             let events = wake.into_iter().chain(arrival).chain(heard).chain(leaves);

@@ -7,7 +7,11 @@ mod client;
 mod coarse;
 mod fullness;
 mod link;
+#[cfg(test)]
+mod promise_tests;
 mod sharing;
+#[cfg(test)]
+mod sharing_tests;
 #[cfg(test)]
 mod tests;
 
