@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use support::{Link, Numbers, PAUSE, Request, mean_response, processor_sharing, request};
 use weir_sched::PolicyKind;
@@ -51,6 +53,15 @@ proptest! {
         for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
             let link = Link { half_of_every: 3, ..Link::exact(policy) };
             let late = worst_lateness_on(&link, &requests);
+            prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
+        }
+    }
+
+    #[test]
+    fn nor_when_the_starved_are_relieved(requests in traces(false)) {
+        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+            let relief = Some(Duration::from_millis(20));
+            let late = worst_lateness_on(&Link { relief, ..Link::exact(policy) }, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
         }
     }
