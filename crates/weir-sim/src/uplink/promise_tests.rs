@@ -177,3 +177,41 @@ fn slow_readers_do_not_turn_the_order_of_the_others_into_first_come_first_served
         assert!(fifo > 5.0 * srpt, "{seed}: {fifo} {srpt}");
     }
 }
+
+/// The virtual server at the gate is the reference but for grants: it moves by what the link sends
+/// while the reference has its own clock and queue. (Of 300 seeds: 1 ms off in the mean, 7 ms or less
+/// for 99 in 100.)
+#[test]
+fn the_ledger_holds_what_was_played_against_sharing_over_the_same_paths() {
+    for policy in PROMISING {
+        let mut wrong = Vec::new();
+        for seed in 0..150 {
+            let mut requests = mixed(seed, Hindrances::default());
+            // Sizes tell responses apart in the ledger.
+            for (index, request) in requests.iter_mut().enumerate() {
+                request.size = request.size / 128 * 128 + index as u64;
+            }
+            let longest = longest_trip(&requests);
+            let shared = link().share(&requests).unwrap();
+            let played = link().play(policy, &requests).unwrap();
+            let settled = link().settle(policy, &requests).unwrap();
+            assert_eq!(settled.len(), requests.len());
+            for one in settled {
+                let index = (one.size % 128) as usize;
+                let won = shared[index].sent - played[index].sent;
+                let off = (one.won - won).abs();
+                assert!(
+                    off <= TWO_GRANTS + longest,
+                    "{policy} {seed}: {off} {:?}",
+                    requests[index]
+                );
+                wrong.push(off);
+            }
+        }
+        wrong.sort_by(f64::total_cmp);
+        let most = wrong[wrong.len() - wrong.len() / 100];
+        assert!(most < 2.0 * TWO_GRANTS, "{policy}: {most}");
+        let mean = wrong.iter().sum::<f64>() / wrong.len() as f64;
+        assert!(mean < TWO_GRANTS / 2.0, "{policy}: {mean}");
+    }
+}
