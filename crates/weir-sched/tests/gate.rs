@@ -5,49 +5,9 @@ mod support;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use support::{Link, NO_HEADERS, time};
-use weir_sched::{
-    ClientId, FlowId, FlowSpec, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, Packets, Path,
-    PolicyKind, Time,
-};
-
-fn open(gate: &mut Gate, client: u128) -> FlowId {
-    gate.open(FlowSpec {
-        client: ClientId(client),
-        packets: Packets { mss: 1000, framing: NO_HEADERS },
-        tag: 0,
-        path: Path::default(),
-    })
-}
-
-fn arrive(gate: &mut Gate, now: Time, flow: FlowId, size: u64) -> JobId {
-    gate.arrive(now, JobSpec { flow, size: Some(size), range_of: None }).expect("the flow is open")
-}
-
-/// The next grant, however long the link is busy.
-fn grant(gate: &mut Gate, now: &mut Time) -> Option<Grant> {
-    loop {
-        gate.tick(*now);
-        match gate.next(*now) {
-            Next::Grant(grant) => return Some(grant),
-            Next::Wait(at) | Next::Receipt(at) => *now = at.max(*now + Duration::from_nanos(1)),
-            Next::Idle => return None,
-        }
-    }
-}
-
-/// Sends everything that can be sent; returns the jobs in order of completion.
-fn drain(gate: &mut Gate, now: &mut Time) -> Vec<JobId> {
-    let mut done = Vec::new();
-    while let Some(grant) = grant(gate, now) {
-        let before = gate.jobs();
-        gate.used(*now, &grant, grant.bytes);
-        if gate.jobs() < before {
-            done.push(grant.job);
-        }
-    }
-    done
-}
+use support::calls::{arrive, drain, grant, open};
+use support::{Link, time};
+use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind, Time};
 
 #[test]
 fn pipelined_jobs_are_sent_in_order_and_rank_as_the_head() {
@@ -269,6 +229,27 @@ fn the_starved_get_a_segment_now_and_then() {
         }
     }
     assert_eq!(granted, [(10, 1000), (20, 1000)]);
+}
+
+#[test]
+fn however_many_starve_they_get_one_part_in_twenty() {
+    let relief = Some(Duration::from_secs(1));
+    let mut gate = Link { relief, ..Link::exact(PolicyKind::Srpt) }.gate();
+    let mut now = Time::ZERO;
+    for client in 1..=500 {
+        let starved = open(&mut gate, client);
+        arrive(&mut gate, now, starved, 50_000_000);
+    }
+    let busy = open(&mut gate, 0);
+    arrive(&mut gate, now, busy, 25_000_000);
+    let mut relieved = 0;
+    while now < time(11.0) {
+        let next = grant(&mut gate, &mut now).unwrap();
+        gate.used(now, &next, next.bytes);
+        relieved += if next.flow == busy { 0 } else { next.bytes };
+    }
+    // A segment takes a millisecond; the first is due after a second.
+    assert!((490_000..=501_000).contains(&relieved), "{relieved}");
 }
 
 #[test]

@@ -44,6 +44,10 @@ pub(super) struct Entry {
     pub(super) round_trip: Duration,
     /// Since when its client takes no data.
     pub(super) blocked_since: Option<Time>,
+    /// How long that was before, of what it is asked for now.
+    pub(super) blocked_for: Duration,
+    /// How much of that its path explains.
+    pub(super) path_waits: Duration,
     /// What its share was still to have then, in 2^-32 byte.
     pub(super) left_at_block: u128,
     /// [`Gate::sent`] and [`Gate::idle`] then.
@@ -61,6 +65,11 @@ impl Entry {
     /// have acknowledged what is under way.
     pub(super) fn patience(&self) -> Duration {
         (self.round_trip * PATIENCE).max(LEASE)
+    }
+
+    /// How long its client did not read, beyond what its path explains.
+    fn not_read(&self) -> Duration {
+        self.blocked_for.saturating_sub(self.path_waits)
     }
 
     /// The virtual server has not finished it after all.
@@ -125,13 +134,13 @@ impl Entries {
         }
         if entry.share.state == State::Finished {
             if let (true, Some(fair)) = (entry.complete, entry.virtually) {
-                settled.push(ledger::settle(entry.size, now, fair));
+                settled.push(ledger::settle(entry.size, now, fair, entry.not_read()));
             }
             self.all.remove(id as usize);
             return;
         }
         if entry.complete {
-            entry.share.sent(entry.size, now);
+            entry.share.sent(entry.size, now, entry.not_read());
         }
         let rank = entry.share.finish;
         entry.departed = Some(rank);
@@ -199,6 +208,8 @@ impl Gate {
                     complete: true,
                     round_trip: path.round_trip,
                     blocked_since: None,
+                    blocked_for: Duration::ZERO,
+                    path_waits: Duration::ZERO,
                     left_at_block: 0,
                     served_at_block: (0, 0),
                     watched: false,
@@ -211,8 +222,10 @@ impl Gate {
                 id
             }
         };
+        let waits = path.longest_wait(self.pacer.rate(), work);
         let entry = self.entries.get_mut(id);
         entry.group = group;
+        (entry.blocked_for, entry.path_waits) = (Duration::ZERO, waits);
         let finish = entry.share.finish;
         let paused = match entry.share.state {
             State::Paused { left } => Some(left),
@@ -239,7 +252,7 @@ impl Gate {
         entry.complete = true;
         entry.virtually = None;
         if let Some(part) = entry.share.follow(level, work) {
-            self.settled.push(ledger::settle(part.size, part.sent, now));
+            self.settled.push(ledger::settle(part.size, part.sent, now, part.own));
         }
         self.share_anew(id);
     }

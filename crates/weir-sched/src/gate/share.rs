@@ -66,6 +66,8 @@ pub(super) struct Part {
     /// Bytes of its stream.
     pub(super) size: u64,
     pub(super) sent: Time,
+    /// For how long its client did not read.
+    pub(super) own: Duration,
     /// Wire bytes of the responses behind it.
     after: u64,
 }
@@ -140,9 +142,10 @@ impl Share {
         }
     }
 
-    /// The last of its responses has been sent: `size` bytes of stream, at `sent`.
-    pub(super) fn sent(&mut self, size: u64, sent: Time) {
-        self.parts.push_back(Part { size, sent, after: 0 });
+    /// The last of its responses has been sent: `size` bytes of stream, at `sent`, to a client that
+    /// did not read for `own`.
+    pub(super) fn sent(&mut self, size: u64, sent: Time, own: Duration) {
+        self.parts.push_back(Part { size, sent, own, after: 0 });
     }
 
     /// Another response of `work` bytes follows. Returns one that is settled early for it.

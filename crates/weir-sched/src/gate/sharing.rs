@@ -160,8 +160,11 @@ impl Gate {
 
     /// The client of the entry takes data again.
     pub(super) fn client_reads(&mut self, id: EntryId) {
+        let now = self.passed;
         let entry = self.entries.get_mut(id);
-        entry.blocked_since = None;
+        if let Some(since) = entry.blocked_since.take() {
+            entry.blocked_for += now.since(since);
+        }
         if std::mem::take(&mut entry.share.held) {
             self.share_anew(id);
         }
@@ -224,7 +227,7 @@ impl Gate {
         }
         entry.share.finish = level;
         while let Some(part) = entry.share.finished_part(level) {
-            self.settled.push(ledger::settle(part.size, part.sent, at));
+            self.settled.push(ledger::settle(part.size, part.sent, at, part.own));
         }
         self.policy.virtually_finished(id);
         self.entries.virtually_finished(id, at);
@@ -244,7 +247,7 @@ fn stop(
     let State::Sharing { until: level } = entry.share.state else { return None };
     put_under_way(entry, agenda, id, level, at);
     while let Some(part) = entry.share.finished_part(level) {
-        settled.push(ledger::settle(part.size, part.sent, at));
+        settled.push(ledger::settle(part.size, part.sent, at, part.own));
     }
     if level >= entry.share.finish {
         entry.share.state = State::Finished;

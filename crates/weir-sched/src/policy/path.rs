@@ -1,5 +1,7 @@
 //! How long a way to a client keeps its response from using the link. It knows no order.
 
+use std::time::Duration;
+
 use super::Path;
 use crate::pacer::BitRate;
 
@@ -9,12 +11,23 @@ impl Path {
     /// trip until it takes all that the link carries in one (slow start, RFC 5681 section 3.1).
     pub(super) fn waits(self, rate: BitRate, left: u64) -> u64 {
         let trip = rate.bytes_in(self.round_trip);
-        let (mut window, mut left, mut waits) = (self.window.max(1), left, 0);
-        while left > window && window < trip {
-            waits += trip - window;
+        self.short_windows(trip, left).map(|window| trip - window).sum()
+    }
+
+    /// How long that is at most, whoever else uses the link.
+    pub(crate) fn longest_wait(self, rate: BitRate, left: u64) -> Duration {
+        let trip = rate.bytes_in(self.round_trip);
+        self.round_trip * self.short_windows(trip, left).count() as u32
+    }
+
+    /// The windows that keep the link waiting.
+    fn short_windows(self, trip: u64, left: u64) -> impl Iterator<Item = u64> {
+        let (mut window, mut left) = (self.window.max(1), left);
+        std::iter::from_fn(move || {
+            let short = (left > window && window < trip).then_some(window)?;
             left -= window;
             window *= 2;
-        }
-        waits
+            Some(short)
+        })
     }
 }

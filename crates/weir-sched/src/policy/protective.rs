@@ -196,13 +196,17 @@ mod tests {
             let mut served =
                 Served { fair: VirtualFair::default(), policy: Protective::on_a_link_of(rate) };
             for (id, &(size, path)) in (0..).zip(jobs) {
-                let finish = served.fair.join(id, size);
-                let (at, fair) = (crate::Time::ZERO, served.state());
-                let arrival = Arrival { order: id.into(), at, size, fair, finish, path };
-                served.policy.arrive(id, &arrival);
-                served.policy.ready(id);
+                served.arrive(id, size, path);
             }
             served
+        }
+
+        fn arrive(&mut self, id: u32, size: u64, path: Path) {
+            let finish = self.fair.join(id, size);
+            let (at, fair) = (crate::Time::ZERO, self.state());
+            let arrival = Arrival { order: id.into(), at, size, fair, finish, path };
+            self.policy.arrive(id, &arrival);
+            self.policy.ready(id);
         }
 
         fn state(&self) -> FairState {
@@ -233,6 +237,27 @@ mod tests {
             served.send(1, 100);
         }
         served.policy.ready(0);
+        assert_eq!(served.pick(), Some(0));
+    }
+
+    #[test]
+    fn what_others_were_given_while_one_was_blocked_counts_on_its_return() {
+        // So many that they stand in several rows; the last is in another than the first two.
+        let mut sizes = vec![200_000; 80];
+        sizes[..2].fill(1000);
+        let jobs: Vec<_> = sizes.into_iter().map(|size| (size, Path::default())).collect();
+        let mut served = Served::new(&jobs);
+        served.policy.blocked(0);
+        for _ in 0..78 {
+            served.send(79, 1000);
+        }
+        served.arrive(80, 500, Path::default());
+        // The second has no slack any more: the bounds of its row are made exact.
+        assert_eq!(served.pick(), Some(1));
+        served.send(1, 1000);
+        served.policy.depart(1);
+        served.policy.ready(0);
+        // Nor has the first, though the new one is shorter.
         assert_eq!(served.pick(), Some(0));
     }
 

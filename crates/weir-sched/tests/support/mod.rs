@@ -2,6 +2,8 @@
 //! server to hold it against.
 #![allow(dead_code, unreachable_pub)] // every test file uses its own part of this
 
+pub mod calls;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,6 +8,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use weir_sched::Settled;
+
 use super::{Label, SIZES, size_class, size_label};
 
 type Seconds = Counter<f64, AtomicU64>;
@@ -26,6 +28,7 @@ struct Class {
     sooner: Counter,
     even: Counter,
     later: Counter,
+    slow: Counter,
     won: Seconds,
     lost: Seconds,
     worst: Gauge<f64, AtomicU64>,
@@ -39,7 +42,8 @@ impl Fairness {
         let worst = Family::<Label, Gauge<f64, AtomicU64>>::default();
         registry.register(
             "fairness_responses",
-            "Responses that ended sooner or later than under fair sharing, or within 5 ms of it",
+            "Responses that ended sooner or later than under fair sharing, or within 5 ms of it; \
+             slow: later, and their clients did not read for much of that",
             responses.clone(),
         );
         let seconds = Unit::Seconds;
@@ -68,6 +72,7 @@ impl Fairness {
                 sooner: ended("sooner"),
                 even: ended("even"),
                 later: ended("later"),
+                slow: ended("slow"),
                 won: won.get_or_create(&label).clone(),
                 lost: lost.get_or_create(&label).clone(),
                 worst: worst.get_or_create(&label).clone(),
@@ -76,9 +81,14 @@ impl Fairness {
         Fairness { classes: (0..SIZES.len()).map(class).collect() }
     }
 
-    /// A response of `size` bytes ended `won` seconds before fair sharing would have ended it.
-    pub(crate) fn settled(&self, size: u64, won: f64) {
+    /// A response ended before fair sharing would have ended it, or after.
+    pub(crate) fn settled(&self, response: &Settled) {
+        let Settled { size, won, slow } = *response;
         let class = &self.classes[size_class(size)];
+        if slow {
+            class.slow.inc();
+            return;
+        }
         if won.abs() < EVEN {
             class.even.inc();
         } else if won > 0.0 {

@@ -284,7 +284,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.responded(200, 500, Duration::from_millis(3), true);
         metrics.responded(418, 0, Duration::from_millis(3), false);
-        metrics.fairness.settled(500, -0.25);
+        metrics.fairness.settled(&weir_sched::Settled { size: 500, won: -0.25, slow: false });
         let text = metrics.text();
         for line in [
             "weir_responses_total{status=\"200\"} 1",

@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use socket2::SockRef;
-use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path};
+use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path, Settled};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
@@ -155,7 +155,7 @@ impl Flow {
 
     /// Counts a response that never met the gate: it was sent when fair sharing would have.
     pub(crate) fn sent_at_once(&self, bytes: u64) {
-        self.uplink.metrics.fairness.settled(bytes, 0.0);
+        self.uplink.metrics.fairness.settled(&Settled { size: bytes, won: 0.0, slow: false });
     }
 
     /// A response of `bytes`, or of nobody knows how many, comes to the gate.

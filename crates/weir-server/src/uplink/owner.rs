@@ -140,7 +140,7 @@ impl Owner {
 
     fn report(&mut self) {
         for settled in self.gate.settled() {
-            self.uplink.metrics.fairness.settled(settled.size, settled.won);
+            self.uplink.metrics.fairness.settled(&settled);
         }
     }
 

@@ -18,6 +18,8 @@ pub struct Client {
     pub round_trip: Duration,
     /// What the client takes at most; `None`: as much as comes.
     pub rate: Option<BitRate>,
+    /// Every so many-th segment is lost on the way; 0: none.
+    pub lose_every: u64,
 }
 
 impl Client {
@@ -27,12 +29,19 @@ impl Client {
     }
 }
 
-/// A connection as its sender sees it. The window doubles with each round trip (slow start) and
-/// nothing is lost; a client that reads slowly closes it.
+/// A connection as its sender sees it. The window doubles with each round trip (slow start) until
+/// something is lost: then it is halved and grows by a segment a round trip (RFC 5681 section 3.1).
+/// What is lost and all behind it is there a round trip later (fast retransmit); that it is sent
+/// again takes nothing of the link. A client that reads slowly closes the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection {
     client: Client,
+    segment: u64,
     window: u64,
+    /// Something was lost: the window grows slowly.
+    avoids_congestion: bool,
+    /// Bytes sent since the beginning.
+    sent: u64,
     /// Bytes sent and not acknowledged, or not read by a slow client.
     under_way: u64,
     /// When the client will have read all that was sent.
@@ -43,8 +52,17 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(client: Client, segment: u32) -> Connection {
         let limited = !client.round_trip.is_zero() || client.rate.is_some();
-        let window = if limited { INITIAL_SEGMENTS * u64::from(segment.max(1)) } else { u64::MAX };
-        Connection { client, window, under_way: 0, read_at: Time::ZERO, blocked: false }
+        let segment = u64::from(segment.max(1));
+        Connection {
+            client,
+            segment,
+            window: if limited { INITIAL_SEGMENTS * segment } else { u64::MAX },
+            avoids_congestion: false,
+            sent: 0,
+            under_way: 0,
+            read_at: Time::ZERO,
+            blocked: false,
+        }
     }
 
     /// Whether its path or its reader ever makes the sender wait.
@@ -67,7 +85,10 @@ impl Connection {
     /// if it need not wait for that.
     pub(super) fn send(&mut self, at: Time, bytes: u64) -> Option<Time> {
         let half = self.client.round_trip / 2;
-        let arrived = self.read_at.max(at + half);
+        let again =
+            if self.loses(self.sent, bytes) { self.client.round_trip } else { Duration::ZERO };
+        self.sent += bytes;
+        let arrived = self.read_at.max(at + half + again);
         self.read_at = arrived + self.client.rate.map_or(Duration::ZERO, |r| r.time_for(bytes));
         if !self.is_limited() {
             return None;
@@ -78,9 +99,24 @@ impl Connection {
 
     /// `bytes` were acknowledged and read.
     pub(super) fn acknowledge(&mut self, bytes: u64) {
+        let lost = self.loses(self.sent - self.under_way, bytes);
         self.under_way -= bytes.min(self.under_way);
         let most = if self.client.rate.is_some() { RECEIVE_BUFFER } else { u64::MAX / 2 };
-        self.window = self.window.saturating_add(bytes).min(most);
+        if lost {
+            self.avoids_congestion = true;
+            self.window = (self.window / 2).max(2 * self.segment);
+        } else if self.avoids_congestion {
+            self.window += (self.segment * bytes / self.window).max(1);
+        } else {
+            self.window = self.window.saturating_add(bytes);
+        }
+        self.window = self.window.min(most);
+    }
+
+    /// Whether something of the `bytes` after the first `before` is lost.
+    fn loses(&self, before: u64, bytes: u64) -> bool {
+        let every = self.client.lose_every * self.segment;
+        every > 0 && (before + bytes) / every > before / every
     }
 
     /// When the client has read what was sent so far.
@@ -95,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_window_doubles_with_each_round_trip() {
-        let client = Client { round_trip: Duration::from_millis(100), rate: None };
+        let client = Client { round_trip: Duration::from_millis(100), ..Client::default() };
         let mut connection = Connection::new(client, 1000);
         assert_eq!(connection.room(), 10_000);
         let heard = connection.send(Time::ZERO, 10_000);
@@ -103,6 +139,25 @@ mod tests {
         connection.acknowledge(10_000);
         assert_eq!(connection.room(), 20_000);
         assert_eq!(connection.read_at(), Time::from_nanos(50_000_000));
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_and_holds_up_what_is_behind_it() {
+        let round_trip = Duration::from_millis(100);
+        let client = Client { round_trip, lose_every: 10, ..Client::default() };
+        let mut connection = Connection::new(client, 1000);
+        let millis = |millis| Some(Time::ZERO + Duration::from_millis(millis));
+        assert_eq!(connection.send(Time::ZERO, 9_999), millis(100));
+        assert_eq!(connection.send(Time::ZERO, 1), millis(200));
+        connection.acknowledge(9_999);
+        assert_eq!(connection.room(), 19_998);
+        // It is read after what was lost.
+        assert_eq!(connection.send(Time::ZERO, 8_000), millis(200));
+        connection.acknowledge(1);
+        assert_eq!(connection.room(), 9_999 - 8_000);
+        // A segment a round trip from now on.
+        connection.acknowledge(8_000);
+        assert_eq!(connection.room(), 9_999 + 800);
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub(super) struct Line<'a> {
     heard: BinaryHeap<Reverse<(Time, usize, u64)>>,
     /// When the link will have sent all that it was given.
     free_at: Time,
+    /// The gate's ledger, which only tests read.
+    #[cfg(test)]
+    settled: Vec<weir_sched::Settled>,
 }
 
 impl Line<'_> {
@@ -65,6 +68,8 @@ impl Line<'_> {
             sockets: Vec::new(),
             heard: BinaryHeap::new(),
             free_at: Time::ZERO,
+            #[cfg(test)]
+            settled: Vec::new(),
         }
     }
 
@@ -124,10 +129,26 @@ impl Line<'_> {
             Next::Wait(at) | Next::Receipt(at) => Some(at),
             Next::Idle => None,
         };
-        // Nobody reads the ledger here.
-        self.gate.settled().for_each(drop);
+        self.read_ledger();
         let heard = self.heard.peek().map(|Reverse((at, ..))| *at);
         Step::Wait(wake.into_iter().chain(heard).min())
+    }
+
+    /// All that the ledger says once fair sharing is done with everything too.
+    #[cfg(test)]
+    pub(super) fn settle_all(mut self) -> Vec<weir_sched::Settled> {
+        // Fair sharing would still be at some of them.
+        self.gate.tick(self.free_at + std::time::Duration::from_secs(10_000));
+        self.read_ledger();
+        self.settled
+    }
+
+    fn read_ledger(&mut self) {
+        let settled = self.gate.settled();
+        #[cfg(test)]
+        self.settled.extend(settled);
+        #[cfg(not(test))]
+        settled.for_each(drop);
     }
 
     /// The socket takes what its window has room for; what is left of the grant goes back.

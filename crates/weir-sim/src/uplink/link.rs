@@ -116,6 +116,17 @@ impl Link {
         Ok(Impatient { finish, useful, wasted })
     }
 
+    /// What the gate's ledger says of responses to clients who all stay.
+    #[cfg(test)]
+    pub(super) fn settle(
+        &self,
+        policy: PolicyKind,
+        requests: &[Request],
+    ) -> Result<Vec<weir_sched::Settled>, Invalid> {
+        let played = self.begin(policy, requests, None)?.run();
+        Ok(played.line.settle_all())
+    }
+
     fn begin<'a>(
         &'a self,
         policy: PolicyKind,

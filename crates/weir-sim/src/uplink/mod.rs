@@ -9,7 +9,11 @@ mod fullness;
 mod line;
 mod link;
 mod loops;
+#[cfg(test)]
+mod promise_tests;
 mod sharing;
+#[cfg(test)]
+mod sharing_tests;
 #[cfg(test)]
 mod tests;
 

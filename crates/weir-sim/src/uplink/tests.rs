@@ -106,7 +106,7 @@ fn a_response_alone_takes_its_packets_at_the_paced_rate() {
 
 #[test]
 fn a_round_trip_delays_and_a_slow_client_holds_up_nobody() {
-    let far = Client { round_trip: Duration::from_millis(200), rate: None };
+    let far = Client { round_trip: Duration::from_millis(200), ..Client::default() };
     let slow = Client { rate: BitRate::new(80_000), ..Client::default() };
     let near = Client::default();
     let ask = |at, size, client| Request { at, size, client };

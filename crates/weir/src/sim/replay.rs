@@ -129,5 +129,5 @@ fn clients(arguments: &Arguments) -> Result<Option<Client>, Failure> {
         )));
     }
     let rate = arguments.client_rate.and_then(|Rate(rate)| BitRate::new(rate as u64));
-    Ok(Some(Client { round_trip: Duration::from_secs_f64(round_trip), rate }))
+    Ok(Some(Client { round_trip: Duration::from_secs_f64(round_trip), rate, ..Client::default() }))
 }

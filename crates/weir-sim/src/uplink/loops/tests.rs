@@ -16,7 +16,7 @@ fn address(index: usize) -> ClientId {
 }
 
 fn client(round_trip_ms: u64) -> Client {
-    Client { round_trip: Duration::from_millis(round_trip_ms), rate: None }
+    Client { round_trip: Duration::from_millis(round_trip_ms), ..Client::default() }
 }
 
 /// One address that asks `size` on and on.

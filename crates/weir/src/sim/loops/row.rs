@@ -48,7 +48,7 @@ impl Row {
     pub(super) fn play(asked: &Asked) -> Result<Row, Invalid> {
         let case = asked.case;
         let link = Link::new(asked.rate);
-        let client = Client { round_trip: asked.round_trip, rate: None };
+        let client = Client { round_trip: asked.round_trip, ..Client::default() };
         let time = |scene: &Scene| {
             let looped = link.loops(asked.policy, scene)?;
             let response = looped.finish[0].map(|finish| finish.received - scene.singles[0].at);

@@ -90,7 +90,7 @@ fn requests(asked: &Asked) -> Vec<Request> {
     let requests = arrivals.map(|(index, request)| Request {
         at: request.at,
         size: HEAD + request.size.unwrap_or_default(),
-        client: Client { round_trip: asked.round_trip.of(index), rate: None },
+        client: Client { round_trip: asked.round_trip.of(index), ..Client::default() },
     });
     requests.collect()
 }
