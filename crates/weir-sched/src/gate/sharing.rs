@@ -38,10 +38,10 @@ impl Gate {
     /// Tells the virtual server what the link has sent by `now`. While nothing can be sent it goes
     /// on at the link's rate with those who could, as the fair server would.
     pub(super) fn pass_time(&mut self, now: Time) {
-        self.passed = self.passed.max(now);
         loop {
             let due = self.agenda.peek().map(|Reverse(due)| due.at).filter(|at| *at <= now);
             let until = due.unwrap_or(now);
+            self.passed = self.passed.max(until);
             while let Some(passage) = self.transit.pass(until) {
                 self.sent += passage.bytes;
                 self.share(passage);
