@@ -1,7 +1,7 @@
 //! Opening a name below a directory, never outside it: by a worker as far as memory tells, or by a
 //! helper. It keeps nothing.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Sender, channel};
@@ -139,11 +139,12 @@ pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, E
 }
 
 /// Opens a name and reads a small file, however long it takes.
-pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Errno> {
+pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Errno> {
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     let at = clock::now();
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
-        found = open(directory, name, reading(), ResolveFlags::empty());
+        found = open(directory, &name, reading(), ResolveFlags::empty());
         if !matches!(found, Err(Errno::AGAIN)) {
             break;
         }

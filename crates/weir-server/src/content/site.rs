@@ -28,6 +28,10 @@ use crate::disk::Trouble;
 use crate::metrics::{Cause, Metrics};
 use crate::turn;
 
+/// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
+/// nothing to look up, nor to remember.
+const TOO_LONG: usize = 4096;
+
 /// What a helper is expected to read for a name.
 const OPENING: u64 = 16 * 1024;
 
@@ -101,6 +105,9 @@ impl Site {
             return found;
         }
         site.metrics.cache_misses.inc();
+        if path.as_bytes().len() >= TOO_LONG {
+            return Err(Status::NotFound);
+        }
         // Boxed, here and below: what is rare should not make every connection larger.
         Box::pin(site.look_up(path, known)).await
     }
@@ -305,10 +312,12 @@ impl Inner {
 
     async fn open_by_helper(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, Trouble> {
         let directory = self.root.directory();
-        let Ok(c_name) = CString::new(name) else { return Ok(Err(Errno::INVAL)) };
-        let key = Key::Name(directory.device, directory.inode, name.into());
-        let work = move || Done::Opened(open::from_disk(&directory, &c_name).map(Arc::new));
-        match self.disk.run(key, OPENING, place(name), work).await? {
+        let place = place(name);
+        // It may wait for long, so it is there once.
+        let name: Arc<[u8]> = name.into();
+        let key = Key::Name(directory.device, directory.inode, name.clone());
+        let work = move || Done::Opened(open::from_disk(&directory, &name).map(Arc::new));
+        match self.disk.run(key, OPENING, place, work).await? {
             Done::Opened(opened) => Ok(opened),
             Done::Part(_) | Done::Root(_) => Ok(Err(Errno::IO)),
         }
