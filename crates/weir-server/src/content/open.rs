@@ -1,5 +1,6 @@
 //! Opening a name below a directory, never outside it: by a worker as far as memory tells, or by a
-//! helper. It keeps nothing.
+//! helper. Whatever is neither a file nor a directory is looked at and never opened: opening a FIFO
+//! lets its writer go on, opening a device may move it. The site uses this; nothing is kept.
 
 use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
@@ -8,8 +9,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
 use rustix::io::{Errno, preadv};
+use rustix::path::DecInt;
 use weir_http::Status;
 use weir_sched::Time;
 
@@ -109,6 +111,11 @@ impl Identity {
         Ok(Identity::of(&fstat(file)?))
     }
 
+    /// Whether both are of one file, changed or not.
+    fn is_file_of(&self, other: &Identity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
     /// A change so soon after `unix_seconds` may have left no other time in the file.
     fn is_recent(&self, unix_seconds: i64) -> bool {
         unix_seconds - self.modified.0.max(self.changed.0) < 2
@@ -121,10 +128,8 @@ pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, 
     if !directory.local {
         return Err(Errno::AGAIN);
     }
-    // Another mount could be a remote one, where opening waits.
-    let how = ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
     let at = turn::began();
-    let (fd, stat) = open(directory, name, reading(), how)?;
+    let (fd, stat) = open(directory, name, IN_MEMORY)?;
     Ok(opened(fd, false, &stat, at))
 }
 
@@ -133,8 +138,7 @@ pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, E
     if !directory.local {
         return Err(Errno::AGAIN);
     }
-    let how = ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
-    let (_, stat) = open(directory, name, OFlags::PATH | OFlags::CLOEXEC, how)?;
+    let (_, stat) = look(directory, name, IN_MEMORY)?;
     Ok(Identity::of(&stat))
 }
 
@@ -144,13 +148,13 @@ pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Er
     let at = clock::now();
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
-        found = open(directory, &name, reading(), ResolveFlags::empty());
+        found = open(directory, &name, ResolveFlags::empty());
         if !matches!(found, Err(Errno::AGAIN)) {
             break;
         }
     }
     let (fd, stat) = found?;
-    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let is_file = is_file(&stat);
     let access = if is_file { Some(mount::access(&fd)?) } else { None };
     let mut opened = opened(fd, access == Some(Access::Remote), &stat, at);
     opened.access = access;
@@ -164,21 +168,65 @@ pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Er
     Ok(opened)
 }
 
-// NONBLOCK: a FIFO must not wait for its writer.
-fn reading() -> OFlags {
-    OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
+/// Another mount could be a remote one, where opening waits.
+const IN_MEMORY: ResolveFlags = ResolveFlags::CACHED.union(ResolveFlags::NO_XDEV);
+
+/// A descriptor to read a file by, or one that only names what is not a file.
+fn open(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
+    let (found, stat) = look(directory, name, how)?;
+    if !is_file(&stat) {
+        return Ok((found, stat));
+    }
+    match descriptors() {
+        Some(descriptors) => {
+            let number = DecInt::from_fd(&found);
+            Ok((openat(descriptors, number, reading(), Mode::empty())?, stat))
+        }
+        // By its name, which may stand for something else now: then it is looked at anew.
+        None => {
+            let file = below(directory, name, reading(), how)?;
+            let is_same = Identity::now(&file)?.is_file_of(&Identity::of(&stat));
+            if is_same { Ok((file, stat)) } else { Err(Errno::AGAIN) }
+        }
+    }
 }
 
-fn open(
+/// What a name stands for, without opening it.
+fn look(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
+    let found = below(directory, name, OFlags::PATH | OFlags::CLOEXEC, how)?;
+    let stat = fstat(&found)?;
+    Ok((found, stat))
+}
+
+fn below(
     directory: &Directory,
     name: &CStr,
     flags: OFlags,
     how: ResolveFlags,
-) -> Result<(OwnedFd, Stat), Errno> {
+) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
-    let file = openat2(&directory.fd, name, flags, Mode::empty(), resolve)?;
-    let stat = fstat(&file)?;
-    Ok((file, stat))
+    openat2(&directory.fd, name, flags, Mode::empty(), resolve)
+}
+
+/// Where the process's own descriptors can be opened anew: the very file that was looked at, whatever
+/// its name stands for by then. `None`: /proc is not mounted.
+fn descriptors() -> Option<&'static OwnedFd> {
+    static DESCRIPTORS: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(descriptors) = DESCRIPTORS.get() {
+        return Some(descriptors);
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok()?;
+    Some(DESCRIPTORS.get_or_init(|| opened))
+}
+
+// NONBLOCK: nothing waits for a lease on the file.
+fn reading() -> OFlags {
+    OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
+}
+
+fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
 fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time) -> Opened {
