@@ -10,6 +10,7 @@ mod names;
 mod open;
 mod root;
 mod site;
+mod tag;
 mod uses;
 
 use std::rc::Rc;

@@ -56,7 +56,7 @@ pub(super) struct KnownFile {
     pub(super) identity: Identity,
     pub(super) facts: Rc<Facts>,
     /// The name that was opened: that of the index for a directory.
-    pub(super) name: Box<[u8]>,
+    pub(super) name: Rc<[u8]>,
     pub(super) hot: Rc<Hot>,
     pub(super) open: RefCell<Option<Rc<File>>>,
     pub(super) used: Cell<Time>,
@@ -64,24 +64,25 @@ pub(super) struct KnownFile {
 
 impl KnownFile {
     /// What was found under `name` at `now`.
-    pub(super) fn new(identity: Identity, name: Box<[u8]>, now: Time) -> KnownFile {
-        let facts = Rc::new(facts(&identity, &name));
+    pub(super) fn new(
+        identity: Identity,
+        name: Rc<[u8]>,
+        facts: Rc<Facts>,
+        now: Time,
+    ) -> KnownFile {
         let (hot, open) = Default::default();
         KnownFile { identity, facts, name, hot, open, used: Cell::new(now) }
     }
 }
 
-fn facts(identity: &Identity, name: &[u8]) -> Facts {
+/// What is said of a file of `length` bytes with the tag `etag`.
+pub(super) fn facts(identity: &Identity, name: &[u8], length: u64, etag: ETag) -> Facts {
     let mut hasher = DefaultHasher::new();
     (identity.device, identity.inode).hash(&mut hasher);
-    let (modified, nanoseconds) = identity.modified;
-    let validators = Validators {
-        etag: ETag::new(modified, nanoseconds, identity.length),
-        // Never later than Date (RFC 9110 section 8.8.2.1).
-        modified: Some(modified.min(clock::unix_seconds())),
-    };
+    // Never later than Date (RFC 9110 section 8.8.2.1).
+    let modified = Some(identity.modified.0.min(clock::unix_seconds()));
     let media = weir_http::media::content_type(name);
-    Facts::new(identity.length, media, Some(validators), ObjectId(hasher.finish()))
+    Facts::new(length, media, Some(Validators { etag, modified }), ObjectId(hasher.finish()))
 }
 
 impl Entry {
@@ -91,6 +92,11 @@ impl Entry {
             Known::File(file) => Some(file),
             Known::Directory | Known::Error(_) => None,
         }
+    }
+
+    /// The tag of that file.
+    pub(super) fn etag(&self) -> Option<ETag> {
+        Some(self.file()?.facts.validators.as_ref()?.etag)
     }
 
     pub(super) fn is_fresh(&self, now: Time) -> bool {

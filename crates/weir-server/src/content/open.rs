@@ -80,10 +80,11 @@ pub(crate) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) length: u64,
-    /// Modified and changed: seconds and nanoseconds.
+    /// Seconds and nanoseconds of the last change of its content, as it says: anybody may set it.
     pub(super) modified: (i64, u32),
-    changed: (i64, u32),
-    mode: u32,
+    /// The same of the last change of anything, as the kernel set it.
+    pub(super) changed: (i64, u32),
+    pub(super) mode: u32,
 }
 
 impl Opened {
@@ -116,9 +117,12 @@ impl Identity {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// A change so soon after `unix_seconds` may have left no other time in the file.
+    /// Whether it changed so shortly before `unix_seconds` that its next change might leave the same
+    /// times.
     fn is_recent(&self, unix_seconds: i64) -> bool {
-        unix_seconds - self.modified.0.max(self.changed.0) < 2
+        // Not every file system has a time of change. A time of modification may lie ahead for ever.
+        let since = unix_seconds - self.modified.0;
+        unix_seconds - self.changed.0 < 2 || (0..2).contains(&since)
     }
 }
 
@@ -274,9 +278,26 @@ pub(super) fn status(error: Errno) -> Status {
         // XDEV: a symbolic link that leads outside.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
         Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,
-        other => {
-            tracing::error!("cannot open or read a file: {other}");
-            Status::InternalServerError
+        _ => Status::InternalServerError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_recent_for_two_seconds() {
+        let recent = |modified, changed, now| {
+            let (modified, changed) = ((modified, 0), (changed, 0));
+            Identity { device: 1, inode: 1, length: 1, modified, changed, mode: 0 }.is_recent(now)
+        };
+        assert!(recent(100, 100, 101) && !recent(100, 100, 102));
+        // A build's fixed time, and one that lies ahead: the kernel's own tells.
+        for modified in [5, 1000] {
+            assert!(recent(modified, 100, 101) && !recent(modified, 100, 102));
         }
+        // A file system without a time of change; a clock that was set back.
+        assert!(recent(100, 0, 101) && !recent(100, 0, 102) && recent(100, 1000, 500));
     }
 }
