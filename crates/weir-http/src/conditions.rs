@@ -16,6 +16,9 @@ pub struct Validators {
     pub modified: Option<i64>,
 }
 
+/// The digits of base 64.
+const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+
 /// A strong entity tag (RFC 9110, section 8.8.3) in at most 26 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ETag {
@@ -44,6 +47,20 @@ impl ETag {
         tag
     }
 
+    /// The tag of what has this hash, in 18 bytes.
+    pub fn from_hash(hash: [u8; 12]) -> ETag {
+        let mut tag = ETag { text: [0; ETag::SPACE], used: 0 };
+        tag.push(b'"');
+        for [a, b, c] in hash.as_chunks::<3>().0 {
+            let bits = u32::from_be_bytes([0, *a, *b, *c]);
+            for digit in (0..4).rev() {
+                tag.push(DIGITS[(bits >> (6 * digit)) as usize % 64]);
+            }
+        }
+        tag.push(b'"');
+        tag
+    }
+
     /// The tag as sent, with its quotes.
     pub fn as_str(&self) -> &str {
         let text = self.text.get(..usize::from(self.used)).unwrap_or_default();
@@ -52,8 +69,6 @@ impl ETag {
 
     /// Appends `value` in base 64, without leading zeros: a third shorter than hexadecimal.
     fn push_number(&mut self, value: u64) {
-        const DIGITS: &[u8; 64] =
-            b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
         let significant_bits = (u64::BITS - value.leading_zeros()).max(1);
         for digit in (0..significant_bits.div_ceil(6)).rev() {
             self.push(DIGITS[(value >> (6 * digit)) as usize % 64]);

@@ -245,7 +245,7 @@ async fn begin(mut response: Response, content: &Content, framing: Framing) -> R
             response.first = Some(Part { at, bytes });
             response
         }
-        Err(error) => framing.error(error.status()),
+        Err(error) => framing.error(site.not_brought(file, &error)),
     }
 }
 

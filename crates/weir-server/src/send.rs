@@ -213,9 +213,9 @@ impl<'a> Sending<'a> {
             brought = file.bring(disk, at, window) => brought,
             () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
         };
-        let (start, bytes) = brought.map_err(push::content_failed)?;
+        let (start, bytes) = brought.map_err(|error| self.unreadable(error))?;
         if start + bytes.len() as u64 <= at {
-            return Err(push::content_failed(push::SHORTER));
+            return Err(self.truncated());
         }
         self.part = Some(Part { at: start, bytes });
         self.asked = Some(start + window);

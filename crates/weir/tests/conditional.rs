@@ -25,6 +25,16 @@ fn set_age(file: &Path, seconds: u64) {
     file.set_modified(then).expect("a modification time");
 }
 
+/// Puts a file of this content in the place of another, with a time as a build fixes it.
+fn put(site: &Path, name: &str, content: &[u8]) {
+    let new = site.join("new");
+    fs::write(&new, content).expect("a file");
+    let fixed = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    let file = fs::File::options().append(true).open(&new).expect("the file");
+    file.set_modified(fixed).expect("a modification time");
+    fs::rename(new, site.join(name)).expect("another file in its place");
+}
+
 fn etag(response: &Response) -> String {
     response.field("ETag").expect("an ETag").to_owned()
 }
@@ -156,6 +166,76 @@ fn a_range_of_an_older_copy_gets_the_whole() {
     // The condition comes first: the client's copy is whole and current.
     let fields = format!("Range: bytes=10-19\r\nIf-None-Match: {tag}\r\n");
     assert_eq!(client.get_with("/file", &fields).status, 304);
+}
+
+/// Lengths whose tags come about in different ways: small, of up to 128 KB, larger.
+const LENGTHS: [usize; 4] = [11, 32_769, 131_072, 300_000];
+
+#[test]
+fn two_contents_never_have_the_same_tag() {
+    let site = tempfile::tempdir().unwrap();
+    let server = Server::of(site.path(), &["--workers", "1"]);
+    let mut client = server.connect();
+    for length in LENGTHS {
+        let [first, second, third] = [1, 2, 3].map(|seed| support::noise(seed, length));
+        put(site.path(), "file", &first);
+        eventually("it is there", || client.get("/file").body == first);
+        let tag = etag(&client.get("/file"));
+        put(site.path(), "file", &second);
+        eventually("the change shows", || client.get("/file").body == second);
+        let other = etag(&client.get("/file"));
+        assert_ne!(other, tag, "{length}");
+        // The file itself is written anew, and has the time that it had.
+        fs::write(site.path().join("file"), &third).unwrap();
+        set_age(&site.path().join("file"), 3600);
+        eventually("the change shows", || client.get("/file").body == third);
+        assert!(![&tag, &other].contains(&&etag(&client.get("/file"))), "{length}");
+        for old in [tag, other] {
+            let answer = client.get_with("/file", &format!("If-None-Match: {old}\r\n"));
+            assert!(answer.status == 200 && answer.body == third, "{length}: {}", answer.head);
+            let fields = format!("Range: bytes=5-9\r\nIf-Range: {old}\r\n");
+            let answer = client.get_with("/file", &fields);
+            assert!(answer.status == 200 && answer.body == third, "{length}: {}", answer.head);
+        }
+    }
+}
+
+#[test]
+fn a_tag_lasts_as_long_as_the_content_and_large_downloads_are_resumed() {
+    let site = tempfile::tempdir().unwrap();
+    for length in LENGTHS {
+        let content = support::noise(4, length);
+        put(site.path(), "file", &content);
+        let server = Server::of(site.path(), &["--workers", "2"]);
+        let tag = || etag(&server.get("/file"));
+        // That of a large file only once it has not changed for two seconds.
+        eventually("the tag stays the same", || tag() == tag());
+        let lasting = tag();
+        assert_eq!(lasting.as_bytes().first(), Some(&b'"'), "it is a strong one");
+        for _ in 0..10 {
+            let fields = format!("Range: bytes=7-\r\nIf-Range: {lasting}\r\n");
+            let rest = server.connect().get_with("/file", &fields);
+            assert!(rest.status == 206 && rest.body == content[7..], "{length}: {}", rest.head);
+            let same = format!("If-None-Match: {lasting}\r\n");
+            assert_eq!(server.connect().get_with("/file", &same).status, 304, "{length}");
+        }
+        let again = Server::of(site.path(), &[]);
+        assert_eq!(etag(&again.get("/file")), lasting, "{length}: another server says the same");
+    }
+}
+
+#[test]
+fn replicas_have_the_same_tags_for_files_of_up_to_128_kb() {
+    let sites = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for length in LENGTHS {
+        for (site, age) in sites.iter().zip([60, 3600]) {
+            let file = site.path().join("file");
+            fs::write(&file, support::noise(5, length)).unwrap();
+            set_age(&file, age);
+        }
+        let tags = [0, 1].map(|site| etag(&Server::of(sites[site].path(), &[]).get("/file")));
+        assert_eq!(tags[0] == tags[1], length <= 131_072, "{length}: {tags:?}");
+    }
 }
 
 #[test]

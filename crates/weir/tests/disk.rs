@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 
 use rustix::fs::{Advice, fadvise};
-use support::{Client, Server, eventually, noise, tool, weir};
+use support::{Client, Response, Server, eventually, noise, tool, weir};
 
 #[test]
 fn a_directory_that_vanishes_is_missed_and_one_that_comes_back_is_served() {
@@ -58,6 +58,8 @@ fn a_file_that_shrinks_while_it_is_sent_ends_the_connection_short() {
         assert!(got.len() < 50_000_000 && got[..] == noise(4, 50_000_000)[..got.len()]);
         let now = server.get("/file");
         assert!(now.body == noise(4, 1_000_000), "the bytes of what is left");
+        let said = format!("file {} was truncated while it was sent", name.display());
+        eventually("the log names it", || server.log().iter().any(|line| line.contains(&said)));
         server.assert_alive();
     }
 }
@@ -80,6 +82,34 @@ fn what_is_not_in_memory_is_read_from_the_disk() {
             let answer = client.get_with("/file", &fields);
             assert!(answer.body == content[range.clone()], "the bytes of {range:?}");
         }
+    }
+}
+
+#[test]
+fn what_is_not_in_memory_has_the_tag_of_what_is() {
+    let site = tempfile::tempdir().unwrap();
+    let name = site.path().join("file");
+    for length in [3000, 100_000] {
+        fs::write(&name, noise(8, length)).unwrap();
+        let forget = || {
+            let file = fs::File::options().append(true).open(&name).unwrap();
+            file.sync_all().unwrap();
+            fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+        };
+        let server = Server::of(site.path(), &["--workers", "1"]);
+        let tag = |answer: &Response| answer.field("ETag").map(str::to_owned);
+        let known = tag(&server.get("/file"));
+        for ask in ["GET", "HEAD", "GET"] {
+            forget();
+            let mut client = server.connect();
+            client.send(format!("{ask} /file HTTP/1.1\r\nHost: weir\r\n\r\n"));
+            let answer = if ask == "HEAD" { client.head() } else { client.response() };
+            assert!(known.is_some() && tag(&answer) == known, "{length}, {ask}: {}", answer.head);
+            assert!(ask == "HEAD" || answer.body == noise(8, length), "the bytes of {length}");
+        }
+        forget();
+        let condition = format!("If-None-Match: {}\r\n", known.unwrap());
+        assert_eq!(server.connect().get_with("/file", &condition).status, 304);
     }
 }
 

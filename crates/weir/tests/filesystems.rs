@@ -4,10 +4,13 @@
 mod support;
 
 use std::fs;
+use std::mem::MaybeUninit;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::fs::{CWD, FileType, Mode, inotify, makedev, mknodat};
 use slowdisk::{Disk, FileSystem, Options};
 use support::{Client, Server, noise, tool};
 
@@ -110,6 +113,42 @@ fn overlayfs() {
     serve(&at, || {});
     drop(mounted);
     disk.unmount().unwrap();
+}
+
+/// Opening is doing something already: a FIFO lets its writer go on, a tape is wound back.
+#[test]
+fn what_is_neither_a_file_nor_a_directory_is_never_opened() {
+    let site = tempfile::tempdir().unwrap();
+    let name = |name: &str| site.path().join(name);
+    let mode = Mode::from_raw_mode(0o666);
+    for (node, kind) in [("fifo", FileType::Fifo), ("device", FileType::CharacterDevice)] {
+        // A device is /dev/null's.
+        mknodat(CWD, name(node), kind, mode, makedev(1, 3)).expect("this test needs root");
+    }
+    let _socket = UnixListener::bind(name("socket")).unwrap();
+    fs::write(name("file"), "opened").unwrap();
+    // A helper opens what is not in memory, a worker what is.
+    for forget in [true, false] {
+        let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        inotify::add_watch(&watch, site.path(), inotify::WatchFlags::OPEN).unwrap();
+        let server = Server::of(site.path(), &["--workers", "1"]);
+        let mut client = server.connect();
+        for node in ["fifo", "device", "socket"] {
+            if forget {
+                forget_all();
+            }
+            assert_eq!(client.get(&format!("/{node}")).status, 403, "{node}");
+            assert_eq!(client.get(&format!("/{node}/")).status, 403, "{node}/");
+        }
+        assert_eq!(client.get("/file").text(), "opened");
+        let mut space = [MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(&watch, &mut space);
+        let mut opened = Vec::new();
+        while let Ok(event) = events.next() {
+            opened.extend(event.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+        assert_eq!(opened, ["file"], "after forgetting: {forget}");
+    }
 }
 
 fn on_a_disk(file_system: FileSystem) {

@@ -25,6 +25,29 @@ fn names_as_long_as_they_get() {
 }
 
 #[test]
+fn a_flood_of_long_names_takes_little_memory() {
+    const AT_ONCE: usize = 20;
+    let site = tempfile::tempdir().unwrap();
+    fs::write(site.path().join("file"), "found").unwrap();
+    let server = Server::of(site.path(), &["--workers", "1"]);
+    let mut client = server.connect();
+    assert_eq!(client.get("/file").text(), "found");
+    let before = server.memory();
+    let long = "/d".repeat(1995);
+    for number in (0..30_000).step_by(AT_ONCE) {
+        let ask = |number| format!("HEAD /{number}{long} HTTP/1.1\r\nHost: weir\r\n\r\n");
+        client.send((number..number + AT_ONCE).map(ask).collect::<String>());
+        for _ in 0..AT_ONCE {
+            assert_eq!(client.head().status, 404);
+        }
+    }
+    // 64 MB is what the names of a worker may take.
+    let more = server.memory().saturating_sub(before);
+    assert!(more < 100_000_000, "{more} bytes more");
+    assert_eq!(client.get("/file").text(), "found");
+}
+
+#[test]
 fn links_that_lead_in_circles() {
     let site = tempfile::tempdir().unwrap();
     symlink("b", site.path().join("a")).unwrap();

@@ -37,6 +37,20 @@ fn tags_are_short_and_distinct() {
 }
 
 #[test]
+fn tags_of_hashes_are_short_and_tell_every_bit() {
+    assert_eq!(ETag::from_hash([0; 12]).as_str(), "\"0000000000000000\"");
+    assert_eq!(ETag::from_hash([255; 12]).as_str(), "\"________________\"");
+    let mut tags = vec![ETag::from_hash([0; 12])];
+    for bit in 0..96 {
+        let mut hash = [0; 12];
+        hash[bit / 8] = 1 << (bit % 8);
+        let tag = ETag::from_hash(hash);
+        assert!(tag.as_str().len() == 18 && !tags.contains(&tag), "bit {bit}: {tag:?}");
+        tags.push(tag);
+    }
+}
+
+#[test]
 fn if_none_match_compares_weakly_over_a_list() {
     let tag = validators().etag;
     let tag = tag.as_str();

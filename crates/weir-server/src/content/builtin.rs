@@ -9,7 +9,7 @@ use weir_http::conditions::{ETag, Validators};
 use weir_http::path::SitePath;
 use weir_sched::ObjectId;
 
-use super::{Body, Facts, Object};
+use super::{Body, Facts, Object, tag};
 
 const PAGE: &str = include_str!("builtin.html");
 
@@ -29,18 +29,20 @@ pub(super) fn find(path: &SitePath<'_>) -> Result<Object, Status> {
     if name == b"index.html" || name.is_empty() {
         let page: Arc<[u8]> = PAGE.as_bytes().into();
         let length = page.len() as u64;
-        return Ok(object(0, length, "text/html; charset=utf-8", Body::Text(page)));
+        let media = "text/html; charset=utf-8";
+        return Ok(object(0, length, media, tag::of_content(&page), Body::Text(page)));
     }
     let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
     let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
     let (_, length) = FILES[place];
-    Ok(object(place as u64 + 1, length, "application/octet-stream", Body::Pattern))
+    // The content changes with the version only.
+    let version = env!("CARGO_PKG_VERSION").bytes().fold(0, |sum, byte| sum * 31 + i64::from(byte));
+    let etag = ETag::new(version, 0, length);
+    Ok(object(place as u64 + 1, length, "application/octet-stream", etag, Body::Pattern))
 }
 
-fn object(id: u64, length: u64, media: &'static str, body: Body) -> Object {
-    // The content changes with the version only, and has no date.
-    let version = env!("CARGO_PKG_VERSION").bytes().fold(0, |sum, byte| sum * 31 + i64::from(byte));
-    let validators = Some(Validators { etag: ETag::new(version, 0, length), modified: None });
+fn object(id: u64, length: u64, media: &'static str, etag: ETag, body: Body) -> Object {
+    let validators = Some(Validators { etag, modified: None });
     Object { facts: Rc::new(Facts::new(length, media, validators, ObjectId(id))), body }
 }
 

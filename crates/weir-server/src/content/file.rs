@@ -1,5 +1,5 @@
-//! An open file: reading what is in memory, knowing what is, and reading the rest by a helper. It
-//! knows no names.
+//! An open file: reading what is in memory, knowing what is, and reading the rest by a helper. The site
+//! makes them, responses are sent from them.
 //!
 //! A worker must never send straight from a file what may have to come from the disk first: sending
 //! would wait for it, whatever flags are set. `RWF_NOWAIT` reads tell the truth but copy; cachestat(2)
@@ -9,17 +9,17 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, IoSliceMut};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
-use weir_http::Status;
 use weir_sched::Time;
 
 use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
-use super::{Done, FileDisk, Key, copy};
+use super::{Done, FileDisk, Key};
 use crate::disk::Trouble;
 use crate::sys;
 use crate::turn;
@@ -46,8 +46,8 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct File {
     fd: Arc<Descriptor>,
-    /// The whole of a small file, if a helper brought it.
-    first: Option<Arc<[u8]>>,
+    /// Below the root.
+    name: Rc<[u8]>,
     identity: Identity,
     access: Access,
     /// cachestat(2) answers.
@@ -65,16 +65,24 @@ pub(crate) enum ReadError {
 }
 
 impl File {
-    pub(super) fn new(opened: &Opened, access: Access) -> File {
+    pub(super) fn new(opened: &Opened, access: Access, name: Rc<[u8]>) -> File {
         let told = Cell::new(access == Access::Told);
-        let tells = matches!(access, Access::Memory | Access::Told);
-        let first = opened.first.clone().filter(|_| !tells);
         if access == Access::Told && opened.identity.length > DIRECT_FROM {
             // It is read in large pieces, when they are needed: the kernel need not guess.
             let _ = fadvise(&opened.fd, 0, None, Advice::Random);
         }
         let (fd, identity) = (opened.fd.clone(), opened.identity);
-        File { fd, first, identity, access, told, seen: RefCell::default() }
+        File { fd, name, identity, access, told, seen: RefCell::default() }
+    }
+
+    /// The name below the root that was opened.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// Whether it is read whole when it is opened, and sent from there.
+    pub(super) fn is_small(&self) -> bool {
+        self.identity.length <= if self.tells() { DIRECT_FROM } else { CHUNK }
     }
 
     /// Whether it is known without waiting what is in memory.
@@ -104,10 +112,6 @@ impl File {
     /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many there
     /// were: none only at the end.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
-        let brought = self.first.as_ref().map_or(0, |first| copy(first, offset, out));
-        if brought > 0 {
-            return Ok(brought);
-        }
         if self.told.get()
             && turn::began().since(MISSED.get()) < TRUST
             && !self.is_cached(
@@ -251,15 +255,6 @@ impl File {
 pub(crate) enum BringError {
     Failed(Errno),
     Trouble(Trouble),
-}
-
-impl BringError {
-    pub(crate) fn status(&self) -> Status {
-        match self {
-            BringError::Failed(error) => open::status(*error),
-            BringError::Trouble(_) => Status::ServiceUnavailable,
-        }
-    }
 }
 
 impl fmt::Display for BringError {

@@ -10,6 +10,7 @@ mod names;
 mod open;
 mod root;
 mod site;
+mod tag;
 mod uses;
 
 use std::rc::Rc;
@@ -21,7 +22,7 @@ use weir_http::path::SitePath;
 use weir_http::response::Head;
 use weir_sched::ObjectId;
 
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::proxy::Reader;
 
 pub(crate) use file::{DIRECT_FROM, File, ReadError};
@@ -36,11 +37,20 @@ pub(crate) type FileDisk = Disk<Key, Done>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     /// Opening a name below a directory: its device and inode, and the name.
-    Name(u64, u64, Box<[u8]>),
+    Name(u64, u64, Arc<[u8]>),
     /// Reading a file from an offset on: device, inode, offset.
     Part(u64, u64, u64),
     /// Looking where the site is.
     Root,
+}
+
+impl disk::Key for Key {
+    fn bytes(&self) -> usize {
+        match self {
+            Key::Name(_, _, name) => name.len(),
+            Key::Part(..) | Key::Root => 0,
+        }
+    }
 }
 
 /// What came of it.

@@ -1,5 +1,6 @@
 //! What is known of names, for as long as it is asked for and room is left: the metadata of files,
-//! directories, and names that lead nowhere. It looks nothing up.
+//! directories, and names that lead nowhere. Room is counted in entries and in bytes, since clients
+//! choose how long names are. The site uses it; it looks nothing up.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -21,10 +22,16 @@ use crate::clock;
 /// How long a change may go unnoticed; with the time a look may take it is one second.
 const FRESH: Duration = Duration::from_millis(900);
 
+/// Bytes that an entry takes beside names and fields of heads.
+const OVERHEAD: usize = 512;
+
+/// Bytes of all entries, for each that there is room for: more than those of ordinary files take.
+const BYTES_EACH: usize = 1024;
+
 /// What a name stands for, and since when.
 #[derive(Debug)]
 pub(super) struct Entry {
-    name: Box<[u8]>,
+    name: Rc<[u8]>,
     is_directory: bool,
     pub(super) known: Known,
     checked: Cell<Time>,
@@ -49,7 +56,7 @@ pub(super) struct KnownFile {
     pub(super) identity: Identity,
     pub(super) facts: Rc<Facts>,
     /// The name that was opened: that of the index for a directory.
-    pub(super) name: Box<[u8]>,
+    pub(super) name: Rc<[u8]>,
     pub(super) hot: Rc<Hot>,
     pub(super) open: RefCell<Option<Rc<File>>>,
     pub(super) used: Cell<Time>,
@@ -57,24 +64,25 @@ pub(super) struct KnownFile {
 
 impl KnownFile {
     /// What was found under `name` at `now`.
-    pub(super) fn new(identity: Identity, name: Box<[u8]>, now: Time) -> KnownFile {
-        let facts = Rc::new(facts(&identity, &name));
+    pub(super) fn new(
+        identity: Identity,
+        name: Rc<[u8]>,
+        facts: Rc<Facts>,
+        now: Time,
+    ) -> KnownFile {
         let (hot, open) = Default::default();
         KnownFile { identity, facts, name, hot, open, used: Cell::new(now) }
     }
 }
 
-fn facts(identity: &Identity, name: &[u8]) -> Facts {
+/// What is said of a file of `length` bytes with the tag `etag`.
+pub(super) fn facts(identity: &Identity, name: &[u8], length: u64, etag: ETag) -> Facts {
     let mut hasher = DefaultHasher::new();
     (identity.device, identity.inode).hash(&mut hasher);
-    let (modified, nanoseconds) = identity.modified;
-    let validators = Validators {
-        etag: ETag::new(modified, nanoseconds, identity.length),
-        // Never later than Date (RFC 9110 section 8.8.2.1).
-        modified: Some(modified.min(clock::unix_seconds())),
-    };
+    // Never later than Date (RFC 9110 section 8.8.2.1).
+    let modified = Some(identity.modified.0.min(clock::unix_seconds()));
     let media = weir_http::media::content_type(name);
-    Facts::new(identity.length, media, Some(validators), ObjectId(hasher.finish()))
+    Facts::new(length, media, Some(Validators { etag, modified }), ObjectId(hasher.finish()))
 }
 
 impl Entry {
@@ -86,8 +94,19 @@ impl Entry {
         }
     }
 
+    /// The tag of that file.
+    pub(super) fn etag(&self) -> Option<ETag> {
+        Some(self.file()?.facts.validators.as_ref()?.etag)
+    }
+
     pub(super) fn is_fresh(&self, now: Time) -> bool {
         now.since(self.checked.get()) < FRESH
+    }
+
+    /// Bytes of memory that it takes, about.
+    fn cost(&self) -> usize {
+        let of_file = self.file().map_or(0, |file| file.name.len() + file.facts.fields.len());
+        OVERHEAD + self.name.len() + of_file
     }
 
     /// It is true at `now`.
@@ -96,21 +115,26 @@ impl Entry {
     }
 }
 
-type Map = HashMap<Box<[u8]>, Rc<Entry>>;
+type Map = HashMap<Rc<[u8]>, Rc<Entry>>;
 
-/// A bounded number of entries.
+/// A bounded number of entries, and of their bytes.
 #[derive(Debug)]
 pub(super) struct Names {
     files: RefCell<Map>,
     directories: RefCell<Map>,
     ring: RefCell<VecDeque<Rc<Entry>>>,
     most: usize,
+    /// Bytes of the entries in the ring.
+    used: Cell<usize>,
+    most_bytes: usize,
 }
 
 impl Names {
+    /// Room for `most` entries of ordinary length, at least 1.
     pub(super) fn new(most: usize) -> Names {
-        let (files, directories, ring) = Default::default();
-        Names { files, directories, ring, most: most.max(1) }
+        let (files, directories, ring, used) = Default::default();
+        let most = most.max(1);
+        Names { files, directories, ring, most, used, most_bytes: most.saturating_mul(BYTES_EACH) }
     }
 
     fn map(&self, is_directory: bool) -> &RefCell<Map> {
@@ -136,6 +160,7 @@ impl Names {
         if let Some(old) = map.borrow_mut().insert(entry.name.clone(), entry.clone()) {
             old.dropped.set(true);
         }
+        self.used.set(self.used.get() + entry.cost());
         self.ring.borrow_mut().push_back(entry.clone());
         self.make_room();
         entry
@@ -153,21 +178,21 @@ impl Names {
         for entry in self.ring.borrow_mut().drain(..) {
             entry.dropped.set(true);
         }
+        self.used.set(0);
         self.files.borrow_mut().clear();
         self.directories.borrow_mut().clear();
     }
 
     fn make_room(&self) {
         let mut ring = self.ring.borrow_mut();
-        while ring.len() > self.most {
+        while ring.len() > self.most || self.used.get() > self.most_bytes {
             let Some(entry) = ring.pop_front() else { return };
-            if entry.dropped.get() {
+            if !entry.dropped.get() && entry.uses.spend() {
+                ring.push_back(entry);
                 continue;
             }
-            match entry.uses.spend() {
-                true => ring.push_back(entry),
-                false => self.forget(&entry),
-            }
+            self.used.set(self.used.get() - entry.cost());
+            self.forget(&entry);
         }
     }
 }
@@ -200,6 +225,29 @@ mod tests {
         assert!(names.files.borrow().len() <= 100 && names.ring.borrow().len() <= 100);
         names.clear();
         assert!(!knows(&names, "/used"));
+    }
+
+    #[test]
+    fn long_names_take_the_place_of_many() {
+        let names = Names::new(100);
+        learn(&names, "/used");
+        let long = "n".repeat(4000);
+        for number in 0..1000 {
+            names.get(&resolve("/used").unwrap()).unwrap().uses.count();
+            learn(&names, &format!("/{number}/{long}"));
+            let ring = names.ring.borrow();
+            let bytes: usize = ring.iter().map(|entry| entry.cost()).sum();
+            assert!(bytes <= 100 * BYTES_EACH && bytes == names.used.get(), "{bytes}");
+            assert!(names.files.borrow().len() <= ring.len() && ring.len() <= 23);
+        }
+        assert!(knows(&names, "/used") && knows(&names, &format!("/999/{long}")));
+        // Short names have all the places again.
+        for number in 0..1000 {
+            learn(&names, &format!("/{number}"));
+        }
+        assert_eq!(names.ring.borrow().len(), 100);
+        names.clear();
+        assert_eq!(names.used.get(), 0);
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! Opening a name below a directory, never outside it: by a worker as far as memory tells, or by a
-//! helper. It keeps nothing.
+//! helper. Whatever is neither a file nor a directory is looked at and never opened: opening a FIFO
+//! lets its writer go on, opening a device may move it. The site uses this; nothing is kept.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
 use rustix::io::{Errno, preadv};
+use rustix::path::DecInt;
 use weir_http::Status;
 use weir_sched::Time;
 
@@ -78,10 +80,11 @@ pub(crate) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) length: u64,
-    /// Modified and changed: seconds and nanoseconds.
+    /// Seconds and nanoseconds of the last change of its content, as it says: anybody may set it.
     pub(super) modified: (i64, u32),
-    changed: (i64, u32),
-    mode: u32,
+    /// The same of the last change of anything, as the kernel set it.
+    pub(super) changed: (i64, u32),
+    pub(super) mode: u32,
 }
 
 impl Opened {
@@ -109,9 +112,17 @@ impl Identity {
         Ok(Identity::of(&fstat(file)?))
     }
 
-    /// A change so soon after `unix_seconds` may have left no other time in the file.
+    /// Whether both are of one file, changed or not.
+    fn is_file_of(&self, other: &Identity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    /// Whether it changed so shortly before `unix_seconds` that its next change might leave the same
+    /// times.
     fn is_recent(&self, unix_seconds: i64) -> bool {
-        unix_seconds - self.modified.0.max(self.changed.0) < 2
+        // Not every file system has a time of change. A time of modification may lie ahead for ever.
+        let since = unix_seconds - self.modified.0;
+        unix_seconds - self.changed.0 < 2 || (0..2).contains(&since)
     }
 }
 
@@ -121,10 +132,8 @@ pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, 
     if !directory.local {
         return Err(Errno::AGAIN);
     }
-    // Another mount could be a remote one, where opening waits.
-    let how = ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
     let at = turn::began();
-    let (fd, stat) = open(directory, name, reading(), how)?;
+    let (fd, stat) = open(directory, name, IN_MEMORY)?;
     Ok(opened(fd, false, &stat, at))
 }
 
@@ -133,23 +142,23 @@ pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, E
     if !directory.local {
         return Err(Errno::AGAIN);
     }
-    let how = ResolveFlags::CACHED | ResolveFlags::NO_XDEV;
-    let (_, stat) = open(directory, name, OFlags::PATH | OFlags::CLOEXEC, how)?;
+    let (_, stat) = look(directory, name, IN_MEMORY)?;
     Ok(Identity::of(&stat))
 }
 
 /// Opens a name and reads a small file, however long it takes.
-pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Errno> {
+pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Errno> {
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     let at = clock::now();
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
-        found = open(directory, name, reading(), ResolveFlags::empty());
+        found = open(directory, &name, ResolveFlags::empty());
         if !matches!(found, Err(Errno::AGAIN)) {
             break;
         }
     }
     let (fd, stat) = found?;
-    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let is_file = is_file(&stat);
     let access = if is_file { Some(mount::access(&fd)?) } else { None };
     let mut opened = opened(fd, access == Some(Access::Remote), &stat, at);
     opened.access = access;
@@ -163,21 +172,65 @@ pub(super) fn from_disk(directory: &Directory, name: &CStr) -> Result<Opened, Er
     Ok(opened)
 }
 
-// NONBLOCK: a FIFO must not wait for its writer.
-fn reading() -> OFlags {
-    OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
+/// Another mount could be a remote one, where opening waits.
+const IN_MEMORY: ResolveFlags = ResolveFlags::CACHED.union(ResolveFlags::NO_XDEV);
+
+/// A descriptor to read a file by, or one that only names what is not a file.
+fn open(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
+    let (found, stat) = look(directory, name, how)?;
+    if !is_file(&stat) {
+        return Ok((found, stat));
+    }
+    match descriptors() {
+        Some(descriptors) => {
+            let number = DecInt::from_fd(&found);
+            Ok((openat(descriptors, number, reading(), Mode::empty())?, stat))
+        }
+        // By its name, which may stand for something else now: then it is looked at anew.
+        None => {
+            let file = below(directory, name, reading(), how)?;
+            let is_same = Identity::now(&file)?.is_file_of(&Identity::of(&stat));
+            if is_same { Ok((file, stat)) } else { Err(Errno::AGAIN) }
+        }
+    }
 }
 
-fn open(
+/// What a name stands for, without opening it.
+fn look(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
+    let found = below(directory, name, OFlags::PATH | OFlags::CLOEXEC, how)?;
+    let stat = fstat(&found)?;
+    Ok((found, stat))
+}
+
+fn below(
     directory: &Directory,
     name: &CStr,
     flags: OFlags,
     how: ResolveFlags,
-) -> Result<(OwnedFd, Stat), Errno> {
+) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
-    let file = openat2(&directory.fd, name, flags, Mode::empty(), resolve)?;
-    let stat = fstat(&file)?;
-    Ok((file, stat))
+    openat2(&directory.fd, name, flags, Mode::empty(), resolve)
+}
+
+/// Where the process's own descriptors can be opened anew: the very file that was looked at, whatever
+/// its name stands for by then. `None`: /proc is not mounted.
+fn descriptors() -> Option<&'static OwnedFd> {
+    static DESCRIPTORS: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(descriptors) = DESCRIPTORS.get() {
+        return Some(descriptors);
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok()?;
+    Some(DESCRIPTORS.get_or_init(|| opened))
+}
+
+// NONBLOCK: nothing waits for a lease on the file.
+fn reading() -> OFlags {
+    OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
+}
+
+fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
 fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time) -> Opened {
@@ -225,9 +278,26 @@ pub(super) fn status(error: Errno) -> Status {
         // XDEV: a symbolic link that leads outside.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
         Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,
-        other => {
-            tracing::error!("cannot open or read a file: {other}");
-            Status::InternalServerError
+        _ => Status::InternalServerError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_recent_for_two_seconds() {
+        let recent = |modified, changed, now| {
+            let (modified, changed) = ((modified, 0), (changed, 0));
+            Identity { device: 1, inode: 1, length: 1, modified, changed, mode: 0 }.is_recent(now)
+        };
+        assert!(recent(100, 100, 101) && !recent(100, 100, 102));
+        // A build's fixed time, and one that lies ahead: the kernel's own tells.
+        for modified in [5, 1000] {
+            assert!(recent(modified, 100, 101) && !recent(modified, 100, 102));
         }
+        // A file system without a time of change; a clock that was set back.
+        assert!(recent(100, 0, 101) && !recent(100, 0, 102) && recent(100, 1000, 500));
     }
 }

@@ -2,7 +2,7 @@
 //! know the names below it.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -84,6 +84,12 @@ impl Root {
         let name = CString::new(path.as_os_str().as_bytes())?;
         let (looked, vanished) = (Cell::new(Time::ZERO), Cell::new(false));
         Ok(Root { path: path.to_owned(), name, directory, looked, vanished })
+    }
+
+    /// Where a name below it leads, for the log: without line ends and the like.
+    pub(super) fn shown(&self, name: &[u8]) -> String {
+        let path = self.path.join(OsStr::from_bytes(name));
+        path.to_string_lossy().escape_debug().to_string()
     }
 
     pub(super) fn directory(&self) -> Arc<Directory> {

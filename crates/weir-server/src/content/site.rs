@@ -1,35 +1,34 @@
 //! Names below a directory, from what is known, from memory, or by a helper. Workers wait for no
 //! disk here; changes are noticed within a second.
 
+mod learn;
+mod lookup;
+
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::FileType;
 use rustix::io::Errno;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_http::Status;
 use weir_http::path::SitePath;
 
-use super::file::DIRECT_FROM;
+use self::lookup::OPENING;
+use super::file::BringError;
 use super::hot::HotSet;
 use super::kept::KeptOpen;
-use super::mount::{self, Access};
+use super::mount::Access;
 use super::names::{Entry, Known, KnownFile, Names};
-use super::open::{self, CHUNK, Opened};
+use super::open::{self, CHUNK};
 use super::root::{Directory, Look, Root};
 use super::{Body, Done, File, FileDisk, Found, Key, Object};
 use crate::clock;
 use crate::disk::Trouble;
 use crate::metrics::{Cause, Metrics};
 use crate::turn;
-
-/// What a helper is expected to read for a name.
-const OPENING: u64 = 16 * 1024;
 
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);
@@ -118,6 +117,16 @@ impl Site {
     /// How much of a file a helper brings at once.
     pub(crate) fn window(&self) -> u64 {
         self.0.window
+    }
+
+    /// The name of a file for the log.
+    pub(crate) fn shown(&self, file: &File) -> String {
+        self.0.root.shown(file.name())
+    }
+
+    /// The answer when a helper did not bring what is to be sent.
+    pub(crate) fn not_brought(&self, file: &File, error: &BringError) -> Status {
+        self.0.not_brought(file, error)
     }
 
     /// Closes descriptors that were not used lately.
@@ -214,191 +223,7 @@ impl Inner {
         true
     }
 
-    async fn look_up(
-        self: &Rc<Self>,
-        path: &SitePath<'_>,
-        known: Option<Rc<Entry>>,
-    ) -> Result<Found, Status> {
-        let name = path.as_bytes();
-        let opened = match self.open_name(name).await {
-            Ok(opened) => opened,
-            Err(status) => return Err(self.learn_error(path, status)),
-        };
-        match opened.kind {
-            FileType::RegularFile if !path.wants_directory() => {
-                self.learn_file(path, name.into(), &opened, known)
-            }
-            FileType::RegularFile => Err(self.learn_error(path, Status::NotFound)),
-            FileType::Directory if path.wants_directory() => self.index(path, known).await,
-            FileType::Directory => {
-                self.names.learn(path, Known::Directory, turn::began());
-                Ok(Found::Directory)
-            }
-            _ => Err(self.learn_error(path, Status::Forbidden)),
-        }
-    }
-
-    async fn index(
-        self: &Rc<Self>,
-        path: &SitePath<'_>,
-        known: Option<Rc<Entry>>,
-    ) -> Result<Found, Status> {
-        let mut name = path.as_bytes().to_vec();
-        if !name.is_empty() {
-            name.push(b'/');
-        }
-        name.extend_from_slice(b"index.html");
-        let opened = match self.open_name(&name).await {
-            Ok(opened) => opened,
-            // There is no list of what the directory holds.
-            Err(Status::NotFound) => return Err(self.learn_error(path, Status::Forbidden)),
-            Err(status) => return Err(self.learn_error(path, status)),
-        };
-        match opened.kind {
-            FileType::RegularFile => self.learn_file(path, name.into(), &opened, known),
-            _ => Err(self.learn_error(path, Status::Forbidden)),
-        }
-    }
-
-    /// Remembers that a name leads nowhere, but not that something went wrong.
-    fn learn_error(&self, path: &SitePath<'_>, status: Status) -> Status {
-        if matches!(status, Status::NotFound | Status::Forbidden) {
-            self.names.learn(path, Known::Error(status), turn::began());
-        }
-        status
-    }
-
-    /// Opens a name, and looks whether the root is still there if there is no such name.
-    async fn open_name(&self, name: &[u8]) -> Result<Arc<Opened>, Status> {
-        let opened = self.open_below_root(name).await?;
-        if !matches!(opened, Err(Errno::NOENT)) {
-            return opened.map_err(open::status);
-        }
-        match self.look_for_root().await {
-            Look::Same | Look::Unknown => Err(Status::NotFound),
-            Look::Vanished => Err(Status::ServiceUnavailable),
-            Look::Changed => self.open_below_root(name).await?.map_err(open::status),
-        }
-    }
-
-    /// Opens a name from memory or by a helper.
-    async fn open_below_root(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, Status> {
-        let name = if name.is_empty() { b"." } else { name };
-        let c_name = CString::new(name).map_err(|_| Status::BadRequest)?;
-        let directory = self.root.directory();
-        // Where reading is for helpers, they open as well: that is one job instead of two.
-        let mut opened = match self.access.get() {
-            Some(Access::Untold) => Err(Errno::AGAIN),
-            _ => self.spent_on_opening(|| open::from_memory(&directory, &c_name)),
-        };
-        if matches!(opened, Err(Errno::MFILE | Errno::NFILE)) {
-            self.open.clear();
-            opened = open::from_memory(&directory, &c_name);
-        }
-        match opened {
-            Err(Errno::AGAIN | Errno::XDEV) => {
-                self.open_by_helper(name).await.map_err(|_| Status::ServiceUnavailable)
-            }
-            opened => Ok(opened.map(Arc::new)),
-        }
-    }
-
-    async fn open_by_helper(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, Trouble> {
-        let directory = self.root.directory();
-        let Ok(c_name) = CString::new(name) else { return Ok(Err(Errno::INVAL)) };
-        let key = Key::Name(directory.device, directory.inode, name.into());
-        let work = move || Done::Opened(open::from_disk(&directory, &c_name).map(Arc::new));
-        match self.disk.run(key, OPENING, place(name), work).await? {
-            Done::Opened(opened) => Ok(opened),
-            Done::Part(_) | Done::Root(_) => Ok(Err(Errno::IO)),
-        }
-    }
-
     fn spent_on_opening<T>(&self, work: impl FnOnce() -> T) -> T {
         turn::spent_on(Cause::Open, &self.metrics, work)
     }
-
-    /// Remembers a file, and serves it.
-    fn learn_file(
-        &self,
-        path: &SitePath<'_>,
-        name: Box<[u8]>,
-        opened: &Arc<Opened>,
-        known: Option<Rc<Entry>>,
-    ) -> Result<Found, Status> {
-        let now = turn::began();
-        let access = self.access(opened)?;
-        let is_known =
-            |entry: &Rc<Entry>| entry.file().is_some_and(|file| file.identity == opened.identity);
-        let (entry, again) = match known.filter(is_known) {
-            Some(entry) => {
-                entry.confirm(opened.at);
-                entry.uses.count();
-                (entry, true)
-            }
-            None => {
-                let known = Known::File(KnownFile::new(opened.identity, name, now));
-                (self.names.learn(path, known, opened.at), false)
-            }
-        };
-        let Some(known) = entry.file() else { return Err(Status::InternalServerError) };
-        known.used.set(now);
-        let body = self.body(&entry, opened, access, again);
-        Ok(Found::Object(Object { facts: known.facts.clone(), body }))
-    }
-
-    /// Where to take the bytes of a file from, and whether to keep them or the descriptor.
-    fn body(&self, entry: &Rc<Entry>, opened: &Arc<Opened>, access: Access, again: bool) -> Body {
-        let file = Rc::new(File::new(opened, access));
-        let length = opened.identity.length;
-        let small = if file.tells() { DIRECT_FROM } else { CHUNK };
-        if length > small {
-            if file.tells() {
-                self.open.keep(entry, &file);
-            }
-            return Body::File(file);
-        }
-        let Some(whole) = self.whole(&file, opened) else { return Body::File(file) };
-        // What was asked for once may never be asked for again.
-        if again
-            && opened.is_steady()
-            && let Some(known) = entry.file()
-        {
-            self.hot.admit(&known.hot, whole.clone());
-        }
-        Body::Text(whole)
-    }
-
-    /// A small file, if it is in memory.
-    fn whole(&self, file: &File, opened: &Opened) -> Option<Arc<[u8]>> {
-        let length = usize::try_from(opened.identity.length).ok()?;
-        if let Some(first) = &opened.first {
-            return (first.len() == length).then(|| first.clone());
-        }
-        let mut scratch = self.scratch.borrow_mut();
-        let out = scratch.get_mut(..length)?;
-        let read = turn::spent_on(Cause::Read, &self.metrics, || file.read(0, out));
-        matches!(read, Ok(count) if count == length).then(|| (&*out).into())
-    }
-
-    fn access(&self, opened: &Opened) -> Result<Access, Status> {
-        if let Some(access) = opened.access {
-            return Ok(access);
-        }
-        // A worker opened it, so it is of the root's own mount, which is local.
-        if let Some(access) = self.access.get() {
-            return Ok(access);
-        }
-        let access = mount::access(&opened.fd).map_err(open::status)?;
-        self.access.set(Some(access));
-        Ok(access)
-    }
-}
-
-/// The part of the site that a name lies in: mounts are mostly first segments.
-fn place(name: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let first = name.split(|&byte| byte == b'/').next().filter(|first| first.len() < name.len());
-    first.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,6 +1,5 @@
 //! The threads that wait for the disk so that no worker has to. They do what the gate says.
 
-use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use weir_sched::DiskNext;
 
-use super::{Disk, Job, State, Trouble};
+use super::{Disk, Job, Key, State, Trouble};
 use crate::clock;
 
 /// How long a helper waits for work before it ends.
@@ -17,7 +16,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// Sees to it that somebody takes up what is queued.
 pub(super) fn call<K, T>(disk: &Arc<Disk<K, T>>, state: &mut State<K, T>)
 where
-    K: Eq + Hash + Clone + Send + 'static,
+    K: Key,
     T: Clone + Send + 'static,
 {
     if state.idle > 0 {
@@ -42,8 +41,9 @@ where
 
 fn refuse_all<K, T>(state: &mut State<K, T>)
 where
-    K: Eq + Hash + Clone,
+    K: Key,
 {
+    state.held = 0;
     for (id, job) in state.jobs.drain() {
         for (_, waiter) in job.waiters {
             state.gate.leave(id);
@@ -55,7 +55,7 @@ where
 /// Does one job after another until there is nothing to do for a while.
 fn help<K, T>(disk: &Arc<Disk<K, T>>)
 where
-    K: Eq + Hash + Clone + Send + 'static,
+    K: Key,
     T: Clone + Send + 'static,
 {
     let mut state = disk.lock();
@@ -72,7 +72,7 @@ where
                 state = disk.lock();
                 disk.metrics.disk_jobs.inc();
                 state.gate.done(job);
-                let job = state.jobs.remove(&job);
+                let job = state.take(job);
                 // What nobody waits for any more may take long to drop.
                 drop(state);
                 answer(job, result.ok_or(Trouble::Refused));
@@ -80,7 +80,7 @@ where
                 continue;
             }
             DiskNext::Refuse(job) => {
-                let job = state.jobs.remove(&job);
+                let job = state.take(job);
                 drop(state);
                 answer(job, Err(Trouble::Refused));
                 state = disk.lock();

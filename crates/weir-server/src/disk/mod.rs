@@ -23,6 +23,16 @@ use crate::metrics::Metrics;
 /// Jobs that may be queued; more are refused.
 const QUEUED: usize = 100_000;
 
+/// Bytes that the keys of all jobs may have, since clients choose how long names are. With names of
+/// ordinary length the number of jobs is reached first.
+const QUEUED_BYTES: usize = 64 << 20;
+
+/// Tells pieces of work apart.
+pub(crate) trait Key: Eq + Hash + Clone + Send + 'static {
+    /// Bytes of memory beside the value itself.
+    fn bytes(&self) -> usize;
+}
+
 /// What is asked of a disk. `K` tells pieces of work apart, `T` is what comes of one.
 #[derive(Debug)]
 pub(crate) struct Disk<K, T> {
@@ -41,6 +51,8 @@ type Answer<T> = oneshot::Receiver<Result<T, Trouble>>;
 struct State<K, T> {
     gate: DiskGate<K>,
     jobs: HashMap<DiskJob, Job<T>>,
+    /// Bytes of the keys of all jobs.
+    held: usize,
     helpers: usize,
     /// Helpers that have nothing to do.
     idle: usize,
@@ -49,6 +61,8 @@ struct State<K, T> {
 }
 
 struct Job<T> {
+    /// Bytes of its key.
+    held: usize,
     work: Option<Work<T>>,
     waiters: Vec<(u64, oneshot::Sender<Result<T, Trouble>>)>,
 }
@@ -77,17 +91,22 @@ impl<K, T> fmt::Debug for State<K, T> {
     }
 }
 
-impl<K, T> Disk<K, T>
-where
-    K: Eq + Hash + Clone + Send + 'static,
-    T: Clone + Send + 'static,
-{
+impl<K, T> State<K, T> {
+    fn take(&mut self, id: DiskJob) -> Option<Job<T>> {
+        let job = self.jobs.remove(&id)?;
+        self.held -= job.held;
+        Some(job)
+    }
+}
+
+impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
     /// `patience`: the longest that a request waits, and from when on work counts as stuck.
     pub(crate) fn new(patience: Duration, metrics: Arc<Metrics>) -> Arc<Disk<K, T>> {
         let config = DiskConfig { stuck_after: patience, ..DiskConfig::default() };
         let state = State {
             gate: DiskGate::new(config),
             jobs: HashMap::new(),
+            held: 0,
             helpers: 0,
             idle: 0,
             issued: 0,
@@ -127,7 +146,8 @@ where
         work: Work<T>,
     ) -> Result<(Waiter<K, T>, Answer<T>), Trouble> {
         let mut state = self.lock();
-        let full = state.gate.waiting() >= QUEUED;
+        let held = key.bytes();
+        let full = state.gate.waiting() >= QUEUED || state.held + held > QUEUED_BYTES;
         let joined = match full {
             true => Joined::Refused,
             false => state.gate.join(key, bytes, place, clock::now()),
@@ -138,7 +158,8 @@ where
                 return Err(Trouble::Refused);
             }
             Joined::New(job) => {
-                state.jobs.insert(job, Job { work: Some(work), waiters: Vec::new() });
+                state.held += held;
+                state.jobs.insert(job, Job { held, work: Some(work), waiters: Vec::new() });
                 job
             }
             Joined::Merged(job) => job,
@@ -174,18 +195,18 @@ impl<K, T> Disk<K, T> {
 }
 
 /// A request that waits for a job, until this is dropped.
-struct Waiter<K: Eq + Hash + Clone, T> {
+struct Waiter<K: Key, T> {
     disk: Arc<Disk<K, T>>,
     job: Option<DiskJob>,
     number: u64,
 }
 
-impl<K: Eq + Hash + Clone, T> Drop for Waiter<K, T> {
+impl<K: Key, T> Drop for Waiter<K, T> {
     fn drop(&mut self) {
         let Some(id) = self.job else { return };
         let mut state = self.disk.lock();
         if state.gate.leave(id) {
-            let job = state.jobs.remove(&id);
+            let job = state.take(id);
             drop(state);
             drop(job);
         } else if let Some(job) = state.jobs.get_mut(&id) {

@@ -5,6 +5,15 @@ use std::sync::mpsc;
 
 use super::*;
 
+/// From here on a key takes a quarter of what all may take.
+const LARGE: u32 = 1_000_000;
+
+impl Key for u32 {
+    fn bytes(&self) -> usize {
+        if *self < LARGE { 0 } else { QUEUED_BYTES / 4 }
+    }
+}
+
 type TestDisk = Arc<Disk<u32, u32>>;
 
 fn disk(patience: Duration) -> TestDisk {
@@ -66,6 +75,37 @@ fn work_nobody_waits_for_is_not_begun() {
         for blocker in blockers {
             assert_eq!(blocker.await, Ok(0));
         }
+    });
+}
+
+#[test]
+fn keys_are_queued_by_their_bytes() {
+    block_on(async {
+        let disk = disk(LONG);
+        let (release, held) = mpsc::channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        let start = |key: u32| {
+            let held = held.clone();
+            let mut waiting = Box::pin(disk.run(key, 1, 0, move || {
+                let _ = held.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                key
+            }));
+            let refused = futures_poll(waiting.as_mut());
+            (waiting, refused)
+        };
+        let mut waiting: Vec<_> = (LARGE..LARGE + 4).map(start).collect();
+        assert!(waiting.iter().all(|(_, refused)| refused.is_none()));
+        assert_eq!(start(LARGE + 4).1, Some(Err(Trouble::Refused)));
+        // Short ones have room.
+        let short = start(1);
+        assert!(short.1.is_none() && disk.lock().held == QUEUED_BYTES);
+        drop(release);
+        while let Some((answer, _)) = waiting.pop() {
+            assert!(answer.await.is_ok());
+        }
+        assert_eq!(short.0.await, Ok(1));
+        assert_eq!(disk.lock().held, 0);
+        assert_eq!(disk.run(LARGE + 4, 1, 0, || 7).await, Ok(7));
     });
 }
 

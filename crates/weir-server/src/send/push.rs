@@ -86,13 +86,13 @@ impl Sending<'_> {
         let send =
             || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
         match turn::spent_on(Cause::SendFile, &self.context.metrics, send) {
-            Ok(Some(0)) => Err(content_failed(SHORTER)),
+            Ok(Some(0)) => Err(self.truncated()),
             Ok(Some(count)) => {
                 self.sent += count as u64;
                 Ok(Pushed::All)
             }
             Ok(None) => Ok(Pushed::Full),
-            Err(Errno::IO) => Err(content_failed(Errno::IO)),
+            Err(Errno::IO) => Err(self.unreadable(Errno::IO)),
             Err(_) => Err(Outcome::ClientLeft),
         }
     }
@@ -110,11 +110,11 @@ impl Sending<'_> {
         let mut more = more || (room as u64) < count;
         if filled < room {
             match self.read(&mut out[filled..]) {
-                Ok(0) => return Err(content_failed(SHORTER)),
+                Ok(0) => return Err(self.truncated()),
                 Ok(count) => filled += count,
                 Err(ReadError::Cold) if filled > 0 && self.is_relayed() => {}
                 Err(ReadError::Cold) => return Ok(Pushed::Cold),
-                Err(ReadError::Failed(error)) => return Err(content_failed(error)),
+                Err(ReadError::Failed(error)) => return Err(self.unreadable(error)),
             }
         }
         if let Body::Relayed(relayed) = &self.response.body {
@@ -148,6 +148,24 @@ impl Sending<'_> {
         }
     }
 
+    /// The content is shorter than was announced.
+    pub(super) fn truncated(&self) -> Outcome {
+        content_failed(format_args!("{} was truncated while it was sent", self.what()))
+    }
+
+    /// The content cannot be read to its end.
+    pub(super) fn unreadable(&self, error: impl fmt::Display) -> Outcome {
+        content_failed(format_args!("{} cannot be read: {error}", self.what()))
+    }
+
+    /// What is sent, for the log.
+    fn what(&self) -> String {
+        match (&self.response.body, self.context.service.site()) {
+            (Body::File(file), Some(site)) => format!("file {}", site.shown(file)),
+            _ => "the content".to_owned(),
+        }
+    }
+
     fn is_relayed(&self) -> bool {
         matches!(self.response.body, Body::Relayed(_))
     }
@@ -173,8 +191,6 @@ fn rest_of_head(response: &Response, sent: u64) -> &[u8] {
     let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(response.head.len());
     &response.head[sent..]
 }
-
-pub(super) const SHORTER: &str = "it became shorter while it was sent";
 
 pub(super) fn content_failed(error: impl fmt::Display) -> Outcome {
     tracing::warn!("a response was cut short: {error}");

@@ -179,6 +179,15 @@ impl Server {
         });
     }
 
+    /// Bytes of memory that it has.
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("the server is there");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        number.and_then(|number| number.parse::<u64>().ok()).expect("its memory") * 1024
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);

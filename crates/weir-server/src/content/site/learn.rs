@@ -1,0 +1,133 @@
+//! Learns what a file is that was just opened: its tag, which is that of the very bytes that are sent
+//! if it is small, and whether it is remembered. Looking names up ends here.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use weir_http::Status;
+use weir_http::conditions::ETag;
+use weir_http::path::SitePath;
+
+use super::Inner;
+use crate::content::mount::{self, Access};
+use crate::content::names::{Entry, Known, KnownFile, facts};
+use crate::content::open::{CHUNK, Opened};
+use crate::content::{Body, File, Found, Object, tag};
+use crate::metrics::Cause;
+use crate::turn;
+
+impl Inner {
+    /// Serves a file that was opened under `name`, and remembers it unless it changed just now: its
+    /// next change might not show.
+    pub(super) async fn learn_file(
+        &self,
+        path: &SitePath<'_>,
+        name: Rc<[u8]>,
+        opened: &Arc<Opened>,
+        known: Option<Rc<Entry>>,
+    ) -> Result<Found, Status> {
+        let access = self.access(&name, opened)?;
+        let file = Rc::new(File::new(opened, access, name.clone()));
+        let is_same =
+            |entry: &&Rc<Entry>| entry.file().is_some_and(|file| file.identity == opened.identity);
+        let same = known.as_ref().filter(is_same);
+        let known_tag = same.filter(|_| !file.is_small()).and_then(|entry| entry.etag());
+        let by_content = match known_tag {
+            Some(etag) => Some((etag, None)),
+            None if opened.identity.length <= CHUNK => {
+                Some(self.tag_of_content(&file, opened).await?)
+            }
+            None => None,
+        };
+        let steady = opened.is_steady();
+        let (etag, text) = by_content.unwrap_or_else(|| match steady {
+            true => (tag::of_state(&opened.identity), None),
+            false => (tag::of_this_response(), None),
+        });
+        let same = same.filter(|entry| entry.etag() == Some(etag));
+        let length = text.as_ref().map_or(opened.identity.length, |text| text.len() as u64);
+        let facts = match same.and_then(|entry| entry.file()) {
+            Some(known) => known.facts.clone(),
+            None => Rc::new(facts(&opened.identity, &name, length, etag)),
+        };
+        let body = text.clone().map_or_else(|| Body::File(file.clone()), Body::Text);
+        if steady {
+            let entry = match same {
+                Some(entry) => {
+                    entry.confirm(opened.at);
+                    entry.uses.count();
+                    entry.clone()
+                }
+                None => {
+                    let (identity, now) = (opened.identity, turn::began());
+                    let known = KnownFile::new(identity, name, facts.clone(), now);
+                    self.names.learn(path, Known::File(known), opened.at)
+                }
+            };
+            self.keep(&entry, &file, text.filter(|_| same.is_some()));
+        } else if let Some(known) = &known {
+            self.names.forget(known);
+        }
+        Ok(Found::Object(Object { facts, body }))
+    }
+
+    /// The tag of a file of up to a chunk by its content, which a helper reads if need be; with it the
+    /// content itself if the file is small, or was not in memory. If it has become shorter since it was
+    /// opened, what is left of it is the content.
+    async fn tag_of_content(
+        &self,
+        file: &File,
+        opened: &Opened,
+    ) -> Result<(ETag, Option<Arc<[u8]>>), Status> {
+        if let Some(first) = &opened.first {
+            return Ok((tag::of_content(first), Some(first.clone())));
+        }
+        if let Some(found) = self.tag_from_memory(file, opened.identity.length) {
+            return Ok(found);
+        }
+        let brought = file.bring(&self.disk, 0, self.window).await;
+        let (_, bytes) = brought.map_err(|error| self.not_brought(file, &error))?;
+        Ok((tag::of_content(&bytes), Some(bytes)))
+    }
+
+    /// The same if it is in memory.
+    fn tag_from_memory(&self, file: &File, length: u64) -> Option<(ETag, Option<Arc<[u8]>>)> {
+        let mut scratch = self.scratch.borrow_mut();
+        let out = scratch.get_mut(..usize::try_from(length).ok()?)?;
+        let read = || match file.is_small() || file.is_ready(0, out) {
+            true => file.read(0, out).ok(),
+            false => None,
+        };
+        let count = turn::spent_on(Cause::Read, &self.metrics, read)?;
+        let content = out.get(..count)?;
+        let is_whole = content.len() as u64 == length;
+        let text = (file.is_small() || !is_whole).then(|| content.into());
+        Some((tag::of_content(content), text))
+    }
+
+    /// Keeps the descriptor of a large file, or the content of a small one that was asked for before.
+    fn keep(&self, entry: &Rc<Entry>, file: &Rc<File>, asked_again: Option<Arc<[u8]>>) {
+        let Some(known) = entry.file() else { return };
+        known.used.set(turn::began());
+        if !file.is_small() {
+            if file.tells() {
+                self.open.keep(entry, file);
+            }
+        } else if let Some(content) = asked_again {
+            self.hot.admit(&known.hot, content);
+        }
+    }
+
+    fn access(&self, name: &[u8], opened: &Opened) -> Result<Access, Status> {
+        if let Some(access) = opened.access {
+            return Ok(access);
+        }
+        // A worker opened it, so it is of the root's own mount, which is local.
+        if let Some(access) = self.access.get() {
+            return Ok(access);
+        }
+        let access = mount::access(&opened.fd).map_err(|error| self.failed(name, error))?;
+        self.access.set(Some(access));
+        Ok(access)
+    }
+}

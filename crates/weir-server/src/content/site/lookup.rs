@@ -1,0 +1,164 @@
+//! Looks a name up that is not known, or no longer: opens it from memory or by a helper, and finds
+//! the index of a directory. The site calls this when what it remembers is not enough.
+
+use std::ffi::CString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use weir_http::Status;
+use weir_http::path::SitePath;
+
+use super::Inner;
+use crate::content::file::BringError;
+use crate::content::mount::Access;
+use crate::content::names::{Entry, Known};
+use crate::content::open::{self, Opened};
+use crate::content::root::Look;
+use crate::content::{Done, File, Found, Key};
+use crate::disk::Trouble;
+use crate::turn;
+
+/// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
+/// nothing to look up, nor to remember.
+const TOO_LONG: usize = 4096;
+
+/// What a helper is expected to read for a name.
+pub(super) const OPENING: u64 = 16 * 1024;
+
+impl Inner {
+    /// What `path` stands for; `known` is what was known of it.
+    pub(super) async fn look_up(
+        &self,
+        path: &SitePath<'_>,
+        known: Option<Rc<Entry>>,
+    ) -> Result<Found, Status> {
+        let name = path.as_bytes();
+        if name.len() >= TOO_LONG {
+            return Err(Status::NotFound);
+        }
+        let opened = match self.open_name(name).await {
+            Ok(opened) => opened,
+            Err(status) => return Err(self.learn_error(path, status)),
+        };
+        match opened.kind {
+            FileType::RegularFile if !path.wants_directory() => {
+                self.learn_file(path, name.into(), &opened, known).await
+            }
+            FileType::RegularFile => Err(self.learn_error(path, Status::NotFound)),
+            FileType::Directory if path.wants_directory() => self.index(path, known).await,
+            FileType::Directory => {
+                self.names.learn(path, Known::Directory, turn::began());
+                Ok(Found::Directory)
+            }
+            _ => Err(self.learn_error(path, Status::Forbidden)),
+        }
+    }
+
+    async fn index(&self, path: &SitePath<'_>, known: Option<Rc<Entry>>) -> Result<Found, Status> {
+        let mut name = path.as_bytes().to_vec();
+        if !name.is_empty() {
+            name.push(b'/');
+        }
+        name.extend_from_slice(b"index.html");
+        let opened = match self.open_name(&name).await {
+            Ok(opened) => opened,
+            // There is no list of what the directory holds.
+            Err(Status::NotFound) => return Err(self.learn_error(path, Status::Forbidden)),
+            Err(status) => return Err(self.learn_error(path, status)),
+        };
+        match opened.kind {
+            FileType::RegularFile => self.learn_file(path, name.into(), &opened, known).await,
+            _ => Err(self.learn_error(path, Status::Forbidden)),
+        }
+    }
+
+    /// Remembers that a name leads nowhere, but not that something went wrong.
+    fn learn_error(&self, path: &SitePath<'_>, status: Status) -> Status {
+        if matches!(status, Status::NotFound | Status::Forbidden) {
+            self.names.learn(path, Known::Error(status), turn::began());
+        }
+        status
+    }
+
+    /// Opens a name, and looks whether the root is still there if there is no such name.
+    async fn open_name(&self, name: &[u8]) -> Result<Arc<Opened>, Status> {
+        let opened = self.open_below_root(name).await?;
+        if !matches!(opened, Err(Errno::NOENT)) {
+            return opened.map_err(|error| self.failed(name, error));
+        }
+        match self.look_for_root().await {
+            Look::Same | Look::Unknown => Err(Status::NotFound),
+            Look::Vanished => Err(Status::ServiceUnavailable),
+            Look::Changed => {
+                self.open_below_root(name).await?.map_err(|error| self.failed(name, error))
+            }
+        }
+    }
+
+    /// Opens a name from memory or by a helper.
+    async fn open_below_root(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, Status> {
+        let name = if name.is_empty() { b"." } else { name };
+        let c_name = CString::new(name).map_err(|_| Status::BadRequest)?;
+        let directory = self.root.directory();
+        // Where reading is for helpers, they open as well: that is one job instead of two.
+        let mut opened = match self.access.get() {
+            Some(Access::Untold) => Err(Errno::AGAIN),
+            _ => self.spent_on_opening(|| open::from_memory(&directory, &c_name)),
+        };
+        if matches!(opened, Err(Errno::MFILE | Errno::NFILE)) {
+            self.open.clear();
+            opened = open::from_memory(&directory, &c_name);
+        }
+        match opened {
+            Err(Errno::AGAIN | Errno::XDEV) => {
+                self.open_by_helper(name).await.map_err(|_| Status::ServiceUnavailable)
+            }
+            opened => Ok(opened.map(Arc::new)),
+        }
+    }
+
+    /// Opens a name by a helper, who reads a small file as well.
+    pub(super) async fn open_by_helper(
+        &self,
+        name: &[u8],
+    ) -> Result<Result<Arc<Opened>, Errno>, Trouble> {
+        let directory = self.root.directory();
+        let place = place(name);
+        // It may wait for long, so it is there once.
+        let name: Arc<[u8]> = name.into();
+        let key = Key::Name(directory.device, directory.inode, name.clone());
+        let work = move || Done::Opened(open::from_disk(&directory, &name).map(Arc::new));
+        match self.disk.run(key, OPENING, place, work).await? {
+            Done::Opened(opened) => Ok(opened),
+            Done::Part(_) | Done::Root(_) => Ok(Err(Errno::IO)),
+        }
+    }
+
+    /// The answer when a helper did not bring what is to be sent.
+    pub(super) fn not_brought(&self, file: &File, error: &BringError) -> Status {
+        match error {
+            BringError::Failed(error) => self.failed(file.name(), *error),
+            BringError::Trouble(_) => Status::ServiceUnavailable,
+        }
+    }
+
+    /// The answer when `name` could not be opened or read. What only an operator can mend is logged.
+    pub(super) fn failed(&self, name: &[u8], error: Errno) -> Status {
+        let status = open::status(error);
+        if status == Status::InternalServerError {
+            tracing::error!("file {} cannot be opened or read: {error}", self.root.shown(name));
+        }
+        status
+    }
+}
+
+/// The part of the site that a name lies in: mounts are mostly first segments.
+fn place(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let first = name.split(|&byte| byte == b'/').next().filter(|first| first.len() < name.len());
+    first.hash(&mut hasher);
+    hasher.finish()
+}
