@@ -39,7 +39,7 @@ impl Admin {
             "/metrics" => framing.whole(Object::text(self.figures().await, METRICS)),
             "/healthz" => framing.whole(Object::text("ok\n", TEXT)),
             // No new requests, please: those under way still end.
-            "/readyz" if self.stop.is_stopping() => framing.error(Status::ServiceUnavailable),
+            "/readyz" if !self.stop.is_ready() => framing.error(Status::ServiceUnavailable),
             "/readyz" => framing.whole(Object::text("ok\n", TEXT)),
             _ => framing.error(Status::NotFound),
         }

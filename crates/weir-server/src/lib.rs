@@ -4,6 +4,7 @@
 //! knows nothing of experiments or of how load is made.
 
 mod access_log;
+mod addresses;
 mod admin;
 mod buffers;
 mod client;
@@ -14,6 +15,7 @@ mod content;
 mod context;
 mod deadlines;
 mod disk;
+mod end;
 mod limits;
 mod listen;
 mod metrics;
@@ -21,6 +23,7 @@ mod proxy;
 mod response;
 mod send;
 mod serve;
+mod signals;
 mod socket;
 mod stop;
 mod sys;

@@ -93,7 +93,10 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
         consume_budget().await;
         let accepted = tokio::select! {
             accepted = next(&listener) => accepted,
-            () = &mut stop => return Ok(()),
+            () = &mut stop => {
+                take_waiting(&context, listener.get_ref());
+                return Ok(());
+            }
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -120,14 +123,30 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
 async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(Socket, SocketAddr)> {
     loop {
         let mut ready = listener.readable().await?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let accepted = ready.try_io(|listener| Ok(acceptfrom_with(listener, flags)?));
-        let Ok(accepted) = accepted else { continue };
-        let (fd, peer) = accepted?;
-        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-        // Only an address of another family could be missing.
-        let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
-        return Ok((Socket::new(fd), peer));
+        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref())) {
+            return accepted;
+        }
+    }
+}
+
+/// Accepts a connection, if one waits.
+fn take(listener: &OwnedFd) -> io::Result<(Socket, SocketAddr)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (fd, peer) = acceptfrom_with(listener, flags)?;
+    let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+    // Only an address of another family could be missing.
+    let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
+    Ok((Socket::new(fd), peer))
+}
+
+/// Accepts those who wait: they would be reset together with the listener.
+fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
+    for _ in 0..BACKLOG {
+        match take(listener) {
+            Ok((socket, peer)) => start(context, socket, peer),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(_) => return,
+        }
     }
 }
 

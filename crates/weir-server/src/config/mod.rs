@@ -44,6 +44,8 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Where to listen.
     pub listen: Vec<SocketAddr>,
+    /// Another server may listen there, too.
+    pub reuse_port: bool,
     /// Worker threads, at least 1.
     pub workers: usize,
     /// `None`: nothing is paced.
@@ -75,7 +77,9 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// While the client takes no data.
     pub send_timeout: Duration,
-    /// From the signal to stop until responses under way are cut.
+    /// From the signal to stop, when `/readyz` says 503, until nobody new is served.
+    pub stop_delay: Option<Duration>,
+    /// From then until responses under way are cut.
     pub stop_timeout: Duration,
 }
 
@@ -105,6 +109,7 @@ impl Config {
         Ok(Config {
             root: settings.root,
             listen,
+            reuse_port: settings.reuse_port.unwrap_or(false),
             workers: settings.workers.map_or(default_workers, |Workers(n)| n),
             uplink,
             uplink_exempt: settings.uplink_exempt.unwrap_or_default(),
@@ -119,6 +124,7 @@ impl Config {
             header_timeout: span(settings.header_timeout, 30),
             idle_timeout: span(settings.idle_timeout, 75),
             send_timeout: span(settings.send_timeout, 60),
+            stop_delay: settings.stop_delay.map(|span| span.0),
             stop_timeout: span(settings.stop_timeout, 30),
         })
     }

@@ -300,6 +300,16 @@ pub enum AccessLog {
     File(PathBuf),
 }
 
+impl fmt::Display for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessLog::Off => f.write_str("off"),
+            AccessLog::Stderr => f.write_str("stderr"),
+            AccessLog::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
 impl FromStr for AccessLog {
     type Err = String;
 
