@@ -61,6 +61,8 @@ pub struct Pacer {
     free_at: AtomicU64,
     depth: AtomicU64,
     lateness: AtomicU64,
+    /// Nanoseconds of the link that went to bytes which no grant covers, since the beginning.
+    ungranted: AtomicU64,
 }
 
 /// The least and most that a pause lets through at once, as time of the link. Below 1 ms an
@@ -78,6 +80,7 @@ impl Pacer {
             free_at: AtomicU64::new(0),
             depth: AtomicU64::new(DEPTH.0.as_nanos() as u64),
             lateness: AtomicU64::new(0),
+            ungranted: AtomicU64::new(0),
         }
     }
 
@@ -102,19 +105,35 @@ impl Pacer {
     /// retransmissions. They have gone already, so they hold others up for as long as a line would
     /// queue them and no longer, 20 ms: the rest was lost, or is on another line.
     pub fn charge_extra(&self, now: Time, wire_bytes: u64) {
-        let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
-            let longest = free.max((now + QUEUED).as_nanos());
-            Some(self.after(free, now, wire_bytes).min(longest))
-        });
+        let longest = (now + QUEUED).as_nanos();
+        let charged = |free: u64| self.after(free, now, wire_bytes).min(free.max(longest));
+        let before = self
+            .free_at
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| Some(charged(free)));
+        let (Ok(before) | Err(before)) = before;
+        let span = charged(before) - self.after(before, now, 0);
+        self.ungranted.fetch_add(span, Ordering::Relaxed);
     }
 
     /// Counts `wire_bytes` as sent if the link is free at `now`; tells whether it was.
     pub fn take(&self, now: Time, wire_bytes: u64) -> bool {
-        self.free_at
+        let taken = self
+            .free_at
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
                 (free <= now.as_nanos()).then(|| self.after(free, now, wire_bytes))
             })
-            .is_ok()
+            .is_ok();
+        if taken {
+            let span = self.rate.time_for(wire_bytes).as_nanos() as u64;
+            self.ungranted.fetch_add(span, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// How long the link has been busy, since the beginning, with bytes that no grant covers: those
+    /// of [`Pacer::take`] and [`Pacer::charge_extra`].
+    pub(crate) fn ungranted(&self) -> Duration {
+        Duration::from_nanos(self.ungranted.load(Ordering::Relaxed))
     }
 
     /// Gives back what was charged and not sent.

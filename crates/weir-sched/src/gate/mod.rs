@@ -139,6 +139,8 @@ pub struct Gate {
     agenda: Agenda,
     /// Up to when the virtual server has been told.
     passed: Time,
+    /// Up to where [`Pacer::ungranted`] has held the link up.
+    ungranted: Duration,
     grant: u64,
     /// Wire bytes of the largest grant that any connection was ever given.
     widest: u64,
@@ -167,6 +169,7 @@ impl Gate {
             idle: 0,
             agenda: Agenda::default(),
             passed: Time::ZERO,
+            ungranted: pacer.ungranted(),
             grant,
             widest: grant,
             pacer,
@@ -201,8 +204,9 @@ impl Gate {
 
     /// Counts bytes on the wire that no job asked for: handshakes, acknowledgements,
     /// retransmissions ([`Pacer::charge_extra`]).
-    pub fn charge(&self, now: Time, wire_bytes: u64) {
+    pub fn charge(&mut self, now: Time, wire_bytes: u64) {
         self.pacer.charge_extra(now, wire_bytes);
+        self.pass_time(now);
     }
 
     /// How far ahead or behind fair sharing responses finished since the last call.

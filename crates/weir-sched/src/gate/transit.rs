@@ -53,6 +53,15 @@ impl Transit {
         self.passages.push_back(Passage { begin, end: self.free_at, bytes });
     }
 
+    /// The link is busy for `span` from `now` on with what is no response's; all that has not passed
+    /// waits for it.
+    pub(super) fn delay(&mut self, now: Time, span: Duration) {
+        for passage in &mut self.passages {
+            (passage.begin, passage.end) = (passage.begin + span, passage.end + span);
+        }
+        self.free_at = self.free_at.max(now) + span;
+    }
+
     /// `bytes` of what was added last do not follow after all. Returns how many of them have passed.
     pub(super) fn take_back(&mut self, mut bytes: u64) -> u64 {
         while let Some(last) = self.passages.back_mut().filter(|_| bytes > 0) {
@@ -113,6 +122,21 @@ mod tests {
         assert_eq!(transit.pass(at(650)).map(|p| p.bytes), Some(100));
         assert!(transit.pass(at(650)).is_none());
         assert_eq!(transit.bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_no_responses_goes_before_all_that_waits() {
+        let at = Time::from_nanos;
+        let mut transit = Transit::default();
+        transit.add(at(0), 1000, Duration::from_nanos(1000));
+        transit.add(at(0), 300, Duration::from_nanos(300));
+        assert_eq!(transit.pass(at(400)).map(|p| p.bytes), Some(400));
+        transit.delay(at(400), Duration::from_nanos(50));
+        assert!(transit.pass(at(450)).is_none());
+        assert_eq!(transit.pass(at(1050)).map(|p| p.bytes), Some(600));
+        assert_eq!(transit.pass(at(1350)).map(|p| p.bytes), Some(300));
+        transit.delay(at(2000), Duration::from_nanos(50));
+        assert_eq!(transit.free_at(), at(2050));
     }
 
     #[test]

@@ -100,6 +100,30 @@ fn over_any_round_trips_nobody_is_later_than_sharing_by_more_than_his_window_tak
     }
 }
 
+/// What opening a connection costs is the link's time: a virtual server that went on meanwhile would
+/// be ahead, and who comes then would miss a share among few that is made up among many.
+#[test]
+fn what_connections_cost_makes_nobody_late() {
+    let link = Link { connection: 3000, ..link() };
+    for seed in 0..20 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut at = 0.0;
+        let mut next = |_| {
+            at += random.random_range(0.0..0.05);
+            let size = 10_f64.powf(random.random_range(3.0..5.5)) as u64;
+            Request { at, size, client: Client::default() }
+        };
+        let requests: Vec<Request> = (0..600).map(&mut next).collect();
+        let shared = link.share(&requests).unwrap();
+        for policy in PROMISING {
+            let played = link.play(policy, &requests).unwrap();
+            let late = played.iter().zip(&shared).map(|(real, fair)| real.sent - fair.sent);
+            let latest = late.fold(f64::MIN, f64::max);
+            assert!(latest <= TWO_GRANTS, "{policy} {seed}: {latest}");
+        }
+    }
+}
+
 #[test]
 fn nor_are_those_who_keep_up_for_those_who_do_not() {
     for policy in PROMISING {

@@ -4,6 +4,7 @@
 
 mod backend;
 mod client;
+pub mod loops;
 mod metrics;
 mod programs;
 mod queue;
