@@ -218,7 +218,8 @@ async fn answer(
     response: &Response,
     begun: Time,
 ) -> Outcome {
-    let sending = Sending::new(context, client, response);
+    let name = request.map_or("no request", |request| request.path);
+    let sending = Sending::new(context, client, response, name);
     let mut under_way =
         UnderWay { context, client, request, response, begun, sending, is_over: false };
     let sending = &mut under_way.sending;

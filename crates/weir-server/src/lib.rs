@@ -23,6 +23,7 @@ mod proxy;
 mod response;
 mod send;
 mod serve;
+mod shown;
 mod signals;
 mod socket;
 mod stop;

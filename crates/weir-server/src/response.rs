@@ -225,7 +225,7 @@ pub(crate) async fn respond(
     match content.find(&path).await {
         Ok(Found::Object(object)) => {
             let response = present(request, object, framing);
-            begin(response, content, framing).await
+            begin(response, content, path.as_bytes(), framing).await
         }
         Ok(Found::Directory) => framing.moved_to_directory(&path, request.query),
         Err(status) => framing.error(status),
@@ -233,7 +233,12 @@ pub(crate) async fn respond(
 }
 
 /// Sees to it that sending can begin at once: only now can an error still be told.
-async fn begin(mut response: Response, content: &Content, framing: Framing) -> Response {
+async fn begin(
+    mut response: Response,
+    content: &Content,
+    name: &[u8],
+    framing: Framing,
+) -> Response {
     let (Body::File(file), Content::Files(site)) = (&response.body, content) else {
         return response;
     };
@@ -245,7 +250,7 @@ async fn begin(mut response: Response, content: &Content, framing: Framing) -> R
             response.first = Some(Part { at, bytes });
             response
         }
-        Err(error) => framing.error(error.status()),
+        Err(error) => framing.error(error.status(name)),
     }
 }
 

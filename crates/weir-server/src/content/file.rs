@@ -254,9 +254,10 @@ pub(crate) enum BringError {
 }
 
 impl BringError {
-    pub(crate) fn status(&self) -> Status {
+    /// The answer when nothing of the file of this name could be sent.
+    pub(crate) fn status(&self, name: &[u8]) -> Status {
         match self {
-            BringError::Failed(error) => open::status(*error),
+            BringError::Failed(error) => open::status(*error, name),
             BringError::Trouble(_) => Status::ServiceUnavailable,
         }
     }

@@ -16,6 +16,7 @@ use weir_sched::Time;
 use super::mount::{self, Access};
 use super::root::Directory;
 use crate::clock;
+use crate::shown::shown;
 use crate::turn;
 
 /// What is read of a file at once, and the step in which it is known what is in memory.
@@ -218,15 +219,15 @@ pub(super) fn fill(
     Ok(done)
 }
 
-/// The answer when a file could not be opened or read.
-pub(super) fn status(error: Errno) -> Status {
+/// The answer when the file of this name, or the part of it that is known, could not be opened or read.
+pub(super) fn status(error: Errno, name: &[u8]) -> Status {
     match error {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Status::NotFound,
         // XDEV: a symbolic link that leads outside.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
         Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,
         other => {
-            tracing::error!("cannot open or read a file: {other}");
+            tracing::error!("cannot open or read {}: {other}", shown(name));
             Status::InternalServerError
         }
     }

@@ -272,12 +272,15 @@ impl Inner {
     async fn open_name(&self, name: &[u8]) -> Result<Arc<Opened>, Status> {
         let opened = self.open_below_root(name).await?;
         if !matches!(opened, Err(Errno::NOENT)) {
-            return opened.map_err(open::status);
+            return opened.map_err(|error| open::status(error, name));
         }
         match self.look_for_root().await {
             Look::Same | Look::Unknown => Err(Status::NotFound),
             Look::Vanished => Err(Status::ServiceUnavailable),
-            Look::Changed => self.open_below_root(name).await?.map_err(open::status),
+            Look::Changed => {
+                let opened = self.open_below_root(name).await?;
+                opened.map_err(|error| open::status(error, name))
+            }
         }
     }
 
@@ -327,7 +330,7 @@ impl Inner {
         known: Option<Rc<Entry>>,
     ) -> Result<Found, Status> {
         let now = turn::began();
-        let access = self.access(opened)?;
+        let access = self.access(opened, &name)?;
         let is_known =
             |entry: &Rc<Entry>| entry.file().is_some_and(|file| file.identity == opened.identity);
         let (entry, again) = match known.filter(is_known) {
@@ -381,7 +384,7 @@ impl Inner {
         matches!(read, Ok(count) if count == length).then(|| (&*out).into())
     }
 
-    fn access(&self, opened: &Opened) -> Result<Access, Status> {
+    fn access(&self, opened: &Opened, name: &[u8]) -> Result<Access, Status> {
         if let Some(access) = opened.access {
             return Ok(access);
         }
@@ -389,7 +392,7 @@ impl Inner {
         if let Some(access) = self.access.get() {
             return Ok(access);
         }
-        let access = mount::access(&opened.fd).map_err(open::status)?;
+        let access = mount::access(&opened.fd).map_err(|error| open::status(error, name))?;
         self.access.set(Some(access));
         Ok(access)
     }

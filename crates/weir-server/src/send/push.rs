@@ -11,6 +11,7 @@ use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
 use crate::metrics::Cause;
 use crate::response::Response;
+use crate::shown::shown;
 use crate::turn;
 
 /// Where bytes are put together; a head and a chunk fit.
@@ -86,13 +87,13 @@ impl Sending<'_> {
         let send =
             || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
         match turn::spent_on(Cause::SendFile, &self.context.metrics, send) {
-            Ok(Some(0)) => Err(content_failed(SHORTER)),
+            Ok(Some(0)) => Err(self.content_failed(SHORTER)),
             Ok(Some(count)) => {
                 self.sent += count as u64;
                 Ok(Pushed::All)
             }
             Ok(None) => Ok(Pushed::Full),
-            Err(Errno::IO) => Err(content_failed(Errno::IO)),
+            Err(Errno::IO) => Err(self.content_failed(Errno::IO)),
             Err(_) => Err(Outcome::ClientLeft),
         }
     }
@@ -110,11 +111,11 @@ impl Sending<'_> {
         let mut more = more || (room as u64) < count;
         if filled < room {
             match self.read(&mut out[filled..]) {
-                Ok(0) => return Err(content_failed(SHORTER)),
+                Ok(0) => return Err(self.content_failed(SHORTER)),
                 Ok(count) => filled += count,
                 Err(ReadError::Cold) if filled > 0 && self.is_relayed() => {}
                 Err(ReadError::Cold) => return Ok(Pushed::Cold),
-                Err(ReadError::Failed(error)) => return Err(content_failed(error)),
+                Err(ReadError::Failed(error)) => return Err(self.content_failed(error)),
             }
         }
         if let Body::Relayed(relayed) = &self.response.body {
@@ -169,14 +170,18 @@ impl Sending<'_> {
     }
 }
 
+impl Sending<'_> {
+    /// The content cannot be sent to its end.
+    pub(super) fn content_failed(&self, why: impl fmt::Display) -> Outcome {
+        let name = shown(self.name.as_bytes());
+        tracing::warn!("the response for {name} was cut short: {why}");
+        Outcome::ContentFailed
+    }
+}
+
 fn rest_of_head(response: &Response, sent: u64) -> &[u8] {
     let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(response.head.len());
     &response.head[sent..]
 }
 
-pub(super) const SHORTER: &str = "it became shorter while it was sent";
-
-pub(super) fn content_failed(error: impl fmt::Display) -> Outcome {
-    tracing::warn!("a response was cut short: {error}");
-    Outcome::ContentFailed
-}
+pub(super) const SHORTER: &str = "the file was truncated while it was sent";
