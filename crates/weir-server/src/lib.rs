@@ -7,6 +7,7 @@ mod access_log;
 mod addresses;
 mod admin;
 mod buffers;
+mod check;
 mod client;
 mod clock;
 pub mod config;
@@ -32,5 +33,6 @@ mod turn;
 mod uplink;
 mod worker;
 
+pub use check::check;
 pub use config::{Config, ConfigError, Settings};
-pub use serve::{ServeError, check, serve};
+pub use serve::{ServeError, serve};

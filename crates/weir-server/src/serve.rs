@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::access_log;
 use crate::addresses;
 use crate::admin::Admin;
-use crate::config::Config;
+use crate::config::{Action, Config, RouteConfig};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
@@ -136,12 +136,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     result.map_err(|error: io::Error| ServeError::new("the server failed", &error))
 }
 
-/// Checks what can be checked without serving: the directory.
-pub fn check(config: &Config) -> Result<(), ServeError> {
-    config.root.as_deref().map(open_root).transpose().map(drop)
-}
-
-fn open_root(path: &Path) -> Result<Root, ServeError> {
+/// The directory that is served.
+pub(crate) fn open_root(path: &Path) -> Result<Root, ServeError> {
     Root::open(path)
         .map_err(|error| ServeError::new(format!("cannot serve {}", path.display()), &error))
 }
@@ -165,10 +161,7 @@ fn origin(
 }
 
 fn announce(config: &Config, addresses: &[SocketAddr], admin: &[SocketAddr]) {
-    let what = match &config.root {
-        Some(root) => root.display().to_string(),
-        None => "the built-in site".to_owned(),
-    };
+    let what = described(config);
     let how = match config.uplink {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
         None => String::new(),
@@ -178,6 +171,23 @@ fn announce(config: &Config, addresses: &[SocketAddr], admin: &[SocketAddr]) {
     }
     for address in admin {
         tracing::info!("metrics on http://{address}/metrics");
+    }
+}
+
+/// What is served, in words.
+fn described(config: &Config) -> String {
+    let of_root = |route: &&RouteConfig| matches!(route.action, Action::Files);
+    let others = config.routes.len() - config.routes.iter().filter(of_root).count();
+    let routes = match others {
+        0 => None,
+        1 => Some("1 route".to_owned()),
+        number => Some(format!("{number} routes")),
+    };
+    match (&config.root, routes) {
+        (Some(root), Some(routes)) => format!("{} and {routes}", root.display()),
+        (Some(root), None) => root.display().to_string(),
+        (None, Some(routes)) => routes,
+        (None, None) => "the built-in site".to_owned(),
     }
 }
 

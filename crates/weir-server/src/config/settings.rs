@@ -2,12 +2,12 @@
 //!
 //! Every flag has a key of the same name; only routes with many settings are tables of the file.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use weir_sched::{BackendOrder, CallLimit, PolicyKind};
 
+use super::address::ListenAddress;
 use super::routes::{FileRoute, ProxyFlag};
 use super::values::{
     self, AccessLog, LogLevel, Overhead, Pace, Prefix, Size, Span, Uplink, Workers,
@@ -24,7 +24,7 @@ pub struct Settings {
     /// Address to listen on; may be given several times [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     #[serde(default, deserialize_with = "values::list_from_text")]
-    pub listen: Option<Vec<SocketAddr>>,
+    pub listen: Option<Vec<ListenAddress>>,
 
     /// Listen, also for --admin, where another server of the same user does, such as a predecessor that
     /// is told to stop then; both must be started with this [default: off]
@@ -112,10 +112,10 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub log: Option<LogLevel>,
 
-    /// Address for /metrics, /healthz and /readyz [default: none]
+    /// Address for /metrics, /healthz, /readyz and a page that shows the effect [default: none]
     #[arg(long, value_name = "ADDRESS")]
     #[serde(default, deserialize_with = "values::from_text")]
-    pub admin: Option<SocketAddr>,
+    pub admin: Option<ListenAddress>,
 
     /// Longest time from the first byte of a request head to its last [default: 30s]
     #[arg(long, value_name = "TIME")]
