@@ -113,7 +113,8 @@ async fn exchange(
                     continue;
                 }
                 let waiting = context.waiting(client, &request, begun);
-                match respond(context, client, &request, to).await {
+                let head = &input.bytes()[..head_len];
+                match respond(context, client, head, &request, to).await {
                     Some(response) => {
                         waiting.answered();
                         (response, Some(request), head_len)
@@ -183,6 +184,7 @@ async fn read_more(
 async fn respond(
     context: &Context,
     client: &Client,
+    head: &[u8],
     request: &Request<'_>,
     to: Destination,
 ) -> Option<Response> {
@@ -197,7 +199,7 @@ async fn respond(
         Destination::Service | Destination::Backends(_) => {}
     }
     // Boxed: idle connections are smaller for it.
-    let response = Box::pin(context.service.respond(request, framing));
+    let response = Box::pin(context.service.respond(request, head, framing));
     tokio::select! {
         biased;
         response = response => Some(response),

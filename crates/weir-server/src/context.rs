@@ -66,10 +66,16 @@ impl Service {
         }
     }
 
-    pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
+    /// `head`: of the request, as it came.
+    pub(crate) async fn respond(
+        &self,
+        request: &Request<'_>,
+        head: &[u8],
+        framing: Framing,
+    ) -> Response {
         match self {
             Service::Site(content) => response::respond(content, request, framing).await,
-            Service::Admin(admin) => admin.respond(request, framing).await,
+            Service::Admin(admin) => admin.respond(request, head, framing).await,
         }
     }
 }

@@ -5,12 +5,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use tokio::sync::mpsc;
 
 use crate::access_log;
 use crate::addresses;
-use crate::admin::Admin;
+use crate::admin::{Admin, History, Link};
 use crate::config::{Action, Config, RouteConfig};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
@@ -86,9 +87,12 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         threads.push(thread);
     }
 
+    let history = Arc::new(History::default());
+    let link = config.uplink.zip(uplink.clone());
     let admin = Admin {
         metrics: metrics.clone(),
-        uplink,
+        link: link.map(|(config, uplink)| Link { config, uplink, history: history.clone() }),
+        started: Instant::now(),
         disk: disk.clone(),
         routes,
         workers: askers,
@@ -107,7 +111,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         uplink: None,
         gate: None,
         exempt: Vec::new(),
-        metrics: metrics.clone(),
+        // What operators ask is not what the server is there for.
+        metrics: Arc::new(Metrics::new()),
         access_log: no_log,
         times,
         stop: admin_stop,
@@ -119,6 +124,9 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let result = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let admin = tokio::task::spawn_local(worker::run(plan));
+        if let Some(uplink) = uplink.filter(|_| config.admin.is_some()) {
+            tokio::task::spawn_local(async move { history.keep(&uplink).await });
+        }
         announce(config, &served, &admin_served);
         let end = End {
             config,

@@ -44,7 +44,7 @@ fn idle_connections_are_closed_and_responses_under_way_are_sent() {
         // A request that has begun is answered as well, and is the last of its connection.
         let mut asking = server.connect();
         asking.send("GET / HTTP/1.1\r\nHo");
-        server.wait_for_metric("weir_connections", 5.0);
+        server.wait_for_metric("weir_connections", 4.0);
         server.signal(Signal::TERM);
         unused.assert_closed();
         used.assert_closed();

@@ -126,10 +126,12 @@ impl Backend {
 
     /// What the gate is doing and has counted.
     pub(super) fn reading(&self) -> Reading {
+        let up = self.health().is_well();
         let state = self.lock();
         let gate = &state.gate;
         let counts = gate.counts();
         Reading {
+            up,
             waiting: gate.waiting(),
             under_way: gate.under_way(),
             limit: gate.limit(),
