@@ -13,6 +13,13 @@ use super::{Body, Facts, Object};
 
 const PAGE: &str = include_str!("builtin.html");
 
+/// What browsers ask for beside a page that names no icon, such as a file to try. They know an SVG by
+/// its type, whatever its name.
+const ICON: &str = concat!(
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">",
+    "<path d=\"M1 5q3.5-3 7 0t7 0v9H1z\" fill=\"#1f7a8c\"/></svg>\n"
+);
+
 /// Names and lengths of the files to try.
 const FILES: [(&str, u64); 7] = [
     ("files/1kb.bin", 1_000),
@@ -27,14 +34,20 @@ const FILES: [(&str, u64); 7] = [
 pub(super) fn find(path: &SitePath<'_>) -> Result<Object, Status> {
     let name = path.as_bytes();
     if name == b"index.html" || name.is_empty() {
-        let page: Arc<[u8]> = PAGE.as_bytes().into();
-        let length = page.len() as u64;
-        return Ok(object(0, length, "text/html; charset=utf-8", Body::Text(page)));
+        return Ok(text(0, PAGE, "text/html; charset=utf-8"));
+    }
+    if name == b"favicon.ico" && !path.wants_directory() {
+        return Ok(text(FILES.len() as u64 + 1, ICON, "image/svg+xml"));
     }
     let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
     let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
     let (_, length) = FILES[place];
     Ok(object(place as u64 + 1, length, "application/octet-stream", Body::Pattern))
+}
+
+fn text(id: u64, text: &'static str, media: &'static str) -> Object {
+    let bytes: Arc<[u8]> = text.as_bytes().into();
+    object(id, bytes.len() as u64, media, Body::Text(bytes))
 }
 
 fn object(id: u64, length: u64, media: &'static str, body: Body) -> Object {
