@@ -63,6 +63,8 @@ pub struct Pacer {
     lateness: AtomicU64,
     /// Nanoseconds of the link that went to bytes which no grant covers, since the beginning.
     ungranted: AtomicU64,
+    /// Bytes on the wire, since the beginning.
+    charged: AtomicU64,
 }
 
 /// The least and most that a pause lets through at once, as time of the link. Below 1 ms an
@@ -81,12 +83,18 @@ impl Pacer {
             depth: AtomicU64::new(DEPTH.0.as_nanos() as u64),
             lateness: AtomicU64::new(0),
             ungranted: AtomicU64::new(0),
+            charged: AtomicU64::new(0),
         }
     }
 
     /// The rate that is let through.
     pub fn rate(&self) -> BitRate {
         self.rate
+    }
+
+    /// Bytes on the wire since the beginning: all that was charged or taken and not given back.
+    pub fn charged(&self) -> u64 {
+        self.charged.load(Ordering::Relaxed)
     }
 
     /// When the link will have sent all that was charged.
@@ -96,6 +104,7 @@ impl Pacer {
 
     /// Counts `wire_bytes` as sent at `now`, whether or not the link was free.
     pub fn charge(&self, now: Time, wire_bytes: u64) {
+        self.charged.fetch_add(wire_bytes, Ordering::Relaxed);
         let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
             Some(self.after(free, now, wire_bytes))
         });
@@ -105,6 +114,7 @@ impl Pacer {
     /// retransmissions. They have gone already, so they hold others up for as long as a line would
     /// queue them and no longer, 20 ms: the rest was lost, or is on another line.
     pub fn charge_extra(&self, now: Time, wire_bytes: u64) {
+        self.charged.fetch_add(wire_bytes, Ordering::Relaxed);
         let longest = (now + QUEUED).as_nanos();
         let charged = |free: u64| self.after(free, now, wire_bytes).min(free.max(longest));
         let before = self
@@ -124,6 +134,7 @@ impl Pacer {
             })
             .is_ok();
         if taken {
+            self.charged.fetch_add(wire_bytes, Ordering::Relaxed);
             let span = self.rate.time_for(wire_bytes).as_nanos() as u64;
             self.ungranted.fetch_add(span, Ordering::Relaxed);
         }
@@ -138,6 +149,7 @@ impl Pacer {
 
     /// Gives back what was charged and not sent.
     pub fn refund(&self, wire_bytes: u64) {
+        self.charged.fetch_sub(wire_bytes, Ordering::Relaxed);
         let span = self.rate.time_for(wire_bytes).as_nanos() as u64;
         let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
             Some(free.saturating_sub(span))
@@ -193,6 +205,7 @@ mod tests {
         assert_eq!(pacer.free_at(), at(1_001_500));
         assert!(!pacer.take(at(1_001_499), 1));
         assert!(pacer.take(at(1_001_500), 1));
+        assert_eq!(pacer.charged(), 2501);
     }
 
     #[test]
@@ -201,8 +214,10 @@ mod tests {
         pacer.charge(at(5000), 3000);
         let before = pacer.free_at();
         pacer.charge(at(5000), 1514);
+        assert_eq!(pacer.charged(), 4514);
         pacer.refund(1514);
         assert_eq!(pacer.free_at(), before);
+        assert_eq!(pacer.charged(), 3000);
     }
 
     #[test]
@@ -215,6 +230,8 @@ mod tests {
             pacer.charge_extra(start, 74);
         }
         assert_eq!(pacer.free_at(), at(1_020_000));
+        // The link has carried it all the same.
+        assert_eq!(pacer.charged(), 5_000 + 100_000 * 74);
         // What responses were given stays.
         pacer.charge(start, 50_000);
         pacer.charge_extra(start, 74);

@@ -2,10 +2,12 @@
 //! that did not end. A thread of its own writes; workers never wait for it.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -36,6 +38,8 @@ pub(crate) struct Entry<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct LogHandle {
     lines: Option<SyncSender<String>>,
+    /// The file is to be opened anew.
+    reopen: Arc<AtomicBool>,
     metrics: Arc<Metrics>,
 }
 
@@ -47,21 +51,44 @@ pub(crate) fn start(
     target: &AccessLog,
     metrics: Arc<Metrics>,
 ) -> io::Result<(LogHandle, LogWriter)> {
-    let out: Box<dyn Write + Send> = match target {
-        AccessLog::Off => return Ok((LogHandle { lines: None, metrics }, LogWriter(None))),
-        AccessLog::Stderr => Box::new(io::stderr()),
-        AccessLog::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
+    let reopen = Arc::<AtomicBool>::default();
+    let (out, file): (Box<dyn Write + Send>, _) = match target {
+        AccessLog::Off => return Ok((LogHandle { lines: None, reopen, metrics }, LogWriter(None))),
+        AccessLog::Stderr => (Box::new(io::stderr()), None),
+        AccessLog::File(path) => (Box::new(open(path)?), Some(path.clone())),
     };
     let (lines, waiting) = sync_channel(WAITING);
+    let asked = reopen.clone();
     let writer = thread::Builder::new()
         .name("weir-log".to_owned())
-        .spawn(move || write_lines(&waiting, BufWriter::new(out)))?;
-    Ok((LogHandle { lines: Some(lines), metrics }, LogWriter(Some(writer))))
+        .spawn(move || write_lines(&waiting, BufWriter::new(out), file.as_deref(), &asked))?;
+    Ok((LogHandle { lines: Some(lines), reopen, metrics }, LogWriter(Some(writer))))
 }
 
-fn write_lines(waiting: &Receiver<String>, mut out: BufWriter<Box<dyn Write + Send>>) {
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+fn write_lines(
+    waiting: &Receiver<String>,
+    mut out: BufWriter<Box<dyn Write + Send>>,
+    file: Option<&Path>,
+    reopen: &AtomicBool,
+) {
     let mut failed = false;
     while let Ok(line) = waiting.recv() {
+        if let Some(path) = file.filter(|_| reopen.swap(false, Ordering::Relaxed)) {
+            match open(path) {
+                Ok(opened) => {
+                    out = BufWriter::new(Box::new(opened));
+                    tracing::info!("the access log {} was opened anew", path.display());
+                }
+                Err(error) => tracing::error!(
+                    "the access log {} cannot be opened anew, the old file is used: {error}",
+                    path.display()
+                ),
+            }
+        }
         let mut result = out.write_all(line.as_bytes());
         while let Ok(line) = waiting.try_recv() {
             result = result.and_then(|()| out.write_all(line.as_bytes()));
@@ -69,12 +96,20 @@ fn write_lines(waiting: &Receiver<String>, mut out: BufWriter<Box<dyn Write + Se
         if let Err(error) = result.and_then(|()| out.flush())
             && !std::mem::replace(&mut failed, true)
         {
-            tracing::error!("the access log cannot be written: {error}");
+            let file = file.unwrap_or(Path::new("on standard error"));
+            tracing::error!("the access log {} cannot be written: {error}", file.display());
         }
     }
 }
 
 impl LogHandle {
+    /// Has the file opened anew, as after it was renamed; what is not a file stays as it is.
+    pub(crate) fn reopen(&self) {
+        self.reopen.store(true, Ordering::Relaxed);
+        // An empty line wakes the writer; if there is no room, it is awake.
+        let _ = self.lines.as_ref().map(|lines| lines.try_send(String::new()));
+    }
+
     pub(crate) fn write<'a>(&self, entry: impl FnOnce() -> Entry<'a>) {
         let Some(lines) = &self.lines else { return };
         if let Err(TrySendError::Full(_)) = lines.try_send(line(&entry())) {

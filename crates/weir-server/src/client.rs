@@ -120,8 +120,14 @@ impl Client {
         socket.read(space, || recv(socket, &mut *room, RecvFlags::DONTWAIT).map(|(count, _)| count))
     }
 
-    /// Reads and discards until the client closes; false if it takes longer than `wait`.
-    pub(crate) async fn drain(&self, buffers: &mut Input, wait: Duration) -> bool {
+    /// Reads and discards until the client closes; false if it takes longer than `wait`, or the server
+    /// stops.
+    pub(crate) async fn drain(
+        &self,
+        buffers: &mut Input,
+        wait: Duration,
+        stop: Option<&Stop>,
+    ) -> bool {
         self.look_first.set(true);
         let end = turn::began() + wait;
         loop {
@@ -130,7 +136,7 @@ impl Client {
             if left.is_zero() {
                 return false;
             }
-            match self.read(buffers, left, None).await {
+            match self.read(buffers, left, stop).await {
                 Read::More => buffers.answered(buffers.bytes().len()),
                 Read::End => return true,
                 Read::TimedOut | Read::Stopped => return false,

@@ -29,6 +29,13 @@ use crate::uplink::Flow;
 /// How long a client may take to close its side after the last response.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// The same, and the age of a connection up to which its first request is waited for, when the server
+/// stops: who has just connected, or is still sending, should not find the connection reset.
+const LINGER_AT_STOP: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether the client has acknowledged everything when the server stops.
+const LOOK_AT_STOP: Duration = Duration::from_millis(100);
+
 /// Serves `socket` until either side ends it.
 pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
     context.metrics.connections.inc();
@@ -54,6 +61,8 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
 enum End {
     /// Nothing can be sent any more.
     Broken,
+    /// No request had begun when the server stopped.
+    Idle,
     /// The client may be sending still.
     Open,
     /// The last request was read whole, and answered.
@@ -71,6 +80,8 @@ async fn exchange(
 ) -> End {
     let limits = Limits::default();
     let mut head_begun = None;
+    let mut is_first = true;
+    let connected = turn::began();
     loop {
         // A client that asks faster than it is answered must not keep the worker to itself.
         consume_budget().await;
@@ -98,11 +109,20 @@ async fn exchange(
                         return end;
                     }
                     head_begun = (!input.bytes().is_empty()).then(turn::began);
+                    is_first = false;
                     continue;
                 }
-                match respond(context, client, &request, to).await {
-                    Some(response) => (response, Some(request), head_len),
-                    None => return End::Broken,
+                let waiting = context.waiting(client, &request, begun);
+                let head = &input.bytes()[..head_len];
+                match respond(context, client, head, &request, to).await {
+                    Some(response) => {
+                        waiting.answered();
+                        (response, Some(request), head_len)
+                    }
+                    None => {
+                        waiting.left();
+                        return End::Broken;
+                    }
                 }
             }
             Ok(Parsed::Partial) => match read_more(context, client, input, head_begun).await {
@@ -113,7 +133,15 @@ async fn exchange(
                 Read::TimedOut if !input.bytes().is_empty() => {
                     (error(context, Status::RequestTimeout), None, input.bytes().len())
                 }
-                Read::End | Read::TimedOut | Read::Stopped => return End::Open,
+                Read::Stopped => {
+                    let left = LINGER_AT_STOP.saturating_sub(turn::began().since(connected));
+                    if is_first && client.read(input, left, None).await == Read::More {
+                        head_begun = Some(turn::began());
+                        continue;
+                    }
+                    return End::Idle;
+                }
+                Read::End | Read::TimedOut => return End::Open,
             },
             Err(bad) => (error(context, bad.status), None, input.bytes().len()),
         };
@@ -121,6 +149,7 @@ async fn exchange(
         match outcome {
             Outcome::Complete if !response.close => {
                 input.answered(head_length);
+                is_first = false;
                 head_begun = (!input.bytes().is_empty()).then(turn::began);
             }
             Outcome::Complete => {
@@ -155,6 +184,7 @@ async fn read_more(
 async fn respond(
     context: &Context,
     client: &Client,
+    head: &[u8],
     request: &Request<'_>,
     to: Destination,
 ) -> Option<Response> {
@@ -169,7 +199,7 @@ async fn respond(
         Destination::Service | Destination::Backends(_) => {}
     }
     // Boxed: idle connections are smaller for it.
-    let response = Box::pin(context.service.respond(request, framing));
+    let response = Box::pin(context.service.respond(request, head, framing));
     tokio::select! {
         biased;
         response = response => Some(response),
@@ -190,46 +220,90 @@ async fn answer(
     response: &Response,
     begun: Time,
 ) -> Outcome {
-    let mut sending = Sending::new(context, client, response);
+    let name = request.map_or("no request", |request| request.path);
+    let sending = Sending::new(context, client, response, name);
+    let mut under_way =
+        UnderWay { context, client, request, response, begun, sending, is_over: false };
+    let sending = &mut under_way.sending;
     let outcome = match flow {
         // Boxed: a connection without an uplink need not be larger for it.
         Some(flow) => Box::pin(sending.over(flow)).await,
         None => sending.directly().await,
     };
-    let took = clock::now().since(begun);
-    let sent = sending.sent();
-    let complete = outcome == Outcome::Complete;
-    context.metrics.responded(response.code, sent, took, complete);
-    context.access_log.write(|| Entry {
-        peer: client.peer.ip(),
-        unix_seconds: clock::unix_seconds(),
-        request,
-        code: response.code,
-        sent: sent.saturating_sub(response.head.len() as u64),
-        complete,
-        took,
-    });
+    under_way.is_over = true;
+    under_way.note(outcome == Outcome::Complete);
     outcome
+}
+
+/// A response that is being sent. Dropped before it is over, it was cut with the server: then that is
+/// counted and logged.
+struct UnderWay<'a> {
+    context: &'a Context,
+    client: &'a Client,
+    request: Option<&'a Request<'a>>,
+    response: &'a Response,
+    begun: Time,
+    sending: Sending<'a>,
+    is_over: bool,
+}
+
+impl UnderWay<'_> {
+    fn note(&self, complete: bool) {
+        let took = clock::now().since(self.begun);
+        let sent = self.sending.sent();
+        self.context.metrics.responded(self.response.code, sent, took, complete);
+        self.context.access_log.write(|| Entry {
+            peer: self.client.peer.ip(),
+            unix_seconds: clock::unix_seconds(),
+            request: self.request,
+            code: self.response.code,
+            sent: sent.saturating_sub(self.response.head.len() as u64),
+            complete,
+            took,
+        });
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.note(false);
+        }
+    }
 }
 
 /// Ends the connection so that the client gets all that was sent.
 ///
 /// Closing at once would answer unread bytes with a reset, and the kernel gives up early on a
-/// closed socket's data; so the descriptor is kept until the client closes or has acknowledged.
+/// closed socket's data; so the descriptor is kept until the client closes or has acknowledged. When
+/// the server stops, a client that has acknowledged all is not waited for.
 async fn close(context: &Context, client: &Client, input: &mut Input, end: End) {
     let Some(_place) = context.open.linger() else { return };
     let socket = &*client.socket;
-    if rustix::net::shutdown(socket, rustix::net::Shutdown::Write).is_err() {
+    let all_arrived = || sys::unacknowledged(socket).is_ok_and(|bytes| bytes == 0);
+    // Asked before our FIN waits to be acknowledged, too.
+    let owes_nothing = end == End::Idle && all_arrived();
+    if rustix::net::shutdown(socket, rustix::net::Shutdown::Write).is_err() || owes_nothing {
         return;
     }
-    let all_arrived = || sys::unacknowledged(socket).is_ok_and(|bytes| bytes == 0);
     if end == End::Answered && all_arrived() {
         return;
     }
-    if client.drain(input, LINGER).await || all_arrived() {
+    let stop = &context.stop;
+    if client.drain(input, LINGER, Some(stop)).await {
         return;
     }
-    client.drain(input, context.times.send.saturating_sub(LINGER)).await;
+    if stop.is_stopping() && client.drain(input, LINGER_AT_STOP, None).await || all_arrived() {
+        return;
+    }
+    if client.drain(input, context.times.send.saturating_sub(LINGER), Some(stop)).await {
+        return;
+    }
+    while stop.is_stopping() && !all_arrived() {
+        if client.drain(input, LOOK_AT_STOP, None).await {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -28,8 +28,11 @@ use crate::uplink::{Flow, LocalFlows, Uplink};
 /// Connections whose client has not closed yet that are kept at most.
 const LINGERING: usize = 16_384;
 
-/// The status of a request whose client left before it was answered.
+/// The status of a request whose client left before it was answered, as others write it.
 const LEFT_EARLY: u16 = 499;
+
+/// The status of a request that the end of the server left without an answer.
+const CUT: u16 = 503;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -63,10 +66,16 @@ impl Service {
         }
     }
 
-    pub(crate) async fn respond(&self, request: &Request<'_>, framing: Framing) -> Response {
+    /// `head`: of the request, as it came.
+    pub(crate) async fn respond(
+        &self,
+        request: &Request<'_>,
+        head: &[u8],
+        framing: Framing,
+    ) -> Response {
         match self {
             Service::Site(content) => response::respond(content, request, framing).await,
-            Service::Admin(admin) => admin.respond(request, framing).await,
+            Service::Admin(admin) => admin.respond(request, head, framing).await,
         }
     }
 }
@@ -113,20 +122,14 @@ impl Context {
         self.proxy.as_ref().map_or(Destination::Service, |proxy| proxy.destination(request))
     }
 
-    /// Counts and logs a request whose client left before there was a response: with 499, as others
-    /// write it.
-    pub(crate) fn left_early(&self, client: &Client, request: &Request<'_>, begun: Time) {
-        let took = clock::now().since(begun);
-        self.metrics.responded(LEFT_EARLY, 0, took, false);
-        self.access_log.write(|| Entry {
-            peer: client.peer.ip(),
-            unix_seconds: clock::unix_seconds(),
-            request: Some(request),
-            code: LEFT_EARLY,
-            sent: 0,
-            complete: false,
-            took,
-        });
+    /// `request` waits for its response from now on.
+    pub(crate) fn waiting<'a>(
+        &'a self,
+        client: &'a Client,
+        request: &'a Request<'a>,
+        begun: Time,
+    ) -> Waiting<'a> {
+        Waiting { context: self, client, request, begun, is_over: false }
     }
 
     /// The connection's place at the uplink; `None` if it does not use it.
@@ -137,6 +140,51 @@ impl Context {
             return None;
         }
         Some(Flow::open(uplink.clone(), self.flows.clone(), self.index, socket, peer))
+    }
+}
+
+/// A request without a response. Dropped before that is over, it was cut with the server: then it is
+/// counted and logged.
+pub(crate) struct Waiting<'a> {
+    context: &'a Context,
+    client: &'a Client,
+    request: &'a Request<'a>,
+    begun: Time,
+    is_over: bool,
+}
+
+impl Waiting<'_> {
+    /// There is a response.
+    pub(crate) fn answered(mut self) {
+        self.is_over = true;
+    }
+
+    /// The client left before there was one: that is counted and logged.
+    pub(crate) fn left(mut self) {
+        self.is_over = true;
+        self.note(LEFT_EARLY);
+    }
+
+    fn note(&self, code: u16) {
+        let took = clock::now().since(self.begun);
+        self.context.metrics.responded(code, 0, took, false);
+        self.context.access_log.write(|| Entry {
+            peer: self.client.peer.ip(),
+            unix_seconds: clock::unix_seconds(),
+            request: Some(self.request),
+            code,
+            sent: 0,
+            complete: false,
+            took,
+        });
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.note(CUT);
+        }
     }
 }
 
@@ -153,8 +201,13 @@ struct Counts {
 
 impl Open {
     /// How many connections are open.
-    pub(crate) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.0.open.get()
+    }
+
+    /// How many connections have a request that has begun, or a response that is under way.
+    pub(crate) fn busy(&self) -> usize {
+        self.count().saturating_sub(self.0.lingering.get())
     }
 
     /// Counts a connection until what is returned is dropped.

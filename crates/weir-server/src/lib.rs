@@ -4,8 +4,10 @@
 //! knows nothing of experiments or of how load is made.
 
 mod access_log;
+mod addresses;
 mod admin;
 mod buffers;
+mod check;
 mod client;
 mod clock;
 pub mod config;
@@ -14,6 +16,7 @@ mod content;
 mod context;
 mod deadlines;
 mod disk;
+mod end;
 mod limits;
 mod listen;
 mod metrics;
@@ -21,6 +24,8 @@ mod proxy;
 mod response;
 mod send;
 mod serve;
+mod shown;
+mod signals;
 mod socket;
 mod stop;
 mod sys;
@@ -28,5 +33,6 @@ mod turn;
 mod uplink;
 mod worker;
 
+pub use check::check;
 pub use config::{Config, ConfigError, Settings};
-pub use serve::{ServeError, check, serve};
+pub use serve::{ServeError, serve};

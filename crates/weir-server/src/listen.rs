@@ -44,15 +44,7 @@ pub(crate) fn open(
     shared: bool,
     patience: Duration,
 ) -> io::Result<TcpListener> {
-    let socket =
-        socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(shared)?;
-    if address.is_ipv6() {
-        // IPv4 has sockets of its own, so that both can be named.
-        socket.set_only_v6(true)?;
-    }
-    socket.set_nonblocking(true)?;
+    let socket = bind(address, shared)?;
     // Connections inherit these: no waiting for acknowledgements before the last segment, and a
     // client that has silently vanished is noticed, by probes when nothing is under way to it.
     socket.set_tcp_nodelay(true)?;
@@ -63,9 +55,23 @@ pub(crate) fn open(
     // An acknowledgement of its own for each request would cost the uplink a packet: the response
     // carries it, or a timer of 40 ms.
     set_tcp_quickack(&socket, false)?;
-    socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// A socket that has `address` and does not listen yet.
+pub(crate) fn bind(address: SocketAddr, shared: bool) -> io::Result<socket2::Socket> {
+    let socket =
+        socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(shared)?;
+    if address.is_ipv6() {
+        // IPv4 has sockets of its own, so that both can be named.
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
 }
 
 /// Probes of a connection on which nothing happens, so that it is given up after about `patience` if
@@ -86,6 +92,7 @@ pub(crate) fn is_free(address: SocketAddr) -> io::Result<()> {
 
 /// Accepts connections until the server stops.
 pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
+    let address = listener.local_addr()?;
     let listener = sys::watch(OwnedFd::from(listener), Interest::READABLE)?;
     let mut failed: Option<Time> = None;
     let mut stop = pin!(context.stop.requested());
@@ -93,7 +100,10 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
         consume_budget().await;
         let accepted = tokio::select! {
             accepted = next(&listener) => accepted,
-            () = &mut stop => return Ok(()),
+            () = &mut stop => {
+                take_waiting(&context, listener.get_ref());
+                return Ok(());
+            }
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -107,7 +117,9 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
                 }
                 let now = clock::now();
                 if failed.replace(now).is_none_or(|before| now.since(before) > QUIET) {
-                    tracing::error!("cannot accept connections, will try again: {error}");
+                    tracing::error!(
+                        "cannot accept connections on {address}, will try again: {error}"
+                    );
                 }
                 sleep(RECOVER).await;
             }
@@ -120,14 +132,30 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
 async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(Socket, SocketAddr)> {
     loop {
         let mut ready = listener.readable().await?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let accepted = ready.try_io(|listener| Ok(acceptfrom_with(listener, flags)?));
-        let Ok(accepted) = accepted else { continue };
-        let (fd, peer) = accepted?;
-        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-        // Only an address of another family could be missing.
-        let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
-        return Ok((Socket::new(fd), peer));
+        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref())) {
+            return accepted;
+        }
+    }
+}
+
+/// Accepts a connection, if one waits.
+fn take(listener: &OwnedFd) -> io::Result<(Socket, SocketAddr)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (fd, peer) = acceptfrom_with(listener, flags)?;
+    let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+    // Only an address of another family could be missing.
+    let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
+    Ok((Socket::new(fd), peer))
+}
+
+/// Accepts those who wait: they would be reset together with the listener.
+fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
+    for _ in 0..BACKLOG {
+        match take(listener) {
+            Ok((socket, peer)) => start(context, socket, peer),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(_) => return,
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Sending<'a> {
     client: &'a Client,
     response: &'a Response,
     context: &'a Context,
+    /// What was asked for, for messages.
+    name: &'a str,
     sent: u64,
     /// A part of the body that a helper brought.
     part: Option<Part>,
@@ -42,11 +44,17 @@ pub(crate) struct Sending<'a> {
 }
 
 impl<'a> Sending<'a> {
-    pub(crate) fn new(context: &'a Context, client: &'a Client, response: &'a Response) -> Self {
+    /// `name`: what was asked for, for messages.
+    pub(crate) fn new(
+        context: &'a Context,
+        client: &'a Client,
+        response: &'a Response,
+        name: &'a str,
+    ) -> Self {
         let part = response.first.clone();
         let window = context.service.site().map_or(0, Site::window);
         let asked = part.as_ref().map(|part| part.at + window);
-        Sending { client, response, context, sent: 0, part, asked, ahead: JoinSet::new() }
+        Sending { client, response, context, name, sent: 0, part, asked, ahead: JoinSet::new() }
     }
 
     /// Bytes the kernel has taken.
@@ -198,13 +206,13 @@ impl<'a> Sending<'a> {
             let more = relayed.more(self.body_sent());
             return tokio::select! {
                 biased;
-                more = more => more.map_err(|Broken(why)| push::content_failed(why)),
+                more = more => more.map_err(|Broken(why)| self.content_failed(why)),
                 () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
             };
         }
         let (Body::File(file), Some(site)) = (&self.response.body, self.context.service.site())
         else {
-            return Err(push::content_failed("it is not a file, and not in memory"));
+            return Err(self.content_failed("it is not a file, and not in memory"));
         };
         let at = self.response.body_at + self.body_sent();
         let (disk, window) = (site.disk(), site.window());

@@ -2,24 +2,26 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::access_log;
-use crate::admin::Admin;
-use crate::config::Config;
+use crate::addresses;
+use crate::admin::{Admin, History, Link};
+use crate::config::{Action, Config, RouteConfig};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
+use crate::end::End;
 use crate::limits;
-use crate::listen;
 use crate::metrics::Metrics;
 use crate::proxy;
 use crate::send::window;
+use crate::signals::Signals;
 use crate::stop;
 use crate::uplink;
 use crate::worker::{self, Plan};
@@ -30,7 +32,7 @@ const NAMES: usize = 65_536;
 /// Files that a worker keeps open between requests at most.
 const MOST_OPEN: usize = 4096;
 
-/// Serves until SIGTERM or SIGINT. A second signal ends it at once.
+/// Serves until a signal ends it (see [`End`]).
 pub fn serve(config: &Config) -> Result<(), ServeError> {
     limits::raise_descriptors();
     let metrics = Arc::new(Metrics::new());
@@ -41,10 +43,11 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         stop: config.stop_timeout,
     };
     let (stop_sender, stop) = stop::channel();
-    // The admin address answers until the last response has ended.
-    let (_end_sender, end) = stop::channel();
-    let (access_log, log_writer) = access_log::start(&config.access_log, metrics.clone())
-        .map_err(|error| ServeError::new("cannot open the access log", &error))?;
+    let (admin_stop_sender, admin_stop) = stop::channel();
+    let (access_log, log_writer) =
+        access_log::start(&config.access_log, metrics.clone()).map_err(|error| {
+            ServeError::new(format!("cannot open the access log {}", config.access_log), &error)
+        })?;
     let (uplink, mut gate) =
         config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
 
@@ -53,10 +56,11 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let routes = (!config.routes.is_empty())
         .then(|| proxy::Shared::new(&config.routes, config.proxy_memory));
 
-    let listeners = open_listeners(config)?;
-    let addresses = local_addresses(&listeners)?;
-    let watched = Arc::new(Mutex::new(copies(&listeners)?));
-    let admin_listener = config.admin.map(|at| open_listener(config, at, false)).transpose()?;
+    let listeners = addresses::open_all(config)?;
+    let served = addresses::of(listeners.first().map(Vec::as_slice).unwrap_or_default())?;
+    let watched = Arc::new(Mutex::new(addresses::copies(&listeners)?));
+    let admin_listeners: Vec<_> = addresses::open_admin(config)?.into_iter().collect();
+    let admin_served = addresses::of(&admin_listeners)?;
 
     let mut threads = Vec::new();
     let mut askers = Vec::new();
@@ -83,9 +87,12 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         threads.push(thread);
     }
 
+    let history = Arc::new(History::default());
+    let link = config.uplink.zip(uplink.clone());
     let admin = Admin {
         metrics: metrics.clone(),
-        uplink,
+        link: link.map(|(config, uplink)| Link { config, uplink, history: history.clone() }),
+        started: Instant::now(),
         disk: disk.clone(),
         routes,
         workers: askers,
@@ -95,24 +102,20 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let (_asker, queries) = mpsc::unbounded_channel();
     let (no_log, _) = access_log::start(&crate::config::AccessLog::Off, metrics.clone())
         .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
-    let admin_addresses = admin_listener
-        .iter()
-        .map(TcpListener::local_addr)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
     let plan = Plan {
         index: config.workers,
         origin: Origin::Admin(admin),
         routes: None,
         proxy_protocol: false,
-        listeners: admin_listener.into_iter().collect(),
+        listeners: admin_listeners,
         uplink: None,
         gate: None,
         exempt: Vec::new(),
-        metrics: metrics.clone(),
+        // What operators ask is not what the server is there for.
+        metrics: Arc::new(Metrics::new()),
         access_log: no_log,
         times,
-        stop: end,
+        stop: admin_stop,
         queries,
     };
 
@@ -121,20 +124,18 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let result = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let admin = tokio::task::spawn_local(worker::run(plan));
-        announce(config, &addresses, &admin_addresses);
-        signals.next().await;
-        tracing::info!("stopping: responses under way may take {:?}", config.stop_timeout);
-        stop_sender.stop();
-        // A copy would keep the port open, and connections would wait there for nobody.
-        watched.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let ended = tokio::task::spawn_blocking(move || join(threads));
-        tokio::select! {
-            ended = ended => ended.unwrap_or_else(|_| Err(io::Error::other("a worker failed"))),
-            () = signals.next() => {
-                tracing::warn!("second signal: responses under way are cut");
-                std::process::exit(0);
-            }
-        }?;
+        if let Some(uplink) = uplink.filter(|_| config.admin.is_some()) {
+            tokio::task::spawn_local(async move { history.keep(&uplink).await });
+        }
+        announce(config, &served, &admin_served);
+        let end = End {
+            config,
+            access_log: &access_log,
+            stop: stop_sender,
+            admin_stop: admin_stop_sender,
+            watched: &watched,
+        };
+        end.on_signal(&mut signals, threads).await?;
         admin.abort();
         Ok(())
     });
@@ -143,12 +144,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     result.map_err(|error: io::Error| ServeError::new("the server failed", &error))
 }
 
-/// Checks what can be checked without serving: the directory.
-pub fn check(config: &Config) -> Result<(), ServeError> {
-    config.root.as_deref().map(open_root).transpose().map(drop)
-}
-
-fn open_root(path: &Path) -> Result<Root, ServeError> {
+/// The directory that is served.
+pub(crate) fn open_root(path: &Path) -> Result<Root, ServeError> {
     Root::open(path)
         .map_err(|error| ServeError::new(format!("cannot serve {}", path.display()), &error))
 }
@@ -171,54 +168,8 @@ fn origin(
     }))
 }
 
-/// One set of listeners to a worker.
-fn open_listeners(config: &Config) -> Result<Vec<Vec<TcpListener>>, ServeError> {
-    let shared = config.workers > 1;
-    for address in config.listen.iter().filter(|_| shared) {
-        listen::is_free(*address).map_err(|error| cannot_listen(*address, &error))?;
-    }
-    let mut addresses = config.listen.clone();
-    let mut all = Vec::new();
-    for _ in 0..config.workers {
-        let mut listeners = Vec::new();
-        for address in &mut addresses {
-            let listener = open_listener(config, *address, shared)?;
-            // A port that the kernel chose is the same for all workers.
-            if let Ok(local) = listener.local_addr() {
-                *address = local;
-            }
-            listeners.push(listener);
-        }
-        all.push(listeners);
-    }
-    Ok(all)
-}
-
-fn open_listener(config: &Config, at: SocketAddr, shared: bool) -> Result<TcpListener, ServeError> {
-    listen::open(at, shared, config.send_timeout).map_err(|error| cannot_listen(at, &error))
-}
-
-fn cannot_listen(at: SocketAddr, error: &io::Error) -> ServeError {
-    ServeError::new(format!("cannot listen on {at}"), error)
-}
-
-fn local_addresses(listeners: &[Vec<TcpListener>]) -> Result<Vec<SocketAddr>, ServeError> {
-    let first = listeners.first().map(Vec::as_slice).unwrap_or_default();
-    let addresses: io::Result<Vec<_>> = first.iter().map(TcpListener::local_addr).collect();
-    addresses.map_err(|error| ServeError::new("cannot listen", &error))
-}
-
-fn copies(listeners: &[Vec<TcpListener>]) -> Result<Vec<TcpListener>, ServeError> {
-    let copies: io::Result<Vec<_>> =
-        listeners.iter().flatten().map(TcpListener::try_clone).collect();
-    copies.map_err(|error| ServeError::new("cannot listen", &error))
-}
-
 fn announce(config: &Config, addresses: &[SocketAddr], admin: &[SocketAddr]) {
-    let what = match &config.root {
-        Some(root) => root.display().to_string(),
-        None => "the built-in site".to_owned(),
-    };
+    let what = described(config);
     let how = match config.uplink {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
         None => String::new(),
@@ -231,31 +182,20 @@ fn announce(config: &Config, addresses: &[SocketAddr], admin: &[SocketAddr]) {
     }
 }
 
-fn join(threads: Vec<std::thread::JoinHandle<io::Result<()>>>) -> io::Result<()> {
-    for thread in threads {
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("a worker failed")))?;
-    }
-    Ok(())
-}
-
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Signals> {
-        Ok(Signals {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
+/// What is served, in words.
+fn described(config: &Config) -> String {
+    let of_root = |route: &&RouteConfig| matches!(route.action, Action::Files);
+    let others = config.routes.len() - config.routes.iter().filter(of_root).count();
+    let routes = match others {
+        0 => None,
+        1 => Some("1 route".to_owned()),
+        number => Some(format!("{number} routes")),
+    };
+    match (&config.root, routes) {
+        (Some(root), Some(routes)) => format!("{} and {routes}", root.display()),
+        (Some(root), None) => root.display().to_string(),
+        (None, Some(routes)) => routes,
+        (None, None) => "the built-in site".to_owned(),
     }
 }
 
@@ -264,7 +204,7 @@ impl Signals {
 pub struct ServeError(String);
 
 impl ServeError {
-    fn new(what: impl fmt::Display, error: &io::Error) -> ServeError {
+    pub(crate) fn new(what: impl fmt::Display, error: &io::Error) -> ServeError {
         ServeError(format!("{what}: {error}"))
     }
 }

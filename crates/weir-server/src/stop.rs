@@ -1,45 +1,87 @@
-//! The wish to stop, as every connection can see it and wait for it.
+//! The steps in which the server ends, as every connection can see them and wait for them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::watch;
+
+/// How far the end has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Step {
+    Serving,
+    /// Everything is served, and balancers are told to send nothing more.
+    Leaving,
+    /// What is under way is served.
+    Stopping,
+    /// Nothing is.
+    Cutting,
+}
 
 /// Tells everybody to stop.
 #[derive(Debug)]
 pub(crate) struct StopSender {
-    stopping: Arc<AtomicBool>,
-    wish: watch::Sender<bool>,
+    step: Arc<AtomicU8>,
+    told: watch::Sender<Step>,
 }
 
 /// Hears of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
-    stopping: Arc<AtomicBool>,
-    wish: watch::Receiver<bool>,
+    step: Arc<AtomicU8>,
+    told: watch::Receiver<Step>,
 }
 
 pub(crate) fn channel() -> (StopSender, Stop) {
-    let (sender, receiver) = watch::channel(false);
-    let stopping = Arc::new(AtomicBool::new(false));
-    (StopSender { stopping: stopping.clone(), wish: sender }, Stop { stopping, wish: receiver })
+    let (sender, receiver) = watch::channel(Step::Serving);
+    let step = Arc::new(AtomicU8::new(Step::Serving as u8));
+    (StopSender { step: step.clone(), told: sender }, Stop { step, told: receiver })
 }
 
 impl StopSender {
+    /// The server is about to stop: it is not ready any more, and still serves.
+    pub(crate) fn leave(&self) {
+        self.tell(Step::Leaving);
+    }
+
+    /// Requests under way are answered, and nothing else.
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
-        self.wish.send_replace(true);
+        self.tell(Step::Stopping);
+    }
+
+    /// What is under way is cut.
+    pub(crate) fn cut(&self) {
+        self.tell(Step::Cutting);
+    }
+
+    fn tell(&self, step: Step) {
+        self.step.store(step as u8, Ordering::Release);
+        self.told.send_replace(step);
     }
 }
 
 impl Stop {
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
+    /// Whether new requests should be sent here.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.step.load(Ordering::Acquire) < Step::Leaving as u8
     }
 
-    /// Waits for the wish.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.step.load(Ordering::Acquire) >= Step::Stopping as u8
+    }
+
+    /// Waits until the server stops.
     pub(crate) async fn requested(&self) {
-        // An error means that nobody can wish any more: the process is ending.
-        let _ = self.wish.clone().wait_for(|stopping| *stopping).await;
+        self.until(Step::Stopping).await;
+    }
+
+    /// Waits until what is under way is cut.
+    pub(crate) async fn cut(&self) {
+        self.until(Step::Cutting).await;
+    }
+
+    async fn until(&self, step: Step) {
+        // An error means that nobody can tell any more: the process is ending.
+        let _ = self.told.clone().wait_for(|told| *told >= step).await;
     }
 }

@@ -53,6 +53,7 @@ pub(crate) async fn timed<F: Future>(metrics: &Metrics, mut task: Pin<&mut F>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Format;
 
     fn block() {
         let begin = clock::now();
@@ -63,7 +64,7 @@ mod tests {
 
     fn stalls(metrics: &Metrics, cause: &str) -> bool {
         let line = format!("weir_stalled_turns_total{{cause=\"{cause}\"}} 1");
-        metrics.text().lines().any(|found| found == line)
+        metrics.text(Format::OpenMetrics).lines().any(|found| found == line)
     }
 
     async fn timed_once(metrics: &Metrics, task: impl Future<Output = ()>) {

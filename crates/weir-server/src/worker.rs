@@ -51,8 +51,11 @@ pub(crate) struct Plan {
     pub(crate) queries: mpsc::UnboundedReceiver<InFlightQuery>,
 }
 
-/// Starts a worker's thread; it ends some time after the wish to stop.
-pub(crate) fn start(plan: Plan) -> io::Result<JoinHandle<io::Result<()>>> {
+/// A worker's thread; it tells how many connections it has cut.
+pub(crate) type Worker = JoinHandle<io::Result<usize>>;
+
+/// Starts a worker; it ends some time after the wish to stop.
+pub(crate) fn start(plan: Plan) -> io::Result<Worker> {
     thread::Builder::new()
         .name(format!("weir-{}", plan.index))
         .spawn(move || runtime(&plan.metrics)?.block_on(run(plan)))
@@ -73,8 +76,9 @@ pub(crate) fn runtime(metrics: &Arc<Metrics>) -> io::Result<LocalRuntime> {
         .build_local(LocalOptions::default())
 }
 
-/// Listens, serves, and after the wish to stop lets responses under way end.
-pub(crate) async fn run(plan: Plan) -> io::Result<()> {
+/// Listens, serves, and after the wish to stop lets responses under way end. Returns how many
+/// connections had one that did not end in time.
+pub(crate) async fn run(plan: Plan) -> io::Result<usize> {
     let context = Rc::new(Context {
         index: plan.index,
         service: Service::new(plan.origin),
@@ -105,10 +109,13 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     tokio::task::spawn_local(keep_routes(context.clone()));
     tokio::task::spawn_local(sweep(context.clone()));
     tokio::task::spawn_local(answer_queries(context.clone(), plan.queries));
-    for listener in plan.listeners {
-        tokio::task::spawn_local(accept(context.clone(), listener));
-    }
+    let accept = |listener| tokio::task::spawn_local(accept(context.clone(), listener));
+    let accepting: Vec<_> = plan.listeners.into_iter().map(accept).collect();
     context.stop.requested().await;
+    for accepting in accepting {
+        // Those who have waited to be accepted are among the connections from then on.
+        accepting.await.map_err(io::Error::other)?;
+    }
     // Idle connections end now.
     context.deadlines.wake_all();
     let ended = async {
@@ -118,11 +125,11 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
             uplink.until_unused().await;
         }
     };
-    if timeout(context.times.stop, ended).await.is_err() {
-        let cut = context.open.count();
-        tracing::warn!("{cut} connections were cut: they took longer than stop_timeout");
-    }
-    Ok(())
+    let is_cut = tokio::select! {
+        ended = timeout(context.times.stop, ended) => ended.is_err(),
+        () = context.stop.cut() => true,
+    };
+    Ok(if is_cut { context.open.busy() } else { 0 })
 }
 
 async fn accept(context: Rc<Context>, listener: TcpListener) {

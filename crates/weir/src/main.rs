@@ -7,13 +7,15 @@ mod serve;
 mod sim;
 mod trace;
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// A web server that stays fast when it is overloaded.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = "Without a command: weir serve")]
+#[command(version, about, after_help = "Without a command: weir serve; so weir DIR serves DIR")]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -34,7 +36,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse().command;
+    let command = Arguments::parse_from(with_command(std::env::args_os())).command;
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
         Some(Command::Load(arguments)) => load::run(*arguments),
@@ -50,6 +52,23 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// The arguments with `serve` in its place if they name no command but its flags, or a directory. What
+/// is neither a command nor a directory stays as it is, since it is probably a slip.
+fn with_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let Some(first) = arguments.get(1) else { return arguments };
+    let name = first.to_string_lossy();
+    let root = Arguments::command();
+    let is_command = name == "help" || root.find_subcommand(name.as_ref()).is_some();
+    let is_of_all = ["-h", "--help", "-V", "--version"].contains(&name.as_ref());
+    let is_of_serve = name.starts_with('-') && !is_of_all;
+    let is_path = name.contains('/') || Path::new(first).is_dir();
+    if is_of_serve || !is_command && is_path {
+        arguments.insert(1, "serve".into());
+    }
+    arguments
 }
 
 /// Why a command failed, and the status a script sees: 1 for what happened, 2 for what was asked.

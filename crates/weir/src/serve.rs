@@ -1,6 +1,6 @@
 //! `weir serve`: settings from flags and the file, then the server. It knows neither's meaning.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use weir_server::{Config, ConfigError, ServeError, Settings, config};
@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Check the configuration and end
+    /// Check the configuration, the addresses and the names of backends, and end
     #[arg(long)]
     check: bool,
 
@@ -31,16 +31,26 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         .with_ansi(std::io::stderr().is_terminal())
         .with_max_level(config.log.0)
         .with_target(false)
+        // A message that cannot be written would be written about, which ends the program.
+        .log_internal_errors(false)
         .init();
-    for warning in config.warnings() {
-        eprintln!("weir: warning: {warning}");
+    let mut warnings = config.warnings();
+    if arguments.check {
+        warnings.extend(weir_server::check(&config)?);
+    }
+    for warning in warnings {
+        say(format_args!("warning: {warning}"));
     }
     if arguments.check {
-        weir_server::check(&config)?;
-        eprintln!("weir: the configuration is valid");
+        say(format_args!("the configuration is valid"));
         return Ok(());
     }
     Ok(weir_server::serve(&config)?)
+}
+
+/// Says something on standard error, if that takes anything: a full disk is no reason not to serve.
+fn say(what: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "weir: {what}");
 }
 
 impl From<ConfigError> for Failure {

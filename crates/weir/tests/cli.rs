@@ -41,14 +41,18 @@ fn config(directory: &Path, text: &str) -> String {
 fn a_configuration_is_checked_without_serving() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("public")).unwrap();
-    // Its own port is in use: nothing may be opened.
+    // Its port is in use, as by the server that is to be started anew: that is no error.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let file = config(directory.path(), &format!("root = \"public\"\nlisten = \"{address}\"\n"));
     let output = run(&["serve", "--check", "--config", &file]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("is valid"), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("{address} is in use")), "{}", stderr(&output));
 
+    // Nobody has this address (RFC 5737).
+    let file = config(directory.path(), "listen = \"192.0.2.1:80\"\n");
+    assert_refused(&["serve", "--check", "--config", &file], 1, &["cannot listen on 192.0.2.1:80"]);
     let file = config(directory.path(), "root = \"public\"\n\nuplnk = \"1mbit\"\n");
     let parts = [&format!("{file}:3:")[..], "`uplnk`", "did you mean `uplink`?"];
     assert_refused(&["serve", "--check", "--config", &file], 2, &parts);
@@ -67,7 +71,7 @@ fn routes_are_checked_without_serving() {
         let file = config(directory.path(), text);
         run(&[&["serve", "--check", "--config", &file][..], flags].concat())
     };
-    // Names are not looked up, and nothing is connected to.
+    // Names are looked up, and nothing is connected to.
     let route = "[[route]]\npath = \"/app\"\nbackends = [\"http://no-such-host.invalid:9\", \"unix:gone\"]\n";
     for (text, flags, warned) in [
         (format!("root = \"public\"\n{route}"), &[][..], false),
@@ -80,6 +84,14 @@ fn routes_are_checked_without_serving() {
         assert_eq!(output.status.code(), Some(0), "{text} {flags:?}: {said}");
         assert!(said.contains("is valid"), "{said}");
         assert_eq!(said.contains("answered with 404"), warned, "{text} {flags:?}: {said}");
+        for backend in ["http://no-such-host.invalid:9", "unix:"] {
+            let warning = format!("backend {backend}");
+            let warned =
+                said.lines().any(|l| l.contains(&warning) && l.contains("cannot be found"));
+            let there = !flags.iter().any(|flag| flag.starts_with("/app="));
+            assert_eq!(warned, there, "{backend}: {said}");
+        }
+        assert!(!said.contains("127.0.0.1:1 "), "{said}");
     }
     for (text, parts) in [
         (format!("{route}balence = \"hash\"\n"), &[":4:", "`balence` of a route", "`balance`"][..]),
@@ -103,13 +115,15 @@ fn wrong_flags_are_refused_with_what_is_right() {
     for (arguments, parts) in [
         (&["--uplink", "0"][..], &["not a rate", "300mbit"][..]),
         (&["--uplink", "1bit"], &["cannot be paced", "8kbit"]),
-        (&["--uplink", "10mbps"], &["not a rate"]),
+        (&["--uplink", "300Mbps"], &["not a rate", "write 300mbit"]),
         (&["--policy", "best"], &["best", "fair, fifo, srpt"]),
         (&["--workers", "0"], &["number of workers"]),
         (&["--idle-timeout", "0s"], &["not a time"]),
         (&["--uplink-exempt", "10.0.0.0/40"], &["not an address or a network"]),
         (&["--uplink-pace", "2"], &["not a share"]),
-        (&["--listen", "nowhere"], &["--listen"]),
+        (&["--listen", "nowhere"], &["--listen", "write such as 127.0.0.1:8080"]),
+        (&["--listen", ":8080"], &["0.0.0.0:8080 and [::]:8080"]),
+        (&["--admin", "example.org:9900"], &["names are not looked up"]),
         (&["--proxy", "http://127.0.0.1:9000"], &["not a path and its backends", "/=http://"]),
         (&["--proxy", "app=http://a"], &["begin with a slash", "\"/app\""]),
         (&["--proxy", "/=https://a"], &["without TLS"]),
@@ -207,4 +221,66 @@ fn paths_in_the_file_are_relative_to_it() {
     let other = elsewhere.path().join("access.log");
     eventually("the log is written", || log.exists() || other.exists());
     assert!(log.exists(), "the log is in the directory where the server was started");
+}
+
+/// The first thing that people type.
+#[test]
+fn a_directory_or_flags_of_serve_are_enough_to_serve() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("index.html"), "here").unwrap();
+    // Not even a directory that is called like a command takes its place.
+    fs::create_dir(directory.path().join("sim")).unwrap();
+    let start = |arguments: &[&str]| {
+        let mut command = weir();
+        command.current_dir(directory.path());
+        Server::launch(command, arguments)
+    };
+    let absolute = directory.path().to_str().unwrap();
+    for directory in [".", "./", absolute] {
+        assert_eq!(start(&[directory]).get("/").text(), "here", "{directory}");
+    }
+    let server = start(&["--workers", "1"]);
+    assert!(server.log().join("\n").contains("the built-in site"), "{:#?}", server.log());
+    let server = start(&["--listen", "localhost:0", "./"]);
+    assert!(server.address().ip().is_loopback());
+
+    assert_refused(&["./nowhere"], 1, &["cannot serve ./nowhere", "No such file"]);
+    assert_refused(&["nowhere"], 2, &["unrecognized subcommand", "nowhere"]);
+    assert_refused(&["serv"], 2, &["'serve'"]);
+    assert_eq!(run(&["--version"]).status.code(), Some(0));
+    let mut command = weir();
+    command.arg("sim").current_dir(directory.path());
+    assert!(stderr(&end_of(command)).contains("weir sim"));
+}
+
+#[test]
+fn what_is_served_is_said_and_what_has_no_effect_too() {
+    let site = tempfile::tempdir().unwrap();
+    let root = site.path().to_str().unwrap();
+    let route = ["--proxy", "/=http://127.0.0.1:9"];
+    for (flags, what) in [
+        (&[][..], "serving the built-in site on".to_owned()),
+        (&[root], format!("serving {root} on")),
+        (&route, "serving 1 route on".to_owned()),
+        (
+            &[root, "--proxy", "/a=unix:a", "--proxy", "/b=unix:b"],
+            format!("serving {root} and 2 routes on"),
+        ),
+    ] {
+        let said = Server::builtin(flags).log().join("\n");
+        assert!(said.contains(&what), "{flags:?}: {said}");
+    }
+    for (flags, name) in [
+        (&["--policy", "srpt"][..], "policy"),
+        (&["--uplink-exempt", "10.0.0.0/8"], "uplink_exempt"),
+        (&["--backend-limit", "3"], "backend_limit"),
+        (&["--uplink", "off", "--policy", "srpt"], ""),
+        (&["--uplink", "10mbit", "--policy", "srpt"], ""),
+        (&["--backend-limit", "3", route[0], route[1]], ""),
+    ] {
+        let output = run(&[&["serve", "--check", "--listen", "127.0.0.1:0"][..], flags].concat());
+        let said = stderr(&output);
+        assert_eq!(said.contains("has no effect"), !name.is_empty(), "{flags:?}: {said}");
+        assert!(said.contains(name), "{flags:?}: {said}");
+    }
 }

@@ -118,4 +118,10 @@ fn chromium_shows_the_built_in_site() {
     chromium(&format!("--screenshot={}", picture.display()));
     let picture = fs::read(picture).unwrap();
     assert!(picture.starts_with(b"\x89PNG") && picture.len() > 5000, "{} bytes", picture.len());
+    // The page brings its icon along, and beside a file to try there is one, too.
+    assert!(page.contains("rel=\"icon\" href=\"data:"), "{page}");
+    let icon = server.get("/favicon.ico");
+    assert_eq!((icon.status, icon.field("Content-Type")), (200, Some("image/svg+xml")));
+    assert!(icon.text().starts_with("<svg ") && icon.body.len() < 300, "{}", icon.text());
+    assert_eq!(server.get("/favicon.ico/").status, 404);
 }

@@ -114,7 +114,7 @@ fn many_who_ask_for_one_cold_file_cost_the_disk_one_reading() {
         client.ask("/file");
     }
     eventually("all wait for one job", || {
-        server.metrics().sum("weir_disk_merged_requests") == 99.0
+        server.metrics().sum("weir_disk_merged_requests_total") == 99.0
     });
     assert_eq!(server.metrics().sum("weir_disk_jobs_under_way"), 1.0);
     disk.hang(false);

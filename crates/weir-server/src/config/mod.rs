@@ -1,5 +1,6 @@
 //! What the operator asked for: flags over the file over the defaults. It opens no sockets.
 
+mod address;
 mod file;
 mod keys;
 mod routes;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use weir_sched::{BitRate, Framing, PolicyKind};
 
+pub use address::ListenAddress;
 pub use file::{parse, read};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
@@ -44,6 +46,8 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Where to listen.
     pub listen: Vec<SocketAddr>,
+    /// Another server may listen there, too.
+    pub reuse_port: bool,
     /// Worker threads, at least 1.
     pub workers: usize,
     /// `None`: nothing is paced.
@@ -75,8 +79,12 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// While the client takes no data.
     pub send_timeout: Duration,
-    /// From the signal to stop until responses under way are cut.
+    /// From the signal to stop, when `/readyz` says 503, until nobody new is served.
+    pub stop_delay: Option<Duration>,
+    /// From then until responses under way are cut.
     pub stop_timeout: Duration,
+    /// Settings that were given for nothing, and why.
+    without_effect: Vec<String>,
 }
 
 impl Config {
@@ -96,8 +104,10 @@ impl Config {
             in_kernel: settings.uplink_in_kernel.map(|size| size.0),
         });
         let default_workers = if uplink.is_some() { 1 } else { cores() };
-        let listen =
-            settings.listen.unwrap_or_else(|| vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))]);
+        let without_effect = without_effect(&settings, &routes);
+        let default = || vec![ListenAddress(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)))];
+        let listen = settings.listen.unwrap_or_else(default);
+        let listen: Vec<SocketAddr> = listen.into_iter().map(|address| address.0).collect();
         if listen.is_empty() {
             return Err(ConfigError::new("`listen` names no address; give at least one"));
         }
@@ -105,6 +115,7 @@ impl Config {
         Ok(Config {
             root: settings.root,
             listen,
+            reuse_port: settings.reuse_port.unwrap_or(false),
             workers: settings.workers.map_or(default_workers, |Workers(n)| n),
             uplink,
             uplink_exempt: settings.uplink_exempt.unwrap_or_default(),
@@ -115,17 +126,19 @@ impl Config {
             proxy_protocol: settings.proxy_protocol.unwrap_or(false),
             access_log: settings.access_log.unwrap_or_default(),
             log: settings.log.unwrap_or_default(),
-            admin: settings.admin,
+            admin: settings.admin.map(|address| address.0),
             header_timeout: span(settings.header_timeout, 30),
             idle_timeout: span(settings.idle_timeout, 75),
             send_timeout: span(settings.send_timeout, 60),
+            stop_delay: settings.stop_delay.map(|span| span.0),
             stop_timeout: span(settings.stop_timeout, 30),
+            without_effect,
         })
     }
 
     /// What is allowed and yet probably not meant.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.without_effect.clone();
         if !self.routes.is_empty() && !self.routes.iter().any(routes::is_of_everything) {
             warnings.push(
                 "requests that no route matches are answered with 404, as there is neither a root \
@@ -135,6 +148,32 @@ impl Config {
         }
         warnings
     }
+}
+
+/// Settings that were given and change nothing, with what they would need.
+fn without_effect(settings: &Settings, routes: &[RouteConfig]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut given = |name: &str, is_given: bool, why: &str| {
+        if is_given {
+            warnings.push(format!("`{name}` has no effect: {why}"));
+        }
+    };
+    // Who turned the uplink off knows.
+    if settings.uplink.is_none() {
+        let why = "there is no `uplink`, so everything is sent as fast as the kernel takes it";
+        given("policy", settings.policy.is_some(), why);
+        given("uplink_pace", settings.uplink_pace.is_some(), why);
+        given("uplink_overhead", settings.uplink_overhead.is_some(), why);
+        given("uplink_in_kernel", settings.uplink_in_kernel.is_some(), why);
+        given("uplink_exempt", settings.uplink_exempt.is_some(), why);
+    }
+    if !routes.iter().any(|route| matches!(route.action, Action::Proxy(_))) {
+        let why = "no route has backends";
+        given("backend_limit", settings.backend_limit.is_some(), why);
+        given("backend_order", settings.backend_order.is_some(), why);
+        given("proxy_memory", settings.proxy_memory.is_some(), why);
+    }
+    warnings
 }
 
 fn cores() -> usize {

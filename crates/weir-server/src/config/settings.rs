@@ -2,12 +2,12 @@
 //!
 //! Every flag has a key of the same name; only routes with many settings are tables of the file.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use weir_sched::{BackendOrder, CallLimit, PolicyKind};
 
+use super::address::ListenAddress;
 use super::routes::{FileRoute, ProxyFlag};
 use super::values::{
     self, AccessLog, LogLevel, Overhead, Pace, Prefix, Size, Span, Uplink, Workers,
@@ -24,7 +24,12 @@ pub struct Settings {
     /// Address to listen on; may be given several times [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     #[serde(default, deserialize_with = "values::list_from_text")]
-    pub listen: Option<Vec<SocketAddr>>,
+    pub listen: Option<Vec<ListenAddress>>,
+
+    /// Listen, also for --admin, where another server of the same user does, such as a predecessor that
+    /// is told to stop then; both must be started with this [default: off]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub reuse_port: Option<bool>,
 
     /// Worker threads [default: 1 with an uplink, else one per core]
     #[arg(long, value_name = "N")]
@@ -107,10 +112,10 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub log: Option<LogLevel>,
 
-    /// Address for /metrics, /healthz and /readyz [default: none]
+    /// Address for /metrics, /healthz, /readyz and a page that shows the effect [default: none]
     #[arg(long, value_name = "ADDRESS")]
     #[serde(default, deserialize_with = "values::from_text")]
-    pub admin: Option<SocketAddr>,
+    pub admin: Option<ListenAddress>,
 
     /// Longest time from the first byte of a request head to its last [default: 30s]
     #[arg(long, value_name = "TIME")]
@@ -127,7 +132,12 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub send_timeout: Option<Span>,
 
-    /// Longest time responses under way may take after a signal to stop [default: 30s]
+    /// Time between a signal to stop, when /readyz says 503, and the end of listening [default: none]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, deserialize_with = "values::from_text")]
+    pub stop_delay: Option<Span>,
+
+    /// Longest time responses under way may take after the end of listening [default: 30s]
     #[arg(long, value_name = "TIME")]
     #[serde(default, deserialize_with = "values::from_text")]
     pub stop_timeout: Option<Span>,
@@ -152,6 +162,7 @@ impl Settings {
         Settings {
             root: self.root.or(below.root),
             listen: self.listen.or(below.listen),
+            reuse_port: self.reuse_port.or(below.reuse_port),
             workers: self.workers.or(below.workers),
             uplink: self.uplink.or(below.uplink),
             policy: self.policy.or(below.policy),
@@ -172,6 +183,7 @@ impl Settings {
             header_timeout: self.header_timeout.or(below.header_timeout),
             idle_timeout: self.idle_timeout.or(below.idle_timeout),
             send_timeout: self.send_timeout.or(below.send_timeout),
+            stop_delay: self.stop_delay.or(below.stop_delay),
             stop_timeout: self.stop_timeout.or(below.stop_timeout),
             routes,
         }

@@ -94,6 +94,12 @@ impl FromStr for Uplink {
             format!("\"{text}\" is not a rate; write bits per second such as 300mbit, 1gbit or off")
         };
         let word = word.strip_suffix("/s").unwrap_or(&word);
+        if let Some(prefix) = word.strip_suffix("bps") {
+            return Err(format!(
+                "\"{text}\" is not a rate: bps stands for bits with some and for bytes with \
+                 others; write {prefix}bit if it is bits per second"
+            ));
+        }
         let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let factor = match word[digits.len()..].trim() {
             "bit" => 1.0,
@@ -298,6 +304,16 @@ pub enum AccessLog {
     Stderr,
     /// To the end of a file.
     File(PathBuf),
+}
+
+impl fmt::Display for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessLog::Off => f.write_str("off"),
+            AccessLog::Stderr => f.write_str("stderr"),
+            AccessLog::File(path) => path.display().fmt(f),
+        }
+    }
 }
 
 impl FromStr for AccessLog {

@@ -42,9 +42,12 @@ pub(super) async fn plain(
         return Some(end);
     }
     let asked = asked(context, client, route, head, request, begun);
+    let waiting = context.waiting(client, request, begun);
     let Some(Passed { response, .. }) = proxy::respond(&asked, None).await else {
-        return Some(left(context, client, request, begun));
+        waiting.left();
+        return Some(End::Broken);
     };
+    waiting.answered();
     let outcome = answer(context, client, flow, Some(request), &response, begun).await;
     ended(client, request, &response, outcome)
 }
@@ -74,9 +77,12 @@ pub(super) async fn exchange(
     let asked = asked(context, client, route, &head, &request, begun);
     let most = route.most_body();
     let mut body = ClientBody::new(client, input, request.body, most, context.times.send);
+    let waiting = context.waiting(client, &request, begun);
     let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
-        return Some(left(context, client, &request, begun));
+        waiting.left();
+        return Some(End::Broken);
     };
+    waiting.answered();
     let Passed { mut response, upstream, unread } = passed;
     if upstream.is_some() || unread.is_some() {
         response.departure = Departure::Unwatched;
@@ -126,12 +132,6 @@ async fn refused(
     // Boxed: what is not refused needs no room for it.
     Box::pin(answer(context, client, flow, Some(request), &response, begun)).await;
     Some(End::Open)
-}
-
-/// The client left before there was a response.
-fn left(context: &Context, client: &Client, request: &Request<'_>, begun: Time) -> End {
-    context.left_early(client, request, begun);
-    End::Broken
 }
 
 /// What follows on the connection after a response; `None`: the next request.

@@ -11,7 +11,7 @@ use crate::access_log;
 use crate::clock::DateLine;
 use crate::config::AccessLog;
 use crate::context::{Origin, Service, Times};
-use crate::metrics::Metrics;
+use crate::metrics::{Format, Metrics};
 use crate::send::SCRATCH;
 use crate::stop;
 use crate::worker;
@@ -41,7 +41,7 @@ fn context(metrics: &Arc<Metrics>) -> Context {
 }
 
 fn answered(metrics: &Metrics) -> usize {
-    let text = metrics.text();
+    let text = metrics.text(Format::OpenMetrics);
     let line =
         text.lines().find_map(|line| line.strip_prefix("weir_responses_total{status=\"404\"} "));
     line.map_or(0, |count| count.parse().unwrap())

@@ -13,6 +13,13 @@ use super::{Body, Facts, Object, tag};
 
 const PAGE: &str = include_str!("builtin.html");
 
+/// What browsers ask for beside a page that names no icon, such as a file to try. They know an SVG by
+/// its type, whatever its name.
+const ICON: &str = concat!(
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">",
+    "<path d=\"M1 5q3.5-3 7 0t7 0v9H1z\" fill=\"#1f7a8c\"/></svg>\n"
+);
+
 /// Names and lengths of the files to try.
 const FILES: [(&str, u64); 7] = [
     ("files/1kb.bin", 1_000),
@@ -27,10 +34,10 @@ const FILES: [(&str, u64); 7] = [
 pub(super) fn find(path: &SitePath<'_>) -> Result<Object, Status> {
     let name = path.as_bytes();
     if name == b"index.html" || name.is_empty() {
-        let page: Arc<[u8]> = PAGE.as_bytes().into();
-        let length = page.len() as u64;
-        let media = "text/html; charset=utf-8";
-        return Ok(object(0, length, media, tag::of_content(&page), Body::Text(page)));
+        return Ok(text(0, PAGE, "text/html; charset=utf-8"));
+    }
+    if name == b"favicon.ico" && !path.wants_directory() {
+        return Ok(text(FILES.len() as u64 + 1, ICON, "image/svg+xml"));
     }
     let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
     let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
@@ -39,6 +46,11 @@ pub(super) fn find(path: &SitePath<'_>) -> Result<Object, Status> {
     let version = env!("CARGO_PKG_VERSION").bytes().fold(0, |sum, byte| sum * 31 + i64::from(byte));
     let etag = ETag::new(version, 0, length);
     Ok(object(place as u64 + 1, length, "application/octet-stream", etag, Body::Pattern))
+}
+
+fn text(id: u64, text: &'static str, media: &'static str) -> Object {
+    let bytes: Arc<[u8]> = text.as_bytes().into();
+    object(id, bytes.len() as u64, media, tag::of_content(&bytes), Body::Text(bytes))
 }
 
 fn object(id: u64, length: u64, media: &'static str, etag: ETag, body: Body) -> Object {

@@ -271,7 +271,7 @@ pub(super) fn fill(
     Ok(done)
 }
 
-/// The answer when a file could not be opened or read.
+/// The answer when the file of this name, or the part of it that is known, could not be opened or read.
 pub(super) fn status(error: Errno) -> Status {
     match error {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Status::NotFound,

@@ -16,6 +16,7 @@ type Seconds = Family<Label, Counter<f64, AtomicU64>>;
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Backends {
+    up: Level,
     waiting: Level,
     under_way: Level,
     limit: Level,
@@ -32,6 +33,8 @@ pub(crate) struct Backends {
 /// One backend's figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
+    /// It is not marked unhealthy.
+    pub(crate) up: bool,
     pub(crate) waiting: usize,
     pub(crate) under_way: usize,
     pub(crate) limit: u32,
@@ -49,6 +52,7 @@ impl Backends {
     pub(super) fn register(registry: &mut Registry) -> Backends {
         let all = Backends::default();
         let levels = [
+            ("backend_up", "1 unless the backend is marked unhealthy by checks or calls", &all.up),
             ("backend_waiting", "Requests that wait at the backend's gate", &all.waiting),
             ("backend_under_way", "Calls the backend is working on", &all.under_way),
             ("backend_limit", "Calls that may be under way", &all.limit),
@@ -105,6 +109,7 @@ impl Backends {
     pub(crate) fn read(&self, backend: &str, reading: &Reading) {
         let label: Label = [("backend", backend.to_owned())];
         let level = |family: &Level, value: i64| family.get_or_create(&label).set(value);
+        level(&self.up, i64::from(reading.up));
         level(&self.waiting, reading.waiting as i64);
         level(&self.under_way, reading.under_way as i64);
         level(&self.limit, i64::from(reading.limit));

@@ -17,6 +17,22 @@ type Seconds = Counter<f64, AtomicU64>;
 /// Less than this is neither won nor lost: a grant that was under way, a late wake-up.
 const EVEN: f64 = 0.005;
 
+/// What the ledger says of one size class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Settlement {
+    pub(crate) size: &'static str,
+    pub(crate) sooner: u64,
+    pub(crate) even: u64,
+    pub(crate) later: u64,
+    /// Later, for their clients did not read.
+    pub(crate) slow: u64,
+    /// Seconds, as `lost` and `worst`.
+    pub(crate) won: f64,
+    pub(crate) lost: f64,
+    /// The most that one response lost.
+    pub(crate) worst: f64,
+}
+
 /// Totals by size class.
 #[derive(Debug)]
 pub(crate) struct Fairness {
@@ -79,6 +95,20 @@ impl Fairness {
             }
         };
         Fairness { classes: (0..SIZES.len()).map(class).collect() }
+    }
+
+    /// What was settled so far, by size class, the smallest first.
+    pub(crate) fn settlements(&self) -> impl Iterator<Item = Settlement> + '_ {
+        self.classes.iter().zip(SIZES).map(|(class, (_, size))| Settlement {
+            size,
+            sooner: class.sooner.get(),
+            even: class.even.get(),
+            later: class.later.get(),
+            slow: class.slow.get(),
+            won: class.won.get(),
+            lost: class.lost.get(),
+            worst: class.worst.get(),
+        })
     }
 
     /// A response ended before fair sharing would have ended it, or after.

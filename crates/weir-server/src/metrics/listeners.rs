@@ -14,11 +14,11 @@ pub(crate) fn listen_queue<S: AsFd>(listeners: &[S]) -> i64 {
 }
 
 /// Connections dropped because a listen queue of this network namespace was full, since it began.
-pub(crate) fn listen_overflows() -> Option<i64> {
+pub(crate) fn listen_overflows() -> Option<u64> {
     overflows_in(&std::fs::read_to_string("/proc/self/net/netstat").ok()?)
 }
 
-fn overflows_in(netstat: &str) -> Option<i64> {
+fn overflows_in(netstat: &str) -> Option<u64> {
     let mut lines = netstat.lines().filter(|line| line.starts_with("TcpExt:"));
     let (names, values) = (lines.next()?, lines.next()?);
     let at = names.split_whitespace().position(|name| name == "ListenOverflows")?;

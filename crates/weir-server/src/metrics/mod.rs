@@ -1,9 +1,11 @@
 //! What the server counts, and how Prometheus reads it. Counting is a few atomic additions.
 
 mod backends;
+mod exposition;
 mod fairness;
 mod listeners;
 mod stalls;
+mod waiting;
 mod wakes;
 
 use std::time::Duration;
@@ -16,18 +18,20 @@ use prometheus_client::registry::{Registry, Unit};
 use weir_http::Status;
 
 pub(crate) use backends::{Backends, Reading};
-pub(crate) use fairness::Fairness;
+pub(crate) use exposition::Format;
+pub(crate) use fairness::{Fairness, Settlement};
 pub(crate) use listeners::{listen_overflows, listen_queue};
 pub(crate) use stalls::{Cause, Stalls};
+pub(crate) use waiting::Waiting;
 pub(crate) use wakes::{note_event, take_events};
 
-type Label = [(&'static str, &'static str); 1];
+pub(crate) type Label = [(&'static str, &'static str); 1];
 
 /// A status code as a label.
 type Code = [(&'static str, u64); 1];
 
 /// Responses are told apart by their length in bytes.
-const SIZES: [(u64, &str); 6] = [
+pub(crate) const SIZES: [(u64, &str); 6] = [
     (1_000, "to 1 kB"),
     (10_000, "to 10 kB"),
     (100_000, "to 100 kB"),
@@ -36,7 +40,7 @@ const SIZES: [(u64, &str); 6] = [
     (u64::MAX, "above 10 MB"),
 ];
 
-fn size_class(bytes: u64) -> usize {
+pub(crate) fn size_class(bytes: u64) -> usize {
     SIZES.partition_point(|(largest, _)| *largest < bytes).min(SIZES.len() - 1)
 }
 
@@ -70,6 +74,7 @@ pub(crate) struct Metrics {
     pub(crate) stalls: Stalls,
     pub(crate) fairness: Fairness,
     pub(crate) backends: Backends,
+    pub(crate) waiting: Waiting,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
 }
@@ -77,14 +82,16 @@ pub(crate) struct Metrics {
 /// Figures that are looked up when somebody asks.
 #[derive(Debug, Default)]
 pub(crate) struct AtReading {
-    pub(crate) waiting: Gauge,
     pub(crate) bytes_in_flight: Gauge,
+    pub(crate) uplink_configured: Gauge,
+    pub(crate) uplink_used: Gauge,
+    pub(crate) uplink_bytes: Counter,
     pub(crate) listen_queue: Gauge,
-    pub(crate) listen_overflows: Gauge,
+    pub(crate) listen_overflows: Counter,
     pub(crate) disk_queued: Gauge,
     pub(crate) disk_under_way: Gauge,
     pub(crate) disk_stuck: Gauge,
-    pub(crate) disk_merged: Gauge,
+    pub(crate) disk_merged: Counter,
 }
 
 impl Metrics {
@@ -107,6 +114,7 @@ impl Metrics {
         let metrics = Metrics {
             fairness: Fairness::register(&mut registry),
             backends: Backends::register(&mut registry),
+            waiting: Waiting::register(&mut registry),
             stalls: Stalls::register(&mut registry),
             cache_hits,
             cache_misses,
@@ -146,7 +154,7 @@ impl Metrics {
                 &self.incomplete,
             ),
             ("response_bytes", "Bytes of heads and bodies handed to the kernel", &self.bytes),
-            ("accepted_connections", "Connections accepted", &self.accepted),
+            ("accepted_connections", "Connections of clients that were accepted", &self.accepted),
             (
                 "accept_errors",
                 "Times that accepting failed, such as for want of descriptors",
@@ -175,13 +183,27 @@ impl Metrics {
                 "Requests that found the disk's queue full or hanging, or waited too long",
                 &self.disk_refused,
             ),
+            (
+                "disk_merged_requests",
+                "Requests that waited for a job that was there already",
+                &self.at_reading.disk_merged,
+            ),
+            (
+                "listen_overflows",
+                "Connections this host dropped because a listen queue was full, since it started",
+                &self.at_reading.listen_overflows,
+            ),
+            (
+                "uplink_used_bytes",
+                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, what was sent again",
+                &self.at_reading.uplink_bytes,
+            ),
         ];
         for (name, help, counter) in counters {
             registry.register(name, help, counter.clone());
         }
         let gauges = [
-            ("connections", "Connections that are open", &self.connections),
-            ("uplink_waiting_jobs", "Responses at the uplink's gate", &self.at_reading.waiting),
+            ("connections", "Connections of clients that are open", &self.connections),
             (
                 "uplink_bytes_in_flight",
                 "Bytes of connections at the uplink that are not acknowledged",
@@ -193,9 +215,14 @@ impl Metrics {
                 &self.at_reading.listen_queue,
             ),
             (
-                "listen_overflows",
-                "Connections this host dropped because a listen queue was full, since it started",
-                &self.at_reading.listen_overflows,
+                "uplink_configured_bytes_per_second",
+                "Rate of the uplink, as configured",
+                &self.at_reading.uplink_configured,
+            ),
+            (
+                "uplink_used_bytes_per_second",
+                "Bytes on the wire of the uplink a second, over the last ten seconds",
+                &self.at_reading.uplink_used,
             ),
             ("disk_queued_jobs", "Jobs at the disk's gate", &self.at_reading.disk_queued),
             (
@@ -207,11 +234,6 @@ impl Metrics {
                 "disk_stuck_jobs",
                 "Jobs that helper threads were given up with",
                 &self.at_reading.disk_stuck,
-            ),
-            (
-                "disk_merged_requests",
-                "Requests that waited for a job that was there already, since the server started",
-                &self.at_reading.disk_merged,
             ),
         ];
         for (name, help, gauge) in gauges {
@@ -245,13 +267,16 @@ impl Metrics {
         }
     }
 
-    /// The figures as OpenMetrics text.
-    pub(crate) fn text(&self) -> String {
+    /// The figures as text.
+    pub(crate) fn text(&self, format: Format) -> String {
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             tracing::error!("metrics could not be written: {error}");
         }
-        text
+        match format {
+            Format::OpenMetrics => text,
+            Format::Prometheus => exposition::prometheus(&text),
+        }
     }
 }
 
@@ -285,7 +310,7 @@ mod tests {
         metrics.responded(200, 500, Duration::from_millis(3), true);
         metrics.responded(418, 0, Duration::from_millis(3), false);
         metrics.fairness.settled(&weir_sched::Settled { size: 500, won: -0.25, slow: false });
-        let text = metrics.text();
+        let text = metrics.text(Format::OpenMetrics);
         for line in [
             "weir_responses_total{status=\"200\"} 1",
             "weir_responses_total{status=\"418\"} 1",

@@ -46,7 +46,7 @@ pub(super) async fn ask(
             return Err(Trouble::ClientLeft);
         }
         Err(trouble) => {
-            backend.call_ended(false);
+            backend.call_failed(&trouble);
             slot.failed();
             return Err(trouble);
         }
@@ -60,7 +60,7 @@ pub(super) async fn ask(
     let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe.cloned());
     let call = Call { asked, pipe, backend, reused, until };
     let (exchange, head) = call.head(exchange, interim).await?;
-    backend.call_ended(true);
+    backend.call_answered();
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Boxed: it is rare, and other calls need no room for it.
         return Box::pin(switch(asked, exchange, head.headers())).await;

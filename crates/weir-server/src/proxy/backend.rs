@@ -126,10 +126,12 @@ impl Backend {
 
     /// What the gate is doing and has counted.
     pub(super) fn reading(&self) -> Reading {
+        let up = self.health().is_well();
         let state = self.lock();
         let gate = &state.gate;
         let counts = gate.counts();
         Reading {
+            up,
             waiting: gate.waiting(),
             under_way: gate.under_way(),
             limit: gate.limit(),
@@ -171,24 +173,33 @@ impl Backend {
         self.health().call_started(turn::began());
     }
 
-    /// A call of it ended: with an answer or without.
-    pub(super) fn call_ended(&self, answered: bool) {
-        self.noting_change(|health| health.call_ended(turn::began(), answered));
+    /// A call of it was answered.
+    pub(super) fn call_answered(&self) {
+        self.noting_change("", |health| health.call_ended(turn::began(), true));
     }
 
-    /// A check of it ended.
-    pub(super) fn checked(&self, well: bool) {
-        self.noting_change(|health| health.checked(well));
+    /// A call of it ended without an answer: why.
+    pub(super) fn call_failed(&self, why: impl fmt::Display) {
+        let why = format_args!("calls fail, the last: {why}");
+        self.noting_change(why, |health| health.call_ended(turn::began(), false));
     }
 
-    fn noting_change(&self, change: impl FnOnce(&mut Health)) {
+    /// A check of it ended, and if it was no good one, why.
+    pub(super) fn checked(&self, found: Result<(), String>) {
+        let well = found.is_ok();
+        let why = found.err().unwrap_or_default();
+        let why = format_args!("checks fail, the last: {why}");
+        self.noting_change(why, |health| health.checked(well));
+    }
+
+    fn noting_change(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
         let mut health = self.health();
         let before = health.is_well();
         change(&mut health);
         let after = health.is_well();
         drop(health);
         match (before, after) {
-            (true, false) => tracing::warn!("backend {} is taken to be down", self.address),
+            (true, false) => tracing::warn!("backend {} marked unhealthy: {why}", self.address),
             (false, true) => tracing::info!("backend {} is up again", self.address),
             _ => {}
         }

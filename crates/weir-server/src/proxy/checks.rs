@@ -18,21 +18,27 @@ pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         turns.tick().await;
-        let well = timeout(check.timeout, is_well(&backend, &check)).await.unwrap_or(false);
-        backend.checked(well);
+        let found = timeout(check.timeout, look(&backend, &check)).await;
+        let late = |_| Err(format!("no answer in {:?} to GET {}", check.timeout, check.path));
+        backend.checked(found.unwrap_or_else(late));
     }
 }
 
-/// Any answer from 200 to 399 is a good one.
-async fn is_well(backend: &Backend, check: &HealthCheck) -> bool {
-    let Ok(mut conn) = Conn::open(&backend.address).await else { return false };
+/// Any answer from 200 to 399 is a good one; otherwise what it came to.
+async fn look(backend: &Backend, check: &HealthCheck) -> Result<(), String> {
+    let opened = Conn::open(&backend.address).await;
+    let mut conn = opened.map_err(|error| format!("cannot be reached: {error}"))?;
     let request = Request::get(check.path.as_str())
         .header(header::HOST, &backend.authority)
         .header(header::CONNECTION, "close")
         .header(header::USER_AGENT, "weir-check")
         .body(Outgoing::none());
-    let Ok(request) = request else { return false };
+    let request = request.map_err(|error| format!("GET {}: {error}", check.path))?;
     let mut answer = conn.start(request);
     let answer = std::future::poll_fn(|context| conn.poll_answer(&mut answer, context)).await;
-    answer.is_ok_and(|answer| answer.status().is_success() || answer.status().is_redirection())
+    match answer {
+        Ok(answer) if answer.status().is_success() || answer.status().is_redirection() => Ok(()),
+        Ok(answer) => Err(format!("{} to GET {}", answer.status(), check.path)),
+        Err(unanswered) => Err(format!("no answer to GET {}: {}", check.path, unanswered.error)),
+    }
 }

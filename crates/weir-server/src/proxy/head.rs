@@ -83,17 +83,16 @@ impl Call<'_> {
                 }
                 Ok((exchange, head))
             }
-            Came::Head(Err(unanswered)) => {
+            Came::Head(Err(Unanswered { error, unsent })) => {
                 // That a kept connection was closed meanwhile says nothing of the backend.
                 if !self.reused {
-                    self.backend.call_ended(false);
+                    self.backend.call_failed(&error);
                     exchange.failed();
                 }
-                let Unanswered { error, unsent } = unanswered;
                 Err(Trouble::Ended { reused: self.reused, unsent, why: error.to_string() })
             }
             Came::Late => {
-                self.backend.call_ended(false);
+                self.backend.call_failed(Trouble::TimedOut);
                 // It may be at work still.
                 exchange.let_end(None);
                 Err(Trouble::TimedOut)

@@ -11,6 +11,7 @@ use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
 use crate::metrics::Cause;
 use crate::response::Response;
+use crate::shown::shown;
 use crate::turn;
 
 /// Where bytes are put together; a head and a chunk fit.
@@ -150,12 +151,19 @@ impl Sending<'_> {
 
     /// The content is shorter than was announced.
     pub(super) fn truncated(&self) -> Outcome {
-        content_failed(format_args!("{} was truncated while it was sent", self.what()))
+        self.content_failed(format_args!("{} was truncated while it was sent", self.what()))
     }
 
     /// The content cannot be read to its end.
     pub(super) fn unreadable(&self, error: impl fmt::Display) -> Outcome {
-        content_failed(format_args!("{} cannot be read: {error}", self.what()))
+        self.content_failed(format_args!("{} cannot be read: {error}", self.what()))
+    }
+
+    /// The rest of the content is not to be had.
+    pub(super) fn content_failed(&self, why: impl fmt::Display) -> Outcome {
+        let name = shown(self.name.as_bytes());
+        tracing::warn!("the response for {name} was cut short: {why}");
+        Outcome::ContentFailed
     }
 
     /// What is sent, for the log.
@@ -190,9 +198,4 @@ impl Sending<'_> {
 fn rest_of_head(response: &Response, sent: u64) -> &[u8] {
     let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(response.head.len());
     &response.head[sent..]
-}
-
-pub(super) fn content_failed(error: impl fmt::Display) -> Outcome {
-    tracing::warn!("a response was cut short: {error}");
-    Outcome::ContentFailed
 }

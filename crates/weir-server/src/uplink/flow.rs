@@ -17,6 +17,7 @@ use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
 use super::{Message, Uplink, client};
 use crate::clock;
+use crate::metrics::Waiting;
 use crate::socket::Socket;
 use crate::sys::{self, TcpInfo};
 
@@ -98,6 +99,8 @@ pub(crate) struct Flow {
     waiting: bool,
     /// It counts among those that wait for the link.
     counted: Cell<bool>,
+    /// By size.
+    class: usize,
 }
 
 impl Flow {
@@ -142,6 +145,7 @@ impl Flow {
             grants_since_look: 0,
             waiting: false,
             counted: Cell::new(false),
+            class: 0,
         }
     }
 
@@ -162,6 +166,7 @@ impl Flow {
     pub(crate) fn arrive(&mut self, bytes: Option<u64>, range_of: Option<ObjectId>) {
         self.waiting = true;
         self.slot.expects.set(true);
+        self.class = Waiting::class(bytes);
         self.count(true);
         // The window has opened, or closed, since the last response.
         let path = sys::tcp_info(&*self.slot.socket).ok().map(|info| path(&info));
@@ -194,9 +199,16 @@ impl Flow {
     }
 
     fn count(&self, counts: bool) {
+        let (all, by_size) = (&self.uplink.waiting, &self.uplink.metrics.waiting);
         match (self.counted.replace(counts), counts) {
-            (false, true) => drop(self.uplink.waiting.fetch_add(1, Ordering::Relaxed)),
-            (true, false) => drop(self.uplink.waiting.fetch_sub(1, Ordering::Relaxed)),
+            (false, true) => {
+                all.fetch_add(1, Ordering::Relaxed);
+                by_size.begins(self.class);
+            }
+            (true, false) => {
+                all.fetch_sub(1, Ordering::Relaxed);
+                by_size.ends(self.class);
+            }
             _ => {}
         }
     }

@@ -123,6 +123,11 @@ impl Uplink {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// Bytes on the wire since the server started.
+    pub(crate) fn bytes_on_wire(&self) -> u64 {
+        self.pacer.charged()
+    }
+
     /// Waits until no connection of any worker uses it.
     pub(crate) async fn until_unused(&self) {
         while self.open.load(Ordering::Relaxed) > 0 {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 pub use backend::{Asked, Backend, Barrier, Call, Refusing, Silent, Then};
 pub use client::{Client, Response};
 pub use metrics::Metrics;
-pub use programs::{App, chromium, curl, output_of};
+pub use programs::{App, chromium, chromium_command, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
 pub use server::{Server, as_nobody, end_of, route, weir};
 pub use sim::{Sim, number};

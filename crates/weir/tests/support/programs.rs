@@ -25,6 +25,13 @@ pub fn curl(arguments: &[&str], url: &str) -> String {
 
 /// What Chromium, which may keep files in `directory`, makes of a page: `what` says in which form.
 pub fn chromium(directory: &Path, what: &str, url: &str) -> String {
+    let mut command = chromium_command(directory);
+    command.arg(what).arg(url);
+    output_of(command)
+}
+
+/// Chromium without a window; it may keep files in `directory`.
+pub fn chromium_command(directory: &Path) -> Command {
     let mut command = tool("chromium", "chromium");
     command.args([
         "--headless",
@@ -40,8 +47,7 @@ pub fn chromium(directory: &Path, what: &str, url: &str) -> String {
         "--window-size=800,900",
     ]);
     command.arg(format!("--user-data-dir={}", directory.join("profile").display()));
-    command.arg(what).arg(url);
-    output_of(command)
+    command
 }
 
 /// An application that serves HTTP. It is killed when this is dropped.
