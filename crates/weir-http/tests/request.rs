@@ -123,7 +123,7 @@ proptest! {
     #[test]
     fn what_follows_the_head_changes_nothing(
         target in "/[a-z/.%0-9]{0,20}",
-        host in "[a-z.]{0,10}(:[0-9]{1,5})?",
+        host in "([a-z]{1,4}(\\.[a-z]{1,4}){0,2}\\.?)?(:[0-9]{1,5})?",
         agent in "[!-~][ -~]{0,20}[!-~]",
         rest in prop::collection::vec(any::<u8>(), 0..40),
     ) {

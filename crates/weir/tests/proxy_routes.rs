@@ -96,6 +96,7 @@ fn hosts_have_routes_of_their_own() {
         ("one.example", "one"),
         ("ONE.example", "one"),
         ("one.example:8080", "one"),
+        ("one.example.", "one"),
         ("two.example", "any"),
         ("a.b.example", "any"),
         ("example", "rest"),
@@ -106,6 +107,19 @@ fn hosts_have_routes_of_their_own() {
         assert_eq!(client.response().text(), expected, "{host}");
     }
     assert_eq!(any.requests()[0].fields("Host"), ["two.example"]);
+    // A backend could take these for names that have a route of their own.
+    let before = rest.requests().len();
+    for host in
+        ["one.example..", "one..example", ".one.example", "one%2eexample", "one.example%00", "."]
+    {
+        let mut client = server.connect();
+        client.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert_eq!(client.response().status, 400, "{host}");
+        let mut client = server.connect();
+        client.send(format!("GET http://{host}/ HTTP/1.1\r\nHost: one.example\r\n\r\n"));
+        assert_eq!(client.response().status, 400, "{host}");
+    }
+    assert_eq!(rest.requests().len(), before);
 }
 
 #[test]
