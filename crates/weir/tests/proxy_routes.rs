@@ -44,6 +44,52 @@ fn the_longest_prefix_takes_the_request() {
 }
 
 #[test]
+fn a_path_that_backends_read_differently_is_refused_on_every_route() {
+    let (all, admin) = (Backend::saying("all"), Backend::saying("admin"));
+    let site = tempfile::tempdir().unwrap();
+    fs::write(site.path().join("a\\b"), "a file that a backslash names").unwrap();
+    let routes = [
+        route("/", &[&all.url]),
+        route("/admin", &[&admin.url]),
+        "[[route]]\npath = \"/files\"\nfiles = true\n".to_owned(),
+        "[[route]]\npath = \"/old\"\nredirect = \"/{rest}\"\n".to_owned(),
+    ];
+    let root = format!("root = {:?}\n", site.path());
+    let server = Server::configured(&(root + &routes.concat()), &[]);
+    let mut client = server.connect();
+    for path in [
+        "/admin/..;/x",
+        "/admin/..;a=b/x",
+        "/admin/%2e%2e%3b/x",
+        "/x/..;/admin",
+        "/.;/admin",
+        "/admin/..\\x",
+        "/admin/..%5cx",
+        "/\\admin",
+        "/x\\..\\admin",
+        "/%5Cadmin",
+        "/old/\\evil.example",
+        "/files/a%5cb",
+        // With the parameters this is for `/`, without them for `/admin`.
+        "/admin;x",
+        "/;x/admin",
+        "/admin%3Bx/y",
+    ] {
+        assert_eq!(client.get(path).status, 400, "{path}");
+    }
+    for (path, expected) in [
+        ("/x;y=z/a", "all"),
+        ("/administration;x", "all"),
+        ("/admin/x;jsessionid=1", "admin"),
+        ("/admin/..a;b", "admin"),
+        ("/?\\..;/admin", "all"),
+    ] {
+        assert_eq!(client.get(path).text(), expected, "{path}");
+    }
+    assert_eq!((all.requests().len(), admin.requests().len()), (3, 2));
+}
+
+#[test]
 fn what_no_route_takes_is_not_found() {
     let backend = Backend::saying("");
     let server = Server::builtin(&["--proxy", &format!("/app={}", backend.url)]);
