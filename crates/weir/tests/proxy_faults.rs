@@ -277,6 +277,23 @@ fn nonsense_is_a_bad_gateway() {
 }
 
 #[test]
+fn a_length_that_no_answer_has_is_a_bad_gateway() {
+    // The last is one byte above what may be announced.
+    for length in [u64::MAX, u64::MAX - 3, u64::MAX - 100, 1 << 63, (1 << 50) + 1] {
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok");
+        let backend = Backend::raw(answer, Then::Keep);
+        for flags in [&[][..], &["--uplink", "1gbit"]] {
+            let mut server = Server::before(&backend, flags);
+            let mut client = server.connect();
+            client.ask("/");
+            assert_eq!(client.head().status, 502, "{length}");
+            wait_for_slots(&server);
+            server.assert_alive();
+        }
+    }
+}
+
+#[test]
 fn what_a_backend_sends_too_much_is_no_answer_to_the_next_request() {
     let poison = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned";
     for (request, answer) in [
