@@ -277,6 +277,49 @@ fn nonsense_is_a_bad_gateway() {
 }
 
 #[test]
+fn the_largest_head_of_an_answer_is_the_same_however_it_comes() {
+    let sized = |size: usize| {
+        let start = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Long: ";
+        format!("{start}{}\r\n\r\n", "a".repeat(size - start.len() - 4))
+    };
+    let fields = |count: usize| {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{}\r\n", "X: a\r\n".repeat(count - 1))
+    };
+    let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    for (head, status) in [
+        (sized(65_536), 200),
+        (sized(65_537), 502),
+        (sized(70_000), 502),
+        (sized(131_000), 502),
+        (fields(100), 200),
+        (fields(101), 502),
+    ] {
+        for before in ["", hint] {
+            let answer = format!("{before}{head}ok");
+            let backend = Backend::new(move |call| {
+                let pieces = if call.asked.target() == "/whole" { answer.len() } else { 8000 };
+                for piece in answer.as_bytes().chunks(pieces) {
+                    call.send(piece);
+                    // Read apart, mostly; what comes of it is the same.
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Then::Close
+            });
+            let server = Server::before(&backend, &[]);
+            for path in ["/whole", "/pieces"] {
+                let mut client = server.connect();
+                client.ask(path);
+                let mut answer = client.head();
+                if answer.status == 103 {
+                    answer = client.head();
+                }
+                assert_eq!(answer.status, status, "{path}: {} bytes", head.len());
+            }
+        }
+    }
+}
+
+#[test]
 fn a_length_that_no_answer_has_is_a_bad_gateway() {
     // The last is one byte above what may be announced.
     for length in [u64::MAX, u64::MAX - 3, u64::MAX - 100, 1 << 63, (1 << 50) + 1] {
