@@ -240,6 +240,46 @@ fn fields_are_set_and_removed_on_both_ways() {
 }
 
 #[test]
+fn what_is_set_or_removed_comes_by_no_other_way() {
+    let barrier = Barrier::default();
+    let held = barrier.clone();
+    let backend = Backend::new(move |call| {
+        call.send("HTTP/1.1 103 Early Hints\r\nX-Secret: 1\r\nX-Set: 1\r\nX-Kept: 1\r\n\r\n");
+        let head = "Trailer: X-Secret, X-Set, X-Kept\r\nTransfer-Encoding: chunked\r\n";
+        call.send(format!("HTTP/1.1 200 OK\r\n{head}\r\n1\r\na\r\n"));
+        if call.asked.target() == "/slowly" {
+            held.pass();
+        }
+        call.send("0\r\nX-Secret: 2\r\nX-Set: 2\r\nX-Kept: 2\r\n\r\n");
+        Then::Keep
+    });
+    let keys = "request_headers = { set = { \"X-User\" = \"nobody\" }, remove = [\"X-Admin\"] }\n\
+        response_headers = { set = { \"X-Set\" = \"0\" }, remove = [\"X-Secret\"] }\n";
+    let server = Server::routed(&[&backend.url], keys);
+    for path in ["/at-once", "/slowly"] {
+        let mut client = server.connect();
+        client.send(format!(
+            "POST {path} HTTP/1.1\r\nHost: weir\r\nTE: trailers\r\nConnection: te\r\n\
+             Trailer: X-User, X-Admin, X-Kept\r\nTransfer-Encoding: chunked\r\n\r\n\
+             1\r\na\r\n0\r\nX-User: root\r\nx-admin: 1\r\nX-Kept: 1\r\n\r\n"
+        ));
+        let early = client.head();
+        assert_eq!((early.status, early.field("X-Kept")), (103, Some("1")));
+        assert_eq!((early.field("X-Secret"), early.field("X-Set")), (None, None));
+        if path == "/slowly" {
+            barrier.open(1);
+        }
+        let answer = client.response();
+        assert_eq!((answer.status, answer.field("X-Set")), (200, Some("0")));
+        assert_eq!(answer.trailers, "x-kept: 2\r\n", "{path}");
+    }
+    for asked in backend.requests() {
+        assert_eq!((asked.fields("X-User"), asked.fields("X-Admin")), (vec!["nobody"], vec![]));
+        assert_eq!(asked.trailers, "x-kept: 1\r\n");
+    }
+}
+
+#[test]
 fn a_backend_can_be_asked_by_its_own_name() {
     let (one, two) = (Backend::saying("1"), Backend::saying("2"));
     let server = Server::routed(&[&one.url, &two.url], "host_header = \"backend\"\n");

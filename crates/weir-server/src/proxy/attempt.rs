@@ -8,7 +8,6 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout};
 use weir_http::forward;
-use weir_http::request::Version;
 use weir_sched::CallSpec;
 
 use super::answer::{self, Passing};
@@ -55,9 +54,10 @@ pub(super) async fn ask(
     let until = config.total_timeout.map(|total| Instant::now() + total);
     let body = pipe.map_or_else(Outgoing::none, Outgoing::from);
     let mut request = http::Request::from_parts(parts, body);
-    let interim = (asked.request.version == Version::Http11).then(|| Interim::of(&mut request));
+    let interim = Interim::of(&mut request, asked.request.version);
     let pool = asked.route.pools[place].clone();
-    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe.cloned());
+    let (pipe_end, counted) = (pipe.cloned(), interim.counted());
+    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe_end, counted);
     let call = Call { asked, pipe, backend, reused, until };
     let (exchange, head) = call.head(exchange, interim).await?;
     backend.call_ended(true);

@@ -19,7 +19,7 @@ use crate::config::BackendAddress;
 
 /// Bytes of the largest head of an answer, and of its trailers; more are a failure, and so are more
 /// than 100 fields: with a number of our own, hyper would allocate room for so many with each answer.
-const LARGEST_HEAD: usize = 64 * 1024;
+pub(super) const LARGEST_HEAD: usize = 64 * 1024;
 
 /// See the module.
 pub(super) struct Conn {

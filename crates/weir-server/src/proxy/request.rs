@@ -27,7 +27,8 @@ pub(crate) async fn respond(
     let mut pipe = None;
     if let Some(body) = body {
         let memory = asked.route.shared.memory.clone();
-        let begun = Pipe::new(asked.route.room(), body.length(), memory);
+        let edits = asked.route.request_edits().clone();
+        let begun = Pipe::new(asked.route.room(), body.length(), memory, edits);
         if let Err(short) = body.read(&begun, true).await {
             return cut_short(asked, short);
         }

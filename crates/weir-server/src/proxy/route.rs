@@ -110,11 +110,11 @@ impl Route {
         }
     }
 
-    pub(super) fn request_edits(&self) -> &FieldEdits {
+    pub(super) fn request_edits(&self) -> &Arc<FieldEdits> {
         &self.shared.config.request_headers
     }
 
-    pub(super) fn response_edits(&self) -> &FieldEdits {
+    pub(super) fn response_edits(&self) -> &Arc<FieldEdits> {
         &self.shared.config.response_headers
     }
 

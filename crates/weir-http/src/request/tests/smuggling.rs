@@ -85,7 +85,7 @@ fn white_space_around_values_is_not_part_of_them() {
 #[test]
 fn a_line_that_ends_in_lf_alone_is_refused_wherever_it_stands() {
     let head = "GET / HTTP/1.1\r\nHost: a\r\nX: y \r\nY:\r\nZ: z\r\n\r\n";
-    assert_eq!(status(&head), None);
+    assert_eq!(status(head), None);
     for (at, _) in head.match_indices("\r\n") {
         let bare = [&head[..at], &head[at + 1..]].concat();
         assert_eq!(status(&bare), Some(Bad), "{bare:?}");
