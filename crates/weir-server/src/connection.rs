@@ -17,6 +17,7 @@ use crate::access_log::Entry;
 use crate::buffers::Input;
 use crate::client::{Client, Read};
 use crate::clock;
+use crate::config::ProxyProtocol;
 use crate::context::Context;
 use crate::proxy::Destination;
 use crate::response::{Framing, Response};
@@ -35,8 +36,8 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
     let mut client = Client::new(socket, peer, &context.deadlines);
     let mut input = Input::new(context.buffers.clone());
     let source = match context.proxy_protocol {
-        true => Box::pin(origin::read(&context, &client, &mut input)).await,
-        false => Some(peer),
+        ProxyProtocol::Off => Some(peer),
+        _ => Box::pin(origin::read(&context, &client, &mut input)).await,
     };
     if let Some(source) = source {
         client.peer = source;
@@ -70,7 +71,8 @@ async fn exchange(
     flow: &mut Option<Flow>,
 ) -> End {
     let limits = Limits::default();
-    let mut head_begun = None;
+    // Its beginning may have come with a PROXY header.
+    let mut head_begun = beginning(input);
     loop {
         // A client that asks faster than it is answered must not keep the worker to itself.
         consume_budget().await;
@@ -97,7 +99,7 @@ async fn exchange(
                     if let Some(end) = end {
                         return end;
                     }
-                    head_begun = (!input.bytes().is_empty()).then(turn::began);
+                    head_begun = beginning(input);
                     continue;
                 }
                 match respond(context, client, &request, to).await {
@@ -121,7 +123,7 @@ async fn exchange(
         match outcome {
             Outcome::Complete if !response.close => {
                 input.answered(head_length);
-                head_begun = (!input.bytes().is_empty()).then(turn::began);
+                head_begun = beginning(input);
             }
             Outcome::Complete => {
                 let whole = request.is_some_and(|request| request.body == RequestBody::None);
@@ -132,6 +134,11 @@ async fn exchange(
             Outcome::ClientLeft | Outcome::ContentFailed => return End::Broken,
         }
     }
+}
+
+/// When the next head has begun, if some of it is here already.
+fn beginning(input: &Input) -> Option<Time> {
+    (!input.bytes().is_empty()).then(turn::began)
 }
 
 /// Waits for the next request, or for the rest of one whose head began to come at `head_begun`.

@@ -18,6 +18,7 @@ mod limits;
 mod listen;
 mod metrics;
 mod proxy;
+mod refusals;
 mod response;
 mod send;
 mod serve;

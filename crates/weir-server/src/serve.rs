@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::access_log;
 use crate::admin::Admin;
-use crate::config::Config;
+use crate::config::{Config, ProxyProtocol};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
@@ -67,7 +67,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
             index,
             origin: origin(config, &disk, &metrics)?,
             routes: routes.clone(),
-            proxy_protocol: config.proxy_protocol,
+            proxy_protocol: config.proxy_protocol.clone(),
             listeners,
             uplink: uplink.clone(),
             gate: gate.take(),
@@ -104,7 +104,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         index: config.workers,
         origin: Origin::Admin(admin),
         routes: None,
-        proxy_protocol: false,
+        proxy_protocol: ProxyProtocol::Off,
         listeners: admin_listener.into_iter().collect(),
         uplink: None,
         gate: None,

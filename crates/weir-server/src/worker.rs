@@ -15,7 +15,7 @@ use weir_sched::Gate;
 
 use crate::access_log::LogHandle;
 use crate::clock::DateLine;
-use crate::config::Prefix;
+use crate::config::{Prefix, ProxyProtocol};
 use crate::context::{Context, Origin, Service, Times};
 use crate::listen;
 use crate::metrics::{Metrics, take_events};
@@ -37,8 +37,8 @@ pub(crate) struct Plan {
     pub(crate) origin: Origin,
     /// What the workers share of the routes, if there are any.
     pub(crate) routes: Option<Arc<Shared>>,
-    /// Every connection begins with a PROXY header.
-    pub(crate) proxy_protocol: bool,
+    /// Whether every connection begins with a PROXY header, and who may open one.
+    pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) uplink: Option<Arc<Uplink>>,
     /// The worker that owns the gate has it here.
@@ -80,6 +80,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
         service: Service::new(plan.origin),
         proxy: plan.routes.map(Proxy::new),
         proxy_protocol: plan.proxy_protocol,
+        refusals: Default::default(),
         uplink: plan.uplink,
         exempt: plan.exempt,
         metrics: plan.metrics,
@@ -118,6 +119,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
             uplink.until_unused().await;
         }
     };
+    context.refusals.flush();
     if timeout(context.times.stop, ended).await.is_err() {
         let cut = context.open.count();
         tracing::warn!("{cut} connections were cut: they took longer than stop_timeout");
