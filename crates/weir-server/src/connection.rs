@@ -15,7 +15,7 @@ use weir_sched::Time;
 
 use crate::access_log::Entry;
 use crate::buffers::Input;
-use crate::client::{Client, Read};
+use crate::client::{Client, Read, Waits};
 use crate::clock;
 use crate::config::ProxyProtocol;
 use crate::context::Context;
@@ -53,7 +53,7 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
 /// How the exchange of requests and responses ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Nothing can be sent any more.
+    /// Nothing can be sent any more, or nothing need be.
     Broken,
     /// The client may be sending still.
     Open,
@@ -83,6 +83,7 @@ async fn exchange(
         let begun = turn::began();
         let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
+                client.asked();
                 let to = context.destination(&request);
                 if let Destination::Backends(route) = &to {
                     // Boxed: idle connections are smaller for it.
@@ -116,6 +117,10 @@ async fn exchange(
                     (error(context, Status::RequestTimeout), None, input.bytes().len())
                 }
                 Read::End | Read::TimedOut | Read::Stopped => return End::Open,
+                Read::GivenUp => {
+                    context.metrics.given_up.inc();
+                    return End::Broken;
+                }
             },
             Err(bad) => (error(context, bad.status), None, input.bytes().len()),
         };
@@ -149,10 +154,13 @@ async fn read_more(
     head_begun: Option<Time>,
 ) -> Read {
     match head_begun {
-        None => client.read(input, context.times.idle, Some(&context.stop)).await,
+        None => {
+            let (idle, stop) = (context.times.idle, Some(&context.stop));
+            client.read_unless_given_up(input, idle, stop, Waits::Anything).await
+        }
         Some(begun) => {
             let left = context.times.head.saturating_sub(turn::began().since(begun));
-            client.read(input, left, None).await
+            client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await
         }
     }
 }

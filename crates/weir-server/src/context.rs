@@ -132,6 +132,12 @@ impl Context {
         });
     }
 
+    /// Has `count` connections that wait for a request end, and 1 in 128 of all more, so that it is not
+    /// looked through them for each that comes; the longest idle first. Tells how many.
+    pub(crate) fn give_up_idle(&self, count: usize) -> usize {
+        self.deadlines.give_up(count + self.open.count() / 128)
+    }
+
     /// The connection's place at the uplink; `None` if it does not use it.
     pub(crate) fn open_flow(&self, socket: &Rc<Socket>, peer: SocketAddr) -> Option<Flow> {
         let uplink = self.uplink.as_ref()?;

@@ -17,6 +17,7 @@ use crate::access_log::LogHandle;
 use crate::clock::DateLine;
 use crate::config::{Prefix, ProxyProtocol};
 use crate::context::{Context, Origin, Service, Times};
+use crate::limits::Shortages;
 use crate::listen;
 use crate::metrics::{Metrics, take_events};
 use crate::proxy::{Proxy, Shared};
@@ -26,6 +27,9 @@ use crate::uplink::{self, InFlightQuery, Uplink};
 
 /// How often a worker looks for files to close.
 const SWEEP: Duration = Duration::from_secs(1);
+
+/// How often a worker looks whether descriptors are short.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How many turns are taken before sockets are looked at again.
 const TURNS: u32 = 128;
@@ -105,6 +109,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<()> {
     tokio::task::spawn_local(keep_deadlines(context.clone()));
     tokio::task::spawn_local(keep_routes(context.clone()));
     tokio::task::spawn_local(sweep(context.clone()));
+    tokio::task::spawn_local(keep_descriptors(context.clone()));
     tokio::task::spawn_local(answer_queries(context.clone(), plan.queries));
     for listener in plan.listeners {
         tokio::task::spawn_local(accept(context.clone(), listener));
@@ -167,6 +172,18 @@ async fn sweep(context: Rc<Context>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         site.sweep();
+    }
+}
+
+/// Closes what only waits while descriptors are short, whoever found out.
+async fn keep_descriptors(context: Rc<Context>) {
+    let mut shortages = Shortages::default();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if shortages.is_new() {
+            context.give_up_idle(1);
+            context.proxy.iter().for_each(Proxy::close_idle);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use weir_http::proxy_protocol::{self, Parsed};
 
 use crate::buffers::Input;
-use crate::client::{Client, Read};
+use crate::client::{Client, Read, Waits};
 use crate::context::Context;
 use crate::turn;
 
@@ -39,12 +39,13 @@ pub(super) async fn read(
             Err(bad) => return refused(&format!("{bad}: \"{}\"", shown(input.bytes()))),
         }
         let left = context.times.head.saturating_sub(turn::began().since(begun));
-        match client.read(input, left, None).await {
+        match client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await {
             Read::More => {}
             Read::TimedOut => return refused("no whole PROXY header within header_timeout"),
             // A balancer that only looks whether somebody listens.
             Read::End if input.bytes().is_empty() => return None,
             Read::End | Read::Stopped => return refused("it ended within its PROXY header"),
+            Read::GivenUp => return refused("descriptors were short before its PROXY header came"),
         }
     }
 }
