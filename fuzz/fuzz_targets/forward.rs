@@ -85,7 +85,7 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
         }
     }
     let mut out = Vec::new();
-    interim_head(&mut out, status, &fields);
+    interim_head(&mut out, status, &fields, &FieldEdits::default());
     assert!(out.is_empty() || read(&out) == (0, 0));
     out.clear();
     switching_protocols_head(&mut out, &fields, &FieldEdits::default());

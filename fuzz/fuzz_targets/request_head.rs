@@ -34,7 +34,9 @@ fuzz_target!(|data: &[u8]| {
         Ok(Parsed::Partial) => assert!(head.len() < limits.head),
         Ok(Parsed::Complete { request, head_len }) => {
             assert!(head_len <= limits.head);
-            assert!(head[..head_len].ends_with(b"\n"));
+            assert!(head[..head_len].ends_with(b"\r\n\r\n"));
+            let lines = head[..head_len].split(|&byte| byte == b'\n');
+            assert!(lines.rev().skip(1).all(|line| line.ends_with(b"\r")), "LF alone");
             assert_eq!(parse(&head[..head_len], &limits), before);
             assert_eq!(parse(&head[..head_len - 1], &limits), Ok(Parsed::Partial));
             check(&request);

@@ -65,7 +65,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Bad> {
     } else if begins(bytes, WORD) {
         version_1(bytes)
     } else {
-        Err(Bad { reason: "no PROXY header" })
+        Err(Bad { reason: "it does not begin with a PROXY header" })
     }
 }
 
@@ -75,11 +75,11 @@ fn begins(bytes: &[u8], what: &[u8]) -> bool {
 }
 
 fn version_1(bytes: &[u8]) -> Result<Parsed, Bad> {
-    let malformed = Bad { reason: "malformed PROXY line" };
+    let malformed = Bad { reason: "PROXY header of version 1: malformed line" };
     let Some(end) = bytes.iter().take(LONGEST_LINE).position(|&byte| byte == b'\n') else {
         return match bytes.len() < LONGEST_LINE {
             true => Ok(Parsed::Partial),
-            false => Err(Bad { reason: "PROXY line too long" }),
+            false => Err(Bad { reason: "PROXY header of version 1: above 107 bytes" }),
         };
     };
     let line = bytes.get(..=end).unwrap_or_default();
@@ -89,7 +89,7 @@ fn version_1(bytes: &[u8]) -> Result<Parsed, Bad> {
         text.strip_prefix(b"PROXY UNKNOWN").is_some_and(|rest| matches!(rest, [] | [b' ', ..]));
     let addresses = match unknown {
         true => v1::Addresses::Unknown,
-        false => v1::Header::try_from(line).map_err(|_| malformed)?.addresses,
+        false => v1::Header::try_from(line).map_err(|error| bad_line(&error))?.addresses,
     };
     let source = match addresses {
         v1::Addresses::Unknown => None,
@@ -103,14 +103,14 @@ fn version_2(bytes: &[u8]) -> Result<Parsed, Bad> {
     if let Some(&[high, low]) = bytes.get(FIXED - 2..FIXED)
         && usize::from(u16::from_be_bytes([high, low])) > MOST_VALUES
     {
-        return Err(Bad { reason: "PROXY header too long" });
+        return Err(Bad { reason: "PROXY header of version 2: above 4112 bytes" });
     }
     let header = match v2::Header::try_from(bytes) {
         Ok(header) => header,
         Err(v2::ParseError::Incomplete(_) | v2::ParseError::Partial(..)) => {
             return Ok(Parsed::Partial);
         }
-        Err(_) => return Err(Bad { reason: "malformed PROXY header" }),
+        Err(error) => return Err(bad_binary(&error)),
     };
     let source = match (header.command, header.addresses) {
         (v2::Command::Proxy, v2::Addresses::IPv4(pair)) => {
@@ -123,6 +123,49 @@ fn version_2(bytes: &[u8]) -> Result<Parsed, Bad> {
         | (v2::Command::Proxy, v2::Addresses::Unspecified | v2::Addresses::Unix(_)) => None,
     };
     Ok(Parsed::Complete { source: source.map(canonical), length: header.len() })
+}
+
+/// What is wrong with a line of version 1.
+fn bad_line(error: &v1::BinaryParseError) -> Bad {
+    use v1::ParseError::*;
+    let v1::BinaryParseError::Parse(error) = error else {
+        return Bad { reason: "PROXY header of version 1: malformed line" };
+    };
+    Bad {
+        reason: match error {
+            MissingProtocol | InvalidProtocol => {
+                "PROXY header of version 1: neither TCP4, TCP6 nor UNKNOWN"
+            }
+            MissingSourceAddress
+            | MissingDestinationAddress
+            | MissingSourcePort
+            | MissingDestinationPort => {
+                "PROXY header of version 1: an address or a port is missing"
+            }
+            InvalidSourceAddress(_) => "PROXY header of version 1: no valid source address",
+            InvalidDestinationAddress(_) => {
+                "PROXY header of version 1: no valid destination address"
+            }
+            InvalidSourcePort(_) => "PROXY header of version 1: no valid source port",
+            InvalidDestinationPort(_) => "PROXY header of version 1: no valid destination port",
+            _ => "PROXY header of version 1: malformed line",
+        },
+    }
+}
+
+/// What is wrong with a header of version 2.
+fn bad_binary(error: &v2::ParseError) -> Bad {
+    use v2::ParseError::*;
+    Bad {
+        reason: match error {
+            Version(_) => "PROXY header of version 2: another version after its signature",
+            Command(_) => "PROXY header of version 2: unknown command",
+            AddressFamily(_) => "PROXY header of version 2: unknown address family",
+            Protocol(_) => "PROXY header of version 2: unknown transport protocol",
+            InvalidAddresses(..) => "PROXY header of version 2: too short for its addresses",
+            _ => "PROXY header of version 2: malformed",
+        },
+    }
 }
 
 fn canonical(address: SocketAddr) -> SocketAddr {
@@ -221,6 +264,33 @@ mod tests {
         assert!(parse(b"\r\n\r\n\0\r\nQUIT\r").is_err());
         assert!(matches!(parse(&binary(1, 0x11, &[0; MOST_VALUES])), Ok(Parsed::Complete { .. })));
         assert!(parse(&binary(1, 0x11, &[0; MOST_VALUES + 1])[..FIXED]).is_err());
+    }
+
+    #[test]
+    fn it_is_said_what_is_wrong() {
+        let mut old = binary(1, 0x11, &[0; 12]);
+        old[12] = 0x11;
+        for (bytes, reason) in [
+            (b"GET / HTTP/1.1".to_vec(), "it does not begin with a PROXY header"),
+            (b"PROXY UDP4 1.1.1.1 2.2.2.2 1 2\r\n".to_vec(), "1: neither TCP4, TCP6 nor UNKNOWN"),
+            (b"PROXY TCP4 1.1.1 2.2.2.2 1 2\r\n".to_vec(), "1: no valid source address"),
+            (b"PROXY TCP4 1.1.1.1\r\n".to_vec(), "1: an address or a port is missing"),
+            (b"PROXY TCP4 1.1.1.1 2.2.2 1 2\r\n".to_vec(), "1: no valid destination address"),
+            (b"PROXY TCP4 1.1.1.1 2.2.2.2 x 2\r\n".to_vec(), "1: no valid source port"),
+            (b"PROXY TCP4 1.1.1.1 2.2.2.2 1 y\r\n".to_vec(), "1: no valid destination port"),
+            (b"PROXY TCP4 1.1.1.1 2.2.2.2 1 2\n".to_vec(), "1: malformed line"),
+            (b"PROXY TCP4 \xff 2.2.2.2 1 2\r\n".to_vec(), "1: malformed line"),
+            ([&b"PROXY "[..], &[b'a'; 101]].concat(), "1: above 107 bytes"),
+            (binary(2, 0x11, &[0; 12]), "2: unknown command"),
+            (binary(1, 0x41, &[0; 12]), "2: unknown address family"),
+            (binary(1, 0x13, &[0; 12]), "2: unknown transport protocol"),
+            (binary(1, 0x11, &[0; 11]), "2: too short for its addresses"),
+            (old, "2: another version after its signature"),
+            (binary(1, 0x11, &[0; MOST_VALUES + 1]), "2: above 4112 bytes"),
+        ] {
+            let said = parse(&bytes).unwrap_err().to_string();
+            assert!(said.ends_with(reason), "{}: {said}", bytes.escape_ascii());
+        }
     }
 
     #[test]

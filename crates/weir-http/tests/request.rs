@@ -64,6 +64,11 @@ fn limits() -> impl Strategy<Value = Limits> {
     ]
 }
 
+/// Whether LF comes after CR wherever it comes.
+fn has_only_crlf(head: &[u8]) -> bool {
+    head.iter().enumerate().all(|(at, byte)| *byte != b'\n' || (at > 0 && head[at - 1] == b'\r'))
+}
+
 fn check_request(request: &Request<'_>) -> Result<(), TestCaseError> {
     let form = request.path.starts_with('/') || request.method == Method::Other;
     prop_assert!(form, "{:?}", request);
@@ -106,6 +111,7 @@ proptest! {
                 Ok(Parsed::Complete { request, head_len }) => {
                     prop_assert!(head_len <= end && head_len <= limits.head);
                     prop_assert!(before != Ok(Parsed::Partial) || head_len == end, "not seen at once");
+                    prop_assert!(has_only_crlf(&bytes[..head_len]));
                     check_request(&request)?;
                 }
                 Err(error) => prop_assert!(error.status.code() >= 400),
@@ -117,7 +123,7 @@ proptest! {
     #[test]
     fn what_follows_the_head_changes_nothing(
         target in "/[a-z/.%0-9]{0,20}",
-        host in "[a-z.]{0,10}(:[0-9]{1,5})?",
+        host in "([a-z]{1,4}(\\.[a-z]{1,4}){0,2}\\.?)?(:[0-9]{1,5})?",
         agent in "[!-~][ -~]{0,20}[!-~]",
         rest in prop::collection::vec(any::<u8>(), 0..40),
     ) {

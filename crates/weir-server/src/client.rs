@@ -14,6 +14,7 @@ use rustix::net::sockopt::{set_socket_linger, socket_error};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
 use tokio::task::coop::consume_budget;
+use weir_sched::Time;
 
 use crate::buffers::Input;
 use crate::deadlines::{Deadline, Deadlines};
@@ -24,6 +25,16 @@ use crate::turn;
 
 /// What tells that a client closes its side, or both.
 const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);
+
+/// A client that has not asked for anything counts as having waited so much longer when it is decided
+/// who is given up: more than a request takes to follow its connection.
+const UNPROVEN: Duration = Duration::from_secs(1);
+
+/// One whose request has begun to come counts as having waited so much less: more than that takes.
+const BEGUN: Duration = Duration::from_secs(5);
+
+/// Connections that are given up at once for want of a descriptor.
+const AT_ONCE: usize = 8;
 
 /// A client and its socket.
 #[derive(Debug)]
@@ -37,6 +48,8 @@ pub(crate) struct Client {
     served: OnceCell<Deadline>,
     /// Bytes may have come without an event to tell of them.
     look_first: Cell<bool>,
+    /// It has sent a request.
+    has_asked: Cell<bool>,
 }
 
 /// How a wait for bytes ended.
@@ -48,6 +61,28 @@ pub(crate) enum Read {
     TimedOut,
     /// The server is stopping.
     Stopped,
+    /// Somebody else needs its descriptor more.
+    GivenUp,
+}
+
+/// What is waited for that may be given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// For anything, or the end: nothing is due.
+    Anything,
+    /// For the rest of what began to come at this time.
+    Rest { begun: Time },
+}
+
+impl Waits {
+    /// Since when a client counts as idle that waits from `now` on: the earliest is given up first.
+    fn since(self, now: Time, has_asked: bool) -> Time {
+        match self {
+            Waits::Anything if has_asked => now,
+            Waits::Anything => now.before(UNPROVEN),
+            Waits::Rest { begun } => begun + BEGUN,
+        }
+    }
 }
 
 /// What became of a client that waits for its response.
@@ -69,6 +104,7 @@ impl Client {
             served: OnceCell::new(),
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
+            has_asked: Cell::new(false),
         }
     }
 
@@ -79,6 +115,34 @@ impl Client {
         wait: Duration,
         stop: Option<&Stop>,
     ) -> Read {
+        self.next_bytes(input, wait, stop).await
+    }
+
+    /// The same, but when descriptors are short, who has waited longest is given up.
+    pub(crate) async fn read_unless_given_up(
+        &self,
+        input: &mut Input,
+        wait: Duration,
+        stop: Option<&Stop>,
+        waits: Waits,
+    ) -> Read {
+        self.deadline.idle_since(waits.since(turn::began(), self.has_asked.get()));
+        let read = self.next_bytes(input, wait, stop).await;
+        self.deadline.idle_since(Time::NEVER);
+        read
+    }
+
+    /// The client has asked for something.
+    pub(crate) fn asked(&self) {
+        self.has_asked.set(true);
+    }
+
+    /// Descriptors are short: has others that only wait close their connections.
+    pub(crate) fn make_room(&self) {
+        self.deadline.give_up_others(AT_ONCE);
+    }
+
+    async fn next_bytes(&self, input: &mut Input, wait: Duration, stop: Option<&Stop>) -> Read {
         self.deadline.set(turn::began() + wait);
         poll_fn(|context| {
             loop {
@@ -88,6 +152,9 @@ impl Client {
                         Poll::Ready(Err(_)) => return Poll::Ready(Read::End),
                         Poll::Pending if stop.is_some_and(Stop::is_stopping) => {
                             return Poll::Ready(Read::Stopped);
+                        }
+                        Poll::Pending if self.deadline.is_given_up() => {
+                            return Poll::Ready(Read::GivenUp);
                         }
                         Poll::Pending if self.deadline.passed(turn::began(), context) => {
                             return Poll::Ready(Read::TimedOut);
@@ -136,10 +203,10 @@ impl Client {
             if left.is_zero() {
                 return false;
             }
-            match self.read(buffers, left, stop).await {
+            match self.read_unless_given_up(buffers, left, stop, Waits::Anything).await {
                 Read::More => buffers.answered(buffers.bytes().len()),
                 Read::End => return true,
-                Read::TimedOut | Read::Stopped => return false,
+                Read::TimedOut | Read::Stopped | Read::GivenUp => return false,
             }
         }
     }
@@ -238,5 +305,23 @@ impl Client {
             return;
         }
         self.reset().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_asked_and_who_is_asking_is_kept_before_who_has_not() {
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let (old, new) = (at(100), at(100) + UNPROVEN / 2);
+        let silent = Waits::Anything.since(new, false);
+        let regular = Waits::Anything.since(old, true);
+        let asking = Waits::Rest { begun: old }.since(new, false);
+        assert!(silent < regular && regular < asking);
+        // But not for ever.
+        assert!(regular < Waits::Anything.since(at(110), false));
+        assert!(asking < Waits::Anything.since(at(110), true));
     }
 }

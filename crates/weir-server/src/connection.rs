@@ -15,8 +15,9 @@ use weir_sched::Time;
 
 use crate::access_log::Entry;
 use crate::buffers::Input;
-use crate::client::{Client, Read};
+use crate::client::{Client, Read, Waits};
 use crate::clock;
+use crate::config::ProxyProtocol;
 use crate::context::Context;
 use crate::proxy::Destination;
 use crate::response::{Framing, Response};
@@ -42,8 +43,8 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
     let mut client = Client::new(socket, peer, &context.deadlines);
     let mut input = Input::new(context.buffers.clone());
     let source = match context.proxy_protocol {
-        true => Box::pin(origin::read(&context, &client, &mut input)).await,
-        false => Some(peer),
+        ProxyProtocol::Off => Some(peer),
+        _ => Box::pin(origin::read(&context, &client, &mut input)).await,
     };
     if let Some(source) = source {
         client.peer = source;
@@ -59,7 +60,7 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
 /// How the exchange of requests and responses ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Nothing can be sent any more.
+    /// Nothing can be sent any more, or nothing need be.
     Broken,
     /// No request had begun when the server stopped.
     Idle,
@@ -79,7 +80,8 @@ async fn exchange(
     flow: &mut Option<Flow>,
 ) -> End {
     let limits = Limits::default();
-    let mut head_begun = None;
+    // Its beginning may have come with a PROXY header.
+    let mut head_begun = beginning(input);
     let mut is_first = true;
     let connected = turn::began();
     loop {
@@ -92,6 +94,7 @@ async fn exchange(
         let begun = turn::began();
         let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
+                client.asked();
                 let to = context.destination(&request);
                 if let Destination::Backends(route) = &to {
                     // Boxed: idle connections are smaller for it.
@@ -108,7 +111,7 @@ async fn exchange(
                     if let Some(end) = end {
                         return end;
                     }
-                    head_begun = (!input.bytes().is_empty()).then(turn::began);
+                    head_begun = beginning(input);
                     is_first = false;
                     continue;
                 }
@@ -142,6 +145,10 @@ async fn exchange(
                     return End::Idle;
                 }
                 Read::End | Read::TimedOut => return End::Open,
+                Read::GivenUp => {
+                    context.metrics.given_up.inc();
+                    return End::Broken;
+                }
             },
             Err(bad) => (error(context, bad.status), None, input.bytes().len()),
         };
@@ -150,7 +157,7 @@ async fn exchange(
             Outcome::Complete if !response.close => {
                 input.answered(head_length);
                 is_first = false;
-                head_begun = (!input.bytes().is_empty()).then(turn::began);
+                head_begun = beginning(input);
             }
             Outcome::Complete => {
                 let whole = request.is_some_and(|request| request.body == RequestBody::None);
@@ -163,6 +170,11 @@ async fn exchange(
     }
 }
 
+/// When the next head has begun, if some of it is here already.
+fn beginning(input: &Input) -> Option<Time> {
+    (!input.bytes().is_empty()).then(turn::began)
+}
+
 /// Waits for the next request, or for the rest of one whose head began to come at `head_begun`.
 async fn read_more(
     context: &Context,
@@ -171,10 +183,13 @@ async fn read_more(
     head_begun: Option<Time>,
 ) -> Read {
     match head_begun {
-        None => client.read(input, context.times.idle, Some(&context.stop)).await,
+        None => {
+            let (idle, stop) = (context.times.idle, Some(&context.stop));
+            client.read_unless_given_up(input, idle, stop, Waits::Anything).await
+        }
         Some(begun) => {
             let left = context.times.head.saturating_sub(turn::began().since(begun));
-            client.read(input, left, None).await
+            client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await
         }
     }
 }

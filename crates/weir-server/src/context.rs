@@ -15,11 +15,12 @@ use crate::admin::Admin;
 use crate::buffers::Buffers;
 use crate::client::Client;
 use crate::clock::{self, DateLine};
-use crate::config::Prefix;
+use crate::config::{Prefix, ProxyProtocol};
 use crate::content::{Content, Site, SiteConfig};
 use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
 use crate::proxy::{Destination, Proxy};
+use crate::refusals::Refusals;
 use crate::response::{self, Framing, Response};
 use crate::socket::Socket;
 use crate::stop::Stop;
@@ -97,8 +98,10 @@ pub(crate) struct Context {
     pub(crate) service: Service,
     /// Routes, if there are any; then they say what is a request for files.
     pub(crate) proxy: Option<Proxy>,
-    /// Every connection begins with a PROXY header.
-    pub(crate) proxy_protocol: bool,
+    /// Whether every connection begins with a PROXY header, and who may open one.
+    pub(crate) proxy_protocol: ProxyProtocol,
+    /// Connections that came with no such header, or from somebody else.
+    pub(crate) refusals: Refusals,
     pub(crate) uplink: Option<Arc<Uplink>>,
     /// Clients that do not use the uplink.
     pub(crate) exempt: Vec<Prefix>,
@@ -130,6 +133,12 @@ impl Context {
         begun: Time,
     ) -> Waiting<'a> {
         Waiting { context: self, client, request, begun, is_over: false }
+    }
+
+    /// Has `count` connections that wait for a request end, and 1 in 128 of all more, so that it is not
+    /// looked through them for each that comes; the longest idle first. Tells how many.
+    pub(crate) fn give_up_idle(&self, count: usize) -> usize {
+        self.deadlines.give_up(count + self.open.count() / 128)
     }
 
     /// The connection's place at the uplink; `None` if it does not use it.
@@ -201,7 +210,7 @@ struct Counts {
 
 impl Open {
     /// How many connections are open.
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.open.get()
     }
 

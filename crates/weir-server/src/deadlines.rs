@@ -1,5 +1,6 @@
 //! Deadlines of many connections at little cost: setting one is a store, and a worker looks through
-//! those that may have passed a few times a second. It does not know what ends at a deadline.
+//! those that may have passed a few times a second. When descriptors are short it also says which of
+//! those that wait go first. It does not know what ends at a deadline.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -34,6 +35,10 @@ struct Book {
 #[derive(Debug)]
 struct Entry {
     number: u64,
+    /// Since when it waits for what may be given up; `NEVER`: it does not.
+    idle_since: Cell<Time>,
+    /// It is to give up, if it does not go on by itself.
+    given_up: Cell<bool>,
     /// When the task is woken; `Time::NEVER`: never.
     at: Cell<Time>,
     /// The tick under which it stands in the book, if it does.
@@ -56,6 +61,8 @@ impl Deadlines {
         book.issued += 1;
         let entry = Rc::new(Entry {
             number: book.issued,
+            idle_since: Cell::new(Time::NEVER),
+            given_up: Cell::default(),
             at: Cell::new(Time::NEVER),
             filed: Cell::new(None),
             waker: RefCell::default(),
@@ -76,6 +83,26 @@ impl Deadlines {
     pub(crate) fn wake_all(&self) {
         let book = self.0.borrow();
         book.entries.iter().for_each(|(_, entry)| entry.wake());
+    }
+
+    /// Has up to `count` tasks give up what they wait for, those that have waited longest first; tells
+    /// how many.
+    pub(crate) fn give_up(&self, count: usize) -> usize {
+        let book = self.0.borrow();
+        let is_idle = |entry: &Entry| entry.idle_since.get() < Time::NEVER && !entry.given_up.get();
+        let idle = book.entries.iter().filter(|(_, entry)| is_idle(entry));
+        let mut ranked: Vec<_> =
+            idle.map(|(place, entry)| (entry.idle_since.get(), place)).collect();
+        if count < ranked.len() {
+            ranked.select_nth_unstable(count);
+            ranked.truncate(count);
+        }
+        for (_, place) in &ranked {
+            let entry = &book.entries[*place];
+            entry.given_up.set(true);
+            entry.wake();
+        }
+        ranked.len()
     }
 
     fn look(&self, now: Time) {
@@ -126,6 +153,21 @@ impl Deadline {
     /// A deadline of its own for something else that the same task waits for.
     pub(crate) fn another(&self) -> Deadline {
         self.deadlines.enter()
+    }
+
+    /// The task waits since then for what it may have to give up; `NEVER`: it does not.
+    pub(crate) fn idle_since(&self, since: Time) {
+        self.entry.idle_since.set(since);
+    }
+
+    /// Whether the task is to give up what it waits for now.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.entry.given_up.get() && self.entry.idle_since.get() < Time::NEVER
+    }
+
+    /// Has up to `count` tasks of this worker give up, as [`Deadlines::give_up`].
+    pub(crate) fn give_up_others(&self, count: usize) -> usize {
+        self.deadlines.give_up(count)
     }
 
     /// From now on the deadline is `at`.
@@ -212,6 +254,32 @@ mod tests {
         assert_eq!(count(), 2);
         deadlines.wake_all();
         assert_eq!(count(), 4);
+    }
+
+    #[test]
+    fn those_that_have_waited_longest_are_given_up_first() {
+        let deadlines = Rc::new(Deadlines::default());
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(woken.clone());
+        let context = Context::from_waker(&waker);
+        let enter = |since| {
+            let task = deadlines.enter();
+            task.set(at(75.0));
+            assert!(!task.passed(at(6.0), &context));
+            task.idle_since(since);
+            task
+        };
+        let tasks = [Time::NEVER, at(5.0), at(3.0), at(4.0), Time::NEVER].map(enter);
+        let given_up =
+            || (0..tasks.len()).filter(|task| tasks[*task].is_given_up()).collect::<Vec<_>>();
+        assert_eq!((deadlines.give_up(1), given_up()), (1, vec![2]));
+        assert_eq!((deadlines.give_up(1), given_up()), (1, vec![2, 3]));
+        // One that has gone on is not held to it, until it waits again.
+        tasks[3].idle_since(Time::NEVER);
+        assert_eq!((deadlines.give_up(9), given_up()), (1, vec![1, 2]));
+        assert_eq!((deadlines.give_up(9), woken.0.load(Ordering::Relaxed)), (0, 3));
+        tasks[3].idle_since(at(7.0));
+        assert_eq!(given_up(), [1, 2, 3]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod limits;
 mod listen;
 mod metrics;
 mod proxy;
+mod refusals;
 mod response;
 mod send;
 mod serve;

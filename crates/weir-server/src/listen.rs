@@ -14,12 +14,14 @@ use socket2::{Domain, Protocol, TcpKeepalive, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
 use tokio::time::sleep;
 use weir_sched::Time;
 
 use crate::clock;
 use crate::connection;
-use crate::context::Context;
+use crate::context::{Context, Service};
+use crate::limits;
 use crate::metrics::note_event;
 use crate::socket::Socket;
 use crate::sys;
@@ -32,7 +34,7 @@ const BACKLOG: i32 = 4096;
 /// 0.2 ms at 10 Gbit/s.
 const UNSENT: u32 = 256 * 1024;
 
-/// How long to wait when there are no descriptors left.
+/// How long to wait when descriptors are short.
 const RECOVER: Duration = Duration::from_millis(50);
 
 /// An error that comes again within this time is not logged again.
@@ -108,10 +110,21 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
         match accepted {
             Ok((socket, peer)) => {
                 note_event();
-                start(&context, socket, peer);
+                let socket = match too_many(&context, &socket) {
+                    0 => socket,
+                    count => tokio::select! {
+                        socket = make_room(&context, socket, count) => socket,
+                        () = &mut stop => return Ok(()),
+                    },
+                };
+                start(&context, Socket::new(socket), peer);
             }
             Err(error) => {
                 context.metrics.accept_errors.inc();
+                if limits::is_own(&error) {
+                    limits::note_shortage();
+                    context.give_up_idle(1);
+                }
                 if is_of_one_connection(&error) {
                     continue;
                 }
@@ -127,9 +140,37 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
     }
 }
 
+/// How many others must go for a connection that has come: there are to be descriptors for files and
+/// backends, and for the admin address always.
+fn too_many(context: &Context, socket: &OwnedFd) -> usize {
+    match context.service {
+        Service::Site(_) => limits::taken_of_reserve(socket),
+        Service::Admin(_) => (context.open.count() + 1).saturating_sub(limits::admin_connections()),
+    }
+}
+
+/// Ends `count` connections that only wait for a request, in favour of `socket`. If none does, the
+/// newcomer waits until some have ended, or were given up by other workers.
+async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> OwnedFd {
+    loop {
+        match context.give_up_idle(count) {
+            0 => sleep(RECOVER).await,
+            // They end before this goes on.
+            _ => yield_now().await,
+        }
+        if matches!(context.service, Service::Admin(_)) {
+            return socket;
+        }
+        match limits::out_of_reserve(socket) {
+            Ok(moved) => return moved,
+            Err(same) => socket = same,
+        }
+    }
+}
+
 /// Waits for the next connection. What was accepted once is tried again at once, since connections
 /// come in bursts.
-async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(Socket, SocketAddr)> {
+async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, SocketAddr)> {
     loop {
         let mut ready = listener.readable().await?;
         if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref())) {
@@ -139,20 +180,20 @@ async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(Socket, SocketAddr)> {
 }
 
 /// Accepts a connection, if one waits.
-fn take(listener: &OwnedFd) -> io::Result<(Socket, SocketAddr)> {
+fn take(listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (fd, peer) = acceptfrom_with(listener, flags)?;
     let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
     // Only an address of another family could be missing.
     let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
-    Ok((Socket::new(fd), peer))
+    Ok((fd, peer))
 }
 
 /// Accepts those who wait: they would be reset together with the listener.
 fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
     for _ in 0..BACKLOG {
         match take(listener) {
-            Ok((socket, peer)) => start(context, socket, peer),
+            Ok((socket, peer)) => start(context, Socket::new(socket), peer),
             Err(error) if is_of_one_connection(&error) => {}
             Err(_) => return,
         }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::access_log;
 use crate::addresses;
 use crate::admin::{Admin, History, Link};
-use crate::config::{Action, Config, RouteConfig};
+use crate::config::{Action, Config, ProxyProtocol, RouteConfig};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
@@ -71,7 +71,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
             index,
             origin: origin(config, &disk, &metrics)?,
             routes: routes.clone(),
-            proxy_protocol: config.proxy_protocol,
+            proxy_protocol: config.proxy_protocol.clone(),
             listeners,
             uplink: uplink.clone(),
             gate: gate.take(),
@@ -106,7 +106,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         index: config.workers,
         origin: Origin::Admin(admin),
         routes: None,
-        proxy_protocol: false,
+        proxy_protocol: ProxyProtocol::Off,
         listeners: admin_listeners,
         uplink: None,
         gate: None,

@@ -15,8 +15,9 @@ use weir_sched::Gate;
 
 use crate::access_log::LogHandle;
 use crate::clock::DateLine;
-use crate::config::Prefix;
+use crate::config::{Prefix, ProxyProtocol};
 use crate::context::{Context, Origin, Service, Times};
+use crate::limits::Shortages;
 use crate::listen;
 use crate::metrics::{Metrics, take_events};
 use crate::proxy::{Proxy, Shared};
@@ -26,6 +27,9 @@ use crate::uplink::{self, InFlightQuery, Uplink};
 
 /// How often a worker looks for files to close.
 const SWEEP: Duration = Duration::from_secs(1);
+
+/// How often a worker looks whether descriptors are short.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How many turns are taken before sockets are looked at again.
 const TURNS: u32 = 128;
@@ -37,8 +41,8 @@ pub(crate) struct Plan {
     pub(crate) origin: Origin,
     /// What the workers share of the routes, if there are any.
     pub(crate) routes: Option<Arc<Shared>>,
-    /// Every connection begins with a PROXY header.
-    pub(crate) proxy_protocol: bool,
+    /// Whether every connection begins with a PROXY header, and who may open one.
+    pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) uplink: Option<Arc<Uplink>>,
     /// The worker that owns the gate has it here.
@@ -84,6 +88,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<usize> {
         service: Service::new(plan.origin),
         proxy: plan.routes.map(Proxy::new),
         proxy_protocol: plan.proxy_protocol,
+        refusals: Default::default(),
         uplink: plan.uplink,
         exempt: plan.exempt,
         metrics: plan.metrics,
@@ -108,6 +113,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<usize> {
     tokio::task::spawn_local(keep_deadlines(context.clone()));
     tokio::task::spawn_local(keep_routes(context.clone()));
     tokio::task::spawn_local(sweep(context.clone()));
+    tokio::task::spawn_local(keep_descriptors(context.clone()));
     tokio::task::spawn_local(answer_queries(context.clone(), plan.queries));
     let accept = |listener| tokio::task::spawn_local(accept(context.clone(), listener));
     let accepting: Vec<_> = plan.listeners.into_iter().map(accept).collect();
@@ -125,6 +131,7 @@ pub(crate) async fn run(plan: Plan) -> io::Result<usize> {
             uplink.until_unused().await;
         }
     };
+    context.refusals.flush();
     let is_cut = tokio::select! {
         ended = timeout(context.times.stop, ended) => ended.is_err(),
         () = context.stop.cut() => true,
@@ -172,6 +179,18 @@ async fn sweep(context: Rc<Context>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         site.sweep();
+    }
+}
+
+/// Closes what only waits while descriptors are short, whoever found out.
+async fn keep_descriptors(context: Rc<Context>) {
+    let mut shortages = Shortages::default();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if shortages.is_new() {
+            context.give_up_idle(1);
+            context.proxy.iter().for_each(Proxy::close_idle);
+        }
     }
 }
 

@@ -130,7 +130,7 @@ fn wrong_flags_are_refused_with_what_is_right() {
         (&["--proxy", "/=http://a", "--proxy", "/=http://b"], &["\"/\" twice", "commas"]),
         (&["--backend-limit", "0"], &["--backend-limit"]),
         (&["--backend-order", "best"], &["best", "adaptive, newest-first"]),
-        (&["--proxy-protocol=perhaps"], &["perhaps", "true, false"]),
+        (&["--proxy-protocol=perhaps"], &["perhaps", "nor true or false"]),
         (&["--no-such-flag"], &["--no-such-flag"]),
     ] {
         assert_refused(&[&["serve"][..], arguments].concat(), 2, parts);

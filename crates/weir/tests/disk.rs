@@ -1,12 +1,11 @@
-//! Shows that files and directories may change, shrink and vanish while they are served, and that
-//! running out of descriptors passes.
+//! Shows that files and directories may change, shrink and vanish while they are served.
 
 mod support;
 
 use std::fs;
 
 use rustix::fs::{Advice, fadvise};
-use support::{Client, Response, Server, eventually, noise, tool, weir};
+use support::{Client, Response, Server, eventually, noise};
 
 #[test]
 fn a_directory_that_vanishes_is_missed_and_one_that_comes_back_is_served() {
@@ -126,39 +125,4 @@ fn a_file_that_grows_while_it_is_sent_keeps_its_announced_length() {
     assert!(client.read(30_000_000) == noise(5, 30_000_000), "the bytes of the download");
     // The next response begins where the announced length ends.
     assert_eq!(client.get("/missing").status, 404);
-}
-
-#[test]
-fn running_out_of_descriptors_passes() {
-    let site = tempfile::tempdir().unwrap();
-    fs::write(site.path().join("a.txt"), "a").unwrap();
-    let mut command = tool("prlimit", "util-linux");
-    command.arg("--nofile=40").arg(weir().get_program()).arg("serve").arg(site.path());
-    let mut server = Server::launch(command, &["--workers", "1"]);
-    let mut early = server.connect();
-    assert_eq!(early.get("/a.txt").status, 200);
-    // While there are no descriptors left, only connections that are there already work.
-    let mut admin = Client::connect(server.admin());
-    let mut accept_errors = || {
-        let text = admin.get("/metrics").text();
-        let line = text.lines().find(|line| line.starts_with("weir_accept_errors_total "));
-        line.and_then(|line| line.split(' ').nth(1)?.parse::<u64>().ok()).unwrap()
-    };
-    assert_eq!(accept_errors(), 0);
-    let crowd: Vec<Client> = (0..100).map(|_| server.connect()).collect();
-    eventually("accepting fails", || accept_errors() > 0);
-    eventually("no file can be opened", || early.get("/a.txt").status == 503);
-    assert_eq!(early.get("/../a.txt").status, 400);
-    drop(crowd);
-    eventually("files are opened again", || early.get("/a.txt").status == 200);
-    assert_eq!(server.get("/a.txt").text(), "a");
-    // And again, soon: that is said once.
-    let crowd: Vec<Client> = (0..100).map(|_| server.connect()).collect();
-    eventually("no file can be opened again", || early.get("/a.txt").status == 503);
-    drop(crowd);
-    eventually("files are opened again", || early.get("/a.txt").status == 200);
-    let log = server.log();
-    let said = log.iter().filter(|line| line.contains("cannot accept connections")).count();
-    assert_eq!(said, 1, "{log:#?}");
-    server.assert_alive();
 }

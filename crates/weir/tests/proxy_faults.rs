@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpListener};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{Backend, Barrier, Refusing, Server, Silent, Then, eventually};
+use support::{Backend, Barrier, Client, Refusing, Server, Silent, Then, eventually};
 
 /// Waits until the server has said something about `backend`.
 fn assert_logged(server: &Server, backend: &str) {
@@ -273,6 +273,136 @@ fn nonsense_is_a_bad_gateway() {
         assert_logged(&server, &backend.url);
         wait_for_slots(&server);
         server.assert_alive();
+    }
+}
+
+#[test]
+fn the_largest_head_of_an_answer_is_the_same_however_it_comes() {
+    let sized = |size: usize| {
+        let start = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Long: ";
+        format!("{start}{}\r\n\r\n", "a".repeat(size - start.len() - 4))
+    };
+    let fields = |count: usize| {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{}\r\n", "X: a\r\n".repeat(count - 1))
+    };
+    let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    for (head, status) in [
+        (sized(65_536), 200),
+        (sized(65_537), 502),
+        (sized(70_000), 502),
+        (sized(131_000), 502),
+        (fields(100), 200),
+        (fields(101), 502),
+    ] {
+        for before in ["", hint] {
+            let answer = format!("{before}{head}ok");
+            let backend = Backend::new(move |call| {
+                let pieces = if call.asked.target() == "/whole" { answer.len() } else { 8000 };
+                for piece in answer.as_bytes().chunks(pieces) {
+                    call.send(piece);
+                    // Read apart, mostly; what comes of it is the same.
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Then::Close
+            });
+            let server = Server::before(&backend, &[]);
+            for path in ["/whole", "/pieces"] {
+                let mut client = server.connect();
+                client.ask(path);
+                let mut answer = client.head();
+                if answer.status == 103 {
+                    answer = client.head();
+                }
+                assert_eq!(answer.status, status, "{path}: {} bytes", head.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn interim_answers_without_end_are_a_bad_gateway() {
+    let hint = format!("HTTP/1.1 103 Early Hints\r\nLink: <{}>\r\n\r\n", "a".repeat(1000));
+    for flood in [hint.as_str(), "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 102 Processing\r\n\r\n"]
+    {
+        let flood = flood.to_owned();
+        let backend = Backend::new(move |call| {
+            while call.asked.target() != "/other" && call.send(&flood) {}
+            call.ok("other")
+        });
+        let mut server = Server::before(&backend, &["--backend-limit", "1"]);
+        for version in ["1.1", "1.0"] {
+            let mut client = server.connect();
+            client.send(format!("GET / HTTP/{version}\r\nHost: weir\r\n\r\n"));
+            let mut bytes = 0;
+            let answer = loop {
+                let answer = client.head();
+                bytes += answer.head.len();
+                if !matches!(answer.status, 102 | 103) {
+                    break answer;
+                }
+            };
+            assert_eq!(answer.status, 502);
+            assert!(bytes < 66_000, "{bytes}");
+            wait_for_slots(&server);
+        }
+        // Nor does one go on that nobody waits for.
+        let mut client = server.connect();
+        client.ask("/");
+        drop(client);
+        wait_for_slots(&server);
+        assert_eq!(server.get("/other").text(), "other");
+        server.assert_alive();
+    }
+}
+
+#[test]
+fn nothing_follows_half_of_an_interim_answer() {
+    let hint = format!("HTTP/1.1 103 Early Hints\r\nlink: <{}>\r\n\r\n", "a".repeat(31_000));
+    for ending in ["an answer", "no answer in time", "no answer"] {
+        let flood = hint.repeat(2);
+        let backend = Backend::new(move |call| {
+            call.send(&flood);
+            match ending {
+                "an answer" => call.ok("done"),
+                "no answer" => Then::Close,
+                _ => {
+                    call.until_closed();
+                    Then::Close
+                }
+            }
+        });
+        let keys = "first_byte_timeout = \"200ms\"\nretries = 0\n";
+        let server = Server::routed(&[&backend.url], keys);
+        let mut client = Client::with_small_segments(server.address());
+        client.ask("/");
+        eventually("the client is given up", || {
+            server.metrics().value("weir_responses_total", "{status=\"499\"}") == Some(1.0)
+        });
+        let rest = String::from_utf8(client.rest()).expect("ASCII");
+        let rest = rest.strip_prefix(&hint).unwrap_or(&rest);
+        assert!(
+            hint.starts_with(rest) && rest.len() < hint.len(),
+            "{ending}: {} bytes",
+            rest.len()
+        );
+        assert!(!rest.is_empty(), "{ending}: all of it fitted");
+    }
+}
+
+#[test]
+fn a_length_that_no_answer_has_is_a_bad_gateway() {
+    // The last is one byte above what may be announced.
+    for length in [u64::MAX, u64::MAX - 3, u64::MAX - 100, 1 << 63, (1 << 50) + 1] {
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nok");
+        let backend = Backend::raw(answer, Then::Keep);
+        for flags in [&[][..], &["--uplink", "1gbit"]] {
+            let mut server = Server::before(&backend, flags);
+            let mut client = server.connect();
+            client.ask("/");
+            assert_eq!(client.head().status, 502, "{length}");
+            wait_for_slots(&server);
+            server.assert_alive();
+        }
     }
 }
 

@@ -44,6 +44,52 @@ fn the_longest_prefix_takes_the_request() {
 }
 
 #[test]
+fn a_path_that_backends_read_differently_is_refused_on_every_route() {
+    let (all, admin) = (Backend::saying("all"), Backend::saying("admin"));
+    let site = tempfile::tempdir().unwrap();
+    fs::write(site.path().join("a\\b"), "a file that a backslash names").unwrap();
+    let routes = [
+        route("/", &[&all.url]),
+        route("/admin", &[&admin.url]),
+        "[[route]]\npath = \"/files\"\nfiles = true\n".to_owned(),
+        "[[route]]\npath = \"/old\"\nredirect = \"/{rest}\"\n".to_owned(),
+    ];
+    let root = format!("root = {:?}\n", site.path());
+    let server = Server::configured(&(root + &routes.concat()), &[]);
+    let mut client = server.connect();
+    for path in [
+        "/admin/..;/x",
+        "/admin/..;a=b/x",
+        "/admin/%2e%2e%3b/x",
+        "/x/..;/admin",
+        "/.;/admin",
+        "/admin/..\\x",
+        "/admin/..%5cx",
+        "/\\admin",
+        "/x\\..\\admin",
+        "/%5Cadmin",
+        "/old/\\evil.example",
+        "/files/a%5cb",
+        // With the parameters this is for `/`, without them for `/admin`.
+        "/admin;x",
+        "/;x/admin",
+        "/admin%3Bx/y",
+    ] {
+        assert_eq!(client.get(path).status, 400, "{path}");
+    }
+    for (path, expected) in [
+        ("/x;y=z/a", "all"),
+        ("/administration;x", "all"),
+        ("/admin/x;jsessionid=1", "admin"),
+        ("/admin/..a;b", "admin"),
+        ("/?\\..;/admin", "all"),
+    ] {
+        assert_eq!(client.get(path).text(), expected, "{path}");
+    }
+    assert_eq!((all.requests().len(), admin.requests().len()), (3, 2));
+}
+
+#[test]
 fn what_no_route_takes_is_not_found() {
     let backend = Backend::saying("");
     let server = Server::builtin(&["--proxy", &format!("/app={}", backend.url)]);
@@ -96,6 +142,7 @@ fn hosts_have_routes_of_their_own() {
         ("one.example", "one"),
         ("ONE.example", "one"),
         ("one.example:8080", "one"),
+        ("one.example.", "one"),
         ("two.example", "any"),
         ("a.b.example", "any"),
         ("example", "rest"),
@@ -106,6 +153,19 @@ fn hosts_have_routes_of_their_own() {
         assert_eq!(client.response().text(), expected, "{host}");
     }
     assert_eq!(any.requests()[0].fields("Host"), ["two.example"]);
+    // A backend could take these for names that have a route of their own.
+    let before = rest.requests().len();
+    for host in
+        ["one.example..", "one..example", ".one.example", "one%2eexample", "one.example%00", "."]
+    {
+        let mut client = server.connect();
+        client.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert_eq!(client.response().status, 400, "{host}");
+        let mut client = server.connect();
+        client.send(format!("GET http://{host}/ HTTP/1.1\r\nHost: one.example\r\n\r\n"));
+        assert_eq!(client.response().status, 400, "{host}");
+    }
+    assert_eq!(rest.requests().len(), before);
 }
 
 #[test]
@@ -177,6 +237,46 @@ fn fields_are_set_and_removed_on_both_ways() {
     assert_eq!(asked.fields("Cookie"), [""; 0]);
     assert_eq!(asked.fields("Host"), ["app.internal:81"]);
     assert_eq!(asked.fields("X-Forwarded-Host"), ["weir"], "what the client asked for");
+}
+
+#[test]
+fn what_is_set_or_removed_comes_by_no_other_way() {
+    let barrier = Barrier::default();
+    let held = barrier.clone();
+    let backend = Backend::new(move |call| {
+        call.send("HTTP/1.1 103 Early Hints\r\nX-Secret: 1\r\nX-Set: 1\r\nX-Kept: 1\r\n\r\n");
+        let head = "Trailer: X-Secret, X-Set, X-Kept\r\nTransfer-Encoding: chunked\r\n";
+        call.send(format!("HTTP/1.1 200 OK\r\n{head}\r\n1\r\na\r\n"));
+        if call.asked.target() == "/slowly" {
+            held.pass();
+        }
+        call.send("0\r\nX-Secret: 2\r\nX-Set: 2\r\nX-Kept: 2\r\n\r\n");
+        Then::Keep
+    });
+    let keys = "request_headers = { set = { \"X-User\" = \"nobody\" }, remove = [\"X-Admin\"] }\n\
+        response_headers = { set = { \"X-Set\" = \"0\" }, remove = [\"X-Secret\"] }\n";
+    let server = Server::routed(&[&backend.url], keys);
+    for path in ["/at-once", "/slowly"] {
+        let mut client = server.connect();
+        client.send(format!(
+            "POST {path} HTTP/1.1\r\nHost: weir\r\nTE: trailers\r\nConnection: te\r\n\
+             Trailer: X-User, X-Admin, X-Kept\r\nTransfer-Encoding: chunked\r\n\r\n\
+             1\r\na\r\n0\r\nX-User: root\r\nx-admin: 1\r\nX-Kept: 1\r\n\r\n"
+        ));
+        let early = client.head();
+        assert_eq!((early.status, early.field("X-Kept")), (103, Some("1")));
+        assert_eq!((early.field("X-Secret"), early.field("X-Set")), (None, None));
+        if path == "/slowly" {
+            barrier.open(1);
+        }
+        let answer = client.response();
+        assert_eq!((answer.status, answer.field("X-Set")), (200, Some("0")));
+        assert_eq!(answer.trailers, "x-kept: 2\r\n", "{path}");
+    }
+    for asked in backend.requests() {
+        assert_eq!((asked.fields("X-User"), asked.fields("X-Admin")), (vec!["nobody"], vec![]));
+        assert_eq!(asked.trailers, "x-kept: 1\r\n");
+    }
 }
 
 #[test]

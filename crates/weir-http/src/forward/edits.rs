@@ -34,6 +34,15 @@ impl FieldEdits {
         }
     }
 
+    /// Takes out of a trailer section what the head of its message has otherwise: a reader that merges
+    /// trailers into the head would undo the change. Nothing is set there.
+    pub fn apply_to_trailers(&self, fields: &mut HeaderMap) {
+        let set = self.set.iter().map(|(name, _)| name);
+        for name in self.remove.iter().chain(set).filter(|name| is_free(name)) {
+            fields.remove(name);
+        }
+    }
+
     /// Whether a field of this name is not passed on as it came.
     pub(super) fn touches(&self, name: &HeaderName) -> bool {
         is_free(name)
@@ -77,6 +86,16 @@ mod tests {
         assert_eq!(all("d"), ["y", "z"]);
         assert_eq!((all("b").len(), all("c").len()), (0, 1));
         assert_eq!(edits.refused(), None);
+    }
+
+    #[test]
+    fn trailers_have_neither_what_is_set_nor_what_is_removed() {
+        let mut fields = HeaderMap::new();
+        for (name, value) in [("a", "1"), ("a", "2"), ("b", "3"), ("c", "4")] {
+            fields.append(name, HeaderValue::from_static(value));
+        }
+        edits(&[("a", "x"), ("d", "y")], &["b"]).apply_to_trailers(&mut fields);
+        assert_eq!((fields.len(), &fields["c"]), (1, &HeaderValue::from_static("4")));
     }
 
     #[test]

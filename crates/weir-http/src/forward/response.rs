@@ -58,13 +58,14 @@ pub fn response_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, 
 }
 
 /// Appends an interim response, such as 100 or 103, for a client of HTTP/1.1. Appends nothing for
-/// other statuses, nor for 101, after which there is no more HTTP.
-pub fn interim_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
+/// other statuses, nor for 101, after which there is no more HTTP. What `edits` set stands in the final
+/// response alone: here such fields are left out, like those they remove.
+pub fn interim_head(out: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap, edits: &FieldEdits) {
     if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
         return;
     }
     status_line(out, status);
-    copy_fields(out, fields, |name| *name == header::TRAILER);
+    copy_fields(out, fields, |name| edits.touches(name) || *name == header::TRAILER);
     out.extend_from_slice(b"\r\n");
 }
 

@@ -14,8 +14,9 @@ const MOST_HEADERS: usize = 128;
 ///
 /// Call it again with the longer buffer while it returns [`Parsed::Partial`]. The result of a longer
 /// buffer never contradicts that of a shorter one: a valid head stays the same, an error stays an
-/// error. Lines end in CRLF or in LF alone (RFC 9112, section 2.2); up to two empty lines before the
-/// request line are skipped and count as part of the head.
+/// error. Lines end in CRLF. A recipient may take LF alone for it (RFC 9112, section 2.2), but a proxy
+/// in front that takes it for part of a line sees another request, so it is refused. Up to two empty
+/// lines before the request line are skipped and count as part of the head.
 ///
 /// # Errors
 ///
@@ -46,6 +47,9 @@ fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadReq
     let mut head = httparse::Request::new(&mut []);
     match (head.parse_with_uninit_headers(message, space), line_end) {
         (Ok(httparse::Status::Complete(length)), _) => {
+            if !has_only_crlf(message.get(..length).unwrap_or_default(), head.headers) {
+                return Err(BadRequest::syntax("a line that ends in LF alone"));
+            }
             Ok(Parsed::Complete { request: check(&head)?, head_len: skipped + length })
         }
         (Err(httparse::Error::Version), Some(end)) => {
@@ -58,9 +62,21 @@ fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadReq
     }
 }
 
+/// Whether every line of a whole head ends in CRLF. The lines are found by the names of the fields
+/// that were read from it: looking at each byte again would cost more.
+fn has_only_crlf(head: &[u8], fields: &[httparse::Header<'_>]) -> bool {
+    let begin = head.as_ptr().addr();
+    let follows_crlf = |field: &httparse::Header<'_>| {
+        let at = field.name.as_ptr().addr().wrapping_sub(begin);
+        head.get(..at).is_some_and(|before| before.ends_with(b"\r\n"))
+    };
+    fields.iter().all(follows_crlf) && head.ends_with(b"\r\n\r\n")
+}
+
 /// Calls `each` with the name and the value of every field of `head`, in their order, if `head` begins
-/// with a complete head that [`parse`] accepts. Values hold any byte but ASCII controls, tabs apart,
-/// and no white space at their ends. Returns whether it was one; if not, nothing is called.
+/// with a complete head, such as one that [`parse`] has accepted. Values hold any byte but ASCII
+/// controls, tabs apart, and no white space at their ends. Returns whether it was one; if not,
+/// nothing is called.
 pub fn for_each_field<'b>(head: &'b [u8], mut each: impl FnMut(&'b str, &'b [u8])) -> bool {
     let Some(message) = empty_lines(head).ok().and_then(|skipped| head.get(skipped..)) else {
         return false;
@@ -81,8 +97,7 @@ pub fn for_each_field<'b>(head: &'b [u8], mut each: impl FnMut(&'b str, &'b [u8]
 fn empty_lines(buf: &[u8]) -> Result<usize, BadRequest> {
     let mut rest = buf;
     for _ in 0..2 {
-        let after = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"));
-        rest = after.unwrap_or(rest);
+        rest = rest.strip_prefix(b"\r\n").unwrap_or(rest);
     }
     let skipped = buf.len() - rest.len();
     match rest {

@@ -62,8 +62,9 @@ fn authority_form(target: &str) -> Option<Target<'_>> {
     valid.then_some(Target { authority: Some(target), path: target, query: None })
 }
 
-/// Whether `text` is `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2). The host
-/// can be empty: that is what a client sends whose URI has none.
+/// Whether `text` is `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2), with a
+/// name that has one spelling only, up to its case and the dot of the root. The host can be empty:
+/// that is what a client sends whose URI has none.
 pub(super) fn is_authority(text: &str) -> bool {
     let (host_is_valid, rest) = match text.strip_prefix('[').and_then(|text| text.split_once(']')) {
         Some((address, rest)) => (is_ip_literal(address), rest),
@@ -93,15 +94,17 @@ fn is_ip_literal(text: &str) -> bool {
 }
 
 /// `reg-name`, which includes IPv4 addresses. Can be empty.
+///
+/// RFC 3986 also allows encoded characters and empty labels, which no name in the DNS has. Readers
+/// that decode them or pass over them would take `secret%2eexample` and `secret.example..` for
+/// `secret.example`, and others would not.
 fn is_registered_name(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let mut is_hexadecimal = || bytes.next().is_some_and(|byte| byte.is_ascii_hexdigit());
-        let valid =
-            if byte == b'%' { is_hexadecimal() && is_hexadecimal() } else { is_name_byte(byte) };
-        if !valid {
+    let mut before = b'.';
+    for byte in text.bytes() {
+        if !is_name_byte(byte) || (byte == b'.' && before == b'.') {
             return false;
         }
+        before = byte;
     }
     true
 }
@@ -156,14 +159,23 @@ mod tests {
 
     #[test]
     fn authorities() {
-        for valid in
-            ["", "a", "a.b:80", "a:", "127.0.0.1:8080", "[::1]", "[::1]:80", "a%20_b", "[v1.a:b]"]
-        {
+        for valid in [
+            "",
+            "a",
+            "a.b:80",
+            "a:",
+            "127.0.0.1:8080",
+            "[::1]",
+            "[::1]:80",
+            "a_b",
+            "a.b.",
+            "[v1.a:b]",
+        ] {
             assert!(is_authority(valid), "{valid}");
         }
         for bad in [
             "a b", "a/b", "a@b", "a:b", "a:1:2", "::1", "[::1", "[]", "[::g]", "[::1]a", "a%2",
-            "ü", "a,b:c",
+            "ü", "a,b:c", "a%20b", "a%2eb", ".", ".a", "a..", "a..b:80",
         ] {
             assert!(!is_authority(bad), "{bad}");
         }

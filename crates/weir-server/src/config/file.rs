@@ -63,7 +63,7 @@ fn keys() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Workers};
+    use crate::config::{Config, ProxyProtocol, Workers};
     use weir_sched::PolicyKind;
 
     #[test]
@@ -92,7 +92,10 @@ mod tests {
         let uplink = config.uplink.unwrap();
         assert_eq!((uplink.rate.bits(), uplink.policy), (10_000_000, PolicyKind::Srpt));
         assert_eq!(config.send_timeout.as_secs(), 7);
-        assert_eq!((config.proxy_protocol, config.proxy_memory), (true, 8_000_000));
+        assert_eq!(
+            (config.proxy_protocol, config.proxy_memory),
+            (ProxyProtocol::FromAnyone, 8_000_000)
+        );
     }
 
     #[test]
@@ -123,7 +126,16 @@ mod tests {
             ("listen = [\"here\"]", "1: "),
             ("root = ", "1: "),
             ("root = \"a\"\nroot = \"b\"", "2: "),
-            ("log = \"info\"\nproxy_protocol = \"yes\"", "2: invalid type: string \"yes\""),
+            (
+                "log = \"info\"\nproxy_protocol = \"yes\"",
+                "2: \"yes\" is not an address or a network",
+            ),
+            ("proxy_protocol = []", "1: `proxy_protocol` names no network; write true, false,"),
+            ("proxy_protocol = [\"10.0.0.0/8\", \"a\"]", "1: \"a\" is not an address"),
+            (
+                "proxy_protocol = 1",
+                "1: invalid type: integer `1`, expected true, false, or an array",
+            ),
             ("proxy_memory = \"1tb\"", "1: \"1tb\" is not a size"),
             ("backend_limit = 0", "1: "),
             ("backend_order = \"best\"", "1: "),
@@ -141,12 +153,21 @@ mod tests {
         let file = parse("uplink = \"1mbit\"\nworkers = 3\nproxy_protocol = true").unwrap();
         let flags = Settings {
             uplink: "2mbit".parse().ok(),
-            proxy_protocol: Some(false),
+            proxy_protocol: Some(ProxyProtocol::Off),
             ..Settings::default()
         };
         let config = Config::from_settings(flags.over(file)).unwrap();
         assert_eq!(config.uplink.map(|u| u.rate.bits()), Some(2_000_000));
         assert_eq!(config.workers, 3);
-        assert!(!config.proxy_protocol);
+        assert_eq!(config.proxy_protocol, ProxyProtocol::Off);
+    }
+
+    #[test]
+    fn balancers_are_named_as_one_text_or_several() {
+        let balancers = |text: &str| parse(text).unwrap().proxy_protocol;
+        let two = balancers("proxy_protocol = [\"10.0.0.0/8\", \"192.0.2.1\"]");
+        assert!(matches!(&two, Some(ProxyProtocol::From(networks)) if networks.len() == 2));
+        assert_eq!(balancers("proxy_protocol = \"10.0.0.0/8,192.0.2.1\""), two);
+        assert_eq!(balancers("proxy_protocol = false"), Some(ProxyProtocol::Off));
     }
 }

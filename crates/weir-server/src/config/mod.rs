@@ -1,6 +1,7 @@
 //! What the operator asked for: flags over the file over the defaults. It opens no sockets.
 
 mod address;
+mod balancers;
 mod file;
 mod keys;
 mod routes;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use weir_sched::{BitRate, Framing, PolicyKind};
 
 pub use address::ListenAddress;
+pub use balancers::ProxyProtocol;
 pub use file::{parse, read};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
@@ -65,8 +67,8 @@ pub struct Config {
     pub routes: Vec<RouteConfig>,
     /// Bytes of answers of backends that wait for slow clients, all together.
     pub proxy_memory: u64,
-    /// Every connection begins with a PROXY header.
-    pub proxy_protocol: bool,
+    /// Whether every connection begins with a PROXY header, and who may open one.
+    pub proxy_protocol: ProxyProtocol,
     /// Where requests are logged.
     pub access_log: AccessLog,
     /// What the server says of itself.
@@ -123,7 +125,7 @@ impl Config {
             disk_timeout: span(settings.disk_timeout, 10),
             routes,
             proxy_memory: settings.proxy_memory.unwrap_or_default().0,
-            proxy_protocol: settings.proxy_protocol.unwrap_or(false),
+            proxy_protocol: settings.proxy_protocol.unwrap_or_default(),
             access_log: settings.access_log.unwrap_or_default(),
             log: settings.log.unwrap_or_default(),
             admin: settings.admin.map(|address| address.0),

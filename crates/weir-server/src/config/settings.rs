@@ -8,6 +8,7 @@ use serde::Deserialize;
 use weir_sched::{BackendOrder, CallLimit, PolicyKind};
 
 use super::address::ListenAddress;
+use super::balancers::ProxyProtocol;
 use super::routes::{FileRoute, ProxyFlag};
 use super::values::{
     self, AccessLog, LogLevel, Overhead, Pace, Prefix, Size, Span, Uplink, Workers,
@@ -102,10 +103,10 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub proxy_memory: Option<Size>,
 
-    /// Every connection begins with a PROXY header (version 1 or 2) that tells who the client is;
-    /// others are refused [default: off]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub proxy_protocol: Option<bool>,
+    /// Every connection begins with a PROXY header (version 1 or 2) that tells who the client is, and
+    /// is opened from one of these networks, if any are named; others are refused [default: false]
+    #[arg(long, value_name = "NETWORK,...", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub proxy_protocol: Option<ProxyProtocol>,
 
     /// What the server says of itself: error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::*;
 use crate::access_log;
 use crate::clock::DateLine;
-use crate::config::AccessLog;
+use crate::config::{AccessLog, ProxyProtocol};
 use crate::context::{Origin, Service, Times};
 use crate::metrics::{Format, Metrics};
 use crate::send::SCRATCH;
@@ -24,7 +24,8 @@ fn context(metrics: &Arc<Metrics>) -> Context {
         index: 0,
         service: Service::new(Origin::Builtin),
         proxy: None,
-        proxy_protocol: false,
+        proxy_protocol: ProxyProtocol::Off,
+        refusals: Default::default(),
         uplink: None,
         exempt: Vec::new(),
         metrics: metrics.clone(),

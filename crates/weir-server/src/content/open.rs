@@ -18,6 +18,7 @@ use weir_sched::Time;
 use super::mount::{self, Access};
 use super::root::Directory;
 use crate::clock;
+use crate::limits;
 use crate::turn;
 
 /// What is read of a file at once, and the step in which it is known what is in memory.
@@ -209,7 +210,11 @@ fn below(
     how: ResolveFlags,
 ) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
-    openat2(&directory.fd, name, flags, Mode::empty(), resolve)
+    let file = openat2(&directory.fd, name, flags, Mode::empty(), resolve)?;
+    if limits::is_last(&file) {
+        return Err(Errno::MFILE);
+    }
+    Ok(file)
 }
 
 /// Where the process's own descriptors can be opened anew: the very file that was looked at, whatever
@@ -277,7 +282,11 @@ pub(super) fn status(error: Errno) -> Status {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Status::NotFound,
         // XDEV: a symbolic link that leads outside.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,
+        Errno::MFILE | Errno::NFILE => {
+            limits::note_shortage();
+            Status::ServiceUnavailable
+        }
+        Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,
         _ => Status::InternalServerError,
     }
 }

@@ -62,6 +62,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) accepted: Counter,
     pub(crate) accept_errors: Counter,
+    pub(crate) given_up: Counter,
     pub(crate) grants: Counter,
     pub(crate) dead_jobs: Counter,
     pub(crate) pacer_lateness: Histogram,
@@ -108,7 +109,7 @@ impl Metrics {
         );
         let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs, lost) =
             Default::default();
-        let (cache_hits, cache_misses, disk_jobs, disk_refused) = Default::default();
+        let (cache_hits, cache_misses, disk_jobs, disk_refused, given_up) = Default::default();
         let pacer_lateness = Histogram::new(exponential(0.000_01, 2.0, 12));
         let events_per_wake = Histogram::new(exponential(1.0, 2.0, 11));
         let metrics = Metrics {
@@ -134,6 +135,7 @@ impl Metrics {
             connections,
             accepted,
             accept_errors,
+            given_up,
             grants,
             dead_jobs,
             pacer_lateness,
@@ -159,6 +161,11 @@ impl Metrics {
                 "accept_errors",
                 "Times that accepting failed, such as for want of descriptors",
                 &self.accept_errors,
+            ),
+            (
+                "idle_connections_given_up",
+                "Connections closed while they waited for a request, because descriptors were short",
+                &self.given_up,
             ),
             ("uplink_grants", "Grants the uplink's gate gave out", &self.grants),
             (

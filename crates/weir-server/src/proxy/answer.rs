@@ -27,7 +27,7 @@ const AT_ONCE: usize = 64 * 1024;
 /// How answers of a route are passed on.
 #[derive(Clone, Copy)]
 pub(super) struct Passing<'a> {
-    pub(super) edits: &'a FieldEdits,
+    pub(super) edits: &'a Arc<FieldEdits>,
     /// Where the memory of its fields goes.
     pub(super) spare: &'a Spare,
     pub(super) memory: &'a Arc<Memory>,
@@ -60,6 +60,7 @@ pub(super) async fn respond(
         }
         Taken::Part => Some((exchange, body)),
     };
+    begun.trailers.iter_mut().for_each(|fields| how.edits.apply_to_trailers(fields));
     let mut to_client = forward::Framing::answering(length, request.version);
     let is_whole = coming.is_none() && begun.trailers.is_none();
     if is_whole && !matches!(to_client, forward::Framing::None | forward::Framing::Length(_)) {
@@ -94,9 +95,9 @@ pub(super) async fn respond(
             relayed.end(Ok(()));
         }
         Some((exchange, body)) => {
-            let Passing { patience, spills, .. } = how;
-            let relayed = Writer(relayed.clone());
-            let relay = Relay { exchange, body, coder, relayed, patience, spills };
+            let Passing { patience, spills, edits, .. } = how;
+            let (relayed, edits) = (Writer(relayed.clone()), edits.clone());
+            let relay = Relay { exchange, body, coder, relayed, patience, spills, edits };
             tokio::task::spawn_local(relay.run());
         }
     }

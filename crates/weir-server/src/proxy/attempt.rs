@@ -1,14 +1,15 @@
 //! One attempt to have a request answered by one backend: leave of its gate, a connection, the
 //! request, the head of the answer. It does not know other attempts.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use weir_http::forward;
-use weir_http::request::Version;
 use weir_sched::CallSpec;
 
 use super::answer::{self, Passing};
@@ -26,7 +27,11 @@ use super::trouble::Trouble;
 use super::{tunnel, watch};
 use crate::config::{HalfClose, How, Overflow};
 use crate::content::Body;
+use crate::limits;
 use crate::response::Departure;
+
+/// When a connection is tried again for which there was no descriptor.
+const RECOVER: Duration = Duration::from_millis(50);
 
 /// Asks the backend at `place` once. `fresh`: on a new connection.
 pub(super) async fn ask(
@@ -45,6 +50,11 @@ pub(super) async fn ask(
             slot.found_dead();
             return Err(Trouble::ClientLeft);
         }
+        // It says nothing of the backend.
+        Err(Trouble::Exhausted) => {
+            slot.ended();
+            return Err(Trouble::Exhausted);
+        }
         Err(trouble) => {
             backend.call_failed(&trouble);
             slot.failed();
@@ -55,9 +65,10 @@ pub(super) async fn ask(
     let until = config.total_timeout.map(|total| Instant::now() + total);
     let body = pipe.map_or_else(Outgoing::none, Outgoing::from);
     let mut request = http::Request::from_parts(parts, body);
-    let interim = (asked.request.version == Version::Http11).then(|| Interim::of(&mut request));
+    let interim = Interim::of(&mut request, asked.request.version);
     let pool = asked.route.pools[place].clone();
-    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe.cloned());
+    let (pipe_end, counted) = (pipe.cloned(), interim.counted());
+    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe_end, counted);
     let call = Call { asked, pipe, backend, reused, until };
     let (exchange, head) = call.head(exchange, interim).await?;
     backend.call_answered();
@@ -124,14 +135,40 @@ async fn connection(
 /// A new connection, if the client waits for it.
 async fn opened(asked: &Asked<'_>, backend: &Backend) -> Result<Conn, Trouble> {
     let longest = asked.route.shared.config.connect_timeout;
+    let exhausted = Cell::new(false);
     tokio::select! {
         biased;
-        opened = timeout(longest, Conn::open(&backend.address)) => match opened {
+        opened = timeout(longest, with_room(asked, backend, &exhausted)) => match opened {
             Ok(Ok(conn)) => Ok(conn),
             Ok(Err(error)) => Err(Trouble::Unreachable(error)),
+            Err(_) if exhausted.get() => Err(Trouble::Exhausted),
             Err(_) => Err(Trouble::Unreachable(std::io::ErrorKind::TimedOut.into())),
         },
         () = head::departure(asked, backend) => Err(Trouble::ClientLeft),
+    }
+}
+
+/// A new connection, for which others make room if descriptors are short. `exhausted` says whether it
+/// waits for that.
+async fn with_room(
+    asked: &Asked<'_>,
+    backend: &Backend,
+    exhausted: &Cell<bool>,
+) -> std::io::Result<Conn> {
+    loop {
+        match Conn::open(&backend.address).await {
+            Err(error) if limits::is_own(&error) => {
+                limits::note_shortage();
+                if !exhausted.replace(true) {
+                    asked.client.make_room();
+                }
+                sleep(RECOVER).await;
+            }
+            opened => {
+                exhausted.set(false);
+                return opened;
+            }
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::backend::{Backend, Slot};
 use super::conn::{Answer, Conn, Unanswered};
+use super::interim::Counted;
 use super::outgoing::{Cut, Outgoing, Pipe};
 use super::pool::Pool;
 use super::stream::Stream;
@@ -40,6 +41,7 @@ pub(super) struct Exchange {
     cancels: bool,
     /// The body of the request.
     pipe: Option<Rc<Pipe>>,
+    interim: Counted,
 }
 
 /// A piece of an answer's body.
@@ -58,10 +60,11 @@ impl Exchange {
         cancels: bool,
         request: Request<Outgoing>,
         pipe: Option<Rc<Pipe>>,
+        interim: Counted,
     ) -> Exchange {
         let answer = Some(conn.start(request));
         let backend = slot.backend().clone();
-        Exchange { conn, slot: Some(slot), backend, pool, answer, cancels, pipe }
+        Exchange { conn, slot: Some(slot), backend, pool, answer, cancels, pipe, interim }
     }
 
     /// Waits for the head of the answer. `turn` is called now and then, such as when something else
@@ -191,12 +194,10 @@ impl Exchange {
                     return self.cancel().await;
                 }
                 let body = match body {
-                    Some(body) => Ok(body),
-                    None => {
-                        poll_fn(|context| self.poll_head(context)).await.map(Response::into_body)
-                    }
+                    Some(body) => Some(body),
+                    None => self.late_head().await.map(Response::into_body),
                 };
-                let Ok(body) = body else { return };
+                let Some(body) = body else { return };
                 // One that is too long has been answered, but its connection is of no use.
                 if self.read_out(body).await {
                     self.ended();
@@ -204,6 +205,15 @@ impl Exchange {
             };
             let _ = timeout(LONGEST_DEAD, done).await;
         });
+    }
+
+    /// The head of an answer that nobody waits for, if there comes one after all interim ones.
+    async fn late_head(&mut self) -> Option<Response<Incoming>> {
+        poll_fn(|context| match self.poll_head(context) {
+            Poll::Pending if self.interim.are_too_many() => Poll::Ready(None),
+            head => head.map(Result::ok),
+        })
+        .await
     }
 
     /// Reads the rest of an answer; false if it is not worth it, or broke.

@@ -10,6 +10,7 @@ use super::backend::Backend;
 use super::conn::Conn;
 use super::outgoing::Outgoing;
 use crate::config::HealthCheck;
+use crate::limits;
 
 /// Checks `backend` for as long as the worker runs. Checks do not wait at its gate: an overloaded
 /// backend is not a broken one as long as it answers these within their time.
@@ -19,15 +20,24 @@ pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
     loop {
         turns.tick().await;
         let found = timeout(check.timeout, look(&backend, &check)).await;
-        let late = |_| Err(format!("no answer in {:?} to GET {}", check.timeout, check.path));
-        backend.checked(found.unwrap_or_else(late));
+        let late = Err(format!("no answer in {:?} to GET {}", check.timeout, check.path));
+        if let Some(found) = found.unwrap_or(Some(late)) {
+            backend.checked(found);
+        }
     }
 }
 
-/// Any answer from 200 to 399 is a good one; otherwise what it came to.
-async fn look(backend: &Backend, check: &HealthCheck) -> Result<(), String> {
-    let opened = Conn::open(&backend.address).await;
-    let mut conn = opened.map_err(|error| format!("cannot be reached: {error}"))?;
+/// Any answer from 200 to 399 is a good one; otherwise what it came to. `None`: it could not be asked,
+/// for want of a descriptor.
+async fn look(backend: &Backend, check: &HealthCheck) -> Option<Result<(), String>> {
+    match Conn::open(&backend.address).await {
+        Ok(conn) => Some(ask(conn, backend, check).await),
+        Err(error) if limits::is_own(&error) => None,
+        Err(error) => Some(Err(format!("cannot be reached: {error}"))),
+    }
+}
+
+async fn ask(mut conn: Conn, backend: &Backend, check: &HealthCheck) -> Result<(), String> {
     let request = Request::get(check.path.as_str())
         .header(header::HOST, &backend.authority)
         .header(header::CONNECTION, "close")

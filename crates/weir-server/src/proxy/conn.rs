@@ -17,9 +17,9 @@ use super::outgoing::Outgoing;
 use super::stream::Stream;
 use crate::config::BackendAddress;
 
-/// The largest head of an answer; more is a failure, and so are more than 100 fields: with a number of
-/// our own, hyper would allocate room for so many with each answer.
-const LARGEST_HEAD: usize = 64 * 1024;
+/// Bytes of the largest head of an answer, and of its trailers; more are a failure, and so are more
+/// than 100 fields: with a number of our own, hyper would allocate room for so many with each answer.
+pub(super) const LARGEST_HEAD: usize = 64 * 1024;
 
 /// See the module.
 pub(super) struct Conn {
@@ -47,6 +47,8 @@ impl Conn {
         let stream = Stream::connect(address).await?;
         let (sender, driver) = http1::Builder::new()
             .max_buf_size(LARGEST_HEAD)
+            // The buffer alone would do so only for heads that do not come in one piece.
+            .max_header_size(LARGEST_HEAD)
             // Heads alone, mostly: one buffer is cheaper to send than a list of them.
             .writev(false)
             .handshake(TokioIo::new(stream))

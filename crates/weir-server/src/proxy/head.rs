@@ -15,7 +15,7 @@ use super::asked::Asked;
 use super::backend::Backend;
 use super::call::Exchange;
 use super::conn::Unanswered;
-use super::interim::Interim;
+use super::interim::{Fate, Interim};
 use super::outgoing::{Cut, Pipe};
 use super::trouble::Trouble;
 use super::watch;
@@ -51,10 +51,11 @@ impl Call<'_> {
     pub(super) async fn head(
         &self,
         mut exchange: Exchange,
-        interim: Option<Interim>,
+        interim: Interim,
     ) -> Result<(Exchange, Response<Incoming>), Trouble> {
         let client = self.asked.client;
-        let pass_on = || interim.iter().for_each(|interim| interim.pass_on(client));
+        let edits = self.asked.route.response_edits();
+        let pass_on = || interim.pass_on(client, edits);
         let head = async {
             if let Some(pipe) = self.pipe.filter(|pipe| !pipe.has_ended())
                 // Boxed: most requests have come whole, and need no room for this.
@@ -73,16 +74,36 @@ impl Call<'_> {
         let came = tokio::select! {
             biased;
             came = head => came,
+            () = until(|| interim.fate() != Fate::GoesOn) => Came::Left,
             () = departure(self.asked, self.backend) => Came::Left,
         };
-        match came {
-            Came::Head(Ok(head)) => {
-                if interim.is_some_and(|interim| interim.has_failed()) {
-                    exchange.abandon(Some(head.into_body()));
-                    return Err(Trouble::ClientLeft);
-                }
-                Ok((exchange, head))
+        let head = self.settled(exchange, came, interim.fate());
+        match (head, interim.fate()) {
+            (head, Fate::GoesOn | Fate::TooMany) => head,
+            (Ok((exchange, head)), Fate::Broken) => {
+                exchange.abandon(Some(head.into_body()));
+                Err(Trouble::ClientLeft)
             }
+            // No answer can follow half of an interim one, not even that there is none.
+            (Err(_), Fate::Broken) => Err(Trouble::ClientLeft),
+        }
+    }
+
+    /// What follows for the call.
+    fn settled(
+        &self,
+        exchange: Exchange,
+        came: Came,
+        interim: Fate,
+    ) -> Result<(Exchange, Response<Incoming>), Trouble> {
+        match came {
+            _ if interim == Fate::TooMany => {
+                let why = "it sent more than 64 KB of interim answers";
+                self.backend.call_failed(why);
+                exchange.failed();
+                Err(Trouble::Nonsense(why))
+            }
+            Came::Head(Ok(head)) => Ok((exchange, head)),
             Came::Head(Err(Unanswered { error, unsent })) => {
                 // That a kept connection was closed meanwhile says nothing of the backend.
                 if !self.reused {

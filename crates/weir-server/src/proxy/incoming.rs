@@ -87,7 +87,7 @@ impl<'a> ClientBody<'a> {
             }
             match self.client.read(self.input, self.patience, None).await {
                 Read::More => {}
-                Read::End | Read::Stopped => return Err(Short::ClientLeft),
+                Read::End | Read::Stopped | Read::GivenUp => return Err(Short::ClientLeft),
                 Read::TimedOut => return Err(Short::TimedOut),
             }
         }

@@ -159,6 +159,11 @@ impl Proxy {
         }
     }
 
+    /// Closes the connections to backends that are kept for later calls.
+    pub(crate) fn close_idle(&self) {
+        self.routes.iter().flatten().for_each(|route| route.close_idle());
+    }
+
     /// Keeps house for as long as the worker runs: old connections to backends are closed, and who
     /// has waited too long at a gate is told so. The `first` worker also checks backends.
     pub(crate) async fn run(&self, first: bool) {

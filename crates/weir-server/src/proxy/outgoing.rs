@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use hyper::body::{Body, Frame, SizeHint};
+use weir_http::forward::FieldEdits;
 
 use super::memory::Memory;
 
@@ -36,6 +37,8 @@ pub(super) struct Pipe {
     room: u64,
     /// Bytes of the whole, if that was said.
     length: Option<u64>,
+    /// What its trailers may not have.
+    edits: Arc<FieldEdits>,
 }
 
 #[derive(Debug, Default)]
@@ -77,9 +80,14 @@ impl Outgoing {
 }
 
 impl Pipe {
-    /// At most about `room` bytes wait, less if all memory is taken.
-    pub(super) fn new(room: u64, length: Option<u64>, memory: Arc<Memory>) -> Rc<Pipe> {
-        Rc::new(Pipe { queue: RefCell::default(), memory, room: room.max(1), length })
+    /// At most about `room` bytes wait, less if all memory is taken. `edits`: those of the head.
+    pub(super) fn new(
+        room: u64,
+        length: Option<u64>,
+        memory: Arc<Memory>,
+        edits: Arc<FieldEdits>,
+    ) -> Rc<Pipe> {
+        Rc::new(Pipe { queue: RefCell::default(), memory, room: room.max(1), length, edits })
     }
 
     /// Whether nothing more fits, or nothing more comes.
@@ -147,7 +155,8 @@ impl Pipe {
     }
 
     /// The body has come whole.
-    pub(super) fn end(&self, trailers: Option<HeaderMap>) {
+    pub(super) fn end(&self, mut trailers: Option<HeaderMap>) {
+        trailers.iter_mut().for_each(|fields| self.edits.apply_to_trailers(fields));
         let mut queue = self.queue.borrow_mut();
         if let Some(trailers) = trailers.filter(|fields| !fields.is_empty()) {
             queue.frames.push_back(Frame::trailers(trailers));

@@ -14,6 +14,10 @@ pub(crate) enum BadPath {
     AboveRoot,
     /// A NUL byte, encoded or not.
     Nul,
+    /// Backends differ in what it names: a backslash, which some take for a slash, a dot segment with
+    /// parameters (`..;a`), which some cut off before they follow it, both encoded or not; or a path
+    /// that takes another route without its parameters.
+    Ambiguous,
     /// It does not begin with a slash.
     NoPath,
 }
@@ -24,6 +28,7 @@ impl fmt::Display for BadPath {
             BadPath::BadEncoding => "invalid percent-encoding in the path",
             BadPath::AboveRoot => "the path leads above the root",
             BadPath::Nul => "NUL in the path",
+            BadPath::Ambiguous => "backends differ in what the path names",
             BadPath::NoPath => "the path does not begin with a slash",
         })
     }
@@ -34,7 +39,8 @@ impl std::error::Error for BadPath {}
 /// The path of a request target (no query) as nginx matches it: percent-decoded once, slashes that
 /// follow each other merged, dot segments removed (RFC 3986, sections 2.1 and 5.2.4). An encoded
 /// slash is a slash and an encoded dot is a dot: a backend may decode before it splits. It begins
-/// with a slash and ends in one if it names a directory; the bytes need not be UTF-8.
+/// with a slash and ends in one if it names a directory; the bytes need not be UTF-8, and there is no
+/// backslash among them.
 ///
 /// `*`, the target of `OPTIONS *`, and an empty path are `/`.
 pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, BadPath> {
@@ -53,7 +59,7 @@ pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, BadPath> {
 
 /// Whether the path is surely its own normal form, as most are; this costs them no allocation.
 fn is_normal(path: &[u8]) -> bool {
-    let plain = !path.iter().any(|byte| matches!(byte, b'%' | 0));
+    let plain = !path.iter().any(|byte| matches!(byte, b'%' | b'\\' | 0));
     plain && !path.windows(2).any(|pair| matches!(pair, b"//" | b"/."))
 }
 
@@ -65,7 +71,11 @@ fn decoded(path: &[u8]) -> Result<Vec<u8>, BadPath> {
         return Err(BadPath::BadEncoding);
     }
     let bytes: Vec<u8> = percent_decode(path).collect();
-    if bytes.contains(&0) { Err(BadPath::Nul) } else { Ok(bytes) }
+    match bytes.iter().find(|byte| matches!(byte, 0 | b'\\')) {
+        None => Ok(bytes),
+        Some(0) => Err(BadPath::Nul),
+        Some(_) => Err(BadPath::Ambiguous),
+    }
 }
 
 /// Removes empty and dot segments of a decoded path.
@@ -76,6 +86,7 @@ fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, BadPath> {
         directory = matches!(segment, b"" | b"." | b"..");
         match segment {
             b"" | b"." => {}
+            [b'.', b';', ..] | [b'.', b'.', b';', ..] => return Err(BadPath::Ambiguous),
             b".." => {
                 let parent = out.iter().rposition(|byte| *byte == b'/');
                 out.truncate(parent.ok_or(BadPath::AboveRoot)?);
@@ -92,9 +103,20 @@ fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, BadPath> {
     Ok(out)
 }
 
+/// A normal path as a backend sees it that cuts the parameters off its segments (RFC 3986, section
+/// 3.3, leaves to applications what they mean), and merges what is empty then. `None`: it has none.
+pub(super) fn without_parameters(normal: &[u8]) -> Option<Vec<u8>> {
+    if !normal.contains(&b';') {
+        return None;
+    }
+    let name = |segment: &[u8]| segment.split(|byte| *byte == b';').next().map(<[u8]>::to_vec);
+    let names = normal.split(|byte| *byte == b'/').filter_map(name).filter(|name| !name.is_empty());
+    Some(names.flat_map(|name| [b"/", &name[..]].concat()).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::BadPath::{AboveRoot, BadEncoding, NoPath, Nul};
+    use super::BadPath::{AboveRoot, Ambiguous, BadEncoding, NoPath, Nul};
     use super::*;
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
     use proptest::prelude::*;
@@ -125,7 +147,7 @@ mod tests {
             ("/%2561", "/%61"),
             ("/...", "/..."),
             ("/.git", "/.git"),
-            ("/..;/x", "/..;/x"),
+            ("/..a;/x;y=z/;", "/..a;/x;y=z/;"),
             ("/a%20b%C3%BC", "/a bü"),
         ] {
             assert_eq!(normal(path).as_deref(), Ok(expected), "{path}");
@@ -141,6 +163,13 @@ mod tests {
             ("/..%2fx", AboveRoot),
             ("/a%00", Nul),
             ("/a\0", Nul),
+            ("/a\\b", Ambiguous),
+            ("/a%5cb", Ambiguous),
+            ("/%5C..", Ambiguous),
+            ("/admin/..;/x", Ambiguous),
+            ("/x/..;a=b/admin", Ambiguous),
+            ("/x/%2e%2E%3B/admin", Ambiguous),
+            ("/.;/x", Ambiguous),
             ("/%", BadEncoding),
             ("/a%2", BadEncoding),
             ("/%zz", BadEncoding),
@@ -152,9 +181,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn parameters_are_cut_off() {
+        let cut = |path: &str| without_parameters(path.as_bytes()).map(String::from_utf8);
+        for (path, expected) in [
+            ("/admin;x", "/admin"),
+            ("/;x/admin", "/admin"),
+            ("/a;x=1;y/;/b", "/a/b"),
+            ("/;", ""),
+            ("/a/;/", "/a"),
+        ] {
+            assert_eq!(cut(path), Some(Ok(expected.to_owned())), "{path}");
+        }
+        assert_eq!(cut("/a/b"), None);
+    }
+
     proptest! {
         #[test]
-        fn a_normal_path_stays_as_it_is(path in "/([ab./%]|%2e|%2f|%25|\\.\\.|ü){0,14}") {
+        fn a_normal_path_stays_as_it_is(path in "/([ab./%;\\\\]|%2e|%2f|%25|\\.\\.|ü){0,14}") {
             if let Ok(once) = normalise(&path) {
                 let text = percent_encode(&once, ALL_BUT_SLASHES).to_string();
                 prop_assert_eq!(normalise(&text), Ok(once.clone()));
@@ -162,11 +206,12 @@ mod tests {
                 let (last, names) = segments.split_last().unwrap();
                 prop_assert!(names.iter().all(|name| !matches!(*name, b"" | b"." | b"..")));
                 prop_assert!(!matches!(*last, b"." | b".."));
+                prop_assert!(!once.contains(&b'\\'));
             }
         }
 
         #[test]
-        fn the_short_way_says_what_the_long_way_says(path in "/([ab./]|\\.\\.){0,10}") {
+        fn the_short_way_says_what_the_long_way_says(path in "/([ab./;]|\\.\\.){0,10}") {
             if is_normal(path.as_bytes()) {
                 prop_assert_eq!(without_dot_segments(path.as_bytes()), Ok(path.into_bytes()));
             }

@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -10,6 +11,7 @@ use http::HeaderMap;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep_until};
 use weir_http::chunked::{CHUNK_END, chunk_head, last_chunk};
+use weir_http::forward::FieldEdits;
 
 use super::call::{Exchange, Piece};
 use super::relayed::{Broken, Relayed};
@@ -76,6 +78,8 @@ pub(super) struct Relay {
     pub(super) patience: Patience,
     /// What the client's memory has no room for goes to a file; else the backend waits.
     pub(super) spills: bool,
+    /// What its trailers may not have.
+    pub(super) edits: Arc<FieldEdits>,
 }
 
 impl Relay {
@@ -114,7 +118,10 @@ impl Relay {
                         return self.fail(&error);
                     }
                 }
-                Some(Piece::Trailers(fields)) => trailers = Some(fields),
+                Some(Piece::Trailers(mut fields)) => {
+                    self.edits.apply_to_trailers(&mut fields);
+                    trailers = Some(fields);
+                }
                 None => break,
             }
         }

@@ -27,7 +27,8 @@ pub(crate) async fn respond(
     let mut pipe = None;
     if let Some(body) = body {
         let memory = asked.route.shared.memory.clone();
-        let begun = Pipe::new(asked.route.room(), body.length(), memory);
+        let edits = asked.route.request_edits().clone();
+        let begun = Pipe::new(asked.route.room(), body.length(), memory, edits);
         if let Err(short) = body.read(&begun, true).await {
             return cut_short(asked, short);
         }
@@ -96,7 +97,8 @@ async fn attempts(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Option<Passed> 
             Err(Trouble::ClientLeft) => return None,
             Err(trouble) => trouble,
         };
-        if !matches!(trouble, Trouble::Refused(_)) {
+        // A want of descriptors is told once, not by each that finds it.
+        if !matches!(trouble, Trouble::Refused(_) | Trouble::Exhausted) {
             tracing::warn!("backend {}: {}", backend.address, trouble);
         }
         if left == 0 || !may_repeat(asked.request, pipe.is_some(), &trouble) {
@@ -111,6 +113,7 @@ async fn attempts(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Option<Passed> 
     let framing = asked.framing_after(pipe);
     Some(Passed::plain(match trouble {
         Trouble::Refused(after) => framing.refusal(after),
+        Trouble::Exhausted => framing.error(Status::ServiceUnavailable),
         Trouble::TimedOut => framing.error(Status::GatewayTimeout),
         _ => framing.error(Status::BadGateway),
     }))

@@ -15,6 +15,9 @@ use super::pool::Pool;
 use super::spare::Spare;
 use crate::config::{BackendAddress, Forwarded, HostHeader, ProxyConfig};
 
+/// How long an unused connection is kept while descriptors are short.
+const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
+
 /// The backends of all routes so far: routes to one backend share its gate.
 #[derive(Debug, Default)]
 pub(super) struct Known(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
@@ -92,6 +95,11 @@ impl Route {
         self.pools.iter().for_each(|pool| pool.sweep(longest));
     }
 
+    /// Closes those that descriptors are too short to keep.
+    pub(super) fn close_idle(&self) {
+        self.pools.iter().for_each(|pool| pool.sweep(SHORT_OF_DESCRIPTORS));
+    }
+
     /// What `backend` is told to be called; `None`: what the client called it.
     pub(super) fn host<'a>(&'a self, backend: &'a Backend) -> Option<&'a HeaderValue> {
         match &self.shared.config.host_header {
@@ -110,11 +118,11 @@ impl Route {
         }
     }
 
-    pub(super) fn request_edits(&self) -> &FieldEdits {
+    pub(super) fn request_edits(&self) -> &Arc<FieldEdits> {
         &self.shared.config.request_headers
     }
 
-    pub(super) fn response_edits(&self) -> &FieldEdits {
+    pub(super) fn response_edits(&self) -> &Arc<FieldEdits> {
         &self.shared.config.response_headers
     }
 

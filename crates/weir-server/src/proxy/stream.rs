@@ -2,15 +2,18 @@
 //! what goes over them.
 
 use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpSocket, TcpStream, UnixSocket, UnixStream, lookup_host};
 
 use crate::config::BackendAddress;
+use crate::limits;
 use crate::listen::keep_alive;
 
 /// A backend that does not even answer the kernel's probes for so long is gone.
@@ -28,14 +31,38 @@ impl Stream {
     pub(super) async fn connect(address: &BackendAddress) -> io::Result<Stream> {
         match address {
             BackendAddress::Tcp { host, port } => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await?;
-                stream.set_nodelay(true)?;
-                SockRef::from(&stream).set_tcp_keepalive(&keep_alive(SILENT))?;
-                Ok(Stream::Tcp(stream))
+                let mut failed = io::Error::from(io::ErrorKind::NotFound);
+                for address in lookup_host((host.as_str(), *port)).await? {
+                    match connect(address).await {
+                        Ok(stream) => return Ok(Stream::Tcp(stream)),
+                        Err(error) => failed = error,
+                    }
+                }
+                Err(failed)
             }
-            BackendAddress::Unix(path) => UnixStream::connect(path).await.map(Stream::Unix),
+            BackendAddress::Unix(path) => {
+                let socket = UnixSocket::new_stream()?;
+                not_last(&socket)?;
+                socket.connect(path).await.map(Stream::Unix)
+            }
         }
     }
+}
+
+async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    not_last(&socket)?;
+    socket.set_nodelay(true)?;
+    SockRef::from(&socket).set_tcp_keepalive(&keep_alive(SILENT))?;
+    socket.connect(address).await
+}
+
+/// Before it is waited for: many that wait would keep the last descriptors from the admin address.
+fn not_last(socket: impl AsFd) -> io::Result<()> {
+    if limits::is_last(socket) { Err(limits::none_left()) } else { Ok(()) }
 }
 
 impl AsyncRead for Stream {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::path::{BadPath, normalise};
+use super::path::{BadPath, normalise, without_parameters};
 use crate::config::{RouteConfig, ipv6_literal};
 
 /// No name of a host is longer (RFC 1035, section 2.3.4).
@@ -43,10 +43,21 @@ impl Routes {
     /// Routes of the very host come first, then those of wildcards, the longest first, then those
     /// without a host. In each of these groups the longest prefix wins; a group in which none fits
     /// leaves the request to the next. Paths are compared by segments, in their normal form.
+    ///
+    /// A path that would take another route without the parameters of its segments (`/admin;a`) is
+    /// ambiguous: some backends read it with them, some without.
     pub(crate) fn find(&self, host: Option<&str>, path: &str) -> Result<Option<usize>, BadPath> {
         let path = normalise(path)?;
-        let by_host = || self.of_host(&bare_name(host?)?, &path);
-        Ok(by_host().or_else(|| self.any.find(&path)))
+        let found = self.find_normal(host, &path);
+        match without_parameters(&path) {
+            Some(bare) if self.find_normal(host, &bare) != found => Err(BadPath::Ambiguous),
+            _ => Ok(found),
+        }
+    }
+
+    fn find_normal(&self, host: Option<&str>, path: &[u8]) -> Option<usize> {
+        let by_host = || self.of_host(&bare_name(host?)?, path);
+        by_host().or_else(|| self.any.find(path))
     }
 
     fn of_host(&self, name: &str, path: &[u8]) -> Option<usize> {
@@ -143,6 +154,11 @@ mod tests {
         }
         assert_eq!(routes.find(None, "/api/../.."), Err(BadPath::AboveRoot));
         assert_eq!(routes.find(None, "/api/%00"), Err(BadPath::Nul));
+        // Parameters decide nothing, or nobody knows what they decide.
+        assert_eq!(routes.find(None, "/api/v2/x;y=1/;z"), Ok(Some(2)));
+        for path in ["/api;x", "/;x/api/y", "/api/v2;/x", "/api/;/v2", "/api%3bx"] {
+            assert_eq!(routes.find(None, path), Err(BadPath::Ambiguous), "{path}");
+        }
         assert_eq!(table(&[("", "/api")]).find(None, "/"), Ok(None));
         assert_eq!(table(&[]).find(Some("a"), "/"), Ok(None));
     }

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub(super) enum Trouble {
     /// It cannot be reached: nothing was sent.
     Unreachable(std::io::Error),
+    /// Nor can anybody else: no descriptor, port or memory is left here. Nothing was sent.
+    Exhausted,
     /// Its connection ended first; whether it has seen the request, and on a connection that had
     /// been used before.
     Ended {
@@ -26,6 +28,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trouble::Unreachable(error) => write!(f, "cannot be reached: {error}"),
+            Trouble::Exhausted => f.write_str("not asked: no descriptor, port or memory is left"),
             Trouble::Ended { why, .. } => write!(f, "no answer: {why}"),
             Trouble::TimedOut => f.write_str("no answer in time"),
             Trouble::Nonsense(what) => f.write_str(what),

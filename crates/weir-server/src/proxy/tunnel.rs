@@ -68,7 +68,7 @@ impl Upstream {
             }
             match client.read(input, SILENT, Some(stop)).await {
                 Read::More => {}
-                Read::End | Read::TimedOut | Read::Stopped => break,
+                Read::End | Read::TimedOut | Read::Stopped | Read::GivenUp => break,
             }
         }
         let _ = timeout(longest, self.0.shutdown()).await;

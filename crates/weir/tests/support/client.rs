@@ -67,6 +67,15 @@ impl Client {
         Client::over(socket.into())
     }
 
+    /// The same in small segments, for which the server's kernel has little room, too.
+    pub fn with_small_segments(to: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a receive buffer");
+        socket.set_tcp_mss(536).expect("TCP_MAXSEG");
+        socket.connect_timeout(&to.into(), DEADLINE).expect("the server accepts");
+        Client::over(socket.into())
+    }
+
     fn over(stream: TcpStream) -> Client {
         stream.set_nodelay(true).expect("TCP_NODELAY");
         stream.set_read_timeout(Some(DEADLINE)).expect("a read time-out");

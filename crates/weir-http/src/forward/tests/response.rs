@@ -114,11 +114,17 @@ fn edits_come_last() {
 fn interim_responses() {
     let text = |code, fields: &[_]| {
         let mut out = Vec::new();
-        interim_head(&mut out, StatusCode::from_u16(code).unwrap(), &map(fields));
+        let edits = FieldEdits {
+            set: vec![(HeaderName::from_static("x-a"), HeaderValue::from_static("1"))],
+            remove: vec![HeaderName::from_static("x-b")],
+        };
+        interim_head(&mut out, StatusCode::from_u16(code).unwrap(), &map(fields), &edits);
         String::from_utf8(out).unwrap()
     };
     let hints = [("link", "</a>"), ("content-length", "5"), ("connection", "close")];
     assert_eq!(text(103, &hints), "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
+    let edited = [("link", "</a>"), ("x-a", "2"), ("x-b", "3")];
+    assert_eq!(text(103, &edited), text(103, &hints));
     assert_eq!(text(100, &[]), "HTTP/1.1 100 Continue\r\n\r\n");
     assert_eq!(text(101, &hints) + &text(200, &hints), "");
 }

@@ -12,18 +12,14 @@ fn is_partial(text: &[u8], limits: &Limits) -> bool {
 fn empty_lines_come_at_most_twice() {
     let limits = Limits::default();
     let ok = "GET / HTTP/1.0\r\n\r\n";
-    for before in ["", "\r\n", "\n", "\r\n\r\n", "\n\r\n", "\r\n\n", "\n\n"] {
+    for before in ["", "\r\n", "\r\n\r\n"] {
         assert!(parse_all(&format!("{before}{ok}")).is_ok(), "{before:?}");
         assert!(is_partial(before.as_bytes(), &limits), "{before:?}");
     }
-    for before in ["\r\n\r\n\r\n", "\n\n\n", "\r\r\n", "\r", " \r\n", "\r\n\r\n\r", "\n\n\r"] {
+    for before in ["\r\n\r\n\r\n", "\n", "\r\n\n", "\r\r\n", "\r", " \r\n", "\r\n\r\n\r", "\n\r"] {
         assert_eq!(status(&format!("{before}{ok}")), Some(Bad), "{before:?}");
     }
-    assert!(
-        is_partial(b"\r", &limits)
-            && is_partial(b"\n\r", &limits)
-            && is_partial(b"\r\n\r", &limits)
-    );
+    assert!(is_partial(b"\r", &limits) && is_partial(b"\r\n\r", &limits));
 }
 
 #[test]

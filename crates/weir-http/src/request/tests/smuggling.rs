@@ -80,9 +80,25 @@ fn http_1_0_has_no_chunked_bodies() {
 fn white_space_around_values_is_not_part_of_them() {
     assert_eq!(with("Content-Length: \t5\t \r\n"), Ok(RequestBody::Length(5)));
     assert_eq!(with("Transfer-Encoding:\tchunked \r\n"), Ok(RequestBody::Chunked));
-    // Lines may end in LF alone; they end there for every field.
-    assert_eq!(with("X: y\nContent-Length: 5\n"), Ok(RequestBody::Length(5)));
-    assert_eq!(with("Content-Length: 5\nTransfer-Encoding: chunked\n"), Err(Bad));
+}
+
+#[test]
+fn a_line_that_ends_in_lf_alone_is_refused_wherever_it_stands() {
+    let head = "GET / HTTP/1.1\r\nHost: a\r\nX: y \r\nY:\r\nZ: z\r\n\r\n";
+    assert_eq!(status(head), None);
+    for (at, _) in head.match_indices("\r\n") {
+        let bare = [&head[..at], &head[at + 1..]].concat();
+        assert_eq!(status(&bare), Some(Bad), "{bare:?}");
+    }
+    for bad in [
+        "GET / HTTP/1.0\n\n",
+        "GET / HTTP/1.0\r\n\n",
+        "GET / HTTP/1.0\n\r\n",
+        "\nGET / HTTP/1.0\r\n\r\n",
+    ] {
+        assert_eq!(status(bad), Some(Bad), "{bad:?}");
+    }
+    assert_eq!(with("X: y\nContent-Length: 5\r\n"), Err(Bad));
 }
 
 #[test]
@@ -168,7 +184,7 @@ fn every_field_is_read_in_its_order() {
     let pairs = |pairs: &[(&str, &str)]| {
         Some(pairs.iter().map(|(a, b)| (String::from(*a), String::from(*b))).collect::<Vec<_>>())
     };
-    let head = "\r\nGET / HTTP/1.1\r\nHost: a\nX:\r\nx: \tb c \r\n\r\nY: z\r\n\r\n";
+    let head = "\r\nGET / HTTP/1.1\r\nHost: a\r\nX:\r\nx: \tb c \r\n\r\nY: z\r\n\r\n";
     assert_eq!(read(head), pairs(&[("Host", "a"), ("X", ""), ("x", "b c")]));
     let most = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(128));
     assert_eq!(read(&most).map(|fields| fields.len()), Some(128));

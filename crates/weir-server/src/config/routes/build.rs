@@ -163,8 +163,8 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
     set(&mut proxy.trust_forwarded, keys.trust_forwarded);
     let for_requests = keys.request_headers.unwrap_or_default();
     for_requests.check_for_requests().map_err(|what| of_key("request_headers", what))?;
-    proxy.request_headers = for_requests.0;
-    proxy.response_headers = keys.response_headers.unwrap_or_default().0;
+    proxy.request_headers = for_requests.0.into();
+    proxy.response_headers = keys.response_headers.unwrap_or_default().0.into();
     set(&mut proxy.buffer, keys.buffer.map(|Size(bytes)| bytes));
     set(&mut proxy.overflow, keys.overflow);
     proxy.max_body = keys.max_body.map(|Size(bytes)| bytes);

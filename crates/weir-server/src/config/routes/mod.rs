@@ -16,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_http::Status;
@@ -109,9 +110,9 @@ pub struct ProxyConfig {
     /// What clients say in such fields is passed on and added to; otherwise it is replaced.
     pub trust_forwarded: bool,
     /// Changes to the fields of requests.
-    pub request_headers: FieldEdits,
+    pub request_headers: Arc<FieldEdits>,
     /// Changes to the fields of answers.
-    pub response_headers: FieldEdits,
+    pub response_headers: Arc<FieldEdits>,
     /// Bytes of an answer that are kept in memory for a slow client. Default 1 MB.
     pub buffer: u64,
     /// What happens to an answer that is larger.
@@ -143,8 +144,8 @@ impl ProxyConfig {
             host_header: HostHeader::default(),
             forwarded: Forwarded::default(),
             trust_forwarded: false,
-            request_headers: FieldEdits::default(),
-            response_headers: FieldEdits::default(),
+            request_headers: Arc::default(),
+            response_headers: Arc::default(),
             buffer: 1_000_000,
             overflow: Overflow::default(),
             max_body: None,

@@ -11,10 +11,12 @@ impl FromStr for RoutePath {
 
     fn from_str(text: &str) -> Result<Self, String> {
         check_start(text)?;
-        if let Some(odd) = text.chars().find(|c| matches!(c, '%' | '?' | '#') || c.is_control()) {
+        // Requests with `\` are refused, and those that `;` leads to another route.
+        let is_odd = |c: &char| matches!(c, '%' | '?' | '#' | '\\' | ';') || c.is_control();
+        if let Some(odd) = text.chars().find(is_odd) {
             let odd = odd.escape_default();
             return Err(format!(
-                "the path \"{text}\" holds `{odd}`; write it decoded and without a query"
+                "the path \"{text}\" holds `{odd}`; write it decoded and without parameters and a query"
             ));
         }
         let path = text.strip_suffix('/').unwrap_or(text);

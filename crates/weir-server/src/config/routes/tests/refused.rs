@@ -97,6 +97,8 @@ fn a_route_that_makes_no_sense_names_its_line() {
         ("[[route]]\nfiles = true".to_owned(), "1: a route needs a `path`"),
         ("[[route]]\npath = \"app\"".to_owned(), "2: the path \"app\" does not begin with a slash"),
         ("[[route]]\npath = \"/a%20b\"".to_owned(), "2: the path \"/a%20b\" holds `%`; write it"),
+        ("[[route]]\npath = \"/a;b\"".to_owned(), "2: the path \"/a;b\" holds `;`; write it"),
+        ("[[route]]\npath = '/a\\b'".to_owned(), "2: the path \"/a\\b\" holds `\\\\`; write it"),
         ("[[route]]\npath = \"/a//b\"".to_owned(), "2: the path \"/a//b\" holds a segment that is"),
         ("[[route]]\npath = \"/..\"".to_owned(), "2: the path \"/..\" holds a segment that is"),
         ("[[route]]\npath = \"//\"".to_owned(), "2: the path \"//\" holds a segment that is"),

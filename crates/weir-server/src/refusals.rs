@@ -1,0 +1,86 @@
+//! Connections that are refused before their first request, in the log: the first in a line of its
+//! own, those that follow as a number, so that nobody fills the log by connecting.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long they are counted before a line says how many they were.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Those of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals(Rc<Tally>);
+
+#[derive(Debug, Default)]
+struct Tally {
+    /// They are counted, and not told.
+    counting: Cell<bool>,
+    count: Cell<u64>,
+    last: RefCell<String>,
+}
+
+impl Refusals {
+    /// `peer` was refused: why.
+    pub(crate) fn tell(&self, peer: SocketAddr, why: &str) {
+        if self.0.take_note(peer, why) {
+            return;
+        }
+        tracing::warn!("connection from {peer} refused: {why}");
+        let tally = self.0.clone();
+        tokio::task::spawn_local(async move {
+            loop {
+                tokio::time::sleep(PERIOD).await;
+                let Some(summary) = tally.summary() else { break };
+                tracing::warn!("{summary}");
+            }
+            tally.counting.set(false);
+        });
+    }
+
+    /// Tells of those that were only counted so far.
+    pub(crate) fn flush(&self) {
+        if let Some(summary) = self.0.summary() {
+            tracing::warn!("{summary}");
+        }
+    }
+}
+
+impl Tally {
+    /// Counts one; false if it is to be told.
+    fn take_note(&self, peer: SocketAddr, why: &str) -> bool {
+        if !self.counting.replace(true) {
+            return false;
+        }
+        self.count.set(self.count.get() + 1);
+        *self.last.borrow_mut() = format!("{peer}: {why}");
+        true
+    }
+
+    /// How many were counted since the last time; `None`: none.
+    fn summary(&self) -> Option<String> {
+        let count = self.count.take();
+        let last = self.last.take();
+        (count > 0).then(|| format!("{count} more connections refused, the last from {last}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_told_and_the_others_are_counted() {
+        let tally = Tally::default();
+        let note = |port: u16| tally.take_note(([192, 0, 2, 1], port).into(), "why");
+        assert!(!note(1));
+        assert_eq!(tally.summary(), None);
+        assert!(note(2) && note(3));
+        let expected = "2 more connections refused, the last from 192.0.2.1:3: why";
+        assert_eq!(tally.summary().as_deref(), Some(expected));
+        assert_eq!(tally.summary(), None);
+        tally.counting.set(false);
+        assert!(!note(4));
+    }
+}
