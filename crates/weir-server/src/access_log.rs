@@ -2,21 +2,18 @@
 //! that did not end. A thread of its own writes; workers never wait for it.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use weir_http::request::Request;
 
 use crate::config::AccessLog;
-use crate::metrics::Metrics;
+use crate::lines::{Kind, Lines, Output};
+use crate::messages;
 
-/// Lines that may wait for the writer; more are counted and dropped.
-const WAITING: usize = 16_384;
+/// How long the end of the server waits for lines that are not written yet.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// One response.
 #[derive(Debug)]
@@ -32,64 +29,51 @@ pub(crate) struct Entry<'a> {
     pub(crate) took: Duration,
 }
 
-/// Where workers leave their lines.
+/// Where workers leave their lines; none if there is no access log.
 #[derive(Clone, Debug)]
 pub(crate) struct LogHandle {
-    lines: Option<SyncSender<String>>,
-    metrics: Arc<Metrics>,
+    lines: Option<Lines>,
+    /// They go to standard error with the server's messages.
+    shared: bool,
 }
 
-/// The thread that writes; it ends when all handles are gone.
-#[derive(Debug)]
-pub(crate) struct LogWriter(Option<JoinHandle<()>>);
-
-pub(crate) fn start(
-    target: &AccessLog,
-    metrics: Arc<Metrics>,
-) -> io::Result<(LogHandle, LogWriter)> {
-    let out: Box<dyn Write + Send> = match target {
-        AccessLog::Off => return Ok((LogHandle { lines: None, metrics }, LogWriter(None))),
-        AccessLog::Stderr => Box::new(io::stderr()),
-        AccessLog::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
+/// Opens the log.
+pub(crate) fn start(target: &AccessLog) -> io::Result<LogHandle> {
+    let output = match target {
+        AccessLog::Off => return Ok(LogHandle { lines: None, shared: false }),
+        // Lines and messages must not be mixed up within a line.
+        AccessLog::Stderr => match messages::lines() {
+            Some(lines) => return Ok(LogHandle { lines: Some(lines.clone()), shared: true }),
+            None => Output::stderr()?,
+        },
+        AccessLog::File(path) => Output::file(path)?,
     };
-    let (lines, waiting) = sync_channel(WAITING);
-    let writer = thread::Builder::new()
-        .name("weir-log".to_owned())
-        .spawn(move || write_lines(&waiting, BufWriter::new(out)))?;
-    Ok((LogHandle { lines: Some(lines), metrics }, LogWriter(Some(writer))))
-}
-
-fn write_lines(waiting: &Receiver<String>, mut out: BufWriter<Box<dyn Write + Send>>) {
-    let mut failed = false;
-    while let Ok(line) = waiting.recv() {
-        let mut result = out.write_all(line.as_bytes());
-        while let Ok(line) = waiting.try_recv() {
-            result = result.and_then(|()| out.write_all(line.as_bytes()));
-        }
-        if let Err(error) = result.and_then(|()| out.flush())
-            && !std::mem::replace(&mut failed, true)
-        {
-            tracing::error!("the access log cannot be written: {error}");
-        }
-    }
+    Ok(LogHandle { lines: Some(Lines::start(output)?), shared: false })
 }
 
 impl LogHandle {
     pub(crate) fn write<'a>(&self, entry: impl FnOnce() -> Entry<'a>) {
-        let Some(lines) = &self.lines else { return };
-        if let Err(TrySendError::Full(_)) = lines.try_send(line(&entry())) {
-            self.metrics.log_lines_lost.inc();
+        if let Some(lines) = &self.lines {
+            lines.push(Kind::Request, line(&entry()));
         }
     }
-}
 
-impl LogWriter {
-    /// Waits until all lines are written. All handles must be gone.
-    pub(crate) fn finish(self) {
-        if let Some(writer) = self.0
-            && writer.join().is_err()
+    /// Opens a log that is a file anew by its name, once the lines that were left before are written:
+    /// for whoever has moved it away. Returns at once.
+    #[allow(dead_code)] // for the signal to do so
+    pub(crate) fn reopen(&self) {
+        if let Some(lines) = &self.lines {
+            lines.reopen();
+        }
+    }
+
+    /// Waits until all lines are written, but not for a log that is stuck. Called when the workers
+    /// have ended; standard error is waited for when the process ends.
+    pub(crate) fn finish(&self) {
+        if let Some(lines) = self.lines.as_ref().filter(|_| !self.shared)
+            && !lines.flush(LAST_WAIT)
         {
-            tracing::error!("the access log's thread ended early");
+            tracing::error!("{} is stuck: the last lines are lost", lines.name());
         }
     }
 }

@@ -11,12 +11,13 @@ use tokio::sync::mpsc;
 
 use crate::access_log;
 use crate::admin::Admin;
-use crate::config::Config;
+use crate::config::{AccessLog, Config};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
 use crate::limits;
 use crate::listen;
+use crate::messages;
 use crate::metrics::Metrics;
 use crate::proxy;
 use crate::send::window;
@@ -43,8 +44,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let (stop_sender, stop) = stop::channel();
     // The admin address answers until the last response has ended.
     let (_end_sender, end) = stop::channel();
-    let (access_log, log_writer) = access_log::start(&config.access_log, metrics.clone())
-        .map_err(|error| ServeError::new("cannot open the access log", &error))?;
+    let access_log = access_log::start(&config.access_log)
+        .map_err(|error| cannot_log(&config.access_log, &error))?;
     let (uplink, mut gate) =
         config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
 
@@ -93,7 +94,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         stop,
     };
     let (_asker, queries) = mpsc::unbounded_channel();
-    let (no_log, _) = access_log::start(&crate::config::AccessLog::Off, metrics.clone())
+    let no_log = access_log::start(&AccessLog::Off)
         .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
     let admin_addresses = admin_listener
         .iter()
@@ -127,25 +128,33 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         stop_sender.stop();
         // A copy would keep the port open, and connections would wait there for nobody.
         watched.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let ended = tokio::task::spawn_blocking(move || join(threads));
+        // The log's last lines are waited for here, where a second signal is heard.
+        let ended = tokio::task::spawn_blocking(move || {
+            let ended = join(threads);
+            access_log.finish();
+            ended
+        });
         tokio::select! {
             ended = ended => ended.unwrap_or_else(|_| Err(io::Error::other("a worker failed"))),
             () = signals.next() => {
                 tracing::warn!("second signal: responses under way are cut");
+                messages::finish();
                 std::process::exit(0);
             }
         }?;
         admin.abort();
         Ok(())
     });
-    drop(access_log);
-    log_writer.finish();
     result.map_err(|error: io::Error| ServeError::new("the server failed", &error))
 }
 
 /// Checks what can be checked without serving: the directory.
 pub fn check(config: &Config) -> Result<(), ServeError> {
     config.root.as_deref().map(open_root).transpose().map(drop)
+}
+
+fn cannot_log(to: &AccessLog, error: &io::Error) -> ServeError {
+    ServeError::new(format!("cannot open the access log {to}"), error)
 }
 
 fn open_root(path: &Path) -> Result<Root, ServeError> {

@@ -7,9 +7,11 @@ mod serve;
 mod sim;
 mod trace;
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use weir_server::messages;
 
 /// A web server that stays fast when it is overloaded.
 #[derive(Debug, Parser)]
@@ -34,7 +36,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse().command;
+    let command = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command,
+        Err(error) => return refused(&error),
+    };
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
         Some(Command::Load(arguments)) => load::run(*arguments),
@@ -43,13 +48,31 @@ fn main() -> ExitCode {
         Some(Command::Trace(arguments)) => trace::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };
-    match done {
+    let code = match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("weir: {}", failure.message);
+            messages::say(format_args!("weir: {}", failure.message));
             ExitCode::from(failure.code)
         }
+    };
+    messages::finish();
+    code
+}
+
+/// Answers arguments that make no sense, or that ask for help, as clap would: but it waits for no
+/// standard error that is stuck.
+fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
     }
+    let text = error.render();
+    let text = match io::stderr().is_terminal() {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    messages::say(text.trim_end());
+    messages::finish();
+    ExitCode::from(2)
 }
 
 /// Why a command failed, and the status a script sees: 1 for what happened, 2 for what was asked.

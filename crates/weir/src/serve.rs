@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use weir_server::{Config, ConfigError, ServeError, Settings, config};
+use weir_server::{Config, ConfigError, ServeError, Settings, config, messages};
 
 use crate::Failure;
 
@@ -26,18 +26,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let file = arguments.config.as_deref().map(config::read).transpose()?;
     let settings = arguments.settings.over(file.unwrap_or_default());
     let config = Config::from_settings(settings)?;
+    messages::tell_of_panics();
     tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(|| messages::Writer)
         .with_ansi(std::io::stderr().is_terminal())
         .with_max_level(config.log.0)
         .with_target(false)
         .init();
     for warning in config.warnings() {
-        eprintln!("weir: warning: {warning}");
+        messages::say(format_args!("weir: warning: {warning}"));
     }
     if arguments.check {
         weir_server::check(&config)?;
-        eprintln!("weir: the configuration is valid");
+        messages::say("weir: the configuration is valid");
         return Ok(());
     }
     Ok(weir_server::serve(&config)?)

@@ -313,6 +313,16 @@ impl FromStr for AccessLog {
     }
 }
 
+impl fmt::Display for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessLog::Off => f.write_str("off"),
+            AccessLog::Stderr => f.write_str("stderr"),
+            AccessLog::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
