@@ -46,6 +46,7 @@ pub(crate) fn start(target: &AccessLog) -> io::Result<LogHandle> {
             Some(lines) => return Ok(LogHandle { lines: Some(lines.clone()), shared: true }),
             None => Output::stderr()?,
         },
+        AccessLog::Stdout => Output::stdout()?,
         AccessLog::File(path) => Output::file(path)?,
     };
     Ok(LogHandle { lines: Some(Lines::start(output)?), shared: false })

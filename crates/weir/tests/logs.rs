@@ -243,3 +243,19 @@ fn a_log_that_has_room_again_goes_on_with_whole_lines() {
 fn read(log: &Path) -> String {
     fs::read_to_string(log).expect("the log")
 }
+
+#[test]
+fn standard_output_can_have_the_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec \"$@\" > {}", out.display()), "sh"]);
+    command.arg(weir().get_program()).arg("serve");
+    let server = Server::launch(command, &["--access-log", "stdout"]);
+    assert_eq!(server.get("/files/1kb.bin").status, 200);
+    let log = server.stop_and_read_log();
+    assert!(!log.iter().any(|line| line.contains("GET ")), "{log:#?}");
+    let lines = read(&out);
+    assert!(lines.contains("\"GET /files/1kb.bin HTTP/1.1\" 200 1000"), "{lines}");
+    assert_eq!(lines.lines().count(), 1);
+}

@@ -29,6 +29,11 @@ impl Output {
         Output::stream(io::stderr(), "standard error")
     }
 
+    /// Standard output.
+    pub(crate) fn stdout() -> io::Result<Output> {
+        Output::stream(io::stdout(), "standard output")
+    }
+
     /// The end of a file, which is made if need be.
     ///
     /// # Errors
