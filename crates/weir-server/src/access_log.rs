@@ -2,10 +2,13 @@
 //! that did not end. A thread of its own writes; workers never wait for it.
 
 use std::fmt::Write as _;
-use std::io;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use weir_http::request::Request;
 
 use crate::config::AccessLog;
@@ -50,6 +53,31 @@ pub(crate) fn start(target: &AccessLog) -> io::Result<LogHandle> {
         AccessLog::File(path) => Output::file(path)?,
     };
     Ok(LogHandle { lines: Some(Lines::start(output)?), shared: false })
+}
+
+/// Whether the log could be opened, as far as can be told without making it.
+pub(crate) fn check(target: &AccessLog) -> io::Result<()> {
+    let AccessLog::File(path) = target else { return Ok(()) };
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(_) => Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let directory = match path.parent() {
+                Some(directory) if !directory.as_os_str().is_empty() => directory,
+                _ => Path::new("."),
+            };
+            let access = Access::WRITE_OK | Access::EXEC_OK;
+            let writable = fs::metadata(directory).and_then(|found| match found.is_dir() {
+                true => Ok(accessat(CWD, directory, access, AtFlags::EACCESS)?),
+                false => Err(ErrorKind::NotADirectory.into()),
+            });
+            writable.map_err(|error| {
+                let what = format!("no file can be made in {}: {error}", directory.display());
+                io::Error::new(error.kind(), what)
+            })
+        }
+        Err(error) => Err(error),
+    }
 }
 
 impl LogHandle {

@@ -148,9 +148,10 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     result.map_err(|error: io::Error| ServeError::new("the server failed", &error))
 }
 
-/// Checks what can be checked without serving: the directory.
+/// Checks what can be checked without serving: the directory and the access log.
 pub fn check(config: &Config) -> Result<(), ServeError> {
-    config.root.as_deref().map(open_root).transpose().map(drop)
+    config.root.as_deref().map(open_root).transpose()?;
+    access_log::check(&config.access_log).map_err(|error| cannot_log(&config.access_log, &error))
 }
 
 fn cannot_log(to: &AccessLog, error: &io::Error) -> ServeError {
