@@ -2,23 +2,21 @@
 //! that did not end. A thread of its own writes; workers never wait for it.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use weir_http::request::Request;
 
 use crate::config::AccessLog;
-use crate::metrics::Metrics;
+use crate::lines::{Kind, Lines, Output};
+use crate::messages;
 
-/// Lines that may wait for the writer; more are counted and dropped.
-const WAITING: usize = 16_384;
+/// How long the end of the server waits for lines that are not written yet.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// One response.
 #[derive(Debug)]
@@ -34,97 +32,76 @@ pub(crate) struct Entry<'a> {
     pub(crate) took: Duration,
 }
 
-/// Where workers leave their lines.
+/// Where workers leave their lines; none if there is no access log.
 #[derive(Clone, Debug)]
 pub(crate) struct LogHandle {
-    lines: Option<SyncSender<String>>,
-    /// The file is to be opened anew.
-    reopen: Arc<AtomicBool>,
-    metrics: Arc<Metrics>,
+    lines: Option<Lines>,
+    /// They go to standard error with the server's messages.
+    shared: bool,
 }
 
-/// The thread that writes; it ends when all handles are gone.
-#[derive(Debug)]
-pub(crate) struct LogWriter(Option<JoinHandle<()>>);
-
-pub(crate) fn start(
-    target: &AccessLog,
-    metrics: Arc<Metrics>,
-) -> io::Result<(LogHandle, LogWriter)> {
-    let reopen = Arc::<AtomicBool>::default();
-    let (out, file): (Box<dyn Write + Send>, _) = match target {
-        AccessLog::Off => return Ok((LogHandle { lines: None, reopen, metrics }, LogWriter(None))),
-        AccessLog::Stderr => (Box::new(io::stderr()), None),
-        AccessLog::File(path) => (Box::new(open(path)?), Some(path.clone())),
+/// Opens the log.
+pub(crate) fn start(target: &AccessLog) -> io::Result<LogHandle> {
+    let output = match target {
+        AccessLog::Off => return Ok(LogHandle { lines: None, shared: false }),
+        // Lines and messages must not be mixed up within a line.
+        AccessLog::Stderr => match messages::lines() {
+            Some(lines) => return Ok(LogHandle { lines: Some(lines.clone()), shared: true }),
+            None => Output::stderr()?,
+        },
+        AccessLog::Stdout => Output::stdout()?,
+        AccessLog::File(path) => Output::file(path)?,
     };
-    let (lines, waiting) = sync_channel(WAITING);
-    let asked = reopen.clone();
-    let writer = thread::Builder::new()
-        .name("weir-log".to_owned())
-        .spawn(move || write_lines(&waiting, BufWriter::new(out), file.as_deref(), &asked))?;
-    Ok((LogHandle { lines: Some(lines), reopen, metrics }, LogWriter(Some(writer))))
+    Ok(LogHandle { lines: Some(Lines::start(output)?), shared: false })
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
-}
-
-fn write_lines(
-    waiting: &Receiver<String>,
-    mut out: BufWriter<Box<dyn Write + Send>>,
-    file: Option<&Path>,
-    reopen: &AtomicBool,
-) {
-    let mut failed = false;
-    while let Ok(line) = waiting.recv() {
-        if let Some(path) = file.filter(|_| reopen.swap(false, Ordering::Relaxed)) {
-            match open(path) {
-                Ok(opened) => {
-                    out = BufWriter::new(Box::new(opened));
-                    tracing::info!("the access log {} was opened anew", path.display());
-                }
-                Err(error) => tracing::error!(
-                    "the access log {} cannot be opened anew, the old file is used: {error}",
-                    path.display()
-                ),
-            }
+/// Whether the log could be opened, as far as can be told without making it.
+pub(crate) fn check(target: &AccessLog) -> io::Result<()> {
+    let AccessLog::File(path) = target else { return Ok(()) };
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(_) => Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let directory = match path.parent() {
+                Some(directory) if !directory.as_os_str().is_empty() => directory,
+                _ => Path::new("."),
+            };
+            let access = Access::WRITE_OK | Access::EXEC_OK;
+            let writable = fs::metadata(directory).and_then(|found| match found.is_dir() {
+                true => Ok(accessat(CWD, directory, access, AtFlags::EACCESS)?),
+                false => Err(ErrorKind::NotADirectory.into()),
+            });
+            writable.map_err(|error| {
+                let what = format!("no file can be made in {}: {error}", directory.display());
+                io::Error::new(error.kind(), what)
+            })
         }
-        let mut result = out.write_all(line.as_bytes());
-        while let Ok(line) = waiting.try_recv() {
-            result = result.and_then(|()| out.write_all(line.as_bytes()));
-        }
-        if let Err(error) = result.and_then(|()| out.flush())
-            && !std::mem::replace(&mut failed, true)
-        {
-            let file = file.unwrap_or(Path::new("on standard error"));
-            tracing::error!("the access log {} cannot be written: {error}", file.display());
-        }
+        Err(error) => Err(error),
     }
 }
 
 impl LogHandle {
-    /// Has the file opened anew, as after it was renamed; what is not a file stays as it is.
-    pub(crate) fn reopen(&self) {
-        self.reopen.store(true, Ordering::Relaxed);
-        // An empty line wakes the writer; if there is no room, it is awake.
-        let _ = self.lines.as_ref().map(|lines| lines.try_send(String::new()));
-    }
-
     pub(crate) fn write<'a>(&self, entry: impl FnOnce() -> Entry<'a>) {
-        let Some(lines) = &self.lines else { return };
-        if let Err(TrySendError::Full(_)) = lines.try_send(line(&entry())) {
-            self.metrics.log_lines_lost.inc();
+        if let Some(lines) = &self.lines {
+            lines.push(Kind::Request, line(&entry()));
         }
     }
-}
 
-impl LogWriter {
-    /// Waits until all lines are written. All handles must be gone.
-    pub(crate) fn finish(self) {
-        if let Some(writer) = self.0
-            && writer.join().is_err()
+    /// Opens a log that is a file anew by its name, once the lines that were left before are written:
+    /// for whoever has moved it away. Returns at once.
+    pub(crate) fn reopen(&self) {
+        if let Some(lines) = &self.lines {
+            lines.reopen();
+        }
+    }
+
+    /// Waits until all lines are written, but not for a log that is stuck. Called when the workers
+    /// have ended; standard error is waited for when the process ends.
+    pub(crate) fn finish(&self) {
+        if let Some(lines) = self.lines.as_ref().filter(|_| !self.shared)
+            && !lines.flush(LAST_WAIT)
         {
-            tracing::error!("the access log's thread ended early");
+            tracing::error!("{} is stuck: the last lines are lost", lines.name());
         }
     }
 }

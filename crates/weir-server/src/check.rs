@@ -1,14 +1,15 @@
-//! What `weir serve --check` looks at beyond the text of the configuration: the directory, whether
+//! What `weir serve --check` looks at beyond the text of the configuration: the directory, the access log, whether
 //! there could be listened on the addresses, whether backends can be found. It changes nothing.
 
 use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
+use crate::access_log;
 use crate::addresses::cannot_listen;
 use crate::config::{Action, BackendAddress, Config, RouteConfig};
 use crate::listen;
-use crate::serve::{ServeError, open_root};
+use crate::serve::{ServeError, cannot_log, open_root};
 
 /// Looks at what the server would need to start, and returns what might go wrong all the same.
 ///
@@ -20,6 +21,8 @@ use crate::serve::{ServeError, open_root};
 /// What the server could not start with.
 pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     config.root.as_deref().map(open_root).transpose()?;
+    access_log::check(&config.access_log)
+        .map_err(|error| cannot_log(&config.access_log, &error))?;
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
     for address in config.listen.iter().chain(&config.admin).filter(|at| at.port() != 0) {

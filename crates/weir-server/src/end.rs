@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::access_log::LogHandle;
 use crate::config::{AccessLog, Config};
+use crate::messages;
 use crate::signals::{Asked, Signals};
 use crate::stop::StopSender;
 use crate::worker::Worker;
@@ -67,6 +68,7 @@ impl End<'_> {
                 self.stop.cut();
                 let Ok(ended) = timeout(CUT_WITHIN, ended).await else {
                     tracing::error!("a worker hangs: the process ends without it");
+                    messages::finish();
                     std::process::exit(0);
                 };
                 (ended, "until another signal came")
@@ -91,7 +93,7 @@ impl End<'_> {
         if asked == Asked::Reopen {
             match &self.config.access_log {
                 AccessLog::File(_) => self.access_log.reopen(),
-                AccessLog::Stderr | AccessLog::Off => {
+                AccessLog::Stderr | AccessLog::Stdout | AccessLog::Off => {
                     tracing::info!("signal to open the access log anew: it is not a file");
                 }
             }

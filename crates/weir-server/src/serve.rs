@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::access_log;
 use crate::addresses;
 use crate::admin::{Admin, History, Link};
-use crate::config::{Action, Config, ProxyProtocol, RouteConfig};
+use crate::config::{AccessLog, Action, Config, ProxyProtocol, RouteConfig};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
@@ -44,10 +44,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     };
     let (stop_sender, stop) = stop::channel();
     let (admin_stop_sender, admin_stop) = stop::channel();
-    let (access_log, log_writer) =
-        access_log::start(&config.access_log, metrics.clone()).map_err(|error| {
-            ServeError::new(format!("cannot open the access log {}", config.access_log), &error)
-        })?;
+    let access_log = access_log::start(&config.access_log)
+        .map_err(|error| cannot_log(&config.access_log, &error))?;
     let (uplink, mut gate) =
         config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
 
@@ -100,7 +98,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         stop,
     };
     let (_asker, queries) = mpsc::unbounded_channel();
-    let (no_log, _) = access_log::start(&crate::config::AccessLog::Off, metrics.clone())
+    let no_log = access_log::start(&AccessLog::Off)
         .map_err(|error| ServeError::new("cannot start the admin address", &error))?;
     let plan = Plan {
         index: config.workers,
@@ -136,12 +134,15 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
             watched: &watched,
         };
         end.on_signal(&mut signals, threads).await?;
+        access_log.finish();
         admin.abort();
         Ok(())
     });
-    drop(access_log);
-    log_writer.finish();
     result.map_err(|error: io::Error| ServeError::new("the server failed", &error))
+}
+
+pub(crate) fn cannot_log(to: &AccessLog, error: &io::Error) -> ServeError {
+    ServeError::new(format!("cannot open the access log {to}"), error)
 }
 
 /// The directory that is served.

@@ -19,6 +19,7 @@ use crate::config::{Prefix, ProxyProtocol};
 use crate::context::{Context, Origin, Service, Times};
 use crate::limits::Shortages;
 use crate::listen;
+use crate::messages;
 use crate::metrics::{Metrics, take_events};
 use crate::proxy::{Proxy, Shared};
 use crate::send::SCRATCH;
@@ -143,6 +144,7 @@ async fn accept(context: Rc<Context>, listener: TcpListener) {
     if let Err(error) = listen::accept(context, listener).await {
         // Nobody could reach the server: better to end than to hang.
         tracing::error!("a listening socket cannot be watched: {error}");
+        messages::finish();
         std::process::abort();
     }
 }
@@ -159,6 +161,7 @@ async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
     if let Err(error) = uplink::own(uplink, gate).await {
         // Without its pacer the server cannot send: better to end than to hang.
         tracing::error!("the uplink's timer failed: {error}");
+        messages::finish();
         std::process::abort();
     }
 }

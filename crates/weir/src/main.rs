@@ -8,10 +8,12 @@ mod sim;
 mod trace;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use weir_server::messages;
 
 /// A web server that stays fast when it is overloaded.
 #[derive(Debug, Parser)]
@@ -36,7 +38,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = Arguments::parse_from(with_command(std::env::args_os())).command;
+    let arguments = with_command(std::env::args_os());
+    let command = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments.command,
+        Err(error) => return refused(&error),
+    };
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
         Some(Command::Load(arguments)) => load::run(*arguments),
@@ -45,13 +51,31 @@ fn main() -> ExitCode {
         Some(Command::Trace(arguments)) => trace::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };
-    match done {
+    let code = match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("weir: {}", failure.message);
+            messages::say(format_args!("weir: {}", failure.message));
             ExitCode::from(failure.code)
         }
+    };
+    messages::finish();
+    code
+}
+
+/// Answers arguments that make no sense, or that ask for help, as clap would: but it waits for no
+/// standard error that is stuck.
+fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
     }
+    let text = error.render();
+    let text = match io::stderr().is_terminal() {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    messages::say(text.trim_end());
+    messages::finish();
+    ExitCode::from(2)
 }
 
 /// The arguments with `serve` in its place if they name no command but its flags, or a directory. What

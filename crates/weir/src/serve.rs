@@ -1,9 +1,9 @@
 //! `weir serve`: settings from flags and the file, then the server. It knows neither's meaning.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use weir_server::{Config, ConfigError, ServeError, Settings, config};
+use weir_server::{Config, ConfigError, ServeError, Settings, config, messages};
 
 use crate::Failure;
 
@@ -26,8 +26,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let file = arguments.config.as_deref().map(config::read).transpose()?;
     let settings = arguments.settings.over(file.unwrap_or_default());
     let config = Config::from_settings(settings)?;
+    messages::tell_of_panics();
     tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(|| messages::Writer)
         .with_ansi(std::io::stderr().is_terminal())
         .with_max_level(config.log.0)
         .with_target(false)
@@ -39,18 +40,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         warnings.extend(weir_server::check(&config)?);
     }
     for warning in warnings {
-        say(format_args!("warning: {warning}"));
+        messages::say(format_args!("weir: warning: {warning}"));
     }
     if arguments.check {
-        say(format_args!("the configuration is valid"));
+        messages::say("weir: the configuration is valid");
         return Ok(());
     }
     Ok(weir_server::serve(&config)?)
-}
-
-/// Says something on standard error, if that takes anything: a full disk is no reason not to serve.
-fn say(what: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "weir: {what}");
 }
 
 impl From<ConfigError> for Failure {

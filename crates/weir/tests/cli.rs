@@ -4,10 +4,11 @@ mod support;
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-use support::{Server, end_of, eventually, tool, weir};
+use support::{Server, as_nobody, end_of, eventually, tool, weir};
 
 /// `weir` with `arguments`; it must end by itself.
 fn run(arguments: &[&str]) -> Output {
@@ -154,7 +155,67 @@ fn what_cannot_be_opened_is_named() {
     let parts = ["cannot serve", missing.to_str().unwrap(), "No such file"];
     assert_refused(&["serve", parts[1], "--listen", "127.0.0.1:0"], 1, &parts);
     let flags = ["serve", "--listen", "127.0.0.1:0", "--access-log", "/nowhere/log"];
-    assert_refused(&flags, 1, &["cannot open the access log"]);
+    let parts = ["cannot open the access log", "/nowhere/log", "No such file"];
+    assert_refused(&flags, 1, &parts);
+}
+
+#[test]
+fn a_log_that_could_not_be_written_is_found_without_serving() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    fs::write(name("file"), "what was there\n").unwrap();
+    fs::create_dir(name("directory")).unwrap();
+    for (log, parts) in [
+        ("missing/log", &["no file can be made in", "missing: No such file"][..]),
+        ("file/log", &["Not a directory"]),
+        ("directory", &["is a directory"]),
+    ] {
+        let log = name(log);
+        let parts = [&["cannot open the access log", &log], parts].concat();
+        assert_refused(&["serve", "--check", "--access-log", &log], 1, &parts);
+    }
+    for log in ["file", "new"] {
+        let output = run(&["serve", "--check", "--access-log", &name(log)]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    assert_eq!(fs::read_to_string(name("file")).unwrap(), "what was there\n");
+    assert!(!Path::new(&name("new")).exists(), "checking makes no file");
+}
+
+/// This test needs root, to be somebody else.
+#[test]
+fn what_its_user_may_not_use_is_refused_at_the_start_and_by_a_check() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    set(directory.path(), 0o755).unwrap();
+    let site = directory.path().join("site");
+    fs::create_dir(&site).unwrap();
+    fs::write(site.join("file"), "found").unwrap();
+    let log = directory.path().join("log");
+    fs::write(&log, "").unwrap();
+    let (site_name, log_name) = (site.to_str().unwrap(), log.to_str().unwrap());
+    let new_log = directory.path().join("new");
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        for check in [&["--check"][..], &[]] {
+            let mut command = as_nobody();
+            command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).args(check);
+            let output = end_of(command);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?} {check:?}: {said}");
+            assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+        }
+    };
+    // To be listed it need not be, but names in it must be looked up.
+    set(&site, 0o744).unwrap();
+    refused(&[site_name], &["cannot serve", site_name, "permission denied"]);
+    set(&site, 0o711).unwrap();
+    let mut command = as_nobody();
+    command.args(["serve", site_name]);
+    assert_eq!(Server::launch(command, &[]).get("/file").text(), "found");
+    set(&log, 0o644).unwrap();
+    refused(&["--access-log", log_name], &["cannot open the access log", log_name, "denied"]);
+    let new_log = new_log.to_str().unwrap();
+    refused(&["--access-log", new_log], &["cannot open the access log", new_log, "denied"]);
 }
 
 /// Two servers on one port would each get some of the connections, and nobody would notice.

@@ -77,7 +77,7 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub disk_timeout: Option<Span>,
 
-    /// Where to log requests: off, stderr or a file [default: stderr]
+    /// Where to log requests: off, stderr, stdout or a file [default: stderr]
     #[arg(long, value_name = "TARGET")]
     #[serde(default, deserialize_with = "values::from_text")]
     pub access_log: Option<AccessLog>,

@@ -302,18 +302,10 @@ pub enum AccessLog {
     /// To standard error, beside the server's own messages.
     #[default]
     Stderr,
+    /// To standard output.
+    Stdout,
     /// To the end of a file.
     File(PathBuf),
-}
-
-impl fmt::Display for AccessLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AccessLog::Off => f.write_str("off"),
-            AccessLog::Stderr => f.write_str("stderr"),
-            AccessLog::File(path) => path.display().fmt(f),
-        }
-    }
 }
 
 impl FromStr for AccessLog {
@@ -323,8 +315,20 @@ impl FromStr for AccessLog {
         match text {
             "off" => Ok(AccessLog::Off),
             "stderr" => Ok(AccessLog::Stderr),
-            "" => Err("an access log needs a name: off, stderr or a file".to_owned()),
+            "stdout" => Ok(AccessLog::Stdout),
+            "" => Err("an access log needs a name: off, stderr, stdout or a file".to_owned()),
             file => Ok(AccessLog::File(file.into())),
+        }
+    }
+}
+
+impl fmt::Display for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AccessLog::Off => f.write_str("off"),
+            AccessLog::Stderr => f.write_str("stderr"),
+            AccessLog::Stdout => f.write_str("stdout"),
+            AccessLog::File(path) => path.display().fmt(f),
         }
     }
 }

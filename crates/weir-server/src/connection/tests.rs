@@ -19,7 +19,7 @@ use crate::worker;
 const LONG: Duration = Duration::from_secs(600);
 
 fn context(metrics: &Arc<Metrics>) -> Context {
-    let (access_log, _) = access_log::start(&AccessLog::Off, metrics.clone()).unwrap();
+    let access_log = access_log::start(&AccessLog::Off).unwrap();
     Context {
         index: 0,
         service: Service::new(Origin::Builtin),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2, statat};
 use rustix::io::Errno;
 use weir_sched::Time;
 
@@ -79,8 +79,17 @@ pub(crate) struct Root {
 
 impl Root {
     /// Opens it; this may wait for a disk.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening it; also if no name in it could be looked up, since all would be refused.
     pub(crate) fn open(path: &Path) -> io::Result<Root> {
-        let directory = RefCell::new(Arc::new(Directory::open(path)?));
+        let directory = Directory::open(path)?;
+        if statat(&directory.fd, ".", AtFlags::empty()).is_err_and(|error| error == Errno::ACCESS) {
+            let what = "permission denied: its user may not look up names in it (x is missing)";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+        }
+        let directory = RefCell::new(Arc::new(directory));
         let name = CString::new(path.as_os_str().as_bytes())?;
         let (looked, vanished) = (Cell::new(Time::ZERO), Cell::new(false));
         Ok(Root { path: path.to_owned(), name, directory, looked, vanished })

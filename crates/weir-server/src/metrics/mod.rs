@@ -17,6 +17,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use weir_http::Status;
 
+use crate::lines::{self, Kind};
+
 pub(crate) use backends::{Backends, Reading};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
@@ -67,7 +69,6 @@ pub(crate) struct Metrics {
     pub(crate) dead_jobs: Counter,
     pub(crate) pacer_lateness: Histogram,
     pub(crate) events_per_wake: Histogram,
-    pub(crate) log_lines_lost: Counter,
     pub(crate) cache_hits: Counter,
     pub(crate) cache_misses: Counter,
     pub(crate) disk_jobs: Counter,
@@ -107,7 +108,7 @@ impl Metrics {
             Unit::Seconds,
             times.clone(),
         );
-        let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs, lost) =
+        let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs) =
             Default::default();
         let (cache_hits, cache_misses, disk_jobs, disk_refused, given_up) = Default::default();
         let pacer_lateness = Histogram::new(exponential(0.000_01, 2.0, 12));
@@ -140,7 +141,6 @@ impl Metrics {
             dead_jobs,
             pacer_lateness,
             events_per_wake,
-            log_lines_lost: lost,
             at_reading: AtReading::default(),
             registry,
         };
@@ -175,8 +175,13 @@ impl Metrics {
             ),
             (
                 "access_log_lines_lost",
-                "Log lines dropped because the log could not keep up",
-                &self.log_lines_lost,
+                "Lines of the access log that it did not take: it was stuck, slow or full",
+                lines::lost(Kind::Request),
+            ),
+            (
+                "messages_lost",
+                "Messages of the server that standard error did not take",
+                lines::lost(Kind::Message),
             ),
             (
                 "name_cache_hits",

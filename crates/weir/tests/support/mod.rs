@@ -20,7 +20,7 @@ pub use client::{Client, Response};
 pub use metrics::Metrics;
 pub use programs::{App, chromium, chromium_command, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
-pub use server::{Server, as_nobody, end_of, route, weir};
+pub use server::{Server, as_nobody, end_of, memory_of, route, weir};
 pub use sim::{Sim, number};
 
 /// Guards against hanging. Nothing that works takes so long.

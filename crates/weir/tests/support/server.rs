@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use super::{Backend, Client, DEADLINE, Metrics, Response, eventually};
 
@@ -181,11 +181,14 @@ impl Server {
 
     /// Bytes of memory that it has.
     pub fn memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let status = status.expect("the server is there");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        number.and_then(|number| number.parse::<u64>().ok()).expect("its memory") * 1024
+        memory_of(&self.child)
+    }
+
+    /// Limits the bytes of every file that it writes, or no longer.
+    pub fn limit_files(&self, most: Option<u64>) {
+        let pid = Pid::from_child(&self.child);
+        let limit = Rlimit { current: most, maximum: None };
+        prlimit(Some(pid), Resource::Fsize, limit).expect("a limit can be set");
     }
 
     /// Sends a signal.
@@ -235,6 +238,15 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Bytes of memory that a process has.
+pub fn memory_of(process: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id()));
+    let status = status.expect("the process is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    number.and_then(|number| number.parse::<u64>().ok()).expect("its memory") * 1024
 }
 
 /// Runs a command that should end by itself; it is killed if it does not.
