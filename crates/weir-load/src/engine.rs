@@ -1,7 +1,7 @@
 //! The generator's loop: one epoll loop in one thread starts what is due, reads what has come and
 //! gives up what has lasted too long. It does not know what the bytes mean.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -64,6 +64,7 @@ pub(crate) struct Totals {
     pub(crate) bytes: u64,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
+    pub(crate) statuses: BTreeMap<u16, u64>,
 }
 
 /// Slow readers: which clients they are and what they read.
@@ -317,6 +318,7 @@ impl<'a> Engine<'a> {
             lag: self.lags.percentiles(),
             most_open,
             connections,
+            statuses: self.totals.statuses,
             head_bytes: self.totals.head_bytes,
             body_bytes: self.totals.body_bytes,
             steal: shares.steal,

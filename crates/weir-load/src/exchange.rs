@@ -100,6 +100,11 @@ impl Response {
         *self = Response { head, ..Response::new(size) };
     }
 
+    /// Of the last head that has come whole; 0 before.
+    pub(crate) fn status(&self) -> u16 {
+        self.status
+    }
+
     /// Bytes of heads so far, of interim responses too.
     pub(crate) fn head_bytes(&self) -> u64 {
         self.head_bytes

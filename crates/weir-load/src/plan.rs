@@ -1,5 +1,6 @@
 //! What a run is asked to do, and what it says of itself afterwards.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -114,6 +115,8 @@ pub struct Report {
     pub most_open: u64,
     /// Connections made.
     pub connections: u64,
+    /// Complete responses with another status than 200, by their status.
+    pub statuses: BTreeMap<u16, u64>,
     /// Bytes of response heads received, interim responses included.
     pub head_bytes: u64,
     /// Bytes of bodies received, of attempts that failed too.

@@ -286,6 +286,9 @@ impl Engine<'_> {
         let (head, body) = (connection.response.head_bytes(), connection.response.body_bytes());
         self.totals.head_bytes += head;
         self.totals.body_bytes += body;
+        if ending.outcome == Outcome::Status {
+            *self.totals.statuses.entry(connection.response.status()).or_default() += 1;
+        }
         let task = connection.task.take();
         let whole = connection.unsent.is_empty();
         if ending.reusable && whole && connection.carried < limit {

@@ -14,6 +14,11 @@ const RIGHT: f64 = 18.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 50.0;
 const FLOOR: f64 = HEIGHT - BOTTOM;
+/// Sizes of the text in the style sheet: on a wide screen, and on a phone, where plots are smaller.
+const FONT: f64 = 13.0;
+const PHONE_FONT: f64 = 17.0;
+/// Width of a character, as a share of the size of the text: digits and small letters have less.
+const CHARACTER: f64 = 0.6;
 
 impl Render for Plot {
     /// A figure: the title, the legend, the curves.
@@ -54,6 +59,15 @@ impl Plot {
     }
 
     fn axes(&self, x: &Laid, y: &Laid) -> Markup {
+        let across: Vec<(f64, &str)> = x
+            .ticks
+            .iter()
+            .filter_map(|(value, text)| Some((x.at(*value)?, text.as_str())))
+            .collect();
+        // Every name has to be there.
+        let named = matches!(self.x.range, Range::Names(_));
+        let (wide, phone) = (clear(&across, FONT), clear(&across, PHONE_FONT));
+        let shown = across.iter().zip(wide.into_iter().zip(phone));
         html! {
             @for (value, text) in &y.ticks {
                 @if let Some(at) = y.at(*value) {
@@ -61,12 +75,12 @@ impl Plot {
                     text.end x=(px(LEFT - 7.0)) y=(px(at + 4.0)) { (text) }
                 }
             }
-            @for (value, text) in &x.ticks {
-                @if let Some(at) = x.at(*value) {
-                    @if !matches!(self.x.range, Range::Names(_)) {
-                        line.grid x1=(px(at)) x2=(px(at)) y1=(px(TOP)) y2=(px(FLOOR)) {}
+            @for (&(at, text), (wide, phone)) in shown {
+                @if !named { line.grid x1=(px(at)) x2=(px(at)) y1=(px(TOP)) y2=(px(FLOOR)) {} }
+                @if wide || named {
+                    text class=(class(at, text, phone || named)) x=(px(within(at, text))) y=(px(FLOOR + 21.0)) {
+                        (text)
                     }
-                    text.middle x=(px(at)) y=(px(FLOOR + 21.0)) { (text) }
                 }
             }
             line.axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(FLOOR)) y2=(px(FLOOR)) {}
@@ -107,6 +121,41 @@ impl Plot {
             }
         }
     }
+}
+
+/// How wide a text is, at most.
+fn width(text: &str, font: f64) -> f64 {
+    text.chars().count() as f64 * font * CHARACTER
+}
+
+/// Which of the texts below an axis keep clear of those before them.
+fn clear(texts: &[(f64, &str)], font: f64) -> Vec<bool> {
+    let mut end = f64::NEG_INFINITY;
+    let keeps_clear = |&(at, text): &(f64, &str)| {
+        let half = width(text, font) / 2.0;
+        let is_clear = at - half > end + font / 2.0;
+        if is_clear {
+            end = at + half;
+        }
+        is_clear
+    };
+    texts.iter().map(keeps_clear).collect()
+}
+
+/// Where the text below a tick is put: a long one at the right end does not leave the plot.
+fn within(at: f64, text: &str) -> f64 {
+    if leaves(at, text) { WIDTH } else { at }
+}
+
+/// How it is put there, and whether it is only there on a wide screen.
+fn class(at: f64, text: &str, phone: bool) -> String {
+    let anchor = if leaves(at, text) { "end" } else { "middle" };
+    let only = if phone { "" } else { " wide" };
+    format!("{anchor}{only}")
+}
+
+fn leaves(at: f64, text: &str) -> bool {
+    at + width(text, PHONE_FONT) / 2.0 > WIDTH
 }
 
 /// A value as its axis writes it.
@@ -216,6 +265,36 @@ mod tests {
         }
         assert!(!drawn.contains("NaN"), "{drawn}");
         assert_eq!(drawn.matches("<circle").count(), 3, "two points and the legend's");
+    }
+
+    #[test]
+    fn texts_below_an_axis_do_not_collide() {
+        let texts = ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"];
+        let ticks = texts.iter().enumerate().map(|(i, text)| (i as f64, (*text).to_owned()));
+        let axis = Axis::places("", (0.0, 7.0), ticks.collect());
+        let drawn = Plot::new("", axis, Axis::linear("")).render().into_string();
+        // Each text with where it is, and whether it is there on a phone.
+        let found = drawn.split("<text ").filter(|text| text.contains(" %</text>")).map(|text| {
+            let x = text.split("x=\"").nth(1).and_then(|x| x.split('"').next());
+            let said = text.split('>').nth(1).and_then(|said| said.split('<').next()).unwrap();
+            let at: f64 = x.unwrap().parse().unwrap();
+            let width = said.len() as f64;
+            (at, width, text.contains("end"), text.contains("wide"))
+        });
+        let found: Vec<_> = found.collect();
+        for (font, all) in [(FONT, true), (PHONE_FONT, false)] {
+            let mut last = f64::NEG_INFINITY;
+            for &(at, characters, is_end, _) in found.iter().filter(|text| all || !text.3) {
+                let width = characters * font * 0.5;
+                let (from, to) = match is_end {
+                    true => (at - width, at),
+                    false => (at - width / 2.0, at + width / 2.0),
+                };
+                assert!(from > last && to <= WIDTH, "{at} at {font}: {drawn}");
+                last = to;
+            }
+        }
+        assert!(found.len() >= 6 && found.iter().any(|text| text.3), "{drawn}");
     }
 
     #[test]

@@ -22,11 +22,15 @@ const BINS_PER_FACTOR: u32 = 100;
 /// for each client class).
 #[derive(Clone, Debug)]
 pub struct Streaming {
-    /// Response times of complete responses in microseconds.
+    /// Response times of complete responses in nanoseconds.
     latency: Histogram<u64>,
     times: Welford,
+    /// The same without the lag: from when the request did start.
+    on_time: Histogram<u64>,
     /// Start lag in nanoseconds: it is compared with a hundredth of a latency.
     lag: Histogram<u64>,
+    /// Of complete responses, in seconds.
+    lags: Welford,
     outcomes: [u64; Outcome::ALL.len()],
     attempts: u64,
     bytes: u64,
@@ -70,7 +74,9 @@ impl Streaming {
         Streaming {
             latency: histogram(),
             times: Welford::default(),
+            on_time: histogram(),
             lag: histogram(),
+            lags: Welford::default(),
             outcomes: [0; Outcome::ALL.len()],
             attempts: 0,
             bytes: 0,
@@ -102,7 +108,10 @@ impl Streaming {
         class.times.add(time);
         self.bytes = self.bytes.saturating_add(record.size);
         self.times.add(time);
-        count_into(&mut self.latency, time, 1e6);
+        let lag = record.lag().max(0.0);
+        self.lags.add(lag);
+        count_into(&mut self.latency, time, 1e9);
+        count_into(&mut self.on_time, time - lag, 1e9);
         let sums = &mut self.sums[self.bins.index(record.size)];
         sums.count += 1;
         sums.bytes += record.size as f64;
@@ -112,8 +121,10 @@ impl Streaming {
     /// Counts everything that `other` counted.
     pub fn merge(&mut self, other: &Streaming) {
         self.latency.add(&other.latency).expect("a histogram that resizes takes any other");
+        self.on_time.add(&other.on_time).expect("a histogram that resizes takes any other");
         self.lag.add(&other.lag).expect("a histogram that resizes takes any other");
         self.times.merge(&other.times);
+        self.lags.merge(&other.lags);
         self.outcomes.iter_mut().zip(other.outcomes).for_each(|(mine, its)| *mine += its);
         self.attempts += other.attempts;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -167,10 +178,22 @@ impl Streaming {
         &self.times
     }
 
-    /// A percentile of the response times in seconds (`share` from 0 to 1), within 0.1 % or 1 µs,
+    /// A percentile of the response times in seconds (`share` from 0 to 1), within 0.1 % or 1 ns,
     /// whichever is more. `None` without complete responses or when the share is out of range.
     pub fn percentile(&self, share: f64) -> Option<f64> {
-        percentile(&self.latency, share, 1e6)
+        percentile(&self.latency, share, 1e9)
+    }
+
+    /// By how many seconds the mean of the response times would be less had every request started in
+    /// time and taken as long from there; never below zero.
+    pub fn lag_in_mean(&self) -> Option<f64> {
+        self.lags.mean()
+    }
+
+    /// The same of a percentile.
+    pub fn lag_in_percentile(&self, share: f64) -> Option<f64> {
+        let on_time = percentile(&self.on_time, share, 1e9)?;
+        Some((self.percentile(share)? - on_time).max(0.0))
     }
 
     /// A percentile of the start lag in seconds; an early start counts as no lag. Within 0.1 % or

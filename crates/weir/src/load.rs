@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         demand: planned.demand,
         scheduled: planned.scheduled,
         duration: planned.duration,
+        ends_if_refused: arguments.allow_failed.0 < 1.0,
         records: arguments.records.as_deref(),
     };
     let display = display(&arguments, &target);
@@ -92,6 +93,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     if let Err(error) = ended.records {
         return Err(Failure { message: error.to_string(), code: 1 });
+    }
+    if let Some(number) = ended.refused {
+        let message = format!(
+            "ended early: all {} requests were refused, so nothing listens at {}",
+            words::count(number),
+            target.server
+        );
+        return Err(Failure { message, code: FAILED });
     }
     verdict(&arguments, &figures)
 }
@@ -197,6 +206,7 @@ fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
     let report = &ended.report;
     figures.ended_early = ended.early;
     figures.duration_s = report.duration;
+    figures.statuses = report.statuses.clone();
     figures.connections = report.connections;
     figures.connections_most_open = report.most_open;
     figures.received_head_bytes = report.head_bytes;
@@ -217,8 +227,12 @@ fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
 /// The exit status that the figures mean.
 fn verdict(arguments: &Arguments, figures: &Figures) -> Result<(), Failure> {
     if figures.failed_share > arguments.allow_failed.0 {
+        let statuses = match figures.statuses.is_empty() {
+            true => String::new(),
+            false => format!(" (with status {})", figures.statuses_in_words()),
+        };
         let message = format!(
-            "{} of {} requests failed; --allow-failed says how many may",
+            "{} of {} requests failed{statuses}; --allow-failed says how many may",
             words::count(figures.failed),
             words::count(figures.requests)
         );

@@ -190,8 +190,27 @@ fn another_status_is_not_mixed_into_response_times() {
     let server = Server::builtin(&[]);
     let rate = ["--rate", "100/s", "--duration", "300ms"];
     let figures = figures(&url(server.address(), "/missing"), &rate, 3);
-    all(&figures, "status");
+    let requests = all(&figures, "status");
     assert_eq!(figures["response_ms_mean"], Value::Null);
+    assert_eq!(figures["statuses"], serde_json::json!({ "404": requests }));
+    let output = load(&url(server.address(), "/missing"), &rate, 3);
+    let (summary, said) = (text(&output.stdout), text(&output.stderr));
+    let named = |line: &str| line.split_whitespace().next() == Some("404");
+    assert!(summary.lines().any(named), "{summary}");
+    assert!(said.contains("requests failed (with status 404: "), "{said}");
+}
+
+/// Nobody should have to wait for the end of a run against a port where nothing listens.
+#[test]
+fn a_run_ends_when_everything_is_refused() {
+    let listener = stuck();
+    let url = url(listener.local_addr().unwrap(), "/");
+    drop(listener);
+    let rate = ["--rate", "100/s", "--duration", "1h"];
+    let figures = figures(&url, &rate, 3);
+    assert_eq!(figures["ended_early"], true);
+    let output = load(&url, &rate, 3);
+    assert!(text(&output.stderr).contains("so nothing listens at 127.0.0.1:"));
 }
 
 #[test]

@@ -69,7 +69,12 @@ pub(crate) fn number(value: f64) -> String {
         0.0 => 0,
         _ => 3,
     };
-    format!("{value:.digits$}")
+    let text = format!("{value:.digits$}");
+    // What is written as zero has no sign.
+    match text.strip_prefix('-') {
+        Some(zero) if !zero.contains(|digit| matches!(digit, '1'..='9')) => zero.to_owned(),
+        _ => text,
+    }
 }
 
 /// A value in its unit, without the unit's name.

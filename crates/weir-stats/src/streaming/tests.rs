@@ -78,7 +78,8 @@ fn parts_merge_into_the_whole() {
     let mut merged = counted(&records[..3000]);
     merged.merge(&counted(&records[3000..]));
     assert_eq!(merged.latency, whole.latency);
-    assert_eq!(merged.lag, whole.lag);
+    assert_eq!((&merged.lag, &merged.on_time), (&whole.lag, &whole.on_time));
+    assert_eq!(merged.lag_in_mean(), whole.lag_in_mean());
     assert_eq!((merged.bytes, merged.attempts), (whole.bytes, whole.attempts));
     assert_eq!((merged.requests(), merged.classes().len()), (10_000, 3));
     near(merged.times().variance(), whole.times().variance().unwrap(), 1e-9);
@@ -95,6 +96,30 @@ fn lag_of_more_than_a_hundredth_voids_a_percentile() {
     // The median is some 10 ms, the 90th percentile 400 ms.
     assert_eq!(verdicts.iter().map(|v| v.valid).collect::<Vec<_>>(), [false, true, true]);
     near(verdicts[0].lag, 0.0005, 0.001);
+}
+
+/// One request in fifty started 50 ms late, which is the slowest of them all; half of them are
+/// microseconds late, which is nothing beside their milliseconds.
+#[test]
+fn what_lag_adds_to_a_figure_is_told_for_each() {
+    let late = |i: u32| match i {
+        i if i.is_multiple_of(50) => 0.05,
+        i => f64::from(i % 2) * 5e-6,
+    };
+    let made = |i: u32| {
+        let mut made = record(f64::from(i), 1, Outcome::Ok, Some(0.002 + late(i)));
+        made.started += late(i);
+        made
+    };
+    let streaming = counted(&(0..10_000).map(made).collect::<Vec<_>>());
+    near(streaming.lag_in_mean(), 0.02 * 0.05 + 0.5 * 5e-6, 1e-9);
+    for (share, lag) in [(0.4, 0.0), (0.9, 5e-6), (0.97, 5e-6)] {
+        let found = streaming.lag_in_percentile(share).unwrap();
+        assert!((found - lag).abs() < 3e-6, "{share}: {found}");
+    }
+    near(streaming.lag_in_percentile(0.99), 0.05, 0.002);
+    // The others' verdicts look at the 99th percentile of the lag alone.
+    assert!(streaming.verdicts(&[0.5]).iter().all(|verdict| !verdict.valid));
 }
 
 #[test]
@@ -115,6 +140,7 @@ fn long_times_have_percentiles_too() {
 fn nothing_has_no_figures() {
     let mut streaming = counted(&[record(0.0, 1, Outcome::Reset, None)]);
     assert_eq!((streaming.percentile(0.5), streaming.largest(0.01)), (None, None));
+    assert_eq!((streaming.lag_in_mean(), streaming.lag_in_percentile(0.5)), (None, None));
     assert_eq!(streaming.lag(0.5), Some(0.0));
     assert!(streaming.verdicts(&[0.5]).is_empty() && streaming.by_size().is_empty());
     streaming.add(&record(0.0, 1, Outcome::Ok, Some(1.0)));

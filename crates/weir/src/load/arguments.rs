@@ -169,11 +169,12 @@ Response times count from the moment a request should have started, so a request
 or the network held up is not left out. Only complete responses of status 200 and the right
 length have one; the others are counted by what became of them: status, wrong (not HTTP, another
 length), short (closed early), reset, refused, abandoned (the user gave up), unfinished (at the
-end of --drain), unsent (no descriptor or port of our own).
+end of --drain), unsent (no descriptor or port of our own). A run of which everything is refused
+for a second ends, unless --allow-failed is 100%: nothing listens there.
 
 Figures are not valid, and marked so, where
-  - the generator started late: the 99th percentile of its lag (for p99.9 and max: the same rank)
-    is more than 1 % of the response time, also of a class of sizes or clients;
+  - more than 1 % of a response time, and more than 10 µs, is that the generator started late,
+    also of a class of sizes or clients;
   - no response was complete, or a request was unsent: then none is valid;
   - the hypervisor took more than 1 % of the machine's processor time: then none is valid.
 

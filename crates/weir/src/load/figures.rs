@@ -7,7 +7,7 @@ use serde::Serialize;
 use weir_stats::Outcome;
 use weir_stats::lag::TOLERANCE;
 
-use super::words::{percent, time};
+use super::words::{count, percent};
 
 /// Everything a run showed. A figure that does not exist (the mean of nothing) is null.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,6 +31,8 @@ pub(crate) struct Figures {
     pub(crate) requests: u64,
     /// Every outcome, also those that did not happen.
     pub(crate) outcomes: BTreeMap<&'static str, u64>,
+    /// Complete responses with another status than 200, by their status.
+    pub(crate) statuses: BTreeMap<u16, u64>,
     pub(crate) failed: u64,
     pub(crate) failed_share: f64,
     /// Attempts beyond the first of each request.
@@ -66,6 +68,8 @@ pub(crate) struct Figures {
     pub(crate) start_lag_us_p99: Option<f64>,
     pub(crate) start_lag_us_p999: Option<f64>,
     pub(crate) start_lag_us_max: Option<f64>,
+    /// Milliseconds that the lag adds to the response time of this name.
+    pub(crate) lag_in: BTreeMap<&'static str, f64>,
     pub(crate) steal_share: f64,
     pub(crate) idle_share: f64,
     pub(crate) generator_processor_s: f64,
@@ -139,20 +143,33 @@ pub(crate) const FORMAT: u32 = 1;
 /// Steal may be this share of the machine's time before nothing is valid.
 const MOST_STEAL: f64 = 0.01;
 
+/// Lag below so many milliseconds does not matter: starting a request takes as long.
+const START_MS: f64 = 0.01;
+
+/// Whether the lag in a time is more than a hundredth of it, and worth a word; both in milliseconds.
+pub(super) fn lag_matters(lag: f64, of: f64) -> bool {
+    lag > of * TOLERANCE && lag > START_MS
+}
+
 impl Figures {
     /// The response times that are reported, in the order of the summary: word, JSON name,
-    /// milliseconds, and the lag in microseconds that they are judged by: the 99th percentile, for
-    /// rarer ones the lag that is as rare.
-    pub(crate) fn ranks(&self) -> [(&'static str, &'static str, Option<f64>, Option<f64>); 7] {
+    /// milliseconds.
+    pub(crate) fn ranks(&self) -> [(&'static str, &'static str, Option<f64>); 7] {
         [
-            ("mean", "response_ms_mean", self.response_ms_mean, self.start_lag_us_p99),
-            ("median", "response_ms_p50", self.response_ms_p50, self.start_lag_us_p99),
-            ("p90", "response_ms_p90", self.response_ms_p90, self.start_lag_us_p99),
-            ("p95", "response_ms_p95", self.response_ms_p95, self.start_lag_us_p99),
-            ("p99", "response_ms_p99", self.response_ms_p99, self.start_lag_us_p99),
-            ("p99.9", "response_ms_p999", self.response_ms_p999, self.start_lag_us_p999),
-            ("max", "response_ms_max", self.response_ms_max, self.start_lag_us_max),
+            ("mean", "response_ms_mean", self.response_ms_mean),
+            ("median", "response_ms_p50", self.response_ms_p50),
+            ("p90", "response_ms_p90", self.response_ms_p90),
+            ("p95", "response_ms_p95", self.response_ms_p95),
+            ("p99", "response_ms_p99", self.response_ms_p99),
+            ("p99.9", "response_ms_p999", self.response_ms_p999),
+            ("max", "response_ms_max", self.response_ms_max),
         ]
+    }
+
+    /// Which statuses came instead of 200, in words; empty if none did.
+    pub(crate) fn statuses_in_words(&self) -> String {
+        let named = |(status, number): (&u16, &u64)| format!("{status}: {}", count(*number));
+        self.statuses.iter().map(named).collect::<Vec<_>>().join(", ")
     }
 
     /// Outcomes that happened, in the order of reports.
@@ -162,32 +179,26 @@ impl Figures {
         named.filter(|(_, number)| *number > 0)
     }
 
-    /// Marks what does not count: percentiles of which the generator's own lag is more than 1 %
-    /// (it is part of them), and everything when the machine was not ours.
+    /// Marks what does not count: figures of which the generator's own lag is more than 1 % (it is
+    /// part of them), and everything when the machine was not ours.
     pub(crate) fn judge(&mut self) {
-        // What is judged by the same lag is told in one line.
-        let mut late: Vec<(f64, f64, Vec<&str>)> = Vec::new();
-        for (word, name, response, lag) in self.ranks() {
-            let (Some(response), Some(lag)) = (response, lag) else { continue };
-            if lag / 1e3 <= response * TOLERANCE {
-                continue;
-            }
-            self.invalid_figures.push(name);
-            match late.last_mut().filter(|(of, ..)| *of == lag) {
-                Some((_, least, words)) => {
-                    *least = least.min(response);
-                    words.push(word);
-                }
-                None => late.push((lag, response, vec![word])),
+        let mut late: Vec<&str> = Vec::new();
+        let mut most = 0.0_f64;
+        let largest = self.response_ms_largest_1_percent_mean;
+        let largest = ("largest 1 %", "response_ms_largest_1_percent_mean", largest);
+        for (word, name, response) in self.ranks().into_iter().chain([largest]) {
+            let (Some(response), Some(lag)) = (response, self.lag_in.get(name)) else { continue };
+            if lag_matters(*lag, response) {
+                self.invalid_figures.push(name);
+                late.push(word);
+                most = most.max(lag / response);
             }
         }
-        for (lag, least, words) in late {
+        if !late.is_empty() {
             self.invalid.push(format!(
-                "{}: requests started up to {} late, which is {} of {}",
-                words.join(", "),
-                time(lag / 1e3),
-                percent(lag / 1e3 / least),
-                time(least),
+                "{}: the generator started requests late, and up to {} of the figure is that",
+                late.join(", "),
+                percent(most)
             ));
         }
         self.judge_groups();
@@ -212,34 +223,19 @@ impl Figures {
         self.valid = self.invalid.is_empty();
     }
 
-    /// Marks the classes, and the mean of the largest, beside which the 99th percentile of lag is
-    /// not small: a class of fast responses may not count where all together do.
+    /// Says which classes do not count: one of fast responses may not where all together do.
     fn judge_groups(&mut self) {
-        let Some(lag) = self.start_lag_us_p99.map(|us| us / 1e3) else { return };
-        let small = |times: [Option<f64>; 3]| {
-            times.into_iter().flatten().all(|response| lag <= response * TOLERANCE)
-        };
-        for class in &mut self.by_size {
-            class.valid =
-                small([class.response_ms_mean, class.response_ms_p50, class.response_ms_p99]);
-        }
-        for class in &mut self.by_class {
-            class.valid =
-                small([class.response_ms_mean, class.response_ms_p50, class.response_ms_p99]);
-        }
         let sizes = self.by_size.iter().filter(|class| !class.valid).count();
         let classes = self.by_class.iter().filter(|class| !class.valid).count();
-        let largest = usize::from(!small([self.response_ms_largest_1_percent_mean, None, None]));
         for (name, words, number) in [
-            ("response_ms_largest_1_percent_mean", "largest 1 %".to_owned(), largest),
             ("by_size", format!("{sizes} of {} size classes", self.by_size.len()), sizes),
             ("by_class", format!("{classes} of {} client classes", self.by_class.len()), classes),
         ] {
             if number > 0 {
                 self.invalid_figures.push(name);
                 self.invalid.push(format!(
-                    "{words}: requests started up to {} late, more than {} of a response time",
-                    time(lag),
+                    "{words}: the generator started requests late, and more than {} of a figure is \
+                     that",
                     percent(TOLERANCE)
                 ));
             }
@@ -261,27 +257,40 @@ mod tests {
             response_ms_p50: Some(1.0),
             response_ms_p99: Some(10.0),
             response_ms_p999: Some(11.0),
-            start_lag_us_p99: Some(9.0),
-            start_lag_us_p999: Some(111.0),
+            lag_in: BTreeMap::from([
+                ("response_ms_p50", 0.01),
+                ("response_ms_p99", 0.01),
+                ("response_ms_p999", 0.1),
+                ("response_ms_max", 7.0),
+            ]),
             outcomes: BTreeMap::from([("ok", 1000)]),
             ..Figures::default()
         }
     }
 
     #[test]
-    fn a_percentile_is_void_when_lag_is_over_one_percent_of_it() {
+    fn a_figure_is_void_when_more_than_one_percent_of_it_is_lag() {
+        let mut fine = figures();
+        fine.judge();
+        assert!(fine.valid && fine.invalid_figures.is_empty(), "{:?}", fine.invalid);
+        // Ten microseconds are what it takes to start a request.
+        fine.response_ms_p50 = Some(0.1);
+        fine.judge();
+        assert!(fine.valid, "{:?}", fine.invalid);
         let mut rarely = figures();
+        rarely.lag_in.insert("response_ms_p999", 0.111);
         rarely.judge();
         assert_eq!(rarely.invalid_figures, ["response_ms_p999"]);
         assert!(rarely.is_valid("response_ms_p50") && !rarely.valid);
-        assert!(rarely.invalid[0].contains("111 µs") && rarely.invalid[0].contains("1.01 %"));
-        let mut often = Figures { start_lag_us_p99: Some(99.0), ..figures() };
+        assert!(rarely.invalid[0].starts_with("p99.9: "), "{:?}", rarely.invalid);
+        assert!(rarely.invalid[0].contains("1.01 %"), "{:?}", rarely.invalid);
+        let mut often = rarely.clone();
+        (often.invalid, often.invalid_figures) = Default::default();
+        often.lag_in.insert("response_ms_p50", 0.03);
         often.judge();
         assert_eq!(often.invalid_figures, ["response_ms_p50", "response_ms_p999"]);
-        let mut all = Figures { start_lag_us_p99: Some(101.0), ..figures() };
-        all.judge();
-        assert_eq!(all.invalid.len(), 2, "{:?}", all.invalid);
-        assert!(all.invalid[0].starts_with("median, p99:"), "{:?}", all.invalid);
+        assert!(often.invalid[0].starts_with("median, p99.9: "), "{:?}", often.invalid);
+        assert!(often.invalid.len() == 1 && often.invalid[0].contains("3.00 %"));
     }
 
     #[test]
@@ -290,7 +299,7 @@ mod tests {
             (BTreeMap::from([("refused", 7)]), "no response was complete"),
             (BTreeMap::from([("ok", 7), ("unsent", 3)]), "3 requests could not be sent"),
         ] {
-            let mut found = Figures { start_lag_us_p999: None, outcomes, ..figures() };
+            let mut found = Figures { outcomes, ..figures() };
             found.judge();
             assert!(!found.valid && !found.is_valid("response_ms_p50"));
             assert!(found.invalid.len() == 1 && found.invalid[0].contains(reason), "{found:?}");
@@ -299,33 +308,31 @@ mod tests {
 
     #[test]
     fn a_class_is_void_by_itself() {
-        let class = |ms| SizeClass {
+        let class = |valid| SizeClass {
             from_bytes: 0,
             below_bytes: None,
             requests: 1,
             failed: 0,
-            response_ms_mean: Some(ms),
-            response_ms_p50: Some(ms),
-            response_ms_p99: Some(ms),
+            response_ms_mean: Some(1.0),
+            response_ms_p50: Some(1.0),
+            response_ms_p99: Some(1.0),
             slowdown_mean: None,
-            valid: true,
+            valid,
         };
-        let by_size = vec![class(0.5), class(5.0)];
-        let mut found = Figures { by_size, start_lag_us_p999: None, ..figures() };
+        let mut found = Figures { by_size: vec![class(false), class(true)], ..figures() };
         found.judge();
-        assert_eq!(found.by_size.iter().map(|c| c.valid).collect::<Vec<_>>(), [false, true]);
         assert_eq!(found.invalid_figures, ["by_size"]);
+        assert!(found.invalid[0].starts_with("1 of 2 size classes"), "{:?}", found.invalid);
         assert!(!found.valid && found.is_valid("response_ms_p50"), "{:?}", found.invalid);
     }
 
     #[test]
     fn steal_voids_everything() {
-        let fine = || Figures { start_lag_us_p999: Some(110.0), ..figures() };
-        let mut stolen = Figures { steal_share: 0.011, ..fine() };
+        let mut stolen = Figures { steal_share: 0.011, ..figures() };
         stolen.judge();
         assert!(!stolen.valid && !stolen.is_valid("response_ms_p50"));
         assert_eq!(stolen.invalid.len(), 1);
-        let mut still = Figures { steal_share: 0.01, ..fine() };
+        let mut still = Figures { steal_share: 0.01, ..figures() };
         still.judge();
         assert!(still.valid, "{:?}", still.invalid);
     }

@@ -73,7 +73,7 @@ fn responses(figures: &Figures) -> Markup {
             thead { tr { @for (word, ..) in figures.ranks() { th { (word) } } th { "largest 1 %" } } }
             tbody {
                 tr {
-                    @for (_, name, response, _) in figures.ranks() {
+                    @for (_, name, response) in figures.ranks() {
                         td.void[response.is_some() && !figures.is_valid(name)] { (maybe_time(response)) }
                     }
                     td.void[figures.response_ms_largest_1_percent_mean.is_some()
@@ -213,6 +213,9 @@ fn outcomes(figures: &Figures) -> Markup {
         table.words {
             @for (outcome, number) in figures.outcomes_that_happened() {
                 tr { th { (outcome) } td { (count(number)) } td { (percent(number as f64 / all)) } }
+            }
+            @if !figures.statuses.is_empty() {
+                tr { th { "by status" } td colspan="2" { (figures.statuses_in_words()) } }
             }
             @if figures.retries > 0 { tr { th { "retries" } td { (count(figures.retries)) } td {} } }
         }

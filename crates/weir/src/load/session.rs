@@ -33,6 +33,8 @@ pub(crate) struct Session<'a> {
     pub(crate) scheduled: Option<Arc<AtomicU64>>,
     /// How long requests are to be sent, if that is known.
     pub(crate) duration: Option<f64>,
+    /// The run ends if everything is refused.
+    pub(crate) ends_if_refused: bool,
     /// Where every request is written.
     pub(crate) records: Option<&'a Path>,
 }
@@ -42,12 +44,16 @@ pub(crate) struct Ended {
     pub(crate) report: Report,
     /// Before its time.
     pub(crate) early: bool,
+    /// Because so many requests were refused, and none ended otherwise.
+    pub(crate) refused: Option<u64>,
     /// Why not all requests are in the file of records.
     pub(crate) records: Result<(), weir_stats::Error>,
 }
 
 /// How often records are counted and signals looked at.
 const TURN: Duration = Duration::from_millis(50);
+/// After this time it is looked whether everything is refused.
+const REFUSED_FOR: Duration = Duration::from_secs(1);
 /// How often the view is drawn.
 const DRAW: Duration = Duration::from_millis(200);
 
@@ -87,8 +93,16 @@ impl Session<'_> {
             shown: Instant::now(),
         };
         let mut book = Book { tally, writer: writer.map(Ok), batch: Vec::new() };
+        let mut refused = None;
         while !generator.is_finished() {
             book.take(&inbox);
+            if self.ends_if_refused && watch.start.elapsed() > REFUSED_FOR {
+                refused = book.tally.all_refused();
+            }
+            if refused.is_some() {
+                live.stop.store(true, Ordering::Relaxed);
+                break;
+            }
             if watch.turn(book.tally) || asked.load(Ordering::Relaxed) {
                 live.stop.store(true, Ordering::Relaxed);
             }
@@ -101,7 +115,7 @@ impl Session<'_> {
         book.take(&inbox);
         let records = book.finish();
         let report = report.map_err(|error| failed(error.to_string()))?;
-        Ok(Ended { report, early: live.stop.load(Ordering::Relaxed), records })
+        Ok(Ended { report, early: live.stop.load(Ordering::Relaxed), refused, records })
     }
 }
 

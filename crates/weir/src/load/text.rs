@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use weir_stats::Outcome;
+
 use super::figures::Figures;
 use super::words::{bits, bytes, count, maybe_time, percent, size_range, time};
 
@@ -41,6 +43,11 @@ fn requests(text: &mut String, figures: &Figures) {
     for (outcome, number) in figures.outcomes_that_happened() {
         let share = percent(number as f64 / all);
         let _ = writeln!(text, "  {outcome:<11}{:>12}  {share:>8}", count(number));
+        if outcome == Outcome::Status.name() {
+            for (status, number) in &figures.statuses {
+                let _ = writeln!(text, "    {status:<9}{:>12}", count(*number));
+            }
+        }
     }
     if figures.retries > 0 {
         let _ = writeln!(text, "  retries    {:>12}", count(figures.retries));
@@ -61,7 +68,7 @@ fn requests(text: &mut String, figures: &Figures) {
 
 fn responses(text: &mut String, figures: &Figures) {
     text.push_str("response time\n");
-    for (word, name, response, _) in figures.ranks() {
+    for (word, name, response) in figures.ranks() {
         let mark = if response.is_some() && !figures.is_valid(name) { "  INVALID" } else { "" };
         let _ = writeln!(text, "  {word:<11}{:>12}{mark}", maybe_time(response));
     }

@@ -71,11 +71,20 @@ pub(crate) fn count(number: u64) -> String {
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    match percent {
+    match percent.abs() {
         0.0 => "0 %".to_owned(),
-        p if p < 0.1 => format!("{p:.3} %"),
-        p if p < 10.0 => format!("{p:.2} %"),
-        p => format!("{p:.1} %"),
+        p if p < 0.1 => signed(percent, 3) + " %",
+        p if p < 10.0 => signed(percent, 2) + " %",
+        _ => signed(percent, 1) + " %",
+    }
+}
+
+/// A number with so many digits after the point; what is written as zero has no sign.
+pub(crate) fn signed(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.strip_prefix('-') {
+        Some(zero) if !zero.contains(|digit| matches!(digit, '1'..='9')) => zero.to_owned(),
+        _ => text,
     }
 }
 
@@ -112,6 +121,8 @@ mod tests {
         assert_eq!(bytes(12_340.0), "12.3 KB");
         assert_eq!(bits(10_000_000.0), "10 Mbit/s");
         assert_eq!(percent(0.0123), "1.23 %");
+        // Less than nothing by a rounding error is nothing.
+        assert_eq!([percent(-0.0), percent(-1e-9), percent(-0.5)], ["0 %", "0.000 %", "-50.0 %"]);
         assert_eq!(size_range(1000, Some(10_000)), "1 KB to 10 KB");
         assert_eq!(size_range(0, Some(1)), "0 B");
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::crowd::Crowd;
 use super::row::Row;
-use crate::load::words::{bits, time};
+use crate::load::words::{bits, signed, time};
 use crate::sim::output::table;
 
 #[derive(Debug, Serialize)]
@@ -61,8 +61,8 @@ fn downloads(rows: &[Row]) -> String {
             row.ratio.map_or_else(none, |ratio| format!("{ratio:.3}")),
             format!("{:.1}", row.most_ratio),
             yes(row.kept),
-            format!("{:.1} %", row.share_percent),
-            format!("{:.1} %", row.fair_share_percent),
+            signed(row.share_percent, 1) + " %",
+            signed(row.fair_share_percent, 1) + " %",
         ]);
     }
     table(&lines)

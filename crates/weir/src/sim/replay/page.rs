@@ -53,6 +53,15 @@ fn tiles(compared: &Compared<'_>) -> Markup {
     let tile = |word: &str, value: String, more: String| {
         html! { div { span { (word) } b { (value) } small { (more) } } }
     };
+    let time_tile = |word: &str, today: f64, with: f64| {
+        html! {
+            div {
+                span { (word) }
+                b.better[is_better(today, with)] { (time(with)) }
+                small { "today " (time(today)) }
+            }
+        }
+    };
     html! {
         div.tiles {
             (tile("uplink full", verdict::of_time(compared),
@@ -61,13 +70,11 @@ fn tiles(compared: &Compared<'_>) -> Markup {
                     _ => "of the time".into(),
                 }))
             @if let (Some(today), Some(with)) = (today.while_full, with.while_full) {
-                (tile("median while full", time(with.response_ms_p50),
-                    format!("today {}", time(today.response_ms_p50))))
-                (tile("mean while full", time(with.response_ms_mean),
-                    format!("today {}", time(today.response_ms_mean))))
+                (time_tile("median while full", today.response_ms_p50, with.response_ms_p50))
+                (time_tile("mean while full", today.response_ms_mean, with.response_ms_mean))
             } @else {
-                (tile("median", time(with.response_ms_p50), format!("today {}", time(today.response_ms_p50))))
-                (tile("mean", time(with.response_ms_mean), format!("today {}", time(today.response_ms_mean))))
+                (time_tile("median", today.response_ms_p50, with.response_ms_p50))
+                (time_tile("mean", today.response_ms_mean, with.response_ms_mean))
             }
             (tile("sooner than today", share(policy.faster_percent, figures.requests), "of the requests".into()))
             (tile("later than today", share(policy.slower_percent, figures.requests),
@@ -76,6 +83,11 @@ fn tiles(compared: &Compared<'_>) -> Markup {
                 format!("today {}; {}", time(today.largest_response_s * 1e3), bytes(today.largest_response_bytes as f64))))
         }
     }
+}
+
+/// Whether a time in milliseconds is written as a shorter one than today's: equal times are no wins.
+fn is_better(today: f64, with: f64) -> bool {
+    with < today && time(with) != time(today)
 }
 
 fn policies(compared: &Compared<'_>) -> Markup {
@@ -148,6 +160,9 @@ fn sizes(compared: &Compared<'_>) -> Markup {
     let Some(policy) = figures.policies.first() else { return html! {} };
     let pairs: Vec<(&SizeClass, &SizeClass)> =
         figures.fair.by_size.iter().zip(&policy.times.by_size).collect();
+    let times = |today: f64, with: f64| {
+        html! { td { (time(today)) } td.ours.better[is_better(today, with)] { (time(with)) } }
+    };
     html! {
         div.scroll { table {
             caption { "All requests, by the size of the body; weir under " (policy.policy) }
@@ -167,9 +182,9 @@ fn sizes(compared: &Compared<'_>) -> Markup {
                     tr {
                         td { (size_range(today.from_bytes, today.below_bytes)) }
                         td { (count(today.requests)) }
-                        td { (time(today.response_ms_p50)) } td.ours { (time(with.response_ms_p50)) }
-                        td { (time(today.response_ms_mean)) } td.ours { (time(with.response_ms_mean)) }
-                        td { (time(today.response_ms_p99)) } td.ours { (time(with.response_ms_p99)) }
+                        (times(today.response_ms_p50, with.response_ms_p50))
+                        (times(today.response_ms_mean, with.response_ms_mean))
+                        (times(today.response_ms_p99, with.response_ms_p99))
                         td { (share(with.faster_percent, with.requests)) }
                         td { (share(with.slower_percent, with.requests)) }
                     }
@@ -204,5 +219,18 @@ fn spans(compared: &Compared<'_>) -> Markup {
                 }
             } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_are_no_wins() {
+        assert!(is_better(20.0, 19.0));
+        assert!(!is_better(20.0, 20.0) && !is_better(20.0, 21.0));
+        // What nobody can see is none, either.
+        assert!(!is_better(20.001, 20.0));
     }
 }
