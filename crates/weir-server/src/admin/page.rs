@@ -154,7 +154,7 @@ fn settled_by_size(settled: &[Settlement]) -> Markup {
         div.scroll { table {
             thead { tr {
                 th { "size" } th { "responses" } th.more { "sooner" } th.more { "later" }
-                th { "won" } th { "lost" } th { "worst loss" }
+                th { "won" } th { "lost" } th { "worst" }
             } }
             tbody {
                 @for of in settled {
@@ -171,7 +171,8 @@ fn settled_by_size(settled: &[Settlement]) -> Markup {
             }
         } }
         p.soft { small {
-            "What responses lost because their own clients did not read is not counted."
+            "Worst: the most that one response lost. What responses lost because their own clients did not "
+            "read is not counted."
         } }
     }
 }
@@ -181,7 +182,7 @@ fn of_backends(backends: &[(String, Reading)]) -> Markup {
         h2 { "Backends" }
         div.scroll { table {
             thead { tr {
-                th { "backend" } th {} th { "waiting" } th { "under way" } th { "calls" } th { "failed" }
+                th { "backend" } th {} th { "waiting" } th { "under way" } th.more { "calls" } th { "failed" }
             } }
             tbody {
                 @for (name, reading) in backends {
@@ -193,7 +194,7 @@ fn of_backends(backends: &[(String, Reading)]) -> Markup {
                         }
                         td { (reading.waiting) }
                         td { (reading.under_way) " of " (reading.limit) }
-                        td { (reading.calls) }
+                        td.more { (reading.calls) }
                         td { (reading.failed) }
                     }
                 }
