@@ -18,6 +18,7 @@ mod limits;
 mod listen;
 mod metrics;
 mod proxy;
+mod rate;
 mod response;
 mod send;
 mod serve;

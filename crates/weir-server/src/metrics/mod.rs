@@ -85,6 +85,8 @@ pub(crate) struct AtReading {
     pub(crate) disk_under_way: Gauge,
     pub(crate) disk_stuck: Gauge,
     pub(crate) disk_merged: Gauge,
+    pub(crate) proxy_memory: Gauge,
+    pub(crate) proxy_disk: Gauge,
 }
 
 impl Metrics {
@@ -213,6 +215,12 @@ impl Metrics {
                 "Requests that waited for a job that was there already, since the server started",
                 &self.at_reading.disk_merged,
             ),
+            (
+                "proxy_memory_bytes",
+                "Memory that bodies on their way between clients and backends take",
+                &self.at_reading.proxy_memory,
+            ),
+            ("proxy_disk_bytes", "Temporary files that they take", &self.at_reading.proxy_disk),
         ];
         for (name, help, gauge) in gauges {
             registry.register(name, help, gauge.clone());

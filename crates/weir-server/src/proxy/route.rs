@@ -9,11 +9,12 @@ use http::HeaderValue;
 use weir_http::forward::{FieldEdits, ForwardedStyle};
 
 use super::backend::Backend;
-use super::memory::Memory;
+use super::buffer::Limits;
 use super::pick::Backends;
 use super::pool::Pool;
+use super::space::Space;
 use super::spare::Spare;
-use crate::config::{BackendAddress, Forwarded, HostHeader, ProxyConfig};
+use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 
 /// The backends of all routes so far: routes to one backend share its gate.
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ pub(super) struct SharedRoute {
     /// What the paths of its requests begin with.
     pub(super) prefix: String,
     pub(super) backends: Backends,
-    pub(super) memory: Arc<Memory>,
+    pub(super) space: Arc<Space>,
 }
 
 impl SharedRoute {
@@ -56,7 +57,7 @@ impl SharedRoute {
         priority: u8,
         prefix: &str,
         config: &ProxyConfig,
-        memory: &Arc<Memory>,
+        space: &Arc<Space>,
         known: &mut Known,
     ) -> SharedRoute {
         let backends: Vec<_> =
@@ -67,7 +68,7 @@ impl SharedRoute {
             config: config.clone(),
             prefix: prefix.to_owned(),
             backends: Backends::new(backends, config.balance, u64::from(number)),
-            memory: memory.clone(),
+            space: space.clone(),
         }
     }
 }
@@ -123,8 +124,10 @@ impl Route {
         self.shared.config.max_body
     }
 
-    /// Bytes of one body that may wait in memory.
-    pub(crate) fn room(&self) -> u64 {
-        self.shared.config.buffer
+    /// Bytes of one body that may wait.
+    pub(super) fn limits(&self) -> Limits {
+        let config = &self.shared.config;
+        let file = if config.overflow == Overflow::Spill { config.max_spill } else { 0 };
+        Limits { memory: config.buffer, file }
     }
 }
