@@ -104,6 +104,10 @@ impl Admin {
         figures.disk_under_way.set(load.under_way as i64);
         figures.disk_stuck.set(load.stuck as i64);
         figures.disk_merged.inner().store(load.merged, Ordering::Relaxed);
+        if let Some(routes) = &self.routes {
+            figures.proxy_memory.set(routes.space.memory_used() as i64);
+            figures.proxy_disk.set(routes.space.files_used() as i64);
+        }
         for (backend, reading) in self.routes.iter().flat_map(|routes| routes.backends()) {
             self.metrics.backends.read(&backend, &reading);
         }

@@ -9,7 +9,7 @@ use crate::access_log;
 use crate::addresses::cannot_listen;
 use crate::config::{Action, BackendAddress, Config, RouteConfig};
 use crate::listen;
-use crate::serve::{ServeError, cannot_log, open_root};
+use crate::serve::{ServeError, cannot_log, open_root, space};
 
 /// Looks at what the server would need to start, and returns what might go wrong all the same.
 ///
@@ -21,6 +21,7 @@ use crate::serve::{ServeError, cannot_log, open_root};
 /// What the server could not start with.
 pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     config.root.as_deref().map(open_root).transpose()?;
+    space(config)?;
     access_log::check(&config.access_log)
         .map_err(|error| cannot_log(&config.access_log, &error))?;
     let mut warnings = Vec::new();

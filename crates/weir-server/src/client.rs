@@ -3,9 +3,11 @@
 
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use weir_sched::Time;
 use crate::buffers::Input;
 use crate::deadlines::{Deadline, Deadlines};
 use crate::metrics::note_event;
+use crate::proxy::{Account, Space};
 use crate::socket::Socket;
 use crate::stop::Stop;
 use crate::turn;
@@ -46,6 +49,8 @@ pub(crate) struct Client {
     writing: OnceCell<Deadline>,
     /// The one for what others do for this client, such as backends.
     served: OnceCell<Deadline>,
+    /// What its bodies take on their way to and from backends; opened when it first asks for one.
+    account: OnceCell<Account>,
     /// Bytes may have come without an event to tell of them.
     look_first: Cell<bool>,
     /// It has sent a request.
@@ -102,10 +107,16 @@ impl Client {
             deadline: deadlines.enter(),
             writing: OnceCell::new(),
             served: OnceCell::new(),
+            account: OnceCell::new(),
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
             has_asked: Cell::new(false),
         }
+    }
+
+    /// Its account of what there is in `space`. Its address must be known.
+    pub(crate) fn account(&self, space: &Arc<Space>) -> &Account {
+        self.account.get_or_init(|| space.account(self.peer.ip()))
     }
 
     /// Waits for more bytes, at most for `wait` and, if `stop` is given, while nobody wishes to stop.
@@ -211,16 +222,20 @@ impl Client {
         }
     }
 
-    /// Waits until the socket takes data again; false if it broke or takes longer than `wait`.
-    pub(crate) async fn writable(&self, wait: Duration) -> bool {
+    /// Waits until the socket takes data again; false if that takes longer than `wait`.
+    ///
+    /// # Errors
+    ///
+    /// It broke.
+    pub(crate) async fn writable(&self, wait: Duration) -> io::Result<bool> {
         let deadline = self.writing.get_or_init(|| self.deadline.another());
         deadline.set(turn::began() + wait);
         let writable = poll_fn(|context| match self.socket.poll_writable(context) {
             Poll::Ready(ready) => {
                 note_event();
-                Poll::Ready(ready.is_ok())
+                Poll::Ready(ready.map(|()| true))
             }
-            Poll::Pending if deadline.passed(turn::began(), context) => Poll::Ready(false),
+            Poll::Pending if deadline.passed(turn::began(), context) => Poll::Ready(Ok(false)),
             Poll::Pending => Poll::Pending,
         })
         .await;

@@ -20,6 +20,7 @@ use crate::content::{Content, Site, SiteConfig};
 use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
 use crate::proxy::{Destination, Proxy};
+use crate::rate::MinRate;
 use crate::refusals::Refusals;
 use crate::response::{self, Framing, Response};
 use crate::socket::Socket;
@@ -88,6 +89,8 @@ pub(crate) struct Times {
     pub(crate) idle: Duration,
     pub(crate) send: Duration,
     pub(crate) stop: Duration,
+    /// Slower clients are let go.
+    pub(crate) rate: MinRate,
 }
 
 /// See the module.

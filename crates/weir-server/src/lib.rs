@@ -23,6 +23,7 @@ mod listen;
 pub mod messages;
 mod metrics;
 mod proxy;
+mod rate;
 mod refusals;
 mod response;
 mod send;

@@ -11,7 +11,10 @@ use crate::client::{Client, Left};
 use crate::content::{Body, CHUNK, Site};
 use crate::context::Context;
 use crate::proxy::Broken;
+use crate::rate::Pace;
 use crate::response::{Departure, Part, Response};
+use crate::sys;
+use crate::turn;
 use crate::uplink::Flow;
 
 /// Bytes handed to the kernel when nothing is paced, before others have the worker.
@@ -41,6 +44,8 @@ pub(crate) struct Sending<'a> {
     /// To where helpers were asked to bring the file, if some of it was missing.
     asked: Option<u64>,
     ahead: JoinSet<()>,
+    /// Known once the client was waited for.
+    pace: Option<Pace>,
 }
 
 impl<'a> Sending<'a> {
@@ -54,7 +59,8 @@ impl<'a> Sending<'a> {
         let part = response.first.clone();
         let window = context.service.site().map_or(0, Site::window);
         let asked = part.as_ref().map(|part| part.at + window);
-        Sending { client, response, context, name, sent: 0, part, asked, ahead: JoinSet::new() }
+        let ahead = JoinSet::new();
+        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace: None }
     }
 
     /// Bytes the kernel has taken.
@@ -181,11 +187,44 @@ impl<'a> Sending<'a> {
         Outcome::Complete
     }
 
-    async fn until_writable(&self) -> Result<(), Outcome> {
-        match self.client.writable(self.context.times.send).await {
-            true => Ok(()),
-            false => Err(Outcome::ClientLeft),
+    /// Waits until the socket takes more; not for a client that takes nothing for too long, or less
+    /// than the least rate.
+    async fn until_writable(&mut self) -> Result<(), Outcome> {
+        let times = &self.context.times;
+        // What the kernel keeps for it, it has not taken.
+        let taken = || {
+            let kept = sys::unacknowledged(&*self.client.socket).unwrap_or(0);
+            self.sent as i64 - kept as i64
+        };
+        let (mut seen, mut since) = (taken(), turn::began());
+        let mut pace = self.pace.unwrap_or(Pace::new(times.rate, seen));
+        loop {
+            let asked = turn::began();
+            let wait = times.send.saturating_sub(asked.since(since)).min(pace.left());
+            let writable = self.client.writable(wait).await.map_err(|_| Outcome::ClientLeft)?;
+            let now = turn::began();
+            pace.waited(now.since(asked));
+            if pace.is_too_slow(taken) {
+                let peer = self.client.peer.ip();
+                tracing::info!("{peer} took a response more slowly than min_rate: it was cut");
+                // What is in the kernel must not stay there.
+                self.client.reset_when_closed();
+                return Err(Outcome::ClientLeft);
+            }
+            if writable {
+                break;
+            }
+            if now.since(since) >= times.send {
+                // It is writable again only when the client has taken a good part.
+                let before = std::mem::replace(&mut seen, taken());
+                if before == seen {
+                    return Err(Outcome::ClientLeft);
+                }
+                since = now;
+            }
         }
+        self.pace = Some(pace);
+        Ok(())
     }
 
     fn is_watched(&self) -> bool {

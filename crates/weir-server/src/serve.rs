@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -12,14 +12,15 @@ use tokio::sync::mpsc;
 use crate::access_log;
 use crate::addresses;
 use crate::admin::{Admin, History, Link};
-use crate::config::{AccessLog, Action, Config, ProxyProtocol, RouteConfig};
+use crate::config::{AccessLog, Action, Config, Overflow, ProxyProtocol, RouteConfig};
 use crate::content::{FileDisk, Root, SiteConfig};
 use crate::context::{Origin, Times};
 use crate::disk::Disk;
 use crate::end::End;
 use crate::limits;
 use crate::metrics::Metrics;
-use crate::proxy;
+use crate::proxy::{self, Space, TemporaryFiles};
+use crate::rate::MinRate;
 use crate::send::window;
 use crate::signals::Signals;
 use crate::stop;
@@ -32,6 +33,10 @@ const NAMES: usize = 65_536;
 /// Files that a worker keeps open between requests at most.
 const MOST_OPEN: usize = 4096;
 
+/// Where temporary files are if nothing says otherwise: on a disk, where `/tmp` often is in memory
+/// (file-hierarchy(7)).
+const TEMPORARY: &str = "/var/tmp";
+
 /// Serves until a signal ends it (see [`End`]).
 pub fn serve(config: &Config) -> Result<(), ServeError> {
     limits::raise_descriptors();
@@ -41,6 +46,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         idle: config.idle_timeout,
         send: config.send_timeout,
         stop: config.stop_timeout,
+        rate: MinRate { bytes_per_second: config.min_rate, period: config.min_rate_period },
     };
     let (stop_sender, stop) = stop::channel();
     let (admin_stop_sender, admin_stop) = stop::channel();
@@ -51,8 +57,10 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
 
     let disk = Disk::new(config.disk_timeout, metrics.clone());
 
-    let routes = (!config.routes.is_empty())
-        .then(|| proxy::Shared::new(&config.routes, config.proxy_memory));
+    let routes = match config.routes.as_slice() {
+        [] => None,
+        routes => Some(proxy::Shared::new(routes, space(config)?)),
+    };
 
     let listeners = addresses::open_all(config)?;
     let served = addresses::of(listeners.first().map(Vec::as_slice).unwrap_or_default())?;
@@ -143,6 +151,41 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
 
 pub(crate) fn cannot_log(to: &AccessLog, error: &io::Error) -> ServeError {
     ServeError::new(format!("cannot open the access log {to}"), error)
+}
+
+/// Where bodies wait on their way between clients and backends.
+pub(crate) fn space(config: &Config) -> Result<Arc<Space>, ServeError> {
+    let spills = config.routes.iter().any(|route| match &route.action {
+        Action::Proxy(proxy) => proxy.overflow == Overflow::Spill,
+        Action::Files | Action::Redirect { .. } => false,
+    });
+    let files = match config.proxy_disk {
+        0 => None,
+        _ => spills.then(|| temporary_files(config)).transpose()?.flatten(),
+    };
+    Ok(Space::new(config.proxy_memory, config.proxy_disk, files))
+}
+
+/// Temporary files. A directory that was not asked for may be of no use.
+fn temporary_files(config: &Config) -> Result<Option<TemporaryFiles>, ServeError> {
+    let usual = || std::env::var_os("TMPDIR").map_or_else(|| TEMPORARY.into(), PathBuf::from);
+    let directory = config.proxy_temp_dir.clone().unwrap_or_else(usual);
+    // As long as a request may wait for another disk.
+    match TemporaryFiles::new(&directory, limits::descriptors() / 8, config.disk_timeout) {
+        Ok(files) => Ok(Some(files)),
+        Err(error) => {
+            let what = format!(
+                "cannot make temporary files in {}; name another directory with `proxy_temp_dir`, \
+                 or write proxy_disk = 0",
+                directory.display()
+            );
+            if config.proxy_temp_dir.is_some() {
+                return Err(ServeError::new(what, &error));
+            }
+            tracing::warn!("{what}: {error}; bodies of requests and answers wait in memory only");
+            Ok(None)
+        }
+    }
 }
 
 /// The directory that is served.

@@ -119,7 +119,7 @@ fn an_answer_that_begins_before_its_request_has_ended_is_whole() {
         to.write_all(&noise(3, SIZE)).expect("the server reads on");
         let _ = io::copy(&mut stream, &mut io::sink());
     });
-    let server = Server::routed(&[&url], "buffer = \"1kb\"\n");
+    let server = Server::routed(&[&url], "buffer = \"1kb\"\noverflow = \"push-back\"\n");
     let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 200000\r\n\r\n");
     client.send([b'x'; 100_000]);
@@ -339,7 +339,7 @@ fn a_large_answer_to_a_slow_client_can_go_to_a_file() {
         "/large" => call.ok(noise(7, SIZE)),
         _ => call.ok("small"),
     });
-    let keys = "limit = 1\nbuffer = \"10kb\"\noverflow = \"spill\"\n";
+    let keys = "limit = 1\nbuffer = \"10kb\"\n";
     let server = Server::routed(&[&backend.url], keys);
     let mut slow = server.connect();
     slow.ask("/large");

@@ -54,7 +54,8 @@ fn connecting_takes_no_longer_than_allowed() {
 #[test]
 fn a_body_that_is_longer_than_its_buffer_and_stops_holds_up_nobody() {
     let backend = Backend::echoing_targets();
-    let server = Server::routed(&[&backend.url], "buffer = \"1kb\"\nlimit = 1\n");
+    let server =
+        Server::routed(&[&backend.url], "buffer = \"1kb\"\noverflow = \"push-back\"\nlimit = 1\n");
     let mut slow = server.connect();
     slow.send("POST /slow HTTP/1.1\r\nHost: weir\r\nContent-Length: 10000\r\n\r\n");
     slow.send([b'x'; 9_000]);
@@ -72,7 +73,7 @@ fn a_backend_that_does_not_take_the_body_is_a_gateway_time_out() {
     let url = format!("http://{}", full.local_addr().expect("its address"));
     // It accepts, and reads nothing.
     let accepting = thread::spawn(move || full.accept());
-    let keys = "buffer = \"1kb\"\nidle_timeout = \"1s\"\nretries = 0\n";
+    let keys = "buffer = \"1kb\"\noverflow = \"push-back\"\nidle_timeout = \"1s\"\nretries = 0\n";
     let server = Server::routed(&[&url], keys);
     let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 1000000000\r\n\r\n");
@@ -488,7 +489,8 @@ fn a_client_that_sends_a_byte_at_a_time_takes_no_slot() {
 #[test]
 fn a_body_that_stops_in_the_middle_is_not_passed_on_as_whole() {
     let backend = Backend::saying("");
-    let server = Server::routed(&[&backend.url], "buffer = \"1kb\"\nlimit = 1\n");
+    let server =
+        Server::routed(&[&backend.url], "buffer = \"1kb\"\noverflow = \"push-back\"\nlimit = 1\n");
     for framing in ["Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n"]
     {
         let mut client = server.connect();

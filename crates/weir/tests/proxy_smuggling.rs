@@ -305,7 +305,7 @@ fn a_request_whose_answer_comes_early_hides_nothing_either() {
 #[test]
 fn a_body_that_turns_out_malformed_late_is_cut_and_not_ended() {
     let backend = Backend::echoing_targets();
-    let server = Server::routed(&[&backend.url], "buffer = \"1kb\"\n");
+    let server = Server::routed(&[&backend.url], "buffer = \"1kb\"\noverflow = \"push-back\"\n");
     let mut client = server.connect();
     client.send(post("Transfer-Encoding: chunked\r\n", ""));
     let chunk = format!("2710\r\n{}\r\n", "x".repeat(10_000));
@@ -323,7 +323,7 @@ fn a_body_that_turns_out_malformed_late_is_cut_and_not_ended() {
 #[test]
 fn a_pause_within_a_body_does_not_make_its_rest_a_request() {
     let backend = Backend::echoing_targets();
-    for keys in ["", "buffer = \"1kb\"\n"] {
+    for keys in ["", "buffer = \"1kb\"\noverflow = \"push-back\"\n"] {
         let route = route("/", &[&backend.url]);
         let text = format!("send_timeout = \"300ms\"\n{route}limit = 1\n{keys}");
         let server = Server::configured(&text, &[]);

@@ -23,6 +23,7 @@ pub fn read(path: &Path) -> Result<Settings, ConfigError> {
     let directory = path.parent().unwrap_or(Path::new(""));
     let beside = |file: PathBuf| directory.join(file);
     settings.root = settings.root.map(beside);
+    settings.proxy_temp_dir = settings.proxy_temp_dir.map(beside);
     settings.access_log = settings.access_log.map(|target| match target {
         AccessLog::File(file) => AccessLog::File(beside(file)),
         other => other,
@@ -83,6 +84,10 @@ mod tests {
             send_timeout = 7
             proxy-protocol = true
             proxy_memory = "8mb"
+            proxy_disk = "2gb"
+            proxy_temp_dir = "/srv/tmp"
+            min_rate = "1kb"
+            min_rate_period = "10s"
             "#,
         )
         .unwrap();
@@ -96,6 +101,9 @@ mod tests {
             (config.proxy_protocol, config.proxy_memory),
             (ProxyProtocol::FromAnyone, 8_000_000)
         );
+        assert_eq!(config.proxy_disk, 2_000_000_000);
+        assert_eq!(config.proxy_temp_dir.as_deref(), Some(Path::new("/srv/tmp")));
+        assert_eq!((config.min_rate, config.min_rate_period.as_secs()), (1000, 10));
     }
 
     #[test]

@@ -65,8 +65,13 @@ pub struct Config {
     /// with 404; if there is a root, the last route is the root for everything, unless a route for
     /// `/` on every host was given.
     pub routes: Vec<RouteConfig>,
-    /// Bytes of answers of backends that wait for slow clients, all together.
+    /// Bytes of memory for bodies on their way between clients and backends, all together. Default
+    /// 64 MB.
     pub proxy_memory: u64,
+    /// Bytes of temporary files for what memory has no room for, all together; 0: none. Default 1 GB.
+    pub proxy_disk: u64,
+    /// Where these files are. Default `None`: in `$TMPDIR`, or `/var/tmp`.
+    pub proxy_temp_dir: Option<PathBuf>,
     /// Whether every connection begins with a PROXY header, and who may open one.
     pub proxy_protocol: ProxyProtocol,
     /// Where requests are logged.
@@ -81,6 +86,10 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// While the client takes no data.
     pub send_timeout: Duration,
+    /// Bytes a second that a client must take, or send in a body; 0: any. Default 100.
+    pub min_rate: u64,
+    /// The time over which that is averaged, in which only the client is waited for. Default 30 s.
+    pub min_rate_period: Duration,
     /// From the signal to stop, when `/readyz` says 503, until nobody new is served.
     pub stop_delay: Option<Duration>,
     /// From then until responses under way are cut.
@@ -125,6 +134,8 @@ impl Config {
             disk_timeout: span(settings.disk_timeout, 10),
             routes,
             proxy_memory: settings.proxy_memory.unwrap_or_default().0,
+            proxy_disk: settings.proxy_disk.map_or(1_000_000_000, |Size(bytes)| bytes),
+            proxy_temp_dir: settings.proxy_temp_dir,
             proxy_protocol: settings.proxy_protocol.unwrap_or_default(),
             access_log: settings.access_log.unwrap_or_default(),
             log: settings.log.unwrap_or_default(),
@@ -133,6 +144,8 @@ impl Config {
             idle_timeout: span(settings.idle_timeout, 75),
             send_timeout: span(settings.send_timeout, 60),
             stop_delay: settings.stop_delay.map(|span| span.0),
+            min_rate: settings.min_rate.map_or(100, |Size(bytes)| bytes),
+            min_rate_period: span(settings.min_rate_period, 30),
             stop_timeout: span(settings.stop_timeout, 30),
             without_effect,
         })

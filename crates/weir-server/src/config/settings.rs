@@ -103,6 +103,15 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub proxy_memory: Option<Size>,
 
+    /// Temporary files for bodies that memory has no room for, all together; 0: none [default: 1GB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(default, deserialize_with = "values::from_text")]
+    pub proxy_disk: Option<Size>,
+
+    /// Directory of these files, which have no names [default: $TMPDIR, or /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    pub proxy_temp_dir: Option<PathBuf>,
+
     /// Every connection begins with a PROXY header (version 1 or 2) that tells who the client is, and
     /// is opened from one of these networks, if any are named; others are refused [default: false]
     #[arg(long, value_name = "NETWORK,...", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -132,6 +141,16 @@ pub struct Settings {
     #[arg(long, value_name = "TIME")]
     #[serde(default, deserialize_with = "values::from_text")]
     pub send_timeout: Option<Span>,
+
+    /// Bytes a second that a client must take of a response, or send of a body; 0: any [default: 100]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(default, deserialize_with = "values::from_text")]
+    pub min_rate: Option<Size>,
+
+    /// The time over which that is averaged, while only the client is waited for [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, deserialize_with = "values::from_text")]
+    pub min_rate_period: Option<Span>,
 
     /// Time between a signal to stop, when /readyz says 503, and the end of listening [default: none]
     #[arg(long, value_name = "TIME")]
@@ -178,6 +197,8 @@ impl Settings {
             backend_limit: self.backend_limit.or(below.backend_limit),
             backend_order: self.backend_order.or(below.backend_order),
             proxy_memory: self.proxy_memory.or(below.proxy_memory),
+            proxy_disk: self.proxy_disk.or(below.proxy_disk),
+            proxy_temp_dir: self.proxy_temp_dir.or(below.proxy_temp_dir),
             proxy_protocol: self.proxy_protocol.or(below.proxy_protocol),
             log: self.log.or(below.log),
             admin: self.admin.or(below.admin),
@@ -185,6 +206,8 @@ impl Settings {
             idle_timeout: self.idle_timeout.or(below.idle_timeout),
             send_timeout: self.send_timeout.or(below.send_timeout),
             stop_delay: self.stop_delay.or(below.stop_delay),
+            min_rate: self.min_rate.or(below.min_rate),
+            min_rate_period: self.min_rate_period.or(below.min_rate_period),
             stop_timeout: self.stop_timeout.or(below.stop_timeout),
             routes,
         }

@@ -76,7 +76,7 @@ pub(super) async fn exchange(
     }
     let asked = asked(context, client, route, &head, &request, begun);
     let most = route.most_body();
-    let mut body = ClientBody::new(client, input, request.body, most, context.times.send);
+    let mut body = ClientBody::new(client, input, request.body, most, &context.times);
     let waiting = context.waiting(client, &request, begun);
     let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
         waiting.left();

@@ -12,11 +12,13 @@ use crate::clock::DateLine;
 use crate::config::{AccessLog, ProxyProtocol};
 use crate::context::{Origin, Service, Times};
 use crate::metrics::{Format, Metrics};
+use crate::rate::MinRate;
 use crate::send::SCRATCH;
 use crate::stop;
 use crate::worker;
 
 const LONG: Duration = Duration::from_secs(600);
+const NO_RATE: MinRate = MinRate { bytes_per_second: 0, period: LONG };
 
 fn context(metrics: &Arc<Metrics>) -> Context {
     let access_log = access_log::start(&AccessLog::Off).unwrap();
@@ -30,7 +32,7 @@ fn context(metrics: &Arc<Metrics>) -> Context {
         exempt: Vec::new(),
         metrics: metrics.clone(),
         access_log,
-        times: Times { head: LONG, idle: LONG, send: LONG, stop: LONG },
+        times: Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE },
         stop: stop::channel().1,
         date: DateLine::new(),
         flows: Rc::default(),

@@ -94,6 +94,8 @@ pub(crate) struct AtReading {
     pub(crate) disk_under_way: Gauge,
     pub(crate) disk_stuck: Gauge,
     pub(crate) disk_merged: Counter,
+    pub(crate) proxy_memory: Gauge,
+    pub(crate) proxy_disk: Gauge,
 }
 
 impl Metrics {
@@ -247,6 +249,12 @@ impl Metrics {
                 "Jobs that helper threads were given up with",
                 &self.at_reading.disk_stuck,
             ),
+            (
+                "proxy_memory_bytes",
+                "Memory that bodies on their way between clients and backends take",
+                &self.at_reading.proxy_memory,
+            ),
+            ("proxy_disk_bytes", "Temporary files that they take", &self.at_reading.proxy_disk),
         ];
         for (name, help, gauge) in gauges {
             registry.register(name, help, gauge.clone());

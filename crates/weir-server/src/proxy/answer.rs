@@ -12,10 +12,11 @@ use hyper::body::Incoming;
 use weir_http::forward::{self, FieldEdits};
 use weir_http::request::{Method, Request};
 
+use super::buffer::Limits;
 use super::call::{Exchange, Piece};
-use super::memory::Memory;
-use super::relay::{Coder, Patience, Relay, Writer};
-use super::relayed::{Reader, Relayed};
+use super::relay::{Coder, Patience, Relay};
+use super::relayed::{Reader, Relayed, Writer};
+use super::space::{Account, Kind};
 use super::spare::Spare;
 use crate::content::Body;
 use crate::response::{Framing, Response};
@@ -25,17 +26,15 @@ use crate::response::{Framing, Response};
 const AT_ONCE: usize = 64 * 1024;
 
 /// How answers of a route are passed on.
-#[derive(Clone, Copy)]
 pub(super) struct Passing<'a> {
     pub(super) edits: &'a Arc<FieldEdits>,
     /// Where the memory of its fields goes.
     pub(super) spare: &'a Spare,
-    pub(super) memory: &'a Arc<Memory>,
+    /// Whose the answer is.
+    pub(super) account: &'a Account,
     /// Bytes of one answer that may wait for the client.
-    pub(super) room: u64,
+    pub(super) limits: Limits,
     pub(super) patience: Patience,
-    /// What is longer goes to a file when its client is slow.
-    pub(super) spills: bool,
 }
 
 /// The response for the client. An error is what is wrong with the answer.
@@ -50,7 +49,8 @@ pub(super) async fn respond(
     let is_head = request.method == Method::Head;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
         .map_err(|bad| bad.reason)?;
-    let mut begun = Begun::default();
+    let at_once = if how.account.has_room(Kind::Memory) { AT_ONCE } else { 0 };
+    let mut begun = Begun { at_once, ..Begun::default() };
     let ended = poll_fn(|context| Poll::Ready(begun.take(&mut exchange, &mut body, context))).await;
     let coming = match ended {
         Taken::Broken => return Err("its connection ended within the answer"),
@@ -84,20 +84,22 @@ pub(super) async fn respond(
             pieces => pieces.concat().into(),
         };
         let length = bytes.len() as u64;
-        return Ok(framing.passed_on(code, head, Body::Text(bytes), Some(length)));
+        let mut response = framing.passed_on(code, head, Body::Text(bytes), Some(length));
+        response.charge = Some(how.account.charge(Kind::Memory, length));
+        return Ok(response);
     }
-    let relayed = Relayed::new(how.room, how.memory.clone());
+    let relayed = Relayed::new(how.limits, how.account);
     let coder = Coder { in_chunks: matches!(to_client, forward::Framing::Chunked) };
-    begun.pieces.into_iter().for_each(|data| relayed.push(coder.data(data)));
+    begun.pieces.into_iter().for_each(|data| coder.data(data, &relayed));
     match coming {
         None => {
-            relayed.push(coder.end(begun.trailers.as_ref()));
+            coder.end(begun.trailers.as_ref(), &relayed);
             relayed.end(Ok(()));
         }
         Some((exchange, body)) => {
-            let Passing { patience, spills, edits, .. } = how;
+            let Passing { patience, edits, .. } = how;
             let (relayed, edits) = (Writer(relayed.clone()), edits.clone());
-            let relay = Relay { exchange, body, coder, relayed, patience, spills, edits };
+            let relay = Relay { exchange, body, coder, relayed, patience, edits };
             tokio::task::spawn_local(relay.run());
         }
     }
@@ -112,6 +114,8 @@ pub(super) async fn respond(
 /// What has come of a body.
 #[derive(Default)]
 struct Begun {
+    /// Bytes that are waited for: none while memory is scarce, for what comes then may go to a file.
+    at_once: usize,
     pieces: Vec<Bytes>,
     bytes: usize,
     trailers: Option<HeaderMap>,
@@ -131,7 +135,7 @@ impl Begun {
         body: &mut Incoming,
         context: &mut std::task::Context<'_>,
     ) -> Taken {
-        while self.bytes <= AT_ONCE {
+        while self.bytes <= self.at_once {
             match exchange.poll_piece(body, context) {
                 Poll::Ready(Ok(None)) => return Taken::Whole,
                 Poll::Ready(Ok(Some(Piece::Data(data)))) => {

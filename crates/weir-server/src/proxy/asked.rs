@@ -1,4 +1,4 @@
-//! A request on its way to backends, and what it comes to. It does not know how they are asked.
+//! A request on its way to backends, and what it comes to. Made by the client's connection.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -8,6 +8,7 @@ use weir_http::request::Request;
 use super::incoming::ClientBody;
 use super::outgoing::{Cut, Pipe};
 use super::route::Route;
+use super::space::Account;
 use super::tunnel::Upstream;
 use crate::client::Client;
 use crate::response::{Framing, Response};
@@ -26,6 +27,11 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// What waits on the way is charged to this account.
+    pub(super) fn account(&self) -> &Account {
+        self.client.account(&self.route.shared.space)
+    }
+
     /// How the response is framed: what is left of a body that was not read to its end cannot be
     /// told from the next request.
     pub(super) fn framing_after(&self, pipe: Option<&Rc<Pipe>>) -> Framing {

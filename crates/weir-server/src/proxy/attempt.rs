@@ -8,24 +8,25 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use weir_http::forward;
 use weir_sched::CallSpec;
 
 use super::answer::{self, Passing};
 use super::asked::{Asked, Passed};
 use super::backend::{Backend, Slot};
+use super::buffer::Limits;
 use super::call::Exchange;
 use super::conn::Conn;
 use super::head::{self, Call};
 use super::identity;
 use super::interim::Interim;
 use super::outgoing::{Outgoing, Pipe};
-use super::relay::Patience;
+use super::relay::{Patience, Total};
 use super::relayed::{Reader, Relayed};
 use super::trouble::Trouble;
 use super::{tunnel, watch};
-use crate::config::{HalfClose, How, Overflow};
+use crate::config::{HalfClose, How};
 use crate::content::Body;
 use crate::limits;
 use crate::response::Departure;
@@ -62,14 +63,14 @@ pub(super) async fn ask(
         }
     };
     let config = &asked.route.shared.config;
-    let until = config.total_timeout.map(|total| Instant::now() + total);
+    let total = Total::new(config.total_timeout, pipe);
     let body = pipe.map_or_else(Outgoing::none, Outgoing::from);
     let mut request = http::Request::from_parts(parts, body);
     let interim = Interim::of(&mut request, asked.request.version);
     let pool = asked.route.pools[place].clone();
     let (pipe_end, counted) = (pipe.cloned(), interim.counted());
     let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe_end, counted);
-    let call = Call { asked, pipe, backend, reused, until };
+    let call = Call { asked, pipe, backend, reused, total };
     let (exchange, head) = call.head(exchange, interim).await?;
     backend.call_answered();
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -79,10 +80,9 @@ pub(super) async fn ask(
     let passing = Passing {
         edits: asked.route.response_edits(),
         spare: &asked.route.spare,
-        memory: &asked.route.shared.memory,
-        room: asked.route.room(),
-        patience: Patience { idle: config.idle_timeout, until },
-        spills: config.overflow == Overflow::Spill,
+        account: asked.account(),
+        limits: asked.route.limits(),
+        patience: Patience { idle: config.idle_timeout, total: call.total },
     };
     let framing = asked.framing_after(pipe);
     let response = answer::respond(exchange, head, asked.request, &framing, passing).await;
@@ -184,7 +184,9 @@ async fn switch(
     let mut head = Vec::with_capacity(256);
     forward::switching_protocols_head(&mut head, fields, asked.route.response_edits());
     let (stream, ahead) = exchange.switched().await;
-    let relayed = Relayed::new(asked.route.room(), asked.route.shared.memory.clone());
+    // Without a file: it holds no slot.
+    let limits = Limits { file: 0, ..asked.route.limits() };
+    let relayed = Relayed::new(limits, asked.account());
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
     let response = asked.framing.then_closing().passed_on(101, head, body, None);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::Response;
 use hyper::body::Incoming;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 use weir_http::response::still_there;
 
 use super::asked::Asked;
@@ -17,12 +17,17 @@ use super::call::Exchange;
 use super::conn::Unanswered;
 use super::interim::{Fate, Interim};
 use super::outgoing::{Cut, Pipe};
+use super::relay::Total;
 use super::trouble::Trouble;
 use super::watch;
 
-/// How often it is looked whether a backend waits for more of a request's body: its slot goes to
-/// others then.
-const HELD_UP: Duration = Duration::from_secs(1);
+/// A backend that has waited so long for more of a request's body is held up by the client: its slot
+/// goes to others.
+const HELD_UP: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether it waits at all: a client that sends slowly and steadily holds it up
+/// as well.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A call whose answer has not begun.
 pub(super) struct Call<'a> {
@@ -32,7 +37,7 @@ pub(super) struct Call<'a> {
     /// Its connection had been used before.
     pub(super) reused: bool,
     /// When its answer must have ended.
-    pub(super) until: Option<Instant>,
+    pub(super) total: Total,
 }
 
 /// What a wait came to.
@@ -57,13 +62,14 @@ impl Call<'_> {
         let edits = self.asked.route.response_edits();
         let pass_on = || interim.pass_on(client, edits);
         let head = async {
-            if let Some(pipe) = self.pipe.filter(|pipe| !pipe.has_ended())
-                // Boxed: most requests have come whole, and need no room for this.
-                && let Some(came) = Box::pin(self.while_body_comes(&mut exchange, pipe, &pass_on)).await
+            if let Some(pipe) = self.pipe.filter(|pipe| !pipe.is_taken())
+                // Boxed: most requests have no body, and need no room for this.
+                && let Some(came) = Box::pin(self.while_body_goes(&mut exchange, pipe, &pass_on)).await
             {
                 return came;
             }
-            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            let until = self.total.until();
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let longest = self.asked.route.shared.config.first_byte_timeout;
             let longest = longest.min(left.unwrap_or(Duration::MAX));
             match client.within(longest, exchange.head(pass_on)).await {
@@ -131,8 +137,8 @@ impl Call<'_> {
         }
     }
 
-    /// The same until the body has come whole, which is `None`.
-    async fn while_body_comes(
+    /// The same until the backend has taken the whole body, which is `None`.
+    async fn while_body_goes(
         &self,
         exchange: &mut Exchange,
         pipe: &Pipe,
@@ -140,17 +146,23 @@ impl Call<'_> {
     ) -> Option<Came> {
         let idle = self.asked.route.shared.config.idle_timeout;
         let (mut taken, mut since) = (pipe.taken(), Instant::now());
+        let mut looked = since;
         loop {
-            let late = sleep_until(self.until.unwrap_or(since));
             tokio::select! {
                 biased;
                 () = until(|| pipe.why_cut().is_some()) => return Some(Came::Cut),
                 head = exchange.head(&pass_on) => return Some(Came::Head(head)),
-                () = until(|| pipe.has_ended()) => return None,
-                () = late, if self.until.is_some() => return Some(Came::Late),
+                () = until(|| pipe.is_taken()) => return None,
                 () = sleep(HELD_UP) => {}
             }
-            if pipe.is_starved() {
+            if self.total.until().is_some_and(|until| until <= Instant::now()) {
+                return Some(Came::Late);
+            }
+            let looks = looked.elapsed() >= LOOK;
+            if looks {
+                looked = Instant::now();
+            }
+            if pipe.starves() >= HELD_UP || looks && pipe.is_starved() {
                 // Its client holds it up, and must not hold up others.
                 exchange.free_slot();
             }

@@ -1,15 +1,19 @@
-//! Reads the body of a request from its client, in either framing, into the queue to the backend.
+//! Reads the body of a request from its client, in either framing, into the queue to the backend. Used
+//! by [`super::request`], before the backend is asked and while it answers.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use weir_http::chunked::{Chunked, Piece};
 use weir_http::request::RequestBody;
 
+use super::buffer::Room;
 use super::outgoing::{Cut, Pipe};
 use crate::buffers::Input;
 use crate::client::{Client, Read};
+use crate::context::Times;
+use crate::rate::Pace;
+use crate::turn;
 
 /// How a body ended before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +34,9 @@ pub(crate) struct ClientBody<'a> {
     most: u64,
     /// The longest that the client may send nothing.
     patience: Duration,
+    pace: Pace,
+    /// Bytes that were read so far, with their framing.
+    read: i64,
 }
 
 #[derive(Debug)]
@@ -45,7 +52,7 @@ impl<'a> ClientBody<'a> {
         input: &'a mut Input,
         framing: RequestBody,
         most: Option<u64>,
-        patience: Duration,
+        times: &Times,
     ) -> Option<ClientBody<'a>> {
         let coding = match framing {
             RequestBody::None => return None,
@@ -53,7 +60,8 @@ impl<'a> ClientBody<'a> {
             RequestBody::Chunked => Coding::Chunked(Box::new(Chunked::strict())),
         };
         let most = most.unwrap_or(u64::MAX);
-        Some(ClientBody { client, input, coding, most, patience })
+        let (patience, pace) = (times.send, Pace::new(times.rate, 0));
+        Some(ClientBody { client, input, coding, most, patience, pace, read: 0 })
     }
 
     /// Bytes of the whole, if that was said.
@@ -79,16 +87,35 @@ impl<'a> ClientBody<'a> {
             if self.decode(pipe)? {
                 return Ok(());
             }
-            if until_full && pipe.is_full() {
+            if until_full && pipe.room().await != Room::Yes {
                 return Ok(());
             }
             if !until_full && !pipe.has_room().await {
                 return Ok(());
             }
-            match self.client.read(self.input, self.patience, None).await {
-                Read::More => {}
+            self.wait().await?;
+        }
+    }
+
+    /// Waits for more from the client.
+    async fn wait(&mut self) -> Result<(), Short> {
+        let begun = turn::began();
+        loop {
+            let asked = turn::began();
+            let patience = self.patience.saturating_sub(asked.since(begun));
+            let before = self.input.bytes().len();
+            let read = self.client.read(self.input, patience.min(self.pace.left()), None).await;
+            self.pace.waited(turn::began().since(asked));
+            self.read += (self.input.bytes().len() - before) as i64;
+            let is_too_slow = self.pace.is_too_slow(|| self.read);
+            match read {
                 Read::End | Read::Stopped | Read::GivenUp => return Err(Short::ClientLeft),
-                Read::TimedOut => return Err(Short::TimedOut),
+                _ if is_too_slow => return Err(Short::TimedOut),
+                Read::More => return Ok(()),
+                Read::TimedOut if turn::began().since(begun) >= self.patience => {
+                    return Err(Short::TimedOut);
+                }
+                Read::TimedOut => {}
             }
         }
     }
@@ -111,7 +138,7 @@ impl<'a> ClientBody<'a> {
             };
             self.most = self.most.checked_sub(data as u64).ok_or(Short::TooLarge)?;
             if data > 0 {
-                pipe.push(Bytes::copy_from_slice(&bytes[skip..skip + data]));
+                pipe.copy(&bytes[skip..skip + data]);
             }
             let nothing = skip + data == 0;
             self.input.answered(skip + data);

@@ -6,6 +6,7 @@ mod answer;
 mod asked;
 mod attempt;
 mod backend;
+mod buffer;
 mod call;
 mod checks;
 mod conn;
@@ -13,7 +14,6 @@ mod head;
 mod identity;
 mod incoming;
 mod interim;
-mod memory;
 mod onward;
 mod outgoing;
 mod path;
@@ -24,10 +24,11 @@ mod relayed;
 mod request;
 mod rewrite;
 mod route;
+mod space;
 mod spare;
-mod spool;
 mod stream;
 mod table;
+mod temporary;
 mod trouble;
 mod tunnel;
 mod watch;
@@ -42,7 +43,6 @@ use weir_http::request::Request;
 use crate::config::{Action, RouteConfig};
 use crate::metrics::Reading;
 use backend::Backend;
-use memory::Memory;
 use route::{Known, SharedRoute};
 use table::Routes;
 
@@ -51,6 +51,8 @@ pub(crate) use incoming::ClientBody;
 pub(crate) use relayed::{Broken, Reader};
 pub(crate) use request::respond;
 pub(crate) use route::Route;
+pub(crate) use space::{Account, Charge, Space};
+pub(crate) use temporary::TemporaryFiles;
 pub(crate) use tunnel::Upstream;
 
 /// The routes of the configuration, with what all workers share of them.
@@ -58,6 +60,7 @@ pub(crate) use tunnel::Upstream;
 pub(crate) struct Shared {
     table: Routes,
     routes: Vec<(String, SharedAction)>,
+    pub(crate) space: Arc<Space>,
 }
 
 #[derive(Debug)]
@@ -68,9 +71,8 @@ enum SharedAction {
 }
 
 impl Shared {
-    /// `memory`: bytes of bodies that may wait on their way between clients and backends.
-    pub(crate) fn new(routes: &[RouteConfig], memory: u64) -> Arc<Shared> {
-        let memory = Memory::new(memory);
+    /// `space`: where bodies wait on their way between clients and backends.
+    pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
         let mut known = Known::default();
         let table = Routes::new(routes);
         let action = |(number, route): (usize, &RouteConfig)| {
@@ -84,13 +86,14 @@ impl Shared {
                     route.priority,
                     &route.path,
                     config,
-                    &memory,
+                    &space,
                     &mut known,
                 ))),
             };
             (route.path.clone(), action)
         };
-        Arc::new(Shared { table, routes: routes.iter().enumerate().map(action).collect() })
+        let routes = routes.iter().enumerate().map(action).collect();
+        Arc::new(Shared { table, routes, space })
     }
 
     /// Every backend's address and figures.

@@ -1,28 +1,25 @@
-//! The body of a request on its way to a backend: a queue between the client's connection, which
-//! fills it, and hyper, which empties it. It knows neither.
+//! The body of a request on its way to a backend: filled from the client's connection
+//! ([`super::incoming`]), emptied by hyper.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 use weir_http::forward::FieldEdits;
 
-use super::memory::Memory;
+use super::buffer::{Buffer, Limits, Next, Room};
+use super::space::Account;
 
-/// What a piece costs beside its bytes: many tiny chunks must not take more memory than they may.
-const FRAME: u64 = 256;
-
-/// Pieces are put together up to so many bytes: a client that sends a byte at a time must not fill its
-/// room with what pieces cost.
-const SMALL: usize = 4096;
+/// Bytes that hyper gets at a time: what it has taken counts no more, so it must not be much.
+const FRAME: usize = 16 * 1024;
 
 /// A body, or none.
 #[derive(Debug)]
@@ -31,27 +28,22 @@ pub(super) struct Outgoing(Option<Rc<Pipe>>);
 /// What has come of a body and was not sent yet.
 #[derive(Debug)]
 pub(super) struct Pipe {
-    queue: RefCell<Queue>,
-    memory: Arc<Memory>,
-    /// Bytes that may wait here.
-    room: u64,
+    buffer: Rc<Buffer>,
     /// Bytes of the whole, if that was said.
     length: Option<u64>,
     /// What its trailers may not have.
     edits: Arc<FieldEdits>,
+    end: RefCell<Option<Result<Option<HeaderMap>, Cut>>>,
+    /// Pieces that the backend has taken.
+    taken: Cell<u64>,
+    starved: Cell<Starved>,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    frames: VecDeque<Frame<Bytes>>,
-    bytes: u64,
-    /// Pieces that the backend has taken.
-    taken: u64,
-    end: Option<Result<(), Cut>>,
-    /// hyper reads no more of it.
-    dropped: bool,
-    reader: Option<Waker>,
-    writer: Option<Waker>,
+/// The time in which the backend waited for the client.
+#[derive(Clone, Copy, Debug, Default)]
+struct Starved {
+    since: Option<Instant>,
+    before: Duration,
 }
 
 /// The client did not send its body to the end.
@@ -80,135 +72,117 @@ impl Outgoing {
 }
 
 impl Pipe {
-    /// At most about `room` bytes wait, less if all memory is taken. `edits`: those of the head.
+    /// For the client of `account`. `edits`: those of the head.
     pub(super) fn new(
-        room: u64,
+        limits: Limits,
         length: Option<u64>,
-        memory: Arc<Memory>,
+        account: &Account,
         edits: Arc<FieldEdits>,
     ) -> Rc<Pipe> {
-        Rc::new(Pipe { queue: RefCell::default(), memory, room: room.max(1), length, edits })
-    }
-
-    /// Whether nothing more fits, or nothing more comes.
-    pub(super) fn is_full(&self) -> bool {
-        let queue = self.queue.borrow();
-        !self.may_take(&queue) || queue.end.is_some()
-    }
-
-    fn may_take(&self, queue: &Queue) -> bool {
-        self.memory.has_room(queue.bytes, self.room)
+        let buffer = Buffer::new(limits, account);
+        let (end, taken, starved) = Default::default();
+        Rc::new(Pipe { buffer, length, edits, end, taken, starved })
     }
 
     /// Pieces that the backend has taken so far.
     pub(super) fn taken(&self) -> u64 {
-        self.queue.borrow().taken
+        self.taken.get()
     }
 
     /// Why the rest of the body will not come, if so.
     pub(super) fn why_cut(&self) -> Option<Cut> {
-        self.queue.borrow().end.and_then(Result::err)
+        let cut = self.end.borrow().as_ref().and_then(|end| end.as_ref().err().copied());
+        cut.or_else(|| self.buffer.is_lost().then_some(Cut { left: false }))
     }
 
     /// Whether the backend has had all that came, and the body has not ended.
     pub(super) fn is_starved(&self) -> bool {
-        let queue = self.queue.borrow();
-        queue.frames.is_empty() && queue.end.is_none() && !queue.dropped
+        self.buffer.is_starved()
+    }
+
+    /// How long the backend has waited for the client in all.
+    pub(super) fn starved(&self) -> Duration {
+        self.starved.get().before + self.starves()
+    }
+
+    /// How long it has waited since it last got something; zero if it does not wait.
+    pub(super) fn starves(&self) -> Duration {
+        self.starved.get().since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether there is room; waits while that is not known.
+    pub(super) async fn room(&self) -> Room {
+        self.buffer.room().await
     }
 
     /// Waits until there is room; false if nobody reads any more.
     pub(super) async fn has_room(&self) -> bool {
-        poll_fn(|context| {
-            let mut queue = self.queue.borrow_mut();
-            if queue.dropped {
-                return Poll::Ready(false);
-            }
-            if self.may_take(&queue) {
-                return Poll::Ready(true);
-            }
-            queue.writer = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await
+        self.buffer.until_room().await
     }
 
-    pub(super) fn push(&self, bytes: Bytes) {
-        let mut queue = self.queue.borrow_mut();
-        if queue.dropped {
-            return;
-        }
-        let last = queue.frames.back_mut().and_then(Frame::data_mut);
-        let count = match last.filter(|last| last.len() + bytes.len() <= SMALL) {
-            Some(last) => {
-                *last = joined(std::mem::take(last), &bytes);
-                bytes.len() as u64
-            }
-            None => {
-                let count = bytes.len() as u64 + FRAME;
-                queue.frames.push_back(Frame::data(bytes));
-                count
-            }
-        };
-        queue.bytes += count;
-        self.memory.take(count);
-        queue.wake_reader();
+    /// More has come.
+    pub(super) fn copy(&self, bytes: &[u8]) {
+        self.fed();
+        self.buffer.copy(bytes);
     }
 
     /// The body has come whole.
     pub(super) fn end(&self, mut trailers: Option<HeaderMap>) {
         trailers.iter_mut().for_each(|fields| self.edits.apply_to_trailers(fields));
-        let mut queue = self.queue.borrow_mut();
-        if let Some(trailers) = trailers.filter(|fields| !fields.is_empty()) {
-            queue.frames.push_back(Frame::trailers(trailers));
-        }
-        queue.end = Some(Ok(()));
-        queue.wake_reader();
+        self.ended(Ok(trailers.filter(|fields| !fields.is_empty())));
     }
 
     /// The rest of the body will not come.
     pub(super) fn cut(&self, why: Cut) {
-        let mut queue = self.queue.borrow_mut();
-        queue.end.get_or_insert(Err(why));
-        queue.wake_reader();
+        self.ended(Err(why));
+    }
+
+    fn ended(&self, how: Result<Option<HeaderMap>, Cut>) {
+        self.fed();
+        self.end.borrow_mut().get_or_insert(how);
+        self.buffer.end();
+    }
+
+    fn fed(&self) {
+        self.starved.set(Starved { since: None, before: self.starved() });
     }
 
     /// Whether the body has come whole.
     pub(super) fn has_ended(&self) -> bool {
-        self.queue.borrow().end == Some(Ok(()))
+        matches!(&*self.end.borrow(), Some(Ok(_)))
     }
-}
 
-/// Both, without copying the first if nobody else has it.
-fn joined(first: Bytes, second: &[u8]) -> Bytes {
-    let mut both = first.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
-    both.extend_from_slice(second);
-    both.freeze()
-}
+    /// Whether the backend has had the whole of it.
+    pub(super) fn is_taken(&self) -> bool {
+        self.has_ended() && self.buffer.is_done()
+    }
 
-impl Queue {
-    fn wake_reader(&mut self) {
-        if let Some(reader) = self.reader.take() {
-            reader.wake();
+    fn poll_frame(&self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        match self.buffer.poll_take(context, FRAME) {
+            Poll::Ready(Next::Bytes(bytes)) => {
+                self.taken.set(self.taken.get() + 1);
+                Poll::Ready(Some(Ok(Frame::data(bytes))))
+            }
+            Poll::Ready(Next::End) => Poll::Ready(match &mut *self.end.borrow_mut() {
+                Some(Ok(trailers)) => trailers.take().map(|fields| Ok(Frame::trailers(fields))),
+                Some(Err(cut)) => Some(Err(*cut)),
+                None => None,
+            }),
+            Poll::Ready(Next::Lost) => Poll::Ready(Some(Err(Cut { left: false }))),
+            Poll::Pending => {
+                let starved = self.starved.get();
+                if starved.since.is_none() && self.is_starved() {
+                    self.starved.set(Starved { since: Some(Instant::now()), ..starved });
+                }
+                Poll::Pending
+            }
         }
-    }
-}
-
-impl Drop for Pipe {
-    fn drop(&mut self) {
-        self.memory.give_back(self.queue.get_mut().bytes);
     }
 }
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        let Some(pipe) = &self.0 else { return };
-        let mut queue = pipe.queue.borrow_mut();
-        queue.dropped = true;
-        queue.frames.clear();
-        pipe.memory.give_back(std::mem::take(&mut queue.bytes));
-        if let Some(writer) = queue.writer.take() {
-            writer.wake();
-        }
+        self.0.iter().for_each(|pipe| pipe.buffer.leave());
     }
 }
 
@@ -220,26 +194,7 @@ impl Body for Outgoing {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        let Some(pipe) = &self.0 else { return Poll::Ready(None) };
-        let mut queue = pipe.queue.borrow_mut();
-        if let Some(frame) = queue.frames.pop_front() {
-            let count = frame.data_ref().map_or(0, |data| data.len() as u64 + FRAME);
-            queue.bytes -= count;
-            queue.taken += 1;
-            pipe.memory.give_back(count);
-            if let Some(writer) = queue.writer.take() {
-                writer.wake();
-            }
-            return Poll::Ready(Some(Ok(frame)));
-        }
-        match queue.end {
-            Some(Ok(())) => Poll::Ready(None),
-            Some(Err(cut)) => Poll::Ready(Some(Err(cut))),
-            None => {
-                queue.reader = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
+        self.0.as_ref().map_or(Poll::Ready(None), |pipe| pipe.poll_frame(context))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,21 +1,21 @@
 //! Reads the rest of an answer from its backend and puts it, framed for the client, where the client
-//! takes it from: as fast as that goes, or by way of a file. It does not know the client.
+//! takes it from ([`super::relayed`]). Started by [`super::answer`].
 
-use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep_until};
 use weir_http::chunked::{CHUNK_END, chunk_head, last_chunk};
 use weir_http::forward::FieldEdits;
 
+use super::buffer::Room;
 use super::call::{Exchange, Piece};
-use super::relayed::{Broken, Relayed};
-use super::spool::Spool;
+use super::outgoing::Pipe;
+use super::relayed::{Broken, Relayed, Writer};
 
 /// Puts data into the framing that the client gets.
 #[derive(Clone, Copy, Debug)]
@@ -24,25 +24,23 @@ pub(super) struct Coder {
 }
 
 impl Coder {
-    pub(super) fn data(self, data: Bytes) -> Bytes {
+    pub(super) fn data(self, data: Bytes, to: &Relayed) {
         if !self.in_chunks || data.is_empty() {
-            return data;
+            return to.push(data);
         }
         let mut head = Vec::with_capacity(18);
         chunk_head(data.len() as u64, &mut head);
-        let mut coded = BytesMut::with_capacity(head.len() + data.len() + CHUNK_END.len());
-        coded.extend_from_slice(&head);
-        coded.extend_from_slice(&data);
-        coded.extend_from_slice(CHUNK_END);
-        coded.freeze()
+        to.copy(&head);
+        to.push(data);
+        to.copy(CHUNK_END);
     }
 
-    pub(super) fn end(self, trailers: Option<&HeaderMap>) -> Bytes {
-        let mut end = Vec::new();
+    pub(super) fn end(self, trailers: Option<&HeaderMap>, to: &Relayed) {
         if self.in_chunks {
+            let mut end = Vec::new();
             last_chunk(trailers, &mut end);
+            to.copy(&end);
         }
-        end.into()
     }
 }
 
@@ -53,19 +51,38 @@ const LASTING: Duration = Duration::from_secs(10);
 const TOO_LONG: Broken = Broken("the backend took too long");
 
 /// How long the parts of an answer may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Patience {
     /// The longest that the backend may send nothing.
     pub(super) idle: Duration,
-    /// When all must have come.
-    pub(super) until: Option<Instant>,
+    pub(super) total: Total,
 }
 
-impl Patience {
-    /// When the next piece, waited for from now on, is late.
-    fn next(&self) -> Instant {
-        let late = Instant::now() + self.idle;
-        self.until.map_or(late, |until| until.min(late))
+/// When all of an answer must have come. Time in which the backend waits for the client, which is
+/// slow to send or to take, does not count: it is not to blame for it.
+#[derive(Clone, Debug)]
+pub(super) struct Total {
+    until: Option<Instant>,
+    /// The request, whose rest may be slow to come.
+    pipe: Option<Rc<Pipe>>,
+}
+
+impl Total {
+    /// `longest` from now on, when the request begins to be sent; `None`: any time.
+    pub(super) fn new(longest: Option<Duration>, pipe: Option<&Rc<Pipe>>) -> Total {
+        let pipe = pipe.filter(|_| longest.is_some()).cloned();
+        Total { until: longest.map(|longest| Instant::now() + longest), pipe }
+    }
+
+    /// When that is, as far as is known; it can become later.
+    pub(super) fn until(&self) -> Option<Instant> {
+        let starved = self.pipe.as_ref().map_or(Duration::ZERO, |pipe| pipe.starved());
+        self.until.map(|until| until + starved)
+    }
+
+    /// The client held up the answer.
+    fn put_off(&mut self, by: Duration) {
+        self.until = self.until.map(|until| until + by);
     }
 }
 
@@ -76,8 +93,6 @@ pub(super) struct Relay {
     pub(super) coder: Coder,
     pub(super) relayed: Writer,
     pub(super) patience: Patience,
-    /// What the client's memory has no room for goes to a file; else the backend waits.
-    pub(super) spills: bool,
     /// What its trailers may not have.
     pub(super) edits: Arc<FieldEdits>,
 }
@@ -86,12 +101,16 @@ impl Relay {
     /// Reads to the end. The slot is free as soon as the backend has sent everything, however slow
     /// the client is.
     pub(super) async fn run(mut self) {
-        let mut spool = Spool::default();
         let mut trailers = None;
         let lasting = Instant::now() + LASTING;
         loop {
-            let piece = match self.next(&mut spool, lasting).await {
-                Ok(Next::Piece(piece)) => piece,
+            match self.next(lasting).await {
+                Ok(Next::Piece(Some(Piece::Data(data)))) => self.coder.data(data, &self.relayed),
+                Ok(Next::Piece(Some(Piece::Trailers(mut fields)))) => {
+                    self.edits.apply_to_trailers(&mut fields);
+                    trailers = Some(fields);
+                }
+                Ok(Next::Piece(None)) => break,
                 Ok(Next::Nobody) => return self.exchange.left_in_answer(self.body),
                 // What is wrong is the request, not the answer.
                 Err(_) if self.exchange.cut().is_some() => {
@@ -108,81 +127,37 @@ impl Relay {
                     }
                     return;
                 }
-            };
-            match piece {
-                Some(Piece::Data(data)) => {
-                    let data = self.coder.data(data);
-                    if spool.is_empty() && (!self.spills || self.relayed.has_room_now()) {
-                        self.relayed.push(data);
-                    } else if let Err(error) = spool.append(data).await {
-                        return self.fail(&error);
-                    }
-                }
-                Some(Piece::Trailers(mut fields)) => {
-                    self.edits.apply_to_trailers(&mut fields);
-                    trailers = Some(fields);
-                }
-                None => break,
             }
         }
-        let Relay { exchange, coder, relayed, .. } = self;
-        exchange.ended();
-        while !spool.is_empty() {
-            if !relayed.has_room().await {
-                return;
-            }
-            match spool.take().await {
-                Ok(bytes) => relayed.push(bytes),
-                Err(_) => return relayed.end(Err(Broken("its temporary file cannot be read"))),
-            }
-        }
-        relayed.push(coder.end(trailers.as_ref()));
-        relayed.end(Ok(()));
+        self.exchange.ended();
+        self.coder.end(trailers.as_ref(), &self.relayed);
+        self.relayed.end(Ok(()));
     }
 
-    /// The next piece of the answer, when there is a place for it; the client gets meanwhile what
-    /// was put aside for it.
-    async fn next(&mut self, spool: &mut Spool, lasting: Instant) -> Result<Next, Broken> {
-        let relayed = Rc::clone(&self.relayed);
-        if !self.spills {
-            if !relayed.has_room_now() {
+    /// The next piece of the answer, when there is a place for it.
+    async fn next(&mut self, lasting: Instant) -> Result<Next, Broken> {
+        match self.relayed.room().await {
+            Room::Yes => {}
+            Room::Gone => return Ok(Next::Nobody),
+            Room::Full => {
                 // From here on the client holds it up, and must not hold up others.
                 self.exchange.free_slot();
-            }
-            if !relayed.has_room().await {
-                return Ok(Next::Nobody);
-            }
-            let late = self.patience.next();
-            return self.piece(lasting, late).await;
-        }
-        let mut late = self.patience.next();
-        loop {
-            let full = spool.is_full();
-            if full {
-                self.exchange.free_slot();
-            }
-            tokio::select! {
-                biased;
-                room = relayed.has_room(), if !spool.is_empty() => {
-                    if !room {
-                        return Ok(Next::Nobody);
-                    }
-                    let bytes = spool.take().await;
-                    relayed.push(bytes.map_err(|_| Broken("its temporary file cannot be read"))?);
-                    if full {
-                        // So far the client held it up.
-                        late = self.patience.next();
-                    }
+                let since = Instant::now();
+                if !self.relayed.has_room().await {
+                    return Ok(Next::Nobody);
                 }
-                piece = self.piece(lasting, late), if !full => return piece,
+                self.patience.total.put_off(since.elapsed());
             }
         }
+        self.piece(lasting).await
     }
 
-    /// The next piece, if it comes before it is `late`. From `lasting` on the slot is free.
-    async fn piece(&mut self, lasting: Instant, late: Instant) -> Result<Next, Broken> {
+    /// The next piece, if it comes in time. From `lasting` on the slot is free.
+    async fn piece(&mut self, lasting: Instant) -> Result<Next, Broken> {
         let relayed = Rc::clone(&self.relayed);
+        let idle = Instant::now() + self.patience.idle;
         loop {
+            let late = self.patience.total.until().map_or(idle, |until| until.min(idle));
             let wake = if self.exchange.holds_slot() { late.min(lasting) } else { late };
             tokio::select! {
                 biased;
@@ -191,37 +166,17 @@ impl Relay {
                     Err(_) => Err(Broken("the backend's answer broke off")),
                 },
                 () = relayed.client_left() => return Ok(Next::Nobody),
-                () = sleep_until(wake) => if wake == late {
-                    return Err(TOO_LONG);
-                },
+                () = sleep_until(wake) => {}
             }
-            self.exchange.free_slot();
+            let total = self.patience.total.until();
+            let now = Instant::now();
+            if now >= idle || total.is_some_and(|total| now >= total) {
+                return Err(TOO_LONG);
+            }
+            if now >= lasting {
+                self.exchange.free_slot();
+            }
         }
-    }
-
-    fn fail(self, error: &std::io::Error) {
-        tracing::warn!("an answer cannot be put into a temporary file: {error}");
-        self.relayed.end(Err(Broken("there is no room for it")));
-        self.exchange.let_end(Some(self.body));
-    }
-}
-
-/// The backend's side of an answer: when it is dropped, nothing more comes.
-#[derive(Debug)]
-pub(super) struct Writer(pub(super) Rc<Relayed>);
-
-impl Deref for Writer {
-    type Target = Rc<Relayed>;
-
-    fn deref(&self) -> &Rc<Relayed> {
-        &self.0
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        // An end that was told stays.
-        self.0.end(Err(Broken("it was given up")));
     }
 }
 

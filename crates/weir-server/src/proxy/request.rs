@@ -19,16 +19,15 @@ use super::trouble::Trouble;
 /// The response, or `None` if the client leaves before there is one.
 ///
 /// `body`: the rest of the request. It is read before the backend's slot is asked for as far as
-/// memory for it goes, so that a client that sends slowly holds up nobody.
+/// there is room for it in memory and in a file, so that a client that sends slowly holds up nobody.
 pub(crate) async fn respond(
     asked: &Asked<'_>,
     body: Option<&mut ClientBody<'_>>,
 ) -> Option<Passed> {
     let mut pipe = None;
     if let Some(body) = body {
-        let memory = asked.route.shared.memory.clone();
         let edits = asked.route.request_edits().clone();
-        let begun = Pipe::new(asked.route.room(), body.length(), memory, edits);
+        let begun = Pipe::new(asked.route.limits(), body.length(), asked.account(), edits);
         if let Err(short) = body.read(&begun, true).await {
             return cut_short(asked, short);
         }

@@ -9,11 +9,12 @@ use http::HeaderValue;
 use weir_http::forward::{FieldEdits, ForwardedStyle};
 
 use super::backend::Backend;
-use super::memory::Memory;
+use super::buffer::Limits;
 use super::pick::Backends;
 use super::pool::Pool;
+use super::space::Space;
 use super::spare::Spare;
-use crate::config::{BackendAddress, Forwarded, HostHeader, ProxyConfig};
+use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 
 /// How long an unused connection is kept while descriptors are short.
 const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
@@ -50,7 +51,7 @@ pub(super) struct SharedRoute {
     /// What the paths of its requests begin with.
     pub(super) prefix: String,
     pub(super) backends: Backends,
-    pub(super) memory: Arc<Memory>,
+    pub(super) space: Arc<Space>,
 }
 
 impl SharedRoute {
@@ -59,7 +60,7 @@ impl SharedRoute {
         priority: u8,
         prefix: &str,
         config: &ProxyConfig,
-        memory: &Arc<Memory>,
+        space: &Arc<Space>,
         known: &mut Known,
     ) -> SharedRoute {
         let backends: Vec<_> =
@@ -70,7 +71,7 @@ impl SharedRoute {
             config: config.clone(),
             prefix: prefix.to_owned(),
             backends: Backends::new(backends, config.balance, u64::from(number)),
-            memory: memory.clone(),
+            space: space.clone(),
         }
     }
 }
@@ -131,8 +132,10 @@ impl Route {
         self.shared.config.max_body
     }
 
-    /// Bytes of one body that may wait in memory.
-    pub(crate) fn room(&self) -> u64 {
-        self.shared.config.buffer
+    /// Bytes of one body that may wait.
+    pub(super) fn limits(&self) -> Limits {
+        let config = &self.shared.config;
+        let file = if config.overflow == Overflow::Spill { config.max_spill } else { 0 };
+        Limits { memory: config.buffer, file }
     }
 }

@@ -1,15 +1,20 @@
 //! A connection whose protocol was switched, such as to WebSocket: bytes in both directions, those to
-//! the client by way of the uplink like every response. It does not know the protocol.
+//! the client by way of the uplink like every response. Used by [`super::attempt`] and by the client's
+//! connection.
 
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf, split};
 use tokio::time::timeout;
 
-use super::relay::Writer;
-use super::relayed::{Broken, Relayed};
+use super::relayed::{Broken, Relayed, Writer};
 use super::stream::Stream;
 use crate::buffers::Input;
 use crate::client::{Client, Read};
@@ -35,17 +40,31 @@ pub(super) fn open(stream: Stream, ahead: Bytes, relayed: Rc<Relayed>) -> Upstre
 
 async fn read(mut from: ReadHalf<Stream>, relayed: Writer) {
     while relayed.has_room().await {
-        let mut space = Vec::with_capacity(READ);
         let count = tokio::select! {
-            count = from.read_buf(&mut space) => count,
+            count = poll_fn(|context| pass_on(&mut from, &relayed, context)) => count,
             () = relayed.client_left() => return,
         };
         match count {
             Ok(0) => return relayed.end(Ok(())),
-            Ok(_) => relayed.push(space.into()),
+            Ok(_) => {}
             Err(_) => return relayed.end(Err(Broken("the backend's connection broke"))),
         }
     }
+}
+
+/// Passes on what has come; returns how many bytes that are.
+fn pass_on(
+    from: &mut ReadHalf<Stream>,
+    relayed: &Relayed,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<usize>> {
+    // On the stack: it is needed for a moment only, and a message may be a few bytes.
+    let mut space = [MaybeUninit::uninit(); READ];
+    let mut space = ReadBuf::uninit(&mut space);
+    Pin::new(from).poll_read(context, &mut space).map_ok(|()| {
+        relayed.copy(space.filled());
+        space.filled().len()
+    })
 }
 
 impl Upstream {

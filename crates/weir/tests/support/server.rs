@@ -138,6 +138,14 @@ impl Server {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Bytes of memory that it takes now.
+    pub fn resident(&self) -> usize {
+        let sizes = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id()));
+        let sizes = sizes.expect("the server runs");
+        let pages = sizes.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+        pages.expect("a number of pages") * rustix::param::page_size()
+    }
+
     /// A connection to its first address.
     pub fn connect(&self) -> Client {
         Client::connect(self.address())

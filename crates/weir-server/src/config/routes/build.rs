@@ -167,6 +167,7 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
     proxy.response_headers = keys.response_headers.unwrap_or_default().0.into();
     set(&mut proxy.buffer, keys.buffer.map(|Size(bytes)| bytes));
     set(&mut proxy.overflow, keys.overflow);
+    set(&mut proxy.max_spill, keys.max_spill.map(|Size(bytes)| bytes));
     proxy.max_body = keys.max_body.map(|Size(bytes)| bytes);
     Ok(proxy)
 }

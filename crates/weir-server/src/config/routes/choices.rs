@@ -96,11 +96,11 @@ choice! {
 }
 
 choice! {
-    /// What happens to an answer that is larger than the memory kept for it when its client is slow.
-    Overflow, "what happens to large answers":
-    /// The backend waits.
-    #[default]
-    PushBack = "push-back",
+    /// What happens to a body that is larger than the memory kept for it.
+    Overflow, "what happens to large bodies":
     /// The rest goes to a temporary file.
+    #[default]
     Spill = "spill",
+    /// The rest of a request goes to the backend as it comes; with an answer the backend waits.
+    PushBack = "push-back",
 }

@@ -88,7 +88,7 @@ pub struct ProxyConfig {
     pub first_byte_timeout: Duration,
     /// Longest time between bytes of an answer. Default 60 s.
     pub idle_timeout: Duration,
-    /// Longest time for a call as a whole. Default `None`: no limit.
+    /// Longest time for a call as a whole, but for waiting for the client. Default `None`: no limit.
     pub total_timeout: Option<Duration>,
     /// How long an idle connection to a backend is kept. Default 30 s.
     pub keep_alive: Duration,
@@ -113,10 +113,13 @@ pub struct ProxyConfig {
     pub request_headers: Arc<FieldEdits>,
     /// Changes to the fields of answers.
     pub response_headers: Arc<FieldEdits>,
-    /// Bytes of an answer that are kept in memory for a slow client. Default 1 MB.
+    /// Bytes of a body that are kept in memory: of a request before a backend is asked, of an answer
+    /// for a slow client. Default 1 MB.
     pub buffer: u64,
-    /// What happens to an answer that is larger.
+    /// What happens to a body that is larger.
     pub overflow: Overflow,
+    /// Bytes of a body that a file takes beyond `buffer`, with [`Overflow::Spill`]. Default 100 MB.
+    pub max_spill: u64,
     /// Bytes of the largest body of a request. Default `None`: no limit.
     pub max_body: Option<u64>,
 }
@@ -148,6 +151,7 @@ impl ProxyConfig {
             response_headers: Arc::default(),
             buffer: 1_000_000,
             overflow: Overflow::default(),
+            max_spill: 100_000_000,
             max_body: None,
         }
     }

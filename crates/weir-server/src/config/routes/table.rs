@@ -87,6 +87,8 @@ pub(super) struct RouteKeys {
     #[serde(deserialize_with = "from_text")]
     pub(super) overflow: Option<Overflow>,
     #[serde(deserialize_with = "from_text")]
+    pub(super) max_spill: Option<Size>,
+    #[serde(deserialize_with = "from_text")]
     pub(super) max_body: Option<Size>,
 }
 

@@ -46,7 +46,7 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
         ("retries = 11", "4: \"11\" is not a whole number from 0 to 10"),
         ("retries = \"many\"", "4: \"many\" is not a whole number"),
         ("forwarded = \"yes\"", "4: \"yes\" is not a way to tell of the client"),
-        ("overflow = \"drop\"", "4: \"drop\" is not what happens to large answers"),
+        ("overflow = \"drop\"", "4: \"drop\" is not what happens to large bodies"),
         ("buffer = \"1tb\"", "4: \"1tb\" is not a size"),
         ("cancels = \"yes\"", "4: invalid type: string \"yes\""),
         ("host = \"http://a\"", "4: \"http://a\" is not a host"),

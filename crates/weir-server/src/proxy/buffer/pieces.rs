@@ -1,0 +1,247 @@
+//! Bytes of a body in memory, in the order in which they came, and what they take: what is
+//! allocated, not what was sent. Used by [`super`].
+
+use std::collections::VecDeque;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// Shorter pieces are copied and joined up to so many bytes: a piece that was read from a socket may
+/// hold on to a whole read's allocation, and a byte at a time must not cost a piece each.
+pub(super) const JOINED: usize = 16 * 1024;
+
+/// What a piece takes beside its bytes: its place in the queue, and the heads of its allocations.
+const BESIDE: u64 = 128;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    queue: VecDeque<Piece>,
+    /// What comes last, while more can be joined to it.
+    open: BytesMut,
+    /// Bytes of the queue.
+    length: u64,
+    /// What the queue takes.
+    taken: u64,
+}
+
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    /// What it takes until its last byte has gone.
+    taken: u64,
+}
+
+impl Pieces {
+    /// Bytes that are here.
+    pub(super) fn len(&self) -> u64 {
+        self.length + self.open.len() as u64
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn taken(&self) -> u64 {
+        match self.open.capacity() {
+            0 => self.taken,
+            allocated => self.taken + allocated as u64 + BESIDE,
+        }
+    }
+
+    /// Puts `bytes` behind what is here.
+    pub(super) fn push(&mut self, bytes: Bytes) {
+        if bytes.len() < JOINED {
+            return self.copy(&bytes);
+        }
+        self.close();
+        let taken = bytes.len() as u64 + BESIDE;
+        self.enter(bytes, taken);
+    }
+
+    /// Puts a copy of `bytes` behind what is here.
+    pub(super) fn copy(&mut self, bytes: &[u8]) {
+        if !self.open.is_empty() && self.open.len() + bytes.len() > JOINED {
+            self.close();
+        }
+        self.open.extend_from_slice(bytes);
+    }
+
+    /// Puts all of `other` behind what is here.
+    pub(super) fn append(&mut self, other: &mut Pieces) {
+        self.close();
+        other.close();
+        self.queue.append(&mut other.queue);
+        self.length += std::mem::take(&mut other.length);
+        self.taken += std::mem::take(&mut other.taken);
+    }
+
+    /// Takes pieces from the front: about `most` bytes, at least one piece if there is any.
+    pub(super) fn split(&mut self, most: u64) -> Pieces {
+        self.close();
+        let mut front = Pieces::default();
+        while front.length < most
+            && let Some(Piece { bytes, taken }) = self.queue.pop_front()
+        {
+            self.length -= bytes.len() as u64;
+            self.taken -= taken;
+            front.enter(bytes, taken);
+        }
+        front
+    }
+
+    /// Takes at most `most` bytes from the front; empty only if there is nothing.
+    pub(super) fn pop(&mut self, most: usize) -> Bytes {
+        self.settle();
+        let Some(first) = self.queue.front_mut() else { return Bytes::new() };
+        let count = first.bytes.len().min(most);
+        let bytes = first.bytes.slice(..count);
+        self.advance(count as u64);
+        bytes
+    }
+
+    /// Fills `out` from the front, as far as there are bytes; returns how many.
+    pub(super) fn peek(&self, out: &mut [u8]) -> usize {
+        let mut filled = 0;
+        let queued = self.queue.iter().map(|piece| &piece.bytes[..]);
+        for bytes in queued.chain([&self.open[..]]) {
+            let count = bytes.len().min(out.len() - filled);
+            out[filled..filled + count].copy_from_slice(&bytes[..count]);
+            filled += count;
+            if filled == out.len() {
+                break;
+            }
+        }
+        filled
+    }
+
+    /// Forgets `count` bytes from the front, or all.
+    pub(super) fn advance(&mut self, mut count: u64) {
+        while count > 0 {
+            self.settle();
+            let Some(first) = self.queue.front_mut() else { return };
+            let step = count.min(first.bytes.len() as u64);
+            first.bytes.advance(step as usize);
+            self.length -= step;
+            count -= step;
+            if first.bytes.is_empty() {
+                self.taken -= first.taken;
+                self.queue.pop_front();
+            }
+        }
+    }
+
+    /// The pieces as they can be written to a file.
+    pub(super) fn shared(&self) -> Vec<Bytes> {
+        self.queue.iter().map(|piece| piece.bytes.clone()).collect()
+    }
+
+    /// Sees to it that what comes first is in the queue.
+    fn settle(&mut self) {
+        if self.queue.is_empty() {
+            self.close();
+        }
+    }
+
+    /// Nothing more is joined to what came last.
+    fn close(&mut self) {
+        let taken = self.open.capacity() as u64 + BESIDE;
+        let open = std::mem::take(&mut self.open);
+        if !open.is_empty() {
+            self.enter(open.freeze(), taken);
+        }
+    }
+
+    fn enter(&mut self, bytes: Bytes, taken: u64) {
+        self.length += bytes.len() as u64;
+        self.taken += taken;
+        self.queue.push_back(Piece { bytes, taken });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(usize),
+        Copy(usize),
+        Pop(usize),
+        Advance(usize),
+        Around(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0..40_000_usize).prop_map(Step::Push),
+            (0..100_usize).prop_map(Step::Copy),
+            (1..50_000_usize).prop_map(Step::Pop),
+            (0..50_000_usize).prop_map(Step::Advance),
+            (0..60_000_u64).prop_map(Step::Around),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_keep_their_order_and_count_as_what_is_allocated(
+            steps in prop::collection::vec(step(), 0..60),
+        ) {
+            let mut pieces = Pieces::default();
+            let mut expected: VecDeque<u8> = VecDeque::new();
+            let mut next = 0_u8;
+            let mut fresh = |count: usize| -> Vec<u8> {
+                (0..count).map(|_| { next = next.wrapping_mul(5).wrapping_add(3); next }).collect()
+            };
+            for step in steps {
+                match step {
+                    Step::Push(count) => {
+                        let bytes = fresh(count);
+                        expected.extend(&bytes);
+                        pieces.push(bytes.into());
+                    }
+                    Step::Copy(count) => {
+                        let bytes = fresh(count);
+                        expected.extend(&bytes);
+                        pieces.copy(&bytes);
+                    }
+                    Step::Pop(most) => {
+                        let bytes = pieces.pop(most);
+                        prop_assert_eq!(bytes.is_empty(), expected.is_empty());
+                        let out: Vec<u8> = expected.drain(..bytes.len()).collect();
+                        prop_assert_eq!(&bytes[..], out);
+                    }
+                    Step::Advance(count) => {
+                        pieces.advance(count as u64);
+                        expected.drain(..count.min(expected.len()));
+                    }
+                    Step::Around(most) => {
+                        let mut front = pieces.split(most);
+                        prop_assert!(front.is_empty() == (most == 0 || expected.is_empty()));
+                        let written: Vec<u8> = front.shared().concat();
+                        prop_assert!(expected.iter().take(written.len()).eq(&written));
+                        front.append(&mut pieces);
+                        prop_assert!(pieces.taken() == 0 || pieces.is_empty());
+                        pieces = front;
+                    }
+                }
+                let mut out = vec![0; expected.len() + 1];
+                let count = pieces.peek(&mut out);
+                prop_assert!(out[..count].iter().eq(&expected));
+                prop_assert_eq!(pieces.len(), expected.len() as u64);
+                prop_assert!(pieces.taken() >= pieces.len());
+            }
+            pieces.advance(u64::MAX);
+            prop_assert_eq!(pieces.taken(), 0);
+        }
+    }
+
+    #[test]
+    fn single_bytes_are_joined() {
+        let mut pieces = Pieces::default();
+        (0..100_000).for_each(|_| pieces.push(Bytes::from(vec![1; 5]).slice(2..3)));
+        assert_eq!(pieces.len(), 100_000);
+        assert!(pieces.queue.len() < 10 && pieces.taken() < 300_000, "{}", pieces.taken());
+    }
+}
