@@ -14,6 +14,8 @@ mod content;
 mod context;
 mod deadlines;
 mod disk;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod limits;
 mod listen;
 mod metrics;
