@@ -32,7 +32,7 @@ const NAMES: usize = 65_536;
 /// Files that a worker keeps open between requests at most.
 const MOST_OPEN: usize = 4096;
 
-/// Serves until a signal ends it (see [`End`]).
+/// Serves until a signal ends it: SIGTERM or SIGINT, or SIGHUP on a terminal.
 pub fn serve(config: &Config) -> Result<(), ServeError> {
     limits::raise_descriptors();
     let metrics = Arc::new(Metrics::new());
