@@ -30,8 +30,8 @@ use crate::turn;
 const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);
 
 /// A client that has not asked for anything counts as having waited so much longer when it is decided
-/// who is given up: more than a request takes to follow its connection.
-const UNPROVEN: Duration = Duration::from_secs(1);
+/// who is given up: a request usually comes together with its connection.
+const UNPROVEN: Duration = Duration::from_secs(10);
 
 /// One whose request has begun to come counts as having waited so much less: more than that takes.
 const BEGUN: Duration = Duration::from_secs(5);
@@ -336,7 +336,7 @@ mod tests {
         let asking = Waits::Rest { begun: old }.since(new, false);
         assert!(silent < regular && regular < asking);
         // But not for ever.
-        assert!(regular < Waits::Anything.since(at(110), false));
-        assert!(asking < Waits::Anything.since(at(110), true));
+        assert!(regular < Waits::Anything.since(at(111), false));
+        assert!(asking < Waits::Anything.since(at(111), true));
     }
 }

@@ -17,6 +17,8 @@ mod context;
 mod deadlines;
 mod disk;
 mod end;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod limits;
 mod lines;
 mod listen;

@@ -153,6 +153,8 @@ fn too_many(context: &Context, socket: &OwnedFd) -> usize {
 /// newcomer waits until some have ended, or were given up by other workers.
 async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> OwnedFd {
     loop {
+        // Others that have just come must have looked for their requests before it is known who waits.
+        yield_now().await;
         match context.give_up_idle(count) {
             0 => sleep(RECOVER).await,
             // They end before this goes on.

@@ -37,7 +37,7 @@ const MOST_OPEN: usize = 4096;
 /// (file-hierarchy(7)).
 const TEMPORARY: &str = "/var/tmp";
 
-/// Serves until a signal ends it (see [`End`]).
+/// Serves until a signal ends it: SIGTERM or SIGINT, or SIGHUP on a terminal.
 pub fn serve(config: &Config) -> Result<(), ServeError> {
     limits::raise_descriptors();
     let metrics = Arc::new(Metrics::new());

@@ -6,6 +6,7 @@ mod support;
 use std::fs;
 use std::io::Write;
 
+use rustix::process::Signal;
 use support::{Backend, Client, Server, Then, eventually, held, noise, route, tool, weir};
 
 /// A server that may have so many descriptors; it has about 20 before the first connection, and
@@ -56,7 +57,10 @@ fn connections_that_wait_for_a_request_make_room() {
     let mut server = limited(&(root + &route("/app", &[&backend.url])));
     let mut early = server.connect();
     assert_eq!(early.get("/app").text(), "app");
-    let mut crowd: Vec<Client> = Vec::new();
+    // All at once, before the server has looked at any of them.
+    server.signal(Signal::STOP);
+    let mut crowd: Vec<Client> = (0..MOST).map(|_| server.connect()).collect();
+    server.signal(Signal::CONT);
     for number in 0..3 * MOST {
         crowd.push(server.connect());
         if number % 24 == 0 {
@@ -78,7 +82,7 @@ fn connections_that_wait_for_a_request_make_room() {
             assert_eq!(server.get("/app").text(), "app", "a newcomer");
         }
     }
-    crowd[3 * MOST].assert_closed();
+    crowd[4 * MOST].assert_closed();
     assert_nobody_is_blamed(&server);
     drop(crowd);
     server.assert_alive();
@@ -120,7 +124,7 @@ fn a_want_of_descriptors_is_not_the_backends_fault() {
         client
     };
     let mut crowd: Vec<Client> = (0..MOST / 2 - 5).map(begin).collect();
-    server.wait_for_metric("weir_connections", crowd.len() as f64 + 1.0);
+    server.wait_for_metric("weir_connections", crowd.len() as f64);
     for client in &mut crowd {
         client.send("b");
     }
@@ -163,7 +167,7 @@ fn a_want_of_descriptors_for_files_passes() {
         client
     };
     let mut crowd: Vec<Client> = (0..MOST / 2 - 5).map(begin).collect();
-    server.wait_for_metric("weir_connections", crowd.len() as f64 + 1.0);
+    server.wait_for_metric("weir_connections", crowd.len() as f64);
     for client in &mut crowd {
         client.send("ir\r\n\r\n");
     }

@@ -9,7 +9,7 @@ use support::{Client, Server, eventually, noise};
 
 /// Waits until only the reader of the metrics is connected.
 fn wait_until_all_are_gone(server: &Server) {
-    eventually("all connections are gone", || server.metrics().sum("weir_connections") <= 1.0);
+    eventually("all connections are gone", || server.metrics().sum("weir_connections") == 0.0);
 }
 
 #[test]

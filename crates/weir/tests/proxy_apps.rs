@@ -158,7 +158,7 @@ fn a_web_socket_carries_messages_both_ways() {
         assert_eq!(client.read(4), b"\x88\x02\x03\xe8");
         client.assert_closed();
         drop(other);
-        support::eventually("all are gone", || server.metrics().sum("weir_connections") <= 1.0);
+        support::eventually("all are gone", || server.metrics().sum("weir_connections") == 0.0);
     }
 }
 
