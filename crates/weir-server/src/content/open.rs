@@ -185,7 +185,9 @@ fn open(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedF
     match descriptors() {
         Some(descriptors) => {
             let number = DecInt::from_fd(&found);
-            Ok((openat(descriptors, number, reading(), Mode::empty())?, stat))
+            let file = openat(descriptors, number, reading(), Mode::empty())?;
+            drop(found);
+            Ok((spared(file)?, stat))
         }
         // By its name, which may stand for something else now: then it is looked at anew.
         None => {
@@ -227,6 +229,16 @@ fn descriptors() -> Option<&'static OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok()?;
     Some(DESCRIPTORS.get_or_init(|| opened))
+}
+
+/// A file that was opened beside another descriptor of it, under that one's number if descriptors are
+/// short.
+fn spared(file: OwnedFd) -> Result<OwnedFd, Errno> {
+    if limits::taken_of_reserve(&file) == 0 {
+        return Ok(file);
+    }
+    let file = limits::out_of_reserve(file).unwrap_or_else(|same| same);
+    if limits::is_last(&file) { Err(Errno::MFILE) } else { Ok(file) }
 }
 
 // NONBLOCK: nothing waits for a lease on the file.

@@ -66,6 +66,7 @@ fn every_key_is_read() {
         request_headers = { set = { "X-B" = " two ", "x-a" = "one" }, remove = ["Cookie"] }
         buffer = "64kib"
         overflow = "spill"
+        max_spill = "5mb"
         max_body = "10mb"
 
         [route.response_headers]
@@ -102,6 +103,7 @@ fn every_key_is_read() {
     assert_eq!(proxy.host_header, HostHeader::Fixed(HeaderValue::from_static("app.internal:8080")));
     assert_eq!((proxy.forwarded, proxy.trust_forwarded), (Forwarded::Both, true));
     assert_eq!((proxy.buffer, proxy.overflow), (65_536, Overflow::Spill));
+    assert_eq!(proxy.max_spill, 5_000_000);
     assert_eq!(proxy.max_body, Some(10_000_000));
     let set: Vec<(&str, &[u8])> =
         proxy.request_headers.set.iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect();
