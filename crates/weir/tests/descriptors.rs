@@ -14,8 +14,8 @@ use support::{Backend, Client, Server, Then, eventually, held, noise, route, too
 const MOST: usize = 80;
 
 fn limited(configuration: &str) -> Server {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(configuration.as_bytes()).unwrap();
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(configuration.as_bytes()).expect("room for it");
     let mut command = tool("prlimit", "util-linux");
     command.arg(format!("--nofile={MOST}")).arg(weir().get_program());
     command.args(["serve", "--workers", "1", "--config"]).arg(file.path());
