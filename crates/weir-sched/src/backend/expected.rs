@@ -34,6 +34,10 @@ impl Mean {
         self.seen = (self.seen + 1).min(memory);
         self.nanos += (nanos - self.nanos) / f64::from(self.seen);
     }
+
+    fn span(self) -> Duration {
+        Duration::from_nanos(self.nanos as u64)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +62,15 @@ pub(super) struct Expected {
 impl Expected {
     /// A call of this kind took so long. Kind 0 is unknown: it teaches about its route only.
     pub(super) fn learn(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
+        let nanos = took.as_nanos() as f64;
+        self.routes.entry(route % MOST_ROUTES).or_default().add(nanos, ROUTE_MEMORY);
+        self.learn_kind(now, route, kind, took);
+    }
+
+    /// The same of a call that says nothing of others of its route.
+    pub(super) fn learn_kind(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
         let route = route % MOST_ROUTES;
         let nanos = took.as_nanos() as f64;
-        self.routes.entry(route).or_default().add(nanos, ROUTE_MEMORY);
         if kind == 0 {
             return;
         }
@@ -84,10 +94,13 @@ impl Expected {
 
     /// What calls of this kind took: the mean of its kind, of its route while the kind is unknown.
     pub(super) fn mean(&self, route: u32, kind: u64) -> Option<Duration> {
-        let route = route % MOST_ROUTES;
-        let kind = self.kinds.get(&(route, kind)).map(|known| known.mean);
-        let mean = kind.or_else(|| self.routes.get(&route).copied())?;
-        Some(Duration::from_nanos(mean.nanos as u64))
+        let of_route = || self.routes.get(&(route % MOST_ROUTES)).map(|mean| mean.span());
+        self.of_kind(route, kind).or_else(of_route)
+    }
+
+    /// What calls of this kind took.
+    pub(super) fn of_kind(&self, route: u32, kind: u64) -> Option<Duration> {
+        self.kinds.get(&(route % MOST_ROUTES, kind)).map(|known| known.mean.span())
     }
 
     /// What a call of this kind takes: the mean of its kind, less the longer it was not seen; of its

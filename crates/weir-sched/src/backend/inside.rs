@@ -1,49 +1,71 @@
-//! What is thought to happen inside the backend, so that service times can be told from waiting. It
-//! knows nothing of the queue and the clock.
+//! What is thought to happen inside the backend: which calls it serves, and in which order they leave.
+//! The gate tells service times from waiting by it, and the limit learns from it how many calls are
+//! served at once.
 //!
-//! Some of the calls are taken to be served, mostly one less than the limit, and the others to wait
-//! for their turn, in the order of their starts. So a call's service runs from when it became one of
-//! these oldest that are not answered. At a backend that serves one call at a time under a limit of 2
-//! this is exact. At one that shares its time among calls it is too long by what is shared, for all
-//! alike: the order by expected time is the same.
-//!
-//! Where many wait inside, the limit does not tell how many are served. If all answers come in the
-//! order of their starts it is one at a time; otherwise all that are inside are taken to be served.
-//! Then the wait of a call counts as service, but that is the same for all. Taken for fewer than
-//! they are, short calls that overtake long ones would seem long, and the long ones short.
+//! Some of the calls are taken to be served, and the others to wait for their turn, in the order of
+//! their starts. So a call's service runs from when it became one of these oldest that are not
+//! answered. At a backend that serves one call at a time under a limit of 2 this is exact. At one that
+//! shares its time among calls it is too long by what is shared, for all alike: the order by expected
+//! time is the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Answers in the order of their starts from which on the backend is taken to serve one at a time.
 const IN_ORDER: u32 = 512;
+/// Of more calls than this not each that is answered is looked at for how many are older.
+const FEW: u64 = 32;
 
-/// The calls that were started and not yet answered.
+/// The calls that have slots, by the numbers of their starts.
 #[derive(Debug, Default)]
 pub(super) struct Inside {
-    /// Numbers of the starts.
-    unanswered: BTreeSet<u64>,
-    /// Slots of calls that wait for their turn, by number of their start.
-    in_hand: BTreeMap<u64, u32>,
-    /// Calls that left since one overtook another.
+    /// Slots of those that are not answered yet.
+    unanswered: BTreeMap<u64, u32>,
+    /// Slots of those whose answer is being sent.
+    sending: BTreeMap<u64, u32>,
+    /// Of those that are not answered the earlier ones are taken to be served.
+    in_hand_from: u64,
+    served: usize,
+    /// Calls that were answered since one overtook another.
     in_order: u32,
+    answers: u64,
+}
+
+/// From where among the calls that are not answered one was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overtaken {
+    /// Of those the calls that were started before it; not counted each time.
+    pub(super) older: Option<usize>,
+    /// All others, if it was the last that was started; otherwise 0.
+    pub(super) by_newest: usize,
 }
 
 impl Inside {
     /// A call is started.
     pub(super) fn start(&mut self, start: u64, slot: u32) {
-        self.unanswered.insert(start);
-        self.in_hand.insert(start, slot);
+        self.unanswered.insert(start, slot);
     }
 
-    /// A call was answered, or will not be. Returns how many it has overtaken if it was the last
-    /// that was started, otherwise 0.
-    pub(super) fn leave(&mut self, start: u64) -> usize {
-        let is_oldest = self.unanswered.first() == Some(&start);
+    /// A call was answered; from now on its answer is being sent.
+    pub(super) fn answer(&mut self, start: u64) -> Overtaken {
+        let slot = self.unanswered.get(&start).copied();
+        let is_oldest = self.unanswered.first_key_value().is_some_and(|(first, _)| *first == start);
         self.in_order = if is_oldest { self.in_order.saturating_add(1) } else { 0 };
-        let was_last = self.unanswered.last() == Some(&start);
-        self.unanswered.remove(&start);
-        self.in_hand.remove(&start);
-        if was_last { self.unanswered.len() } else { 0 }
+        self.answers += 1;
+        let looks = self.answers.is_multiple_of(1 + self.unanswered.len() as u64 / FEW);
+        let older = looks.then(|| self.unanswered.range(..start).count());
+        let is_newest = self.unanswered.last_key_value().is_some_and(|(last, _)| *last == start);
+        self.leave(start);
+        self.sending.extend(slot.map(|slot| (start, slot)));
+        Overtaken { older, by_newest: if is_newest { self.unanswered.len() } else { 0 } }
+    }
+
+    /// A call has its slot no longer.
+    pub(super) fn leave(&mut self, start: u64) {
+        if self.unanswered.remove(&start).is_none() {
+            self.sending.remove(&start);
+        } else if start < self.in_hand_from {
+            self.served -= 1;
+        }
     }
 
     /// Whether calls have left in the order of their starts for long.
@@ -53,9 +75,18 @@ impl Inside {
 
     /// The next call whose service begins now, if any. Ask until there is none.
     pub(super) fn begin(&mut self, at_once: usize) -> Option<u32> {
-        if self.unanswered.len() - self.in_hand.len() >= at_once {
+        if self.served >= at_once {
             return None;
         }
-        self.in_hand.pop_first().map(|(_, slot)| slot)
+        let (&start, &slot) = self.unanswered.range(self.in_hand_from..).next()?;
+        self.in_hand_from = start + 1;
+        self.served += 1;
+        Some(slot)
+    }
+
+    /// The slot of the call that was started first of all that have slots.
+    pub(super) fn oldest(&self) -> Option<u32> {
+        let firsts = [self.unanswered.first_key_value(), self.sending.first_key_value()];
+        firsts.into_iter().flatten().min().map(|(_, slot)| *slot)
     }
 }

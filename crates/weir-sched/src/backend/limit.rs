@@ -1,32 +1,34 @@
-//! How many calls of a backend may be under way: fixed, or learned from how long answers take. It
-//! knows nothing of the queue.
+//! How many calls of a backend may be under way: fixed, or learned from its answers.
 //!
-//! As in TCP Vegas (Brakmo & Peterson 1995) what matters is how many calls only wait inside the
-//! backend. When L calls are always under way and a backend takes r times as long as when it has
-//! few, then L / r of them are served at once (Little's law) and L (1 - 1 / r) wait there. The limit
-//! settles where about one waits: the backend is never without work, and nearly everything waits
-//! where departures are seen and the order can be chosen. Raised when fewer wait, lowered when more
-//! do. But as many calls as take a millisecond in all may always be there: that harms nobody, and
-//! where answers take microseconds and one waits, the backend falls asleep between them, and each
-//! time it is woken costs more than an answer.
+//! A learned limit has two parts: the calls that the backend serves at once, and those that have to
+//! wait inside so that it is never without work while the next call comes (see [`Reserve`]). More
+//! would only wait there, where departures are not seen and the order can't be chosen.
 //!
-//! Service times differ much (Carter's Figure 21 has a coefficient of variation of 3.7), and means
-//! of some hundred latencies are then too uncertain to tell 16 workers from 6. So the limit changes
-//! only where standard errors allow, and the order of the answers is heard as well: a backend that
-//! takes calls in the order of their starts never answers the last of all first while it waits.
+//! How many are served is learned from the order of the answers (see [`Order`]), and where that says
+//! nothing from how long they take, as in TCP Vegas (Brakmo & Peterson 1995): when L calls are always
+//! under way and a backend takes r times as long as when it has few, then L / r of them are served or
+//! on their way (Little's law) and L (1 - 1 / r) wait. Service times may differ much (Carter's Figure
+//! 21 has a coefficient of variation of 3.7), and means of some hundred latencies are then too
+//! uncertain to tell 16 workers from 6, so there the limit changes only where standard errors allow.
 
 use std::time::Duration;
 
 use super::CallLimit;
+use super::inside::Overtaken;
 use super::moments::Latencies;
+use super::order::{Order, Served};
+use super::reserve::Reserve;
+use crate::time::Time;
 
 /// The learned limit begins here: few enough to do no harm to a backend that serves one at a time,
 /// for the moment until that is seen, and enough not to hold up a burst at a faster one.
 const FIRST: u32 = 8;
 /// The learned limit stays at or below.
 const MOST: u32 = 1024;
-/// Answers in a window at least; also three times the limit.
-const WINDOW: u32 = 30;
+/// Answers at the limit between two decisions; also as many as the limit.
+const WINDOW: u32 = 8;
+/// Answers at the limit before means decide; also three times the limit.
+const MEANS: f64 = 30.0;
 /// Answers of a probe at least.
 const PROBE: u32 = 32;
 /// Answers at the limit between two probes at least. A probe costs throughput where half of the
@@ -36,16 +38,16 @@ const BETWEEN_PROBES: u32 = 1000;
 const MOST_BETWEEN_PROBES: u32 = 16_000;
 /// Square of the relative standard error below which a mean is known well.
 const SURE: f64 = 0.02;
+/// Square of the coefficient of variation of latencies that are taken to be all alike: a few say all.
+const ALIKE: f64 = 0.01;
 /// Latencies with few calls under way remembered, by weight, for each level.
 const BASE_MEMORY: f64 = 1024.0;
 /// Latencies at the limit remembered, by weight.
 const LIMIT_MEMORY: f64 = 1024.0;
 /// Latencies with few calls under way that are enough; with more, higher levels are left out.
 const ENOUGH: f64 = 512.0;
-/// Fewer of them than this say nothing.
+/// Fewer of them than this say nothing, unless they are alike.
 const TOO_FEW: f64 = 16.0;
-/// Seconds that a call may take however much of them it waits inside the backend.
-const HARMLESS: f64 = 0.001;
 /// Failures without an answer between them that halve the limit.
 const BURST: u32 = 4;
 
@@ -59,29 +61,12 @@ pub(super) struct Company {
     probing: bool,
 }
 
-/// How many of the calls under way the backend serves at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Served {
-    All,
-    NotAll,
-    Unknown,
-}
-
 /// How many times longer the backend takes at the limit.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     ratio: f64,
     /// The standard error of 1 - 1 / `ratio`.
     error: f64,
-}
-
-/// Limits at which it harms nobody how many wait inside.
-#[derive(Clone, Copy, Debug)]
-struct Harmless {
-    /// Up to here surely.
-    least: u32,
-    /// Up to here perhaps.
-    most: u32,
 }
 
 /// A window with the limit lowered, to learn anew what the backend takes when it has little to do.
@@ -96,7 +81,7 @@ impl Probe {
     /// There are answers enough; fewer will do where all take equally long.
     fn is_done(&self) -> bool {
         let enough = PROBE.max(2 * self.limit);
-        let exact = self.latency.plain.variation_squared() < 0.01 && self.answers >= enough / 4;
+        let exact = self.latency.plain.variation_squared() < ALIKE && self.answers >= enough / 4;
         self.answers >= enough || exact
     }
 }
@@ -108,6 +93,15 @@ pub(super) struct Limit {
     limit: u32,
     /// Changes so far.
     number: u32,
+    /// The limit as means have it, or the order, with one call that waits.
+    known: u32,
+    /// Calls that are served or on their way, as means last had it.
+    at_once: Option<u32>,
+    surely: u32,
+    reserve: Reserve,
+    order: Order,
+    /// What the order has shown at this limit or a former one.
+    served: Option<u32>,
     /// Latency in seconds by calls under way at the start: 1, 2 to 3, 4 to 7 and so on.
     by_level: [Latencies; 11],
     /// Latency in seconds of calls started when as many as may were under way.
@@ -122,15 +116,6 @@ pub(super) struct Limit {
     since_probe: u32,
     /// Answers at the limit until the next.
     between_probes: u32,
-    /// Answers at the limit, and those of them to the last of all calls under way; both fade.
-    answers: u32,
-    last_first: u32,
-    /// The greatest limit at which all calls were seen to be served at once.
-    open_at: u32,
-    /// More than one may wait inside, as it is not for long.
-    crowded: bool,
-    /// Answers in a row that took much longer than calls may where it is crowded.
-    slow: u32,
     failures: u32,
 }
 
@@ -144,6 +129,12 @@ impl Limit {
             learns,
             limit,
             number: 0,
+            known: limit,
+            at_once: None,
+            surely: 0,
+            reserve: Reserve::new(),
+            order: Order::default(),
+            served: None,
             by_level: Default::default(),
             at_limit: Latencies::default(),
             window: 0,
@@ -152,13 +143,13 @@ impl Limit {
             probe: None,
             since_probe: 0,
             between_probes: BETWEEN_PROBES,
-            answers: 0,
-            last_first: 0,
-            open_at: 0,
-            crowded: false,
-            slow: 0,
             failures: 0,
         }
+    }
+
+    /// Whether it is not fixed.
+    pub(super) fn learns(&self) -> bool {
+        self.learns
     }
 
     /// The limit, whether or not a probe lowers it just now.
@@ -174,10 +165,13 @@ impl Limit {
     /// How many of as many calls as may be under way the backend is taken to serve at once.
     /// `in_order`: answers have come in the order of the starts for long.
     pub(super) fn served_at_once(&self, in_order: bool) -> usize {
-        let at_once = match (self.crowded, in_order) {
-            (false, _) => self.limit.saturating_sub(1),
-            (true, true) => 1,
-            (true, false) => self.limit,
+        let at_once = match (self.served, self.reserve.waiting()) {
+            (Some(served), _) => served,
+            (None, 1) => self.limit.saturating_sub(1),
+            (None, _) if in_order => 1,
+            // Taken for fewer than they are, short calls that overtake long ones would seem long, and
+            // the long ones short.
+            (None, _) => self.limit,
         };
         at_once.max(1) as usize
     }
@@ -189,17 +183,32 @@ impl Limit {
     }
 
     /// A call is started and now so many are under way.
-    pub(super) fn start(&self, under_way: usize) -> Company {
+    pub(super) fn start(&mut self, now: Time, under_way: usize) -> Company {
+        if self.learns {
+            self.reserve.start(now);
+        }
         let under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
         Company { under_way, limit: self.number, probing: self.probe.is_some() }
     }
 
     /// A call that was started in such company was answered so long after its start, and has
-    /// overtaken so many if it was the last that was started.
-    pub(super) fn answered(&mut self, company: Company, latency: Duration, overtaken: usize) {
+    /// overtaken others.
+    pub(super) fn answered(
+        &mut self,
+        now: Time,
+        company: Company,
+        latency: Duration,
+        overtaken: Overtaken,
+    ) {
         self.failures = 0;
         if !self.learns {
             return;
+        }
+        if company.under_way > 1 {
+            let served = self.served.unwrap_or_else(|| self.order.at_least(self.limit));
+            if self.reserve.answer(now, served) {
+                self.adjust();
+            }
         }
         let seconds = latency.as_secs_f64();
         if let Some(probe) = &mut self.probe {
@@ -212,28 +221,15 @@ impl Limit {
             }
             return;
         }
-        if seconds <= 10.0 * HARMLESS {
-            self.slow = 0;
-        } else if company.limit == self.number && company.under_way > 1 {
-            // A call alone is slow by itself, and after a halving those from before it are late too.
-            self.slow += 1;
-        }
-        if self.crowded && self.slow >= WINDOW {
-            // It is no longer so quick, and fewer than the limit would not show it.
-            self.halve();
-            self.crowded = self.limit > 2;
-            return;
-        }
         if company.under_way <= probe_limit(self.limit) {
             self.by_level[level(company.under_way)].add(seconds, BASE_MEMORY);
         }
         if company.under_way == self.limit && company.limit == self.number && !company.probing {
             self.at_limit.add(seconds, LIMIT_MEMORY);
+            self.order.add(overtaken, self.limit);
             self.since_probe += 1;
-            self.answers += 1;
-            self.last_first += u32::from(overtaken + 1 >= self.limit as usize);
             self.window += 1;
-            if self.window >= WINDOW.max(3 * self.limit) {
+            if self.window >= WINDOW.max(self.limit) {
                 self.window = 0;
                 self.decide();
             }
@@ -245,120 +241,120 @@ impl Limit {
         self.failures += 1;
         if self.learns && self.failures >= BURST.max(self.limit / 2) {
             self.failures = 0;
-            self.halve();
+            self.is_enough();
+            self.known = self.limit / 2;
+            self.set(self.limit / 2);
         }
-    }
-
-    fn halve(&mut self) {
-        self.slow = 0;
-        self.searching = false;
-        self.step = 1;
-        self.set(self.limit / 2);
     }
 
     fn decide(&mut self) {
         if self.limit == 1 {
             // With one at a time no waiting can be seen.
-            return self.set(2);
+            self.known = 2;
+            return self.adjust();
         }
+        let variation = self.at_limit.plain.variation_squared();
+        let served = self.order.served(self.limit, variation);
         let base = self.base();
-        let harmless = self.harmless(&base);
-        if base.weight() < TOO_FEW {
-            return match self.limit < harmless.least {
-                true => self.let_wait(harmless.least),
-                false => self.begin_probe(),
-            };
-        }
-        let limit = f64::from(self.limit);
-        // One call of the limit is to wait: 0.6 to 1.6 of them. Where that is a small share it
-        // cannot be measured, and 8 to 15 % are as good.
-        let (few, many) = ((0.6 / limit).max(0.08), (1.6 / limit).max(0.15));
-        let served = self.served();
-        let Stretch { ratio, error } = self.stretch(&base, served);
-        let waiting = 1.0 - 1.0 / ratio;
+        let few = base.weight() < TOO_FEW
+            && !(base.weight() >= f64::from(WINDOW) && base.plain.variation_squared() < ALIKE);
         if served == Served::All {
-            self.open_at = self.open_at.max(self.limit);
+            self.served = None;
         }
-        // How far the ratio is believed where the order of the answers speaks for or against it.
-        let (to_lower, to_raise) = match served {
-            Served::All => (2.0 * error, -0.5 * error),
-            Served::NotAll => (0.0, 2.0 * error),
-            Served::Unknown => (error, error),
-        };
-        let sure = waiting - 2.0 * error > many;
-        let floor = if sure { 1 } else { self.open_at + 1 };
-        if waiting - to_lower > many && floor < self.limit {
-            if self.limit <= harmless.most {
-                return self.let_wait(harmless.least);
+        if let Served::Some(served) = served {
+            self.served = Some(served);
+            self.is_enough();
+            if few {
+                self.known = served + 1;
             }
-            let floor = floor.max(harmless.most);
-            if self.since_probe > (4 * WINDOW).max(6 * self.limit) {
-                // The backend may have become slower altogether: look before the limit pays.
-                return self.begin_probe();
-            }
-            let at_once = (limit / ratio).round() as u32;
-            let lower = (at_once + 1).max(self.limit / 2).max(floor).min(self.limit - 1);
-            self.open_at = self.open_at.min(lower - 1);
-            self.searching = false;
-            self.step = 1;
-            return self.set(lower);
+        } else if self.at_limit.weight() < MEANS.max(3.0 * f64::from(self.limit))
+            && variation >= ALIKE
+        {
+            return;
+        } else if few {
+            return self.begin_probe();
         }
-        let search = self.searching && served == Served::Unknown && waiting - error < few;
-        if (search || waiting + to_raise < few) && self.limit < MOST {
-            return self.raise(MOST);
+        if !few {
+            self.means(&base, served);
         }
-        if harmless.least > self.limit {
-            return self.let_wait(harmless.least);
-        }
-        self.searching = false;
-        self.crowded = false;
-        if self.answers >= 24 * WINDOW.max(self.limit) {
-            self.answers /= 2;
-            self.last_first /= 2;
-        }
-        // Where the order of the answers has settled the limit, means are only to confirm it.
-        let settled = served == Served::NotAll && self.open_at.max(1) + 1 >= self.limit;
+        self.adjust();
+        // Where the order has settled the limit, means are only to confirm it.
+        let settled = matches!(served, Served::Some(_));
         let between = if settled { MOST_BETWEEN_PROBES } else { self.between_probes };
         if self.since_probe >= between.max(16 * self.limit) {
-            // Too low a limit costs throughput and too high a one is soon seen: what is likely is
-            // reason enough for one step.
-            if waiting < few && served != Served::NotAll && self.limit < MOST {
-                self.raise(MOST);
-            }
             self.begin_probe();
         }
     }
 
-    /// More may wait inside: raises the limit to `least` by and by.
-    fn let_wait(&mut self, least: u32) {
-        if least > self.limit {
-            self.raise(least);
-        } else {
-            self.searching = false;
-        }
-        self.crowded = true;
-    }
-
-    /// The limits at which calls take what harms nobody (Little's law): surely, and perhaps, for all
-    /// that is known.
-    fn harmless(&self, base: &Latencies) -> Harmless {
-        let many = &self.at_limit.plain;
-        let variation = match base.weight() < TOO_FEW {
-            // If one is served at a time the service of each is in the latencies of all.
-            true => many.variation_squared() * f64::from(self.limit),
-            false => self.variation(base, (many.mean() / base.plain.mean()).max(1.0)),
+    /// Takes into account how long answers take at the limit.
+    fn means(&mut self, base: &Latencies, served: Served) {
+        let limit = f64::from(self.limit);
+        let Stretch { ratio, error } = self.stretch(base, served);
+        let waiting = 1.0 - 1.0 / ratio;
+        let at_once = (limit / ratio).round() as u32;
+        self.at_once = Some(at_once);
+        self.surely = (limit * (1.0 / ratio - 2.0 * error)).max(0.0) as u32;
+        // Of one call that is to wait 0.6 to 1.6 may. Where that is a small share it cannot be
+        // measured, and 8 to 15 % are as good.
+        let (few, many) = ((0.6 / limit).max(0.08), (1.6 / limit).max(0.15));
+        // How far the ratio is believed where the order of the answers speaks for or against it.
+        let (to_lower, to_raise) = match served {
+            Served::All => (2.0 * error, -0.5 * error),
+            Served::Some(_) => (0.0, 2.0 * error),
+            Served::Unknown => (error, error),
         };
-        let error = 1.0 + 2.0 * (variation / many.weight()).sqrt();
-        let limit = f64::from(self.limit) * HARMLESS / many.mean();
-        Harmless { least: ((limit / error) as u32).min(MOST), most: (limit * error) as u32 }
+        if waiting - to_lower > many {
+            let sure = waiting - 2.0 * error > many;
+            let least = match served {
+                Served::Some(served) => served + 1,
+                _ if sure => self.limit / 2,
+                _ => self.order.at_least(self.limit) + 1,
+            };
+            let lower = (at_once + 1).max(least).min(self.limit);
+            self.is_enough();
+            let pays = lower < self.known && self.known == self.limit;
+            if pays && self.since_probe > 120.max(6 * self.limit) {
+                // The backend may have become slower altogether: look before the limit pays.
+                return self.begin_probe();
+            }
+            self.known = lower;
+            return;
+        }
+        let search = self.searching && served == Served::Unknown && waiting - error < few;
+        // Too low a limit costs throughput and too high a one is soon seen: what is likely is reason
+        // enough for one step now and then.
+        let likely = self.since_probe >= self.between_probes.max(16 * self.limit)
+            && waiting < few
+            && !matches!(served, Served::Some(_));
+        if search || likely || waiting + to_raise < few {
+            return self.raise();
+        }
+        self.is_enough();
     }
 
-    /// Square of the coefficient of variation of service times, as seen where that is greatest: a
-    /// few latencies without the rare long ones would look more certain than they are. Each wait is
-    /// the service of others, so at the limit one service time is in about `ratio` latencies.
-    fn variation(&self, base: &Latencies, ratio: f64) -> f64 {
-        let (few, many) = (&base.plain, &self.at_limit.plain);
-        few.variation_squared().max(many.variation_squared() * ratio)
+    /// The limit is what is known, or what is served and has to wait inside if that is more.
+    fn adjust(&mut self) {
+        let served =
+            self.served.unwrap_or_else(|| match (self.order.is_all(self.limit), self.at_once) {
+                (true, None) => 0,
+                (_, at_once) => {
+                    self.order.at_least(self.limit).min(at_once.unwrap_or(u32::MAX).max(1))
+                }
+            });
+        let least = (served + self.reserve.waiting()).max(self.surely + self.reserve.for_bunches());
+        let limit = self.known.max(least).clamp(1, MOST);
+        if std::env::var("DBG").is_ok() { eprintln!("ms: L {} known {} served {served} R {} surely {} bunches {} at_once {:?}", self.limit, self.known, self.reserve.waiting(), self.surely, self.reserve.for_bunches(), self.at_once); }
+        // Of many one more or less says nothing, and each change begins anew with what is learned.
+        let near = self.limit / 16;
+        if limit > self.limit + near / 2 || limit + near < self.limit {
+            self.set(limit);
+        }
+    }
+
+    /// The limit does not double any more.
+    fn is_enough(&mut self) {
+        self.searching = false;
+        self.step = 1;
     }
 
     /// How many times longer than with few under way the backend takes at the limit, with the
@@ -374,34 +370,17 @@ impl Limit {
         }
         let (few, many) = (&base.plain, &self.at_limit.plain);
         let ratio = (many.mean() / few.mean()).max(1.0);
-        let variation = self.variation(base, ratio);
+        // Of service times, as seen where it is greatest: a few latencies without the rare long ones
+        // would look more certain than they are. Each wait is the service of others, so at the limit
+        // one service time is in about `ratio` latencies.
+        let variation = few.variation_squared().max(many.variation_squared() * ratio);
         Stretch { ratio, error: (variation * weights).sqrt() / ratio }
     }
 
-    /// What the order of the answers says. A backend that takes calls in the order of their starts
-    /// cannot answer the last of all before another while that one only waits there. When it serves
-    /// all at once it does so about once in as many answers as are under way, and more often when
-    /// service times differ more. (Where all take equally long neither is seen, but then means are
-    /// exact. One that shares its time among all calls looks as if it served them all: there the
-    /// means decide.)
-    fn served(&self) -> Served {
-        let turns = self.answers / self.limit;
-        if self.last_first >= 2.max(turns / 4) {
-            Served::All
-        } else if self.last_first == 0
-            && self.answers >= 100.max(6 * self.limit)
-            && self.at_limit.plain.variation_squared() > 0.25
-        {
-            Served::NotAll
-        } else {
-            Served::Unknown
-        }
-    }
-
-    fn raise(&mut self, most: u32) {
+    fn raise(&mut self) {
         let step = if self.searching { self.limit } else { self.step };
         self.step = (2 * step).min(self.limit);
-        self.set(self.limit.saturating_add(step).min(most));
+        self.known = self.limit.saturating_add(step).min(MOST);
     }
 
     /// Latency with at most half of the limit under way, from the lowest levels that say enough.
@@ -453,14 +432,12 @@ impl Limit {
     }
 
     fn set(&mut self, limit: u32) {
-        self.limit = limit.clamp(1, MOST);
+        self.limit = limit.max(1);
         self.number = self.number.wrapping_add(1);
         self.at_limit = Latencies::default();
-        self.answers = 0;
-        self.last_first = 0;
+        self.order.restart();
         self.window = 0;
         self.probe = None;
-        self.crowded = false;
     }
 }
 

@@ -2,22 +2,29 @@
 //! knows nothing of HTTP, connections or clocks.
 //!
 //! Contract. Calls in: [`BackendGate::start_at_once`] or [`BackendGate::arrive`], then as things
-//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`], [`BackendGate::requeue`] and
-//! [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls to start or to refuse. A
-//! call whose client has left is forgotten if it waits; if it is under way its slot stays taken
-//! until the backend is done with it, for the backend is not to get more than it can do. `now`
-//! never goes back. Every decision takes O(log n) in the calls, and a step for each route that has
-//! calls waiting.
+//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`],
+//! [`BackendGate::requeue`], [`BackendGate::gone`] and [`BackendGate::given_up`]. Calls out:
+//! [`BackendGate::next`] returns calls to start or to refuse. A call whose client has left is
+//! forgotten if it waits; if it is under way its slot stays taken until the backend is done with it,
+//! for the backend is not to get more than it can do, or until it is set aside. `now` never goes
+//! back. Every decision takes O(log n) in the calls, and a step for each route that has calls waiting;
+//! where calls wait that may not start, at most some hundred of them are looked at.
 
+mod call;
+mod clients;
 mod config;
 mod counts;
 mod expected;
+mod hanging;
 mod inside;
 mod limit;
 mod moments;
+mod order;
 mod pace;
 mod patience;
 mod queue;
+mod reserve;
+mod slots;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,12 +33,15 @@ use slab::Slab;
 
 use crate::time::Time;
 use expected::Expected;
+use hanging::Hanging;
 use inside::Inside;
-use limit::{Company, Limit};
+use limit::Limit;
 use pace::Pace;
 use patience::{Endurance, Patience};
 use queue::{Band, Key, Queue, Waiting};
+use slots::UnderWay;
 
+pub use call::{Call, CallNext, CallSpec, Left};
 pub use config::{BackendConfig, BackendOrder, CallLimit, NoCallLimit, UnknownOrder};
 pub use counts::Counts;
 
@@ -54,89 +64,6 @@ const TURN_BACK: f64 = 0.25;
 /// on, or nobody would ever be seen to endure more than before.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// What is known of a call when it arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CallSpec {
-    /// The owner's name for it, handed back with every decision.
-    pub tag: u64,
-    /// Its route: patience and service times are learned for each.
-    pub route: u32,
-    /// Strict: while calls of a lesser number wait, those of greater ones do.
-    pub priority: u8,
-    /// Who asks; equal for one client.
-    pub client: u64,
-    /// What is asked, as a hash: service times are learned for each. 0: unknown.
-    pub kind: u64,
-    /// For [`BackendOrder::Edf`]. `None`: its arrival and the patience of its route.
-    pub deadline: Option<Time>,
-}
-
-/// One call. The name of one that has gone is never taken for its successor's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Call {
-    slot: u32,
-    number: u64,
-}
-
-/// What a client's departure means for its call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It waited and is forgotten: nothing else is to do.
-    Waiting,
-    /// The backend works on it, and its slot stays taken until [`BackendGate::ended`] or
-    /// [`BackendGate::failed`]. If the backend then stops its owner closes the connection to
-    /// the backend, and reports the end when the backend has closed it too.
-    UnderWay,
-    /// The gate does not know it, or no longer.
-    Unknown,
-}
-
-/// What the owner does now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallNext {
-    /// Give this call to the backend.
-    Start {
-        /// The call.
-        call: Call,
-        /// Its owner's name.
-        tag: u64,
-    },
-    /// Answer this call with 503: nearly nobody waits longer than it has, with the adaptive order it
-    /// would go last from now on, or too many wait. It has left the gate.
-    Refuse {
-        /// The call.
-        call: Call,
-        /// Its owner's name.
-        tag: u64,
-        /// After how long to try again, 1 to 60 s: the longer of the time that what waits takes at
-        /// the rate at which calls end just now, and the time for which calls have waited without
-        /// a break. (Of an overload of unknown length the best guess is that it is half over.)
-        retry_after: Duration,
-    },
-    /// As many calls as may are under way. Ask again when one has ended.
-    Full {
-        /// When to ask again even if none has ended: someone has waited too long then.
-        until: Option<Time>,
-    },
-    /// Nothing waits.
-    Idle,
-}
-
-/// A call that was started.
-#[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    since: Time,
-    company: Company,
-    /// Number of its start.
-    start: u64,
-    /// When the backend is thought to have begun with it.
-    serving: Option<Time>,
-    /// What was counted against its client's share.
-    charged: Duration,
-    answered: bool,
-    gone: Option<Time>,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     number: u64,
@@ -155,8 +82,13 @@ pub struct BackendGate {
     queue: Queue,
     under_way: usize,
     dead_under_way: usize,
+    /// Calls under way that have no slot any more.
+    aside: usize,
     limit: Limit,
     inside: Inside,
+    hanging: Hanging,
+    /// Slots of calls whose clients have left, by the numbers of their starts.
+    dead: BTreeMap<u64, u32>,
     expected: Expected,
     patience: BTreeMap<u32, Patience>,
     pace: Pace,
@@ -174,8 +106,11 @@ impl BackendGate {
             queue: Queue::default(),
             under_way: 0,
             dead_under_way: 0,
+            aside: 0,
             limit: Limit::new(config.limit),
             inside: Inside::default(),
+            hanging: Hanging::new(config.limit == CallLimit::Auto),
+            dead: BTreeMap::new(),
             expected: Expected::default(),
             patience: BTreeMap::new(),
             pace: Pace::default(),
@@ -187,32 +122,27 @@ impl BackendGate {
     /// A call waits from now on. Then ask [`BackendGate::next`] until it is full or idle.
     pub fn arrive(&mut self, now: Time, spec: CallSpec) -> Call {
         let call = self.enter(now, spec);
-        self.queue.insert(&self.waiting_call(call.slot));
+        self.queue.insert(now, &self.waiting_call(call.slot));
         self.pace.waiting(now, self.queue.len());
         call
     }
 
-    /// A call is started as it comes, if nobody waits and the backend has room: the same as
+    /// A call is started as it comes, if nobody waits and the backend has room for it: the same as
     /// [`BackendGate::arrive`] and [`BackendGate::next`], without the queue. `None`: it has to
     /// arrive.
     pub fn start_at_once(&mut self, now: Time, spec: CallSpec) -> Option<Call> {
-        if !self.has_room() {
+        if !self.has_room() || self.is_reserved(&spec) {
             return None;
         }
         let call = self.enter(now, spec);
-        // Who is alone is charged nothing that would last.
+        self.queue.start_at_once(now, spec.client);
         self.begin(now, call.slot, Duration::ZERO);
         Some(call)
     }
 
-    /// Whether a call would start as it comes.
+    /// Whether a call would start as it comes, unless its client has a slot that others need.
     pub fn has_room(&self) -> bool {
         self.queue.len() == 0 && !self.is_full()
-    }
-
-    /// As many are under way as may be.
-    fn is_full(&self) -> bool {
-        self.under_way >= self.limit.allowed() as usize
     }
 
     fn enter(&mut self, now: Time, spec: CallSpec) -> Call {
@@ -225,6 +155,7 @@ impl BackendGate {
 
     /// What to do at `now`.
     pub fn next(&mut self, now: Time) -> CallNext {
+        self.queue.forgive(now);
         self.turn(now);
         let overdue = self.earliest_overdue(now);
         if let Some((at, slot)) = overdue
@@ -237,54 +168,15 @@ impl BackendGate {
         {
             return self.refuse(now, slot);
         }
-        if self.queue.len() > 0 && self.is_full() {
-            return CallNext::Full { until: overdue.map(|(at, _)| at) };
+        if self.queue.len() == 0 {
+            return CallNext::Idle;
         }
-        match self.queue.next() {
+        match self.choose(now) {
             Some(slot) => self.start(now, slot),
-            None => CallNext::Idle,
-        }
-    }
-
-    /// The backend's answer to a started call begins. Teaches how long calls take, how many it is
-    /// good to have under way, and that this client would have waited longer.
-    pub fn answered(&mut self, now: Time, call: Call) {
-        let Some(entry) = self.entry(call) else { return };
-        let (spec, age) = (entry.spec, now.since(entry.arrived));
-        let Some(under_way) = entry.under_way.as_mut().filter(|under_way| !under_way.answered)
-        else {
-            return;
-        };
-        under_way.answered = true;
-        let UnderWay { since, company, start, serving, gone, .. } = *under_way;
-        let overtaken = self.inside.leave(start);
-        self.limit.answered(company, now.since(since), overtaken);
-        // Where the limit may be too high yet, calls wait for each other inside the backend, and
-        // what is short can seem long.
-        let kind = if self.limit.is_trusted(company) { spec.kind } else { 0 };
-        self.expected.learn(now, spec.route, kind, now.since(serving.unwrap_or(since)));
-        if gone.is_none() {
-            self.patience_of(spec.route).answered(age);
-        }
-        self.begin_inside(now);
-    }
-
-    /// The backend is done with a started call: it has answered whole, or closed. The slot is free
-    /// again; ask [`BackendGate::next`].
-    pub fn ended(&mut self, now: Time, call: Call) {
-        if self.release(now, call).is_some() {
-            self.calls.remove(call.slot as usize);
-            self.counts.ended += 1;
-        }
-    }
-
-    /// A started call gets no answer: connection refused or reset, or it took too long. The slot is
-    /// free again. Teaches nothing of service times; a burst of failures halves a learned limit.
-    pub fn failed(&mut self, now: Time, call: Call) {
-        if self.release(now, call).is_some() {
-            self.calls.remove(call.slot as usize);
-            self.counts.failed += 1;
-            self.limit.failed();
+            None => {
+                let overdue = overdue.map(|(at, _)| at);
+                CallNext::Full { until: overdue.into_iter().chain(self.review(now)).min() }
+            }
         }
     }
 
@@ -292,39 +184,31 @@ impl BackendGate {
     pub fn gone(&mut self, now: Time, call: Call) -> Left {
         let Some(entry) = self.entry(call) else { return Left::Unknown };
         let (spec, age) = (entry.spec, now.since(entry.arrived));
-        let Some(under_way) = &mut entry.under_way else {
+        let Some(under_way) = entry.under_way else {
             self.dequeue(now, call.slot);
             self.calls.remove(call.slot as usize);
-            self.patience_of(spec.route).left(now, age);
+            self.patience_of(spec.route).left(now, spec.client, age);
             self.counts.gone_waiting += 1;
             let saved = self.expected.mean(spec.route, spec.kind).unwrap_or_default();
             self.counts.dead_work_saved += saved;
             return Left::Waiting;
         };
         if under_way.gone.is_none() {
-            under_way.gone = Some(now);
             if !under_way.answered {
-                self.patience_of(spec.route).left(now, age);
+                self.patience_of(spec.route).left(now, spec.client, age);
             }
-            self.dead_under_way += 1;
+            self.is_dead(now, call.slot);
             self.counts.gone_under_way += 1;
         }
         Left::UnderWay
     }
 
-    /// The backend did not take a started call: it goes back to its old place, and its age counts
-    /// on. One whose client has left meanwhile is dropped, one that was answered stays as it is.
-    pub fn requeue(&mut self, now: Time, call: Call) {
-        if self.entry(call).and_then(|entry| entry.under_way).is_none_or(|it| it.answered) {
-            return;
-        }
-        let Some(under_way) = self.release(now, call) else { return };
-        self.counts.requeued += 1;
-        if under_way.gone.is_some() {
-            self.calls.remove(call.slot as usize);
-        } else {
-            self.queue.put_back(&self.waiting_call(call.slot), under_way.charged);
-            self.pace.waiting(now, self.queue.len());
+    /// Nobody waits any more for the answer of a call that was started, though its client has not
+    /// left: it was told that the backend takes too long.
+    pub fn given_up(&mut self, now: Time, call: Call) {
+        let alive = |it: UnderWay| it.gone.is_none();
+        if self.entry(call).and_then(|entry| entry.under_way).is_some_and(alive) {
+            self.is_dead(now, call.slot);
         }
     }
 
@@ -333,18 +217,25 @@ impl BackendGate {
         self.queue.len()
     }
 
-    /// Calls that were started and have not ended, the dead included.
+    /// Calls that were started and have not ended, those of which the clients have left and those
+    /// that were set aside included.
     pub fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// Calls under way whose clients have left.
+    /// Calls under way that were set aside: they have lasted for long, and others have their slots.
+    pub fn aside(&self) -> usize {
+        self.aside
+    }
+
+    /// Calls under way for whose answer nobody waits.
     pub fn dead_under_way(&self) -> usize {
         self.dead_under_way
     }
 
-    /// Calls that may be under way, as configured or as learned so far. A learned one is at most
-    /// 1024. (For short whiles fewer are let through, to learn what the backend takes then.)
+    /// Calls that may have slots, as configured or as learned so far. A learned one is at most 1024.
+    /// (For short whiles fewer are let through, to learn what the backend takes then; and one more
+    /// while one client has all slots.)
     pub fn limit(&self) -> u32 {
         self.limit.get()
     }
@@ -376,28 +267,10 @@ impl BackendGate {
         let waiting = self.waiting_call(slot);
         let Entry { number, spec, .. } = self.calls[slot as usize];
         let expected = self.expected.mean(spec.route, spec.kind);
-        let charged = self.queue.start(&waiting, expected);
+        let charged = self.queue.start(now, &waiting, expected);
         self.pace.waiting(now, self.queue.len());
         self.begin(now, slot, charged);
         CallNext::Start { call: Call { slot, number }, tag: spec.tag }
-    }
-
-    /// The backend gets the call.
-    fn begin(&mut self, now: Time, slot: u32, charged: Duration) {
-        self.under_way += 1;
-        self.counts.started += 1;
-        let start = self.counts.started;
-        self.calls[slot as usize].under_way = Some(UnderWay {
-            since: now,
-            company: self.limit.start(self.under_way),
-            start,
-            serving: None,
-            charged,
-            answered: false,
-            gone: None,
-        });
-        self.inside.start(start, slot);
-        self.begin_inside(now);
     }
 
     fn refuse(&mut self, now: Time, slot: u32) -> CallNext {
@@ -411,34 +284,8 @@ impl BackendGate {
         CallNext::Refuse { call, tag: entry.spec.tag, retry_after }
     }
 
-    /// Frees the slot of a call under way.
-    fn release(&mut self, now: Time, call: Call) -> Option<UnderWay> {
-        let under_way = self.entry(call)?.under_way.take()?;
-        self.under_way -= 1;
-        if let Some(gone) = under_way.gone {
-            self.dead_under_way -= 1;
-            self.counts.dead_work_wasted += now.since(gone);
-        }
-        if !under_way.answered {
-            self.inside.leave(under_way.start);
-            self.begin_inside(now);
-        }
-        self.pace.ended(now, self.queue.len());
-        Some(under_way)
-    }
-
-    /// Notes with which calls the backend is thought to begin now.
-    fn begin_inside(&mut self, now: Time) {
-        let at_once = self.limit.served_at_once(self.inside.is_in_order());
-        while let Some(slot) = self.inside.begin(at_once) {
-            if let Some(next) = &mut self.calls[slot as usize].under_way {
-                next.serving = Some(now);
-            }
-        }
-    }
-
     fn dequeue(&mut self, now: Time, slot: u32) {
-        self.queue.remove(&self.waiting_call(slot));
+        self.queue.remove(now, &self.waiting_call(slot));
         self.pace.waiting(now, self.queue.len());
     }
 

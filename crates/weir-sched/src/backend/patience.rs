@@ -1,13 +1,24 @@
 //! How long the clients of one route wait before they leave, learned from when they left or were
 //! answered. It knows nothing of queues.
 //!
+//! A client whose requests leave again and again is one client: it counts once a second. And who leaves
+//! within a moment has not lost patience, but stopped loading a page, or never wanted an answer.
+//!
 //! The Kaplan-Meier estimate of survival on a histogram of ages: a departure is an observation, an
 //! answer at some age says only that the client would have waited at least so long. The paper asks
 //! for such statistics (Carter & Cherkasova 1999, section 2, last paragraph but one).
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::time::Time;
+
+/// Departures at lesser ages say nothing of patience.
+const MOMENT: Duration = Duration::from_millis(100);
+/// A client's departures count once in so long.
+const APART: Duration = Duration::from_secs(1);
+/// The clients that left last are remembered. Of more that leave within that time each is few.
+const CLIENTS: usize = 64;
 
 /// The least age told apart, in seconds.
 const LEAST: f64 = 0.001;
@@ -56,16 +67,21 @@ pub(super) struct Patience {
     current: Endurance,
     /// Answers since `current` was made.
     answers: u32,
+    /// The clients whose departures counted last, and when.
+    counted: VecDeque<(Time, u64)>,
 }
 
 impl Patience {
     pub(super) fn new() -> Patience {
         let bins = Box::new([Bin::default(); BINS]);
-        Patience { bins, current: Endurance::default(), answers: 0 }
+        Patience { bins, current: Endurance::default(), answers: 0, counted: VecDeque::new() }
     }
 
     /// A client left at `now`, at this age.
-    pub(super) fn left(&mut self, now: Time, age: Duration) {
+    pub(super) fn left(&mut self, now: Time, client: u64, age: Duration) {
+        if age < MOMENT || !self.counts(now, client) {
+            return;
+        }
         let at = bin(age);
         self.reached(at + 1);
         let here = &mut self.bins[at];
@@ -73,6 +89,21 @@ impl Patience {
         here.ages += age.as_secs_f64();
         self.current = Endurance { left: now, ..self.estimate() };
         self.answers = 0;
+    }
+
+    /// Whether a departure of this client counts.
+    fn counts(&mut self, now: Time, client: u64) -> bool {
+        while self.counted.front().is_some_and(|(at, _)| *at + APART <= now) {
+            self.counted.pop_front();
+        }
+        let counts = self.counted.iter().all(|(_, other)| *other != client);
+        if counts {
+            if self.counted.len() == CLIENTS {
+                self.counted.pop_front();
+            }
+            self.counted.push_back((now, client));
+        }
+        counts
     }
 
     /// A client was answered at this age and would have waited longer.
@@ -140,16 +171,22 @@ mod tests {
         })
     }
 
+    /// A client that has not left before leaves at this age.
+    fn leave(patience: &mut Patience, age: Duration) {
+        let client = patience.counted.back().map_or(0, |(_, last)| last + 1);
+        patience.left(Time::ZERO, client, age);
+    }
+
     #[test]
     fn all_who_leave_at_five_seconds_make_five_seconds() {
         for age in [5000, 700, 40_000] {
             let mut patience = Patience::new();
             for _ in 0..7 {
-                patience.left(Time::ZERO, age * MS);
+                leave(&mut patience, age * MS);
             }
             assert_eq!(patience.endurance(), Endurance::default(), "seven are too few");
-            patience.left(Time::ZERO, age * MS);
-            patience.left(Time::ZERO, age * MS + 3 * MS);
+            leave(&mut patience, age * MS);
+            leave(&mut patience, age * MS + 3 * MS);
             assert!(near(patience.endurance().median, age * MS), "{:?}", patience.endurance());
             assert!(near(patience.endurance().nearly_all, age * MS));
         }
@@ -161,10 +198,10 @@ mod tests {
         let mut patience = Patience::new();
         for _ in 0..100 {
             for _ in 0..2 {
-                patience.left(Time::ZERO, 1001 * MS);
+                leave(&mut patience, 1001 * MS);
             }
             patience.answered(2000 * MS);
-            patience.left(Time::ZERO, 4000 * MS);
+            leave(&mut patience, 4000 * MS);
         }
         let endurance = patience.endurance();
         assert!(near(endurance.nearly_all, 4000 * MS), "{endurance:?}");
@@ -179,7 +216,7 @@ mod tests {
     fn answers_just_before_all_leave_hide_nothing() {
         let mut patience = Patience::new();
         for _ in 0..40 {
-            patience.left(Time::ZERO, 5000 * MS);
+            leave(&mut patience, 5000 * MS);
             for _ in 0..100 {
                 patience.answered(4900 * MS);
             }
@@ -190,7 +227,7 @@ mod tests {
     #[test]
     fn many_quick_answers_do_not_make_it_forget() {
         let mut patience = Patience::new();
-        (0..50).for_each(|_| patience.left(Time::ZERO, 5000 * MS));
+        (0..50).for_each(|_| leave(&mut patience, 5000 * MS));
         (0..1_000_000).for_each(|_| patience.answered(10 * MS));
         assert!(near(patience.endurance().median, 5000 * MS));
     }
@@ -199,7 +236,7 @@ mod tests {
     fn nothing_is_said_when_most_stay() {
         let mut patience = Patience::new();
         for _ in 0..100 {
-            patience.left(Time::ZERO, 200 * MS);
+            leave(&mut patience, 200 * MS);
             (0..3).for_each(|_| patience.answered(30_000 * MS));
         }
         assert_eq!(patience.endurance(), Endurance::default());
@@ -208,10 +245,10 @@ mod tests {
     #[test]
     fn a_change_is_followed() {
         let mut patience = Patience::new();
-        (0..3000).for_each(|_| patience.left(Time::ZERO, 2000 * MS));
-        (0..3000).for_each(|_| patience.left(Time::ZERO, 8000 * MS));
+        (0..3000).for_each(|_| leave(&mut patience, 2000 * MS));
+        (0..3000).for_each(|_| leave(&mut patience, 8000 * MS));
         assert!(near(patience.endurance().median, 8000 * MS));
-        (0..1000).for_each(|_| patience.left(Time::ZERO, 2000 * MS));
+        (0..1000).for_each(|_| leave(&mut patience, 2000 * MS));
         assert!(near(patience.endurance().median, 2000 * MS));
     }
 
@@ -219,5 +256,28 @@ mod tests {
     fn any_age_has_a_bin() {
         assert_eq!((bin(Duration::ZERO), bin(MS), bin(Duration::MAX)), (0, 0, BINS - 1));
         assert!(bin(600_000 * MS) >= BINS - 3);
+    }
+
+    #[test]
+    fn one_client_that_leaves_again_and_again_counts_once_a_second() {
+        let mut patience = Patience::new();
+        let mut leave = |client: u64, ms: u64| {
+            patience.left(Time::from_nanos(ms * 1_000_000), client, 300 * MS);
+            patience.endurance().median
+        };
+        let all = (0..7000).filter_map(|ms| leave(1, ms)).count();
+        assert_eq!(all, 0, "seven thousand departures are seven");
+        assert!(near(leave(1, 7000), 300 * MS));
+        // Of many clients each counts.
+        let mut patience = Patience::new();
+        (0..8).for_each(|client| patience.left(Time::ZERO, client, 300 * MS));
+        assert!(near(patience.endurance().median, 300 * MS));
+    }
+
+    #[test]
+    fn who_leaves_at_once_says_nothing() {
+        let mut patience = Patience::new();
+        (0..100).for_each(|_| leave(&mut patience, 99 * MS));
+        assert_eq!(patience.endurance(), Endurance::default());
     }
 }

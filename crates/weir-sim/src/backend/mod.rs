@@ -41,7 +41,7 @@ mod tally;
 
 pub use model::{LoadDrop, Model, Prepared};
 pub use recovery::{Newcomers, Recovery};
-pub use results::Results;
+pub use results::{Beside, Results};
 pub use tally::Tally;
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_sched::{BackendConfig, Time};
+use weir_sched::{BackendConfig, CallLimit, Time};
 use weir_workload::Invalid;
 use weir_workload::law::{self, Law, carter};
 use weir_workload::shape::{Period, Shape};
 
 use super::recovery::Newcomers;
-use super::results::Results;
+use super::results::{Beside, Results};
 use super::run;
 use super::tally::Tally;
 use crate::dtoc::{Sizes, within};
@@ -58,8 +58,8 @@ pub struct Model {
     pub retries: u32,
     /// Whether a refused client asks again, after the time that it was told.
     pub retry_refused: bool,
-    /// Whether all clients have one address instead of one each.
-    pub one_address: bool,
+    /// How many addresses the clients have, which take turns; zero: one each.
+    pub addresses: u64,
     /// Whether the gate can tell what is asked.
     pub known: bool,
     /// The gate. Its backend does not stop when a client leaves.
@@ -72,6 +72,9 @@ pub struct Model {
     pub interval: Option<f64>,
     /// A lower load when all who count have their outcomes. The shape is a constant load then.
     pub drop: Option<LoadDrop>,
+    /// Whether the same clients are also put before an application that is never idle while a call
+    /// waits: without a gap, and with as many calls under way as there are workers.
+    pub beside_never_idle: bool,
 }
 
 impl Model {
@@ -87,13 +90,14 @@ impl Model {
             patience,
             retries: 0,
             retry_refused: false,
-            one_address: false,
+            addresses: 0,
             known: true,
             gate: BackendConfig::default(),
             warm_up: 60.0,
             duration: 600.0,
             interval: None,
             drop: None,
+            beside_never_idle: false,
         }
     }
 
@@ -231,17 +235,40 @@ impl Prepared {
     /// The results of `count` independent repetitions; `None` of none.
     pub fn repeat(&self, count: usize, seed: u64) -> Option<Results> {
         let tallies = replications::run(count, seed, |seed| self.run(seed));
-        Results::new(&self.model, &tallies, self.usual_response(count, seed))
+        let beside = Beside {
+            usual_response: self.usual_response(count, seed),
+            never_idle: self.never_idle(count, seed),
+        };
+        Results::new(&self.model, &tallies, beside)
+    }
+
+    /// Seconds of useful work of an application that is never idle, with the same clients.
+    fn never_idle(&self, count: usize, seed: u64) -> Option<f64> {
+        if !self.model.beside_never_idle {
+            return None;
+        }
+        let gate = BackendConfig { limit: CallLimit::Fixed(self.model.workers), ..self.model.gate };
+        let (gap, drop, interval) = (0.0, None, None);
+        let model = Model { gate, gap, drop, interval, ..self.model.clone() }.prepare().ok()?;
+        let tallies = replications::run(count, seed, |seed| model.run(seed));
+        Some(tallies.iter().map(|tally| tally.useful_seconds).sum())
     }
 
     /// Mean response time at the load after the drop, had it always been so.
     fn usual_response(&self, count: usize, seed: u64) -> Option<f64> {
         let shape = Shape::constant(self.model.drop?.load).ok()?;
         let duration = self.model.duration.max(USUAL);
-        let usual = Model { shape, drop: None, interval: None, duration, ..self.model.clone() };
+        let usual = Model {
+            shape,
+            drop: None,
+            interval: None,
+            duration,
+            beside_never_idle: false,
+            ..self.model.clone()
+        };
         let usual = usual.prepare().ok()?;
         // Other clients than those of the runs that it is compared with.
         let tallies = replications::run(count, !seed, |seed| usual.run(seed));
-        Results::new(usual.model(), &tallies, None)?.mean_response_seconds
+        Results::new(usual.model(), &tallies, Beside::default())?.mean_response_seconds
     }
 }

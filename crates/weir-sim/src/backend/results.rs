@@ -9,6 +9,15 @@ use super::tally::Tally;
 use crate::replications::estimate;
 use crate::shares::{mean, of_intervals, percent};
 
+/// What was simulated beside a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// The usual mean response time after the drop of the load, in seconds, if it drops.
+    pub usual_response: Option<f64>,
+    /// Seconds of useful work of an application that is never idle, if that was asked for.
+    pub never_idle: Option<f64>,
+}
+
 /// Of all repetitions together. A figure that has no value (a mean over nobody) is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Results {
@@ -23,6 +32,10 @@ pub struct Results {
     /// Half the width of its 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub useful_work_percent_ci95: Option<f64>,
+    /// Useful work in % of that of an application that is never idle while a call waits, with the
+    /// same clients. Only if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_never_idle_percent: Option<f64>,
     /// Of the clients of each class of Figure 21 (below 1000, 10 000, 100 000 bytes, above), the
     /// share from 0 to 1 that was answered in time; 0 of a class without clients.
     pub success_by_class: [f64; 4],
@@ -95,9 +108,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Of repetitions of one model, and the usual mean response time after the drop of the load, in
-    /// seconds, if it drops; `None` of no repetition.
-    pub fn new(model: &Model, tallies: &[Tally], usual: Option<f64>) -> Option<Results> {
+    /// Of repetitions of one model and what was simulated beside it; `None` of no repetition.
+    pub fn new(model: &Model, tallies: &[Tally], beside: Beside) -> Option<Results> {
         let mut all = Tally::default();
         tallies.iter().for_each(|tally| all.add(tally));
         let over = |value: &dyn Fn(&Tally) -> f64| {
@@ -116,7 +128,7 @@ impl Results {
         let by_class = [0, 1, 2, 3].map(|class| over(&|tally| share(tally, class))?.ci95);
         let (clients, successful) = (total(&all.clients), total(&all.successful));
         let of_time = |seconds: f64| 100.0 * seconds / (all.seconds * workers);
-        let recovery = model.drop.zip(usual).and_then(|(drop, usual)| {
+        let recovery = model.drop.zip(beside.usual_response).and_then(|(drop, usual)| {
             let at = model.duration + model.whole_patience();
             Recovery::new(drop.load, at, usual, &all.newcomers)
         });
@@ -125,6 +137,7 @@ impl Results {
             useful_percent_ci95: useful.ci95,
             useful_work_percent: useful_work.mean,
             useful_work_percent_ci95: useful_work.ci95,
+            of_never_idle_percent: beside.never_idle.map(|most| 100.0 * all.useful_seconds / most),
             success_by_class: [0, 1, 2, 3].map(|class| share(&all, class)),
             success_by_class_ci95: match by_class {
                 [Some(a), Some(b), Some(c), Some(d)] => Some([a, b, c, d]),

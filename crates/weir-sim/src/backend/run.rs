@@ -130,7 +130,7 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
         };
         self.came += 1;
         let client = Client {
-            address: if model.one_address { 0 } else { self.came },
+            address: self.came.checked_rem(model.addresses).unwrap_or(self.came),
             came: now,
             size,
             service: Duration::from_nanos((size * self.prepared.nanos_per_byte).max(1.0) as u64),

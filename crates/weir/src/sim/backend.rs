@@ -1,17 +1,19 @@
 //! `weir sim backend`: an application behind the server's own gate, with clients that lose
 //! patience. It reads the arguments and runs each row; it knows no rule of the model.
 
+mod application;
+mod grid;
 mod output;
 
 use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 use weir_sim::backend::{LoadDrop, Model};
 use weir_sim::dtoc::{self, Strategy};
 use weir_sim::replications;
-use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
 use super::{asked, seconds};
 use crate::Failure;
+use application::Applications;
 use output::Row;
 
 /// Most lines of a table.
@@ -24,7 +26,7 @@ const BESIDE: [Strategy; 4] =
 
 /// An application that is asked for more than it can do, behind the gate that `weir serve` has in
 /// front of a backend: open-loop clients that leave when they have waited too long, Carter's sizes
-/// (1999, Figure 21). Several loads or orders give a line each.
+/// (1999, Figure 21). Several loads, orders or applications give a line each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "success_by_class has the shares (0 to 1) of the clients answered in time \
     who ask for less than 1000 bytes, 10000, 100000, and more; 0 where there are no such clients.\n\
@@ -53,9 +55,9 @@ pub(super) struct Arguments {
     #[arg(long)]
     retry_refused: bool,
 
-    /// All clients have one address, instead of one each
-    #[arg(long)]
-    one_address: bool,
+    /// Clients have so many addresses, which take turns; 0: one each
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    addresses: u64,
 
     /// Which waiting request goes next, as --backend-order of weir serve: adaptive, newest-first,
     /// fifo, shortest-expected or edf; several with commas
@@ -72,7 +74,13 @@ pub(super) struct Arguments {
     unknown_kinds: bool,
 
     #[command(flatten)]
-    application: Box<Application>,
+    applications: Box<Applications>,
+
+    /// The same clients also before an application that is never idle while a request waits (no gap,
+    /// and with it as many as it has workers): useful work in % of its own. Of several applications
+    /// the table has only that
+    #[arg(long)]
+    never_idle: bool,
 
     /// How long those clients come who count [default: 600s; with a shape, one cycle]
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
@@ -87,8 +95,13 @@ pub(super) struct Arguments {
     #[arg(allow_negative_numbers = true)]
     drop_to: Option<f64>,
 
+    /// The same as the number of requests that the application can answer in that time
+    #[arg(long, value_name = "N", conflicts_with_all = ["duration", "shape"])]
+    #[arg(allow_negative_numbers = true)]
+    calls: Option<f64>,
+
     /// How long those come who count before the load drops; it does once each has its outcome
-    #[arg(long, value_name = "TIME", conflicts_with = "duration", requires = "drop_to")]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["duration", "calls"], requires = "drop_to")]
     #[arg(value_parser = seconds, allow_negative_numbers = true)]
     after: Option<f64>,
 
@@ -114,29 +127,6 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// The application behind the gate.
-#[derive(Debug, clap::Args)]
-struct Application {
-    /// Requests that it works on at a time
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    workers: u32,
-
-    /// What a request takes to reach it, with which the answer before it can only overlap if the
-    /// limit lets more through than there are workers
-    #[arg(long, value_name = "TIME", default_value = "0.2ms", value_parser = seconds)]
-    #[arg(allow_negative_numbers = true)]
-    gap: f64,
-
-    /// Requests that each worker can answer in a second
-    #[arg(long, value_name = "PER_SECOND", default_value_t = 100.0)]
-    #[arg(allow_negative_numbers = true)]
-    service_rate: f64,
-
-    /// Sizes, to which service times are in proportion
-    #[arg(long, value_name = "LAW", default_value = "carter", long_help = law_help())]
-    law: String,
-}
-
 fn shape_help() -> String {
     format!(
         "Load over time instead of a constant one (1 is what the application can answer): {} (as \
@@ -144,10 +134,6 @@ fn shape_help() -> String {
         dtoc::DAYS.join(" or "),
         shape::SYNTAX
     )
-}
-
-fn law_help() -> String {
-    format!("Sizes, to which service times are in proportion: {}", law::SYNTAX)
 }
 
 /// A number of percent, with its sign or without.
@@ -190,31 +176,40 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Every load with every order and what stands beside it. All are checked before the first runs.
 fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
     let shapes = shapes(arguments)?;
+    let applications = arguments.applications.all()?;
     let beside = if arguments.beside { BESIDE.as_slice() } else { &[] };
-    if shapes.len() * (arguments.order.len() + beside.len()) > MOST_ROWS {
+    let orders = arguments.order.len() + beside.len();
+    if shapes.len().saturating_mul(orders).saturating_mul(applications.len()) > MOST_ROWS {
         return Err(asked(format!("these are more than {MOST_ROWS} cases; give fewer at a time")));
     }
-    if arguments.beside && (arguments.application.workers != 1 || !arguments.patience.is_finite()) {
+    let exclusive = applications.iter().all(|application| application.workers == 1);
+    if arguments.beside && (!exclusive || !arguments.patience.is_finite()) {
         return Err(asked(
             "Carter's server does one request at a time for clients with a patience; leave out \
              --beside, --workers or --patience inf",
         ));
     }
     let mut cases = Vec::new();
-    for (load_percent, shape) in shapes {
-        let model = model(arguments, shape)?;
-        let intervals = model.interval.map_or(0.0, |length| model.duration / length);
-        if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
-            return Err(asked("these are too many intervals to keep; give a longer --interval"));
-        }
-        for order in &arguments.order {
-            let gate = BackendConfig { order: *order, ..model.gate };
-            let prepared = Model { gate, ..model.clone() }.prepare().map_err(asked)?;
-            cases.push((load_percent, Case::Gate(prepared)));
-        }
-        for strategy in beside {
-            let prepared = carter(&model, *strategy).prepare().map_err(asked)?;
-            cases.push((load_percent, Case::Carter(prepared)));
+    for application in &applications {
+        for (load_percent, shape) in &shapes {
+            let mut model = model(arguments, shape.clone());
+            application.put(&mut model);
+            model.duration = arguments.calls.map_or(model.duration, |it| it / model.capacity());
+            let intervals = model.interval.map_or(0.0, |length| model.duration / length);
+            if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
+                return Err(asked(
+                    "these are too many intervals to keep; give a longer --interval",
+                ));
+            }
+            for order in &arguments.order {
+                let gate = BackendConfig { order: *order, ..model.gate };
+                let prepared = Model { gate, ..model.clone() }.prepare().map_err(asked)?;
+                cases.push((*load_percent, Case::Gate(prepared)));
+            }
+            for strategy in beside {
+                let prepared = carter(&model, *strategy).prepare().map_err(asked)?;
+                cases.push((*load_percent, Case::Carter(prepared)));
+            }
         }
     }
     Ok(cases)
@@ -235,19 +230,16 @@ fn shapes(arguments: &Arguments) -> Result<Vec<(f64, Shape)>, Failure> {
     arguments.load.iter().map(one).collect()
 }
 
-fn model(arguments: &Arguments, shape: Shape) -> Result<Model, Failure> {
-    let application = &arguments.application;
+/// All but the application.
+fn model(arguments: &Arguments, shape: Shape) -> Model {
     let mut model = Model::new(shape, arguments.patience);
-    model.law = law::parse_exact(&application.law).map_err(asked)?;
-    model.workers = application.workers;
-    model.gap = application.gap;
-    model.service_rate = application.service_rate;
     model.retries = arguments.retries;
     model.retry_refused = arguments.retry_refused;
-    model.one_address = arguments.one_address;
+    model.addresses = arguments.addresses;
     model.known = !arguments.unknown_kinds;
     model.gate.limit = arguments.limit;
     model.drop = arguments.drop_to.map(|load| LoadDrop { load: load / 100.0, watched: 30.0 });
+    model.beside_never_idle = arguments.never_idle;
     if arguments.shape.is_some() {
         model.warm_up = 0.0;
         model.duration = model.shape.cycle();
@@ -255,7 +247,7 @@ fn model(arguments: &Arguments, shape: Shape) -> Result<Model, Failure> {
     }
     model.warm_up = arguments.warm_up.unwrap_or(model.warm_up);
     model.duration = arguments.after.or(arguments.duration).unwrap_or(model.duration);
-    Ok(model)
+    model
 }
 
 /// The paper's server with the same clients and the same window.

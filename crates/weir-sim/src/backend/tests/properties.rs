@@ -32,13 +32,13 @@ fn model() -> impl Strategy<Value = Model> {
     (
         (0.1..5.0_f64, 0.02..6.0_f64, 0..4_u32, 1..4_u32),
         (0.0..0.05_f64, 0.0..10.0_f64, gate()),
-        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (any::<bool>(), any::<bool>(), 0..3_u64, any::<bool>(), any::<bool>()),
     )
         .prop_map(
             |(
                 (load, patience, retries, workers),
                 (gap, warm_up, gate),
-                (steps, retry_refused, one_address, known, drops),
+                (steps, retry_refused, addresses, known, drops),
             )| {
                 let mut model = Model::new(Shape::constant(load).expect("a load"), patience);
                 if !steps {
@@ -49,7 +49,7 @@ fn model() -> impl Strategy<Value = Model> {
                     gap,
                     retries,
                     retry_refused: retry_refused && retries > 0,
-                    one_address,
+                    addresses,
                     known,
                     gate,
                     warm_up,

@@ -6,6 +6,7 @@ use weir_sim::backend::{Model, Results};
 use weir_sim::dtoc;
 
 use super::super::output::{self, optional, with_interval};
+use super::grid;
 use crate::Failure;
 
 /// One case: its parameters, then what came out (see [`Results`] and [`dtoc::Results`]).
@@ -19,7 +20,7 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
     /// Mean over the shape if there is one.
-    load_percent: f64,
+    pub(super) load_percent: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     shape: Option<String>,
     /// Missing if nobody leaves.
@@ -27,9 +28,9 @@ pub(super) struct Row {
     patience_seconds: Option<f64>,
     retries: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    application: Option<Application>,
-    law: String,
-    service_rate_per_second: f64,
+    pub(super) application: Option<Application>,
+    pub(super) law: String,
+    pub(super) service_rate_per_second: f64,
     warm_up_seconds: f64,
     duration_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,12 +41,12 @@ pub(super) struct Row {
 }
 
 /// What stands behind the gate.
-#[derive(Serialize)]
-struct Application {
-    workers: u32,
-    gap_seconds: f64,
+#[derive(PartialEq, Serialize)]
+pub(super) struct Application {
+    pub(super) workers: u32,
+    pub(super) gap_seconds: f64,
     refused_ask_again: bool,
-    one_address: bool,
+    addresses: u64,
     known_kinds: bool,
 }
 
@@ -75,7 +76,7 @@ impl Row {
                 workers: model.workers,
                 gap_seconds: model.gap,
                 refused_ask_again: model.retry_refused,
-                one_address: model.one_address,
+                addresses: model.addresses,
                 known_kinds: model.known,
             }),
             law: model.law.to_string(),
@@ -110,6 +111,30 @@ impl Row {
             interval_seconds: model.interval,
             replications,
             results: Outcome::Carter(Box::new(results)),
+        }
+    }
+
+    /// What tells applications apart.
+    fn applied(&self) -> (Option<&Application>, &str, f64) {
+        (self.application.as_ref(), &self.law, self.service_rate_per_second)
+    }
+
+    /// System and order; of several applications, the application.
+    fn name(&self, several: bool) -> String {
+        match &self.application {
+            Some(Application { workers, gap_seconds, .. }) if several => {
+                let (mean, gap) = (1e3 / self.service_rate_per_second, 1e3 * gap_seconds);
+                format!("{workers} × {mean} ms, gap {gap} ms, {} {}", self.law, self.order)
+            }
+            _ => format!("{} {}", self.system, self.order),
+        }
+    }
+
+    /// Useful work in % of that of an application that is never idle.
+    pub(super) fn of_never_idle(&self) -> Option<f64> {
+        match &self.results {
+            Outcome::Gate(results) => results.of_never_idle_percent,
+            Outcome::Carter(_) => None,
         }
     }
 
@@ -166,6 +191,9 @@ pub(super) fn write(seed: u64, json: bool, rows: Vec<Row>) -> Result<(), Failure
     rows.iter().try_for_each(output::check)?;
     let text = match rows.as_slice() {
         [Row { results: Outcome::Gate(results), .. }] => list(&rows[0], results, seed),
+        rows if rows.iter().all(|row| row.of_never_idle().is_some()) => {
+            grid::grid(rows) + &footer(rows, seed)
+        }
         rows => table(rows, seed),
     };
     output::print(&text)
@@ -212,6 +240,7 @@ fn list(row: &Row, r: &Results, seed: u64) -> String {
                 with_interval(r.useful_work_percent, r.useful_work_percent_ci95)
             ),
         ),
+        ("of never idle", optional(r.of_never_idle_percent, " % of its useful work")),
         ("answered in time", optional(r.success_percent, clients)),
         ("by class", format!("{shares} % of clients below 1000 / 10 000 / 100 000 B / above")),
         ("timed out", optional(r.timed_out_percent, clients)),
@@ -264,6 +293,9 @@ fn list(row: &Row, r: &Results, seed: u64) -> String {
 
 fn table(rows: &[Row], seed: u64) -> String {
     let recovery = rows.iter().any(|row| row.figures().recovery.is_some());
+    let several = rows.windows(2).any(|pair| pair[0].applied() != pair[1].applied());
+    let width = rows.iter().map(|row| row.name(several).chars().count() + 2).max().unwrap_or(0);
+    let width = width.max(24);
     let mut text = String::new();
     let mut line = |cells: [&str; 12]| {
         let [
@@ -281,7 +313,7 @@ fn table(rows: &[Row], seed: u64) -> String {
             again,
         ] = cells;
         text += &format!(
-            "{name:<24}{load:>7}{useful:>16}{work:>16}{answered:>10}{timed_out:>10}{refused:>10}\
+            "{name:<width$}{load:>7}{useful:>16}{work:>16}{answered:>10}{timed_out:>10}{refused:>10}\
              {wasted:>10}{mean:>10}{p99:>10}{limit:>7}"
         );
         text += &if recovery { format!("{again:>10}\n") } else { "\n".into() };
@@ -317,7 +349,7 @@ fn table(rows: &[Row], seed: u64) -> String {
     for row in rows {
         let found = row.figures();
         line([
-            &format!("{} {}", row.system, row.order),
+            &row.name(several),
             &format!("{:.1}", row.load_percent),
             &found.useful,
             &found.work,
@@ -331,13 +363,10 @@ fn table(rows: &[Row], seed: u64) -> String {
             &optional(found.recovery, ""),
         ]);
     }
-    if let Some(row) = rows.last() {
-        text += &format!(
-            "\npatience {}, retries {}; each {}\n",
-            waits(row),
-            row.retries,
-            how(row, seed)
-        );
-    }
-    text
+    text + &footer(rows, seed)
+}
+
+fn footer(rows: &[Row], seed: u64) -> String {
+    let Some(row) = rows.last() else { return String::new() };
+    format!("\npatience {}, retries {}; each {}\n", waits(row), row.retries, how(row, seed))
 }
