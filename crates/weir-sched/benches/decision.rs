@@ -14,7 +14,8 @@ fn main() {
     divan::main();
 }
 
-/// A gate in lasting overload: heavy-tailed jobs, one more arriving whenever one finishes.
+/// A gate in lasting overload: heavy-tailed jobs, one more arriving whenever one finishes, each on a
+/// connection of its own.
 struct Overloaded {
     gate: Gate,
     now: Time,
@@ -59,7 +60,12 @@ impl Overloaded {
             self.gate.tick(self.now);
             match self.gate.next(self.now) {
                 Next::Grant(grant) => {
+                    let jobs = self.gate.jobs();
                     self.gate.used(self.now, &grant, grant.bytes);
+                    if self.gate.jobs() < jobs {
+                        self.gate.close(self.now, grant.flow);
+                        return;
+                    }
                     return self.block(grant.flow);
                 }
                 Next::Wait(at) | Next::Receipt(at) => self.now = at,

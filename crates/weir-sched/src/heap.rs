@@ -9,9 +9,19 @@ pub(crate) struct RankHeap<K> {
     place: Vec<u32>,
 }
 
+impl<K> Default for RankHeap<K> {
+    fn default() -> Self {
+        RankHeap { heap: Vec::new(), place: Vec::new() }
+    }
+}
+
 impl<K: Ord + Copy> RankHeap<K> {
     pub(crate) fn new() -> Self {
-        RankHeap { heap: Vec::new(), place: Vec::new() }
+        RankHeap::default()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
     }
 
     pub(crate) fn top(&self) -> Option<(K, u32)> {

@@ -15,9 +15,6 @@ const FRACTION: u32 = 32;
 pub struct Level(u128);
 
 impl Level {
-    /// Above all that is ever reached.
-    pub(crate) const MAX: Level = Level(u128::MAX);
-
     /// This level and `bytes` more.
     pub fn plus(self, bytes: u64) -> Level {
         Level(self.0 + (u128::from(bytes) << FRACTION))
@@ -36,6 +33,11 @@ impl Level {
     /// This level and `service` in 2^-32 byte.
     pub(crate) fn raised(self, service: u128) -> Level {
         Level(self.0 + service)
+    }
+
+    /// Whole bytes, rounded down.
+    pub(crate) fn bytes(self) -> u64 {
+        u64::try_from(self.0 >> FRACTION).unwrap_or(u64::MAX)
     }
 
     pub(crate) fn raw(self) -> u128 {

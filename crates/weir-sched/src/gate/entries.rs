@@ -1,14 +1,16 @@
 //! What the policy ranks: usually one response, or all ranges of an object that a client asks.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use slab::Slab;
 
+use super::departed::Departed;
 use super::flows::JobSpec;
-use super::ids::{ClientId, EntryId, Group};
+use super::ids::{ClientId, EntryId, Group, ObjectId};
 use super::ledger::{self, Settled};
 use super::share::{Share, State};
+use super::short_queue::ShortQueue;
 use super::{Gate, LEASE};
 use crate::policy::Arrival;
 use crate::time::Time;
@@ -35,29 +37,38 @@ pub(super) struct Entry {
     pub(super) remaining: u64,
     pub(super) share: Share,
     /// Places of the jobs that can be sent, in turn.
-    pub(super) waiting: VecDeque<usize>,
+    pub(super) waiting: ShortQueue<usize>,
     /// Jobs that could be sent but for a grant that is out.
     pub(super) pending: u32,
     /// All its responses were sent whole.
     pub(super) complete: bool,
     /// To its client and back.
     pub(super) round_trip: Duration,
-    /// Since when its client takes no data.
-    pub(super) blocked_since: Option<Time>,
+    pub(super) blocked: Blocked,
+    /// All its responses have been sent or have gone.
+    departed: bool,
+    /// Its rank among the departed: where it would have finished when it departed.
+    rank: Level,
+    virtually: Option<Time>,
+    /// What its responses are ranges of.
+    ranges_of: Option<ObjectId>,
+}
+
+/// When the client of an entry took no data, and what that means for its share.
+#[derive(Debug, Default)]
+pub(super) struct Blocked {
+    /// Since when it takes none.
+    pub(super) since: Option<Time>,
     /// How long that was before, of what it is asked for now.
-    pub(super) blocked_for: Duration,
+    pub(super) before: Duration,
     /// How much of that its path explains.
-    pub(super) path_waits: Duration,
-    /// What its share was still to have then, in 2^-32 byte.
-    pub(super) left_at_block: u128,
+    pub(super) explained: Duration,
+    /// What its share was still to have when it last stopped, in 2^-32 byte.
+    pub(super) left: u128,
     /// [`Gate::sent`] and [`Gate::idle`] then.
-    pub(super) served_at_block: (u64, u64),
+    pub(super) served: (u64, u64),
     /// It is on the agenda whether that lasts too long.
     pub(super) watched: bool,
-    /// Its rank among the departed: where it would have finished when it departed.
-    departed: Option<Level>,
-    virtually: Option<Time>,
-    group: Option<Group>,
 }
 
 impl Entry {
@@ -69,7 +80,7 @@ impl Entry {
 
     /// How long its client did not read, beyond what its path explains.
     fn not_read(&self) -> Duration {
-        self.blocked_for.saturating_sub(self.path_waits)
+        self.blocked.before.saturating_sub(self.blocked.explained)
     }
 
     /// The virtual server has not finished it after all.
@@ -87,9 +98,7 @@ pub(super) struct Entries {
     all: Slab<Entry>,
     groups: HashMap<Group, EntryId>,
     /// Entries that have departed and are still in the virtual server.
-    departed: BTreeSet<(Level, EntryId)>,
-    /// The same by client.
-    followable: BTreeSet<(ClientId, Level, EntryId)>,
+    departed: Departed,
 }
 
 impl Entries {
@@ -112,14 +121,14 @@ impl Entries {
 
     /// The job of the entry whose turn it is.
     pub(super) fn next_member(&self, id: EntryId) -> Option<usize> {
-        self.all[id as usize].waiting.front().copied()
+        self.all[id as usize].waiting.first().copied()
     }
 
     /// The virtual server has finished the entry at `at`.
     pub(super) fn virtually_finished(&mut self, id: EntryId, at: Time) {
         let entry = &mut self.all[id as usize];
         entry.virtually = Some(at);
-        if entry.departed.is_some() {
+        if entry.departed {
             self.come_back(id);
             self.all.remove(id as usize);
         }
@@ -128,9 +137,9 @@ impl Entries {
     /// The last response of the entry has been sent or has gone.
     fn depart(&mut self, id: EntryId, now: Time, settled: &mut Vec<Settled>) {
         let entry = &mut self.all[id as usize];
-        entry.waiting = VecDeque::new();
-        if let Some(group) = entry.group.take() {
-            self.groups.remove(&group);
+        entry.waiting = ShortQueue::default();
+        if let Some(object) = entry.ranges_of.take() {
+            self.groups.remove(&(entry.client, object));
         }
         if entry.share.state == State::Finished {
             if let (true, Some(fair)) = (entry.complete, entry.virtually) {
@@ -142,18 +151,16 @@ impl Entries {
         if entry.complete {
             entry.share.sent(entry.size, now, entry.not_read());
         }
-        let rank = entry.share.finish;
-        entry.departed = Some(rank);
-        self.departed.insert((rank, id));
-        self.followable.insert((entry.client, rank, id));
+        (entry.departed, entry.rank) = (true, entry.share.finish);
+        self.departed.insert(entry.client, entry.rank, id);
     }
 
     /// A departed entry is one no more.
     fn come_back(&mut self, id: EntryId) {
         let entry = &mut self.all[id as usize];
-        let Some(rank) = entry.departed.take() else { return };
-        self.departed.remove(&(rank, id));
-        self.followable.remove(&(entry.client, rank, id));
+        if std::mem::take(&mut entry.departed) {
+            self.departed.remove(entry.client, entry.rank, id);
+        }
     }
 
     /// The entry whose share a client's next response takes over: the one that its connection had
@@ -161,13 +168,9 @@ impl Entries {
     fn followed(&self, client: ClientId, last: Option<(EntryId, u64)>) -> Option<EntryId> {
         let last = last.filter(|&(id, number)| {
             let entry = self.all.get(id as usize);
-            entry.is_some_and(|entry| entry.number == number && entry.departed.is_some())
+            entry.is_some_and(|entry| entry.number == number && entry.departed)
         });
-        let first = || {
-            let all = (client, Level::default(), 0)..=(client, Level::MAX, EntryId::MAX);
-            self.followable.range(all).next().map(|&(_, _, id)| id)
-        };
-        last.map(|(id, _)| id).or_else(first)
+        last.map(|(id, _)| id).or_else(|| self.departed.first_of(client))
     }
 }
 
@@ -203,19 +206,15 @@ impl Gate {
                     size,
                     remaining: work,
                     share: Share::new(level, work, path, packets, self.pacer.rate()),
-                    waiting: VecDeque::new(),
+                    waiting: ShortQueue::default(),
                     pending: 0,
                     complete: true,
                     round_trip: path.round_trip,
-                    blocked_since: None,
-                    blocked_for: Duration::ZERO,
-                    path_waits: Duration::ZERO,
-                    left_at_block: 0,
-                    served_at_block: (0, 0),
-                    watched: false,
-                    departed: None,
+                    blocked: Blocked::default(),
+                    departed: false,
+                    rank: level,
                     virtually: None,
-                    group: None,
+                    ranges_of: None,
                 };
                 let id = self.entries.all.insert(entry) as EntryId;
                 self.begin_sharing(id);
@@ -224,8 +223,8 @@ impl Gate {
         };
         let waits = path.longest_wait(self.pacer.rate(), work);
         let entry = self.entries.get_mut(id);
-        entry.group = group;
-        (entry.blocked_for, entry.path_waits) = (Duration::ZERO, waits);
+        entry.ranges_of = group.map(|(_, object)| object);
+        (entry.blocked.before, entry.blocked.explained) = (Duration::ZERO, waits);
         let finish = entry.share.finish;
         let paused = match entry.share.state {
             State::Paused { left } => Some(left),
@@ -267,7 +266,7 @@ impl Gate {
     /// Forgets entries that the virtual server would finish last, if too many have departed.
     pub(super) fn bound_the_departed(&mut self) {
         while self.entries.departed.len() > DEPARTED + self.jobs.len() {
-            let Some(&(_, id)) = self.entries.departed.last() else { return };
+            let Some(id) = self.entries.departed.last() else { return };
             if let State::Sharing { until } = self.entries.get_mut(id).share.state {
                 self.fair.forget(id, until);
             }

@@ -1,8 +1,7 @@
 //! Connections and their responses: who is here, who can take data, who has gone.
 
-use std::collections::VecDeque;
-
 use super::ids::{ClientId, EntryId, FlowId, JobId, ObjectId};
+use super::short_queue::ShortQueue;
 use super::{Gate, UNKNOWN};
 use crate::framing::Packets;
 use crate::policy::Path;
@@ -44,7 +43,7 @@ pub(super) struct Flow {
     pub(super) last: Option<(EntryId, u64)>,
     ready: bool,
     /// Places of its jobs in order; only the first can be sent.
-    jobs: VecDeque<usize>,
+    jobs: ShortQueue<usize>,
 }
 
 #[derive(Debug)]
@@ -79,7 +78,7 @@ impl Gate {
             path: spec.path,
             last: None,
             ready: true,
-            jobs: VecDeque::new(),
+            jobs: ShortQueue::default(),
         };
         FlowId { place: self.flows.insert(flow), number }
     }
@@ -127,7 +126,7 @@ impl Gate {
         self.flows[spec.flow.place].last = Some(last);
         let place = self.jobs.insert(job);
         self.relief.watch(now, place, number, &self.jobs);
-        self.flows[spec.flow.place].jobs.push_back(place);
+        self.flows[spec.flow.place].jobs.push(place);
         self.refresh(place);
         Some(JobId { place, number })
     }
@@ -188,7 +187,7 @@ impl Gate {
             return 0;
         }
         let jobs = self.flows[id.place].jobs.clone();
-        for &place in &jobs {
+        for &place in jobs.iter() {
             self.leave(now, place, false);
         }
         self.flows.remove(id.place);
@@ -215,7 +214,7 @@ impl Gate {
         self.pass_time(now);
         let flow = &mut self.flows[id.place];
         flow.ready = ready;
-        let Some(&head) = flow.jobs.front() else { return };
+        let Some(&head) = flow.jobs.first() else { return };
         self.refresh(head);
         let id = self.jobs[head].entry;
         if ready {
@@ -229,7 +228,7 @@ impl Gate {
     pub(super) fn refresh(&mut self, place: usize) {
         let job = &mut self.jobs[place];
         let flow = &self.flows[job.flow];
-        let sendable = flow.ready && flow.jobs.front() == Some(&place) && job.remaining > 0;
+        let sendable = flow.ready && flow.jobs.first() == Some(&place) && job.remaining > 0;
         let (queued, pending) = (sendable && job.leases == 0, sendable && job.leases > 0);
         let (was_queued, was_pending) = (job.queued, job.pending);
         (job.queued, job.pending) = (queued, pending);
@@ -237,9 +236,9 @@ impl Gate {
         let entry = self.entries.get_mut(id);
         let was_ready = entry.ready();
         if queued && !was_queued {
-            entry.waiting.push_back(place);
+            entry.waiting.push(place);
         } else if was_queued && !queued {
-            entry.waiting.retain(|&other| other != place);
+            entry.waiting.remove(&place);
         }
         entry.pending = entry.pending + u32::from(pending) - u32::from(was_pending);
         match (was_ready, entry.ready()) {
@@ -260,9 +259,9 @@ impl Gate {
             }
         }
         let flow = &mut self.flows[job.flow];
-        let was_head = flow.jobs.front() == Some(&place);
-        flow.jobs.retain(|&other| other != place);
-        let next = flow.jobs.front().copied().filter(|_| was_head);
+        let was_head = flow.jobs.first() == Some(&place);
+        flow.jobs.remove(&place);
+        let next = flow.jobs.first().copied().filter(|_| was_head);
         let work = flow.packets.wire(left);
         if work > 0 {
             self.shorten_entry(job.entry, work);

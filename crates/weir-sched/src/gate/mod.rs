@@ -5,6 +5,7 @@
 //! grant is a lease: what was not used comes back when the socket is full, all of it after
 //! [`LEASE`]. The gate has no sockets, clock or threads; it belongs to one owner.
 
+mod departed;
 mod entries;
 mod flows;
 mod ids;
@@ -12,6 +13,7 @@ mod ledger;
 mod relief;
 mod share;
 mod sharing;
+mod short_queue;
 mod transit;
 
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! How one response takes part in fair sharing: how far it has come, what its path lets be under
 //! way, whether its client takes data. It knows levels, not who else shares.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::short_queue::ShortQueue;
 use crate::framing::Packets;
 use crate::pacer::BitRate;
 use crate::policy::Path;
@@ -25,7 +25,7 @@ pub(super) struct Share {
     /// Its client has taken nothing for longer than a round trip explains.
     pub(super) held: bool,
     /// Responses that were sent and are not finished here, in order.
-    parts: VecDeque<Part>,
+    parts: ShortQueue<Part>,
 }
 
 /// Where a share stands. Services are in 2^-32 byte.
@@ -91,7 +91,7 @@ impl Share {
         });
         let finish = level.plus(work);
         let state = State::Sharing { until: finish };
-        Share { finish, state, window, held: false, parts: VecDeque::new() }
+        Share { finish, state, window, held: false, parts: ShortQueue::default() }
     }
 
     /// What it is still to have when the sharing stands at `level`.
@@ -112,7 +112,7 @@ impl Share {
     /// was sent beyond its share stays, for the others still have to get that back.
     pub(super) fn shorten(&mut self, level: Level, work: u64) {
         self.change_left(level, |left| left.saturating_sub(u128::from(work) << 32));
-        for part in &mut self.parts {
+        for part in self.parts.iter_mut() {
             part.after = part.after.saturating_sub(work);
         }
     }
@@ -145,22 +145,22 @@ impl Share {
     /// The last of its responses has been sent: `size` bytes of stream, at `sent`, to a client that
     /// did not read for `own`.
     pub(super) fn sent(&mut self, size: u64, sent: Time, own: Duration) {
-        self.parts.push_back(Part { size, sent, own, after: 0 });
+        self.parts.push(Part { size, sent, own, after: 0 });
     }
 
     /// Another response of `work` bytes follows. Returns one that is settled early for it.
     pub(super) fn follow(&mut self, level: Level, work: u64) -> Option<Part> {
         self.lengthen(level, work);
-        for part in &mut self.parts {
+        for part in self.parts.iter_mut() {
             part.after += work;
         }
-        if self.parts.len() > PARTS { self.parts.pop_front() } else { None }
+        if self.parts.len() > PARTS { self.parts.pop_first() } else { None }
     }
 
     /// Where something happens next: a part or all is finished, the window is full, or what its
     /// client took (all but `unsent`) is reached.
     pub(super) fn next_stop(&self, level: Level, unsent: u64) -> Level {
-        let part = self.parts.front().map(|part| self.finish.minus(part.after));
+        let part = self.parts.first().map(|part| self.finish.minus(part.after));
         let piece =
             self.window.as_ref().map(|window| level.plus(window.segment.min(window.room())));
         let held = self.held.then(|| self.finish.minus(unsent));
@@ -178,11 +178,11 @@ impl Share {
 
     /// The next response that is finished at `level`.
     pub(super) fn finished_part(&mut self, level: Level) -> Option<Part> {
-        let first = self.parts.front()?;
+        let first = self.parts.first()?;
         if self.finish.minus(first.after) > level {
             return None;
         }
-        self.parts.pop_front()
+        self.parts.pop_first()
     }
 
     /// Counts what the sharing has sent up to `level`. Returns how much that is and after what time

@@ -38,6 +38,9 @@ impl Gate {
     /// Tells the virtual server what the link has sent by `now`. While nothing can be sent it goes
     /// on at the link's rate with those who could, as the fair server would.
     pub(super) fn pass_time(&mut self, now: Time) {
+        if now <= self.passed && self.ungranted == self.pacer.ungranted() {
+            return;
+        }
         loop {
             let due = self.agenda.peek().map(|Reverse(due)| due.at).filter(|at| *at <= now);
             let until = due.unwrap_or(now);
@@ -95,8 +98,8 @@ impl Gate {
         match due.what {
             What::Acknowledged(bytes) => entry.share.acknowledged(bytes),
             What::Held => {
-                entry.watched = false;
-                let Some(since) = entry.blocked_since.filter(|_| !entry.ready()) else { return };
+                entry.blocked.watched = false;
+                let Some(since) = entry.blocked.since.filter(|_| !entry.ready()) else { return };
                 if since + entry.patience() > due.at {
                     return self.watch_block(due.id, since);
                 }
@@ -112,8 +115,8 @@ impl Gate {
     fn hold(&mut self, due: &Due) {
         let (fair, id) = (self.fair_state(), due.id);
         let entry = self.entries.get_mut(id);
-        let since = entry.served_at_block;
-        let back = entry.share.give_back(fair.level, entry.left_at_block, entry.remaining);
+        let since = entry.blocked.served;
+        let back = entry.share.give_back(fair.level, entry.blocked.left, entry.remaining);
         if back > 0 {
             entry.revive();
             match entry.share.state {
@@ -153,18 +156,18 @@ impl Gate {
     pub(super) fn client_blocks(&mut self, now: Time, id: EntryId) {
         let level = self.fair.level();
         let entry = self.entries.get_mut(id);
-        entry.blocked_since = Some(now);
-        entry.left_at_block = entry.share.left(level);
-        entry.served_at_block = (self.sent, self.idle);
+        entry.blocked.since = Some(now);
+        entry.blocked.left = entry.share.left(level);
+        entry.blocked.served = (self.sent, self.idle);
         // One look at a time: a client is blocked and reads again many times in a round trip.
-        if !entry.watched {
+        if !entry.blocked.watched {
             self.watch_block(id, now);
         }
     }
 
     fn watch_block(&mut self, id: EntryId, since: Time) {
         let entry = self.entries.get_mut(id);
-        entry.watched = true;
+        entry.blocked.watched = true;
         let at = since + entry.patience();
         let due = Due { at, id, number: entry.number, what: What::Held };
         self.agenda.push(Reverse(due));
@@ -174,8 +177,8 @@ impl Gate {
     pub(super) fn client_reads(&mut self, id: EntryId) {
         let now = self.passed;
         let entry = self.entries.get_mut(id);
-        if let Some(since) = entry.blocked_since.take() {
-            entry.blocked_for += now.since(since);
+        if let Some(since) = entry.blocked.since.take() {
+            entry.blocked.before += now.since(since);
         }
         if std::mem::take(&mut entry.share.held) {
             self.share_anew(id);

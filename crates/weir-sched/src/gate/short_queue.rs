@@ -1,0 +1,91 @@
+//! A queue that nearly always has one member: that one needs no memory of its own. For the jobs of a
+//! connection or an entry, and the responses that follow each other in a share.
+
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug)]
+pub(super) struct ShortQueue<T> {
+    first: Option<T>,
+    others: Option<Box<VecDeque<T>>>,
+}
+
+impl<T> Default for ShortQueue<T> {
+    fn default() -> Self {
+        ShortQueue { first: None, others: None }
+    }
+}
+
+impl<T> ShortQueue<T> {
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.as_ref().map_or(0, |others| others.len())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn first(&self) -> Option<&T> {
+        self.first.as_ref()
+    }
+
+    pub(super) fn push(&mut self, member: T) {
+        match self.first {
+            None => self.first = Some(member),
+            Some(_) => self.others.get_or_insert_default().push_back(member),
+        }
+    }
+
+    pub(super) fn pop_first(&mut self) -> Option<T> {
+        let next = self.others.as_mut().and_then(|others| others.pop_front());
+        std::mem::replace(&mut self.first, next)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(self.others.iter().flat_map(|others| others.iter()))
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().chain(self.others.iter_mut().flat_map(|others| others.iter_mut()))
+    }
+}
+
+impl<T: PartialEq> ShortQueue<T> {
+    /// Takes `member` out, wherever it stands.
+    pub(super) fn remove(&mut self, member: &T) {
+        if self.first.as_ref() == Some(member) {
+            self.pop_first();
+        } else if let Some(others) = &mut self.others {
+            others.retain(|other| other != member);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_keeps_the_order(steps in prop::collection::vec((0u32..8, 0u8..3), 1..100)) {
+            let (mut queue, mut model) = (ShortQueue::default(), VecDeque::new());
+            for (member, step) in steps {
+                match step {
+                    0 if !model.contains(&member) => {
+                        queue.push(member);
+                        model.push_back(member);
+                    }
+                    1 => {
+                        queue.remove(&member);
+                        model.retain(|other| *other != member);
+                    }
+                    _ => prop_assert_eq!(queue.pop_first(), model.pop_front()),
+                }
+                prop_assert!(queue.iter().eq(model.iter()));
+                prop_assert_eq!(queue.first(), model.front());
+                prop_assert_eq!(queue.len(), model.len());
+                prop_assert_eq!(queue.is_empty(), model.is_empty());
+            }
+        }
+    }
+}
