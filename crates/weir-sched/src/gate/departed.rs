@@ -25,6 +25,7 @@ pub(super) struct Departed {
 #[derive(Debug)]
 struct OfClient {
     first: Place,
+    #[expect(clippy::box_collection, reason = "there are nearly never any: a pointer takes less")]
     others: Option<Box<BTreeSet<Place>>>,
 }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(super) struct ShortQueue<T> {
     first: Option<T>,
+    #[expect(clippy::box_collection, reason = "there are nearly never any: a pointer takes less")]
     others: Option<Box<VecDeque<T>>>,
 }
 
