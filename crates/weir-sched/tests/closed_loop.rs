@@ -5,11 +5,11 @@ mod support;
 
 use support::calls::{arrive, drain, grant, open};
 use support::{Link, time};
-use weir_sched::{FlowId, Gate, JobSpec, ObjectId, PolicyKind, Settled, Time};
+use weir_sched::{FlowId, Gate, JobSpec, ObjectId, Settled, Time, policy};
 
 /// A protective gate before 1 MB/s where another client waits for `others` bytes.
 fn gate_with_another(others: u64) -> (Gate, Time) {
-    let mut gate = Link::exact(PolicyKind::Protective).gate();
+    let mut gate = Link::exact(policy::PROTECTIVE).gate();
     let other = open(&mut gate, 99);
     arrive(&mut gate, Time::ZERO, other, others);
     (gate, Time::ZERO)

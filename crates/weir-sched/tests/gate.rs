@@ -7,11 +7,13 @@ use std::time::Duration;
 use proptest::prelude::*;
 use support::calls::{arrive, drain, grant, open};
 use support::{Link, time};
-use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind, Time};
+use weir_sched::{
+    FlowId, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind, Time, policy,
+};
 
 #[test]
 fn pipelined_jobs_are_sent_in_order_and_rank_as_the_head() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = Time::ZERO;
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
     let large = arrive(&mut gate, now, one, 9000);
@@ -22,7 +24,7 @@ fn pipelined_jobs_are_sent_in_order_and_rank_as_the_head() {
 
 #[test]
 fn a_blocked_client_is_set_aside_and_the_link_stays_busy() {
-    for policy in PolicyKind::ALL {
+    for &policy in PolicyKind::ALL {
         let mut gate = Link::exact(policy).gate();
         let mut now = Time::ZERO;
         let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
@@ -38,7 +40,7 @@ fn a_blocked_client_is_set_aside_and_the_link_stays_busy() {
 
 #[test]
 fn who_is_blocked_is_owed_nothing_and_loses_nothing_for_it() {
-    for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+    for policy in [policy::FSP, policy::PROTECTIVE] {
         let mut gate = Link::exact(policy).gate();
         let mut now = Time::ZERO;
         let (one, two, three) = (open(&mut gate, 1), open(&mut gate, 2), open(&mut gate, 3));
@@ -61,7 +63,7 @@ fn who_is_blocked_is_owed_nothing_and_loses_nothing_for_it() {
 
 #[test]
 fn what_a_full_socket_did_not_take_comes_back_at_once() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = time(1.0);
     let flow = open(&mut gate, 1);
     arrive(&mut gate, now, flow, 2000);
@@ -80,7 +82,7 @@ fn what_a_full_socket_did_not_take_comes_back_at_once() {
 
 #[test]
 fn a_grant_nobody_reports_goes_to_others_after_the_lease() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = time(1.0);
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
     arrive(&mut gate, now, one, 1500);
@@ -105,7 +107,7 @@ fn a_grant_nobody_reports_goes_to_others_after_the_lease() {
 
 #[test]
 fn a_late_receipt_does_not_keep_a_response_that_was_sent() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = time(1.0);
     let flow = open(&mut gate, 1);
     let job = arrive(&mut gate, now, flow, 1000);
@@ -123,7 +125,7 @@ fn a_late_receipt_does_not_keep_a_response_that_was_sent() {
 
 #[test]
 fn a_dead_job_frees_its_place_and_its_grant() {
-    for policy in PolicyKind::ALL {
+    for &policy in PolicyKind::ALL {
         let mut gate = Link::exact(policy).gate();
         let mut now = Time::ZERO;
         let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
@@ -145,7 +147,7 @@ fn a_dead_job_frees_its_place_and_its_grant() {
 
 #[test]
 fn who_leaves_with_nothing_is_forgotten() {
-    let mut gate = Link::exact(PolicyKind::Protective).gate();
+    let mut gate = Link::exact(policy::PROTECTIVE).gate();
     let now = Time::ZERO;
     let stays = open(&mut gate, 0);
     arrive(&mut gate, now, stays, 1_000_000);
@@ -159,7 +161,7 @@ fn who_leaves_with_nothing_is_forgotten() {
 
 #[test]
 fn the_memory_of_who_was_served_ahead_is_bounded() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = Time::ZERO;
     for client in 0..12_000 {
         let flow = open(&mut gate, client);
@@ -193,14 +195,14 @@ fn ranges_of_one_object_by_one_client_share_one_place() {
         }
         sent
     };
-    assert_eq!(played(PolicyKind::Fair), [10_000, 10_000]);
+    assert_eq!(played(policy::FAIR), [10_000, 10_000]);
     // A strict baseline ignores who asks: the four are shorter, so they all go first.
-    assert_eq!(played(PolicyKind::Srpt), [0, 20_000]);
+    assert_eq!(played(policy::SRPT), [0, 20_000]);
 }
 
 #[test]
 fn a_range_that_leaves_takes_only_its_own_bytes() {
-    let mut gate = Link::exact(PolicyKind::Protective).gate();
+    let mut gate = Link::exact(policy::PROTECTIVE).gate();
     let mut now = Time::ZERO;
     let spec = |flow| JobSpec { flow, size: Some(10_000), range_of: Some(ObjectId(7)) };
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 1));
@@ -214,7 +216,7 @@ fn a_range_that_leaves_takes_only_its_own_bytes() {
 #[test]
 fn the_starved_get_a_segment_now_and_then() {
     let relief = Some(Duration::from_secs(10));
-    let mut gate = Link { relief, ..Link::exact(PolicyKind::Srpt) }.gate();
+    let mut gate = Link { relief, ..Link::exact(policy::SRPT) }.gate();
     let mut now = Time::ZERO;
     let starved = open(&mut gate, 1);
     arrive(&mut gate, now, starved, 50_000_000);
@@ -234,7 +236,7 @@ fn the_starved_get_a_segment_now_and_then() {
 #[test]
 fn however_many_starve_they_get_one_part_in_twenty() {
     let relief = Some(Duration::from_secs(1));
-    let mut gate = Link { relief, ..Link::exact(PolicyKind::Srpt) }.gate();
+    let mut gate = Link { relief, ..Link::exact(policy::SRPT) }.gate();
     let mut now = Time::ZERO;
     for client in 1..=500 {
         let starved = open(&mut gate, client);
@@ -254,7 +256,7 @@ fn however_many_starve_they_get_one_part_in_twenty() {
 
 #[test]
 fn a_probe_goes_ahead_of_its_turn_and_is_small() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = Time::ZERO;
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
     let half_closed = arrive(&mut gate, now, one, 90_000);
@@ -267,7 +269,7 @@ fn a_probe_goes_ahead_of_its_turn_and_is_small() {
 
 #[test]
 fn a_response_of_unknown_length_ranks_by_what_it_has_had() {
-    let mut gate = Link::exact(PolicyKind::Srpt).gate();
+    let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = Time::ZERO;
     let (stream, file) = (open(&mut gate, 1), open(&mut gate, 2));
     let spec = JobSpec { flow: stream, size: None, range_of: None };
@@ -296,10 +298,10 @@ fn under_lasting_overload_nobody_starves() {
         requests.extend((0..12_000).map(|i| support::request(f64::from(i) / 1200.0, 1000)));
         Link::exact(policy).play(&requests)[0].unwrap()
     };
-    for policy in [PolicyKind::Fair, PolicyKind::Fifo, PolicyKind::Fsp, PolicyKind::Protective] {
+    for policy in [policy::FAIR, policy::FIFO, policy::FSP, policy::PROTECTIVE] {
         assert!(finish(policy) < 2.0, "{policy}: {}", finish(policy));
     }
-    assert!(finish(PolicyKind::Srpt) > 10.0, "the load is lasting");
+    assert!(finish(policy::SRPT) > 10.0, "the load is lasting");
 }
 
 /// A job, its size if it was known, and what of it was sent.
@@ -314,9 +316,9 @@ fn the_ledger_tells_who_won_and_who_lost() {
         [settled[0].won, settled[1].won]
     };
     // Sharing would end the small one at 0.05 s, alone it ends at 0.03, behind the other at 0.32.
-    let [small, large] = won(PolicyKind::Srpt);
+    let [small, large] = won(policy::SRPT);
     assert!((0.018..0.023).contains(&small) && large.abs() < 0.002, "{small} {large}");
-    let [small, large] = won(PolicyKind::Fifo);
+    let [small, large] = won(policy::FIFO);
     assert!(
         (-0.272..-0.268).contains(&small) && (0.018..0.023).contains(&large),
         "{small} {large}"
@@ -444,7 +446,7 @@ proptest! {
 
     #[test]
     fn srpt_always_grants_the_least_remaining(sizes in prop::collection::vec(1u64..30_000, 1..30)) {
-        let mut gate = Link::exact(PolicyKind::Srpt).gate();
+        let mut gate = Link::exact(policy::SRPT).gate();
         let mut now = Time::ZERO;
         let mut left: Vec<(JobId, u64)> = Vec::new();
         let mut sizes = sizes.into_iter();

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{LINK, Link, Numbers, mean_response, request};
-use weir_sched::PolicyKind;
+use weir_sched::policy;
 
 #[test]
 fn a_link_slower_than_set_does_not_turn_protective_into_fifo() {
@@ -24,9 +24,9 @@ fn a_link_slower_than_set_does_not_turn_protective_into_fifo() {
                 .unzip();
             mean_response(&small, &finish)
         };
-        let srpt = small(PolicyKind::Srpt);
-        let protective = small(PolicyKind::Protective);
-        let fifo = small(PolicyKind::Fifo);
+        let srpt = small(policy::SRPT);
+        let protective = small(policy::PROTECTIVE);
+        let fifo = small(policy::FIFO);
         assert!(protective < 1.05 * srpt, "seed {seed}: {protective} {srpt}");
         assert!(protective < 0.75 * fifo, "seed {seed}: {protective} {fifo}");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use support::{Link, Numbers, PAUSE, Request, mean_response, processor_sharing, request};
-use weir_sched::PolicyKind;
+use weir_sched::{PolicyKind, policy};
 
 /// A grant of 1 ms that was under way when a job arrived, and rounding.
 const ONE_GRANT: f64 = 0.0011;
@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn nobody_is_later_than_fair(requests in traces(false)) {
-        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+        for policy in [policy::FSP, policy::PROTECTIVE] {
             let late = worst_lateness(policy, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
         }
@@ -54,7 +54,7 @@ proptest! {
 
     #[test]
     fn nor_when_sockets_take_less_than_was_granted(requests in traces(false)) {
-        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+        for policy in [policy::FSP, policy::PROTECTIVE] {
             let link = Link { half_of_every: 3, ..Link::exact(policy) };
             let late = worst_lateness_on(&link, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn nor_when_the_starved_are_relieved(requests in traces(false)) {
-        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+        for policy in [policy::FSP, policy::PROTECTIVE] {
             let relief = Some(Duration::from_millis(20));
             let late = worst_lateness_on(&Link { relief, ..Link::exact(policy) }, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
@@ -72,7 +72,7 @@ proptest! {
 
     #[test]
     fn nor_when_others_leave(requests in traces(true)) {
-        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+        for policy in [policy::FSP, policy::PROTECTIVE] {
             let late = worst_lateness(policy, &requests);
             prop_assert!(late <= WITH_LEAVERS, "{policy}: {late}");
         }
@@ -92,7 +92,7 @@ proptest! {
             // Sizes tell responses apart in the ledger: the slow have odd ones.
             request.size = request.size / 2 * 2 + u64::from(index % 3 == 0);
         }
-        let link = Link { slow_every: 3, ..Link::exact(PolicyKind::Protective) };
+        let link = Link { slow_every: 3, ..Link::exact(policy::PROTECTIVE) };
         let (_, settled) = link.play_and_settle(&requests);
         prop_assert_eq!(settled.len(), requests.len());
         for one in &settled {
@@ -111,7 +111,7 @@ fn a_leaver_stays_in_the_virtual_server() {
     let unit = 100_000;
     let first = Request { leaves: Some(0.9), ..request(0.0, 10 * unit) };
     let requests = [first, request(0.0, 11 * unit), request(0.9, 6 * unit), request(1.2, 5 * unit)];
-    for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+    for policy in [policy::FSP, policy::PROTECTIVE] {
         assert!(worst_lateness(policy, &requests) <= ONE_GRANT, "{policy}");
     }
 }
@@ -122,7 +122,7 @@ fn after_an_idle_time_leavers_do_not_weaken_the_promise() {
     // has the link for itself, virtually too.
     let gone = Request { leaves: Some(0.01), ..request(0.0, 300_000) };
     let requests = [gone, request(1.0, 100_000), request(1.0, 110_000), request(1.1, 20_000)];
-    for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+    for policy in [policy::FSP, policy::PROTECTIVE] {
         assert!(worst_lateness(policy, &requests) <= ONE_GRANT, "{policy}");
     }
 }
@@ -139,7 +139,7 @@ fn a_share_missed_early_is_not_paid_for_late() {
             request(at, 10f64.powf(3.0 + 2.5 * numbers.unit()) as u64)
         };
         let requests: Vec<Request> = (0..600).map(|_| next()).collect();
-        for policy in [PolicyKind::Fsp, PolicyKind::Protective] {
+        for policy in [policy::FSP, policy::PROTECTIVE] {
             let late = worst_lateness(policy, &requests);
             assert!(late <= ONE_GRANT, "seed {seed} {policy}: {late}");
         }
@@ -150,7 +150,7 @@ fn a_share_missed_early_is_not_paid_for_late() {
 fn shortest_first_alone_breaks_the_promise() {
     // That the measure above can fail.
     let requests = Numbers(1).heavy_tailed(1.1, 10.0);
-    assert!(worst_lateness(PolicyKind::Srpt, &requests) > 0.1);
+    assert!(worst_lateness(policy::SRPT, &requests) > 0.1);
 }
 
 #[test]
@@ -161,15 +161,11 @@ fn the_promise_costs_little_of_the_mean() {
             Numbers(seed + 10).heavy_tailed(0.2, 5.0).iter().map(|r| request(r.at + 5.0, r.size)),
         );
         let mean = |policy| mean_response(&requests, &Link::exact(policy).play(&requests));
-        let (srpt, protective, fsp, fair) = (
-            mean(PolicyKind::Srpt),
-            mean(PolicyKind::Protective),
-            mean(PolicyKind::Fsp),
-            mean(PolicyKind::Fair),
-        );
+        let (srpt, protective, fsp, fair) =
+            (mean(policy::SRPT), mean(policy::PROTECTIVE), mean(policy::FSP), mean(policy::FAIR));
         assert!(protective <= 1.10 * srpt, "seed {seed}: {protective} {srpt}");
         assert!(fsp <= 1.2 * srpt, "seed {seed}: {fsp} {srpt}");
         assert!(fair >= 2.0 * srpt, "seed {seed}: {fair} {srpt}");
-        assert!(worst_lateness(PolicyKind::Protective, &requests) <= ONE_GRANT, "seed {seed}");
+        assert!(worst_lateness(policy::PROTECTIVE, &requests) <= ONE_GRANT, "seed {seed}");
     }
 }

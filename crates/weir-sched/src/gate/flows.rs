@@ -83,10 +83,15 @@ impl Gate {
         FlowId { place: self.flows.insert(flow), number }
     }
 
-    /// What is known now of the way to the client, for the responses that arrive from now on.
+    /// What is known now of the way to the client. The policy is told of it for the responses that
+    /// are here; the virtual fair server keeps for each the way it had when it arrived.
     pub fn path(&mut self, flow: FlowId, path: Path) {
-        if self.flow(flow).is_some() {
-            self.flows[flow.place].path = path;
+        if self.flow(flow).is_none_or(|flow| flow.path == path) {
+            return;
+        }
+        self.flows[flow.place].path = path;
+        for &place in self.flows[flow.place].jobs.iter() {
+            self.policy.path_changed(self.jobs[place].entry, path);
         }
     }
 
@@ -100,7 +105,7 @@ impl Gate {
         let work = self.flows[spec.flow.place].packets.wire(size);
         let group = spec
             .range_of
-            .filter(|_| self.config.policy.joins_ranges())
+            .filter(|_| self.config.policy.needs().joined_ranges)
             .map(|object| (client, object));
         let entry = match group.and_then(|group| self.entries.group(group)) {
             Some(entry) => {

@@ -4,10 +4,18 @@
 //! processor sharing among those who can take data would finish first goes first. Round robin
 //! would make a response of 300 bytes wait for full segments of everybody else.
 
-use super::{Arrival, FairState, Policy};
+use super::{Arrival, Choice, Descriptor, FairState, Needs, Policy, PolicyKind};
 use crate::heap::RankHeap;
 use crate::pacer::BitRate;
 use crate::virtual_fair::{Level, VirtualFair};
+
+/// See the module.
+pub const FAIR: PolicyKind = PolicyKind::new(&Descriptor {
+    name: "fair",
+    help: "processor sharing by quantum, as every server does",
+    needs: Needs { choice: Choice::Grant, ..Needs::SIZES },
+    build: |rate| Box::new(Fair::on_a_link_of(rate)),
+});
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
@@ -20,9 +28,8 @@ struct Job {
     ready: bool,
 }
 
-/// See the module.
 #[derive(Debug)]
-pub(super) struct Fair {
+struct Fair {
     /// Shares among those who can take data; unlike the gate's it forgets who leaves or is blocked.
     sharing: VirtualFair,
     jobs: Vec<Job>,
@@ -31,7 +38,7 @@ pub(super) struct Fair {
 }
 
 impl Fair {
-    pub(super) fn on_a_link_of(rate: BitRate) -> Fair {
+    fn on_a_link_of(rate: BitRate) -> Fair {
         Fair {
             sharing: VirtualFair::default(),
             jobs: Vec::new(),

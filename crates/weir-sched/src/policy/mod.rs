@@ -1,19 +1,40 @@
-//! Which of the waiting jobs goes next. A policy knows sizes and service, not flows or links.
+//! Which of the waiting jobs goes next: the policies, each in a file of its own, and what they are
+//! told. Used by the gate, and by the simulator without one.
 
-mod fair;
+mod list;
 mod path;
-mod protective;
 mod ranked;
-mod rules;
 mod slack;
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use crate::pacer::BitRate;
 use crate::time::Time;
 use crate::virtual_fair::Level;
+
+pub use list::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
+pub use ranked::{Facts, Ranked, Rule};
+
+/// Names each policy's file and the descriptor in it.
+macro_rules! policies {
+    ($($file:ident::$descriptor:ident,)*) => {
+        $(mod $file; pub use $file::$descriptor;)*
+        const ALL: &[PolicyKind] = &[$($descriptor),*];
+    };
+}
+
+// A new policy is a file beside this one and a line here; docs/policies.md shows it.
+policies! {
+    fair::FAIR,
+    fifo::FIFO,
+    srpt::SRPT,
+    psjf::PSJF,
+    las::LAS,
+    fsp::FSP,
+    protective::PROTECTIVE,
+    bands::BANDS,
+    ageing::AGEING,
+}
 
 /// Where the virtual fair server stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +99,10 @@ pub trait Policy: fmt::Debug + Send {
     fn returned(&mut self, id: u32, bytes: u64);
     /// `bytes` of the job will never be sent, and it now finishes virtually at `finish`.
     fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level);
+    /// The way to its client has become another: a new round-trip time or window.
+    fn path_changed(&mut self, id: u32, path: Path) {
+        let _ = (id, path);
+    }
     /// The job has finished or its client has gone.
     fn depart(&mut self, id: u32);
     /// The job has finished in the virtual fair server.
@@ -93,108 +118,7 @@ pub trait Policy: fmt::Debug + Send {
     fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32>;
 }
 
-/// The policies by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PolicyKind {
-    /// Processor sharing by quantum: what every server does today.
-    Fair,
-    /// First come first served.
-    Fifo,
-    /// Shortest remaining processing time (Schrage 1968; Schroeder 2003 section 2).
-    Srpt,
-    /// Preemptive shortest job first, by original size.
-    Psjf,
-    /// Least attained service: needs no size.
-    Las,
-    /// In the order of virtual fair finishing (Friedman & Henderson 2003).
-    Fsp,
-    /// Least remaining first as long as nobody misses the virtual fair finish.
-    #[default]
-    Protective,
-    /// Schroeder's size classes (section 2.2: 1, 2, 5 and 50 KB), first come first served inside.
-    Bands,
-    /// Remaining size less a credit for waiting (Crovella 1999 section 7).
-    Ageing,
-}
-
-impl PolicyKind {
-    /// Every policy, in the order of the documentation.
-    pub const ALL: [PolicyKind; 9] = [
-        PolicyKind::Fair,
-        PolicyKind::Fifo,
-        PolicyKind::Srpt,
-        PolicyKind::Psjf,
-        PolicyKind::Las,
-        PolicyKind::Fsp,
-        PolicyKind::Protective,
-        PolicyKind::Bands,
-        PolicyKind::Ageing,
-    ];
-
-    /// The name in configuration and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            PolicyKind::Fair => "fair",
-            PolicyKind::Fifo => "fifo",
-            PolicyKind::Srpt => "srpt",
-            PolicyKind::Psjf => "psjf",
-            PolicyKind::Las => "las",
-            PolicyKind::Fsp => "fsp",
-            PolicyKind::Protective => "protective",
-            PolicyKind::Bands => "bands",
-            PolicyKind::Ageing => "ageing",
-        }
-    }
-
-    /// Whether ranges of one object that a client asks at the same time count as one job. The
-    /// strict baselines ignore who asks.
-    pub fn joins_ranges(self) -> bool {
-        !matches!(self, PolicyKind::Srpt | PolicyKind::Psjf | PolicyKind::Fifo)
-    }
-
-    /// A policy with no jobs, for a link of `rate`.
-    pub fn build(self, rate: BitRate) -> Box<dyn Policy> {
-        use ranked::Ranked;
-        match self {
-            PolicyKind::Fair => Box::new(fair::Fair::on_a_link_of(rate)),
-            PolicyKind::Fifo => Box::new(Ranked::new(rules::Fifo)),
-            PolicyKind::Srpt => Box::new(Ranked::new(rules::Srpt)),
-            PolicyKind::Psjf => Box::new(Ranked::new(rules::Psjf)),
-            PolicyKind::Las => Box::new(Ranked::new(rules::Las)),
-            PolicyKind::Fsp => Box::new(Ranked::new(rules::Fsp)),
-            PolicyKind::Protective => Box::new(protective::Protective::on_a_link_of(rate)),
-            PolicyKind::Bands => Box::new(Ranked::new(rules::Bands)),
-            PolicyKind::Ageing => Box::new(Ranked::new(rules::Ageing::on_a_link_of(rate))),
-        }
-    }
-}
-
-impl fmt::Display for PolicyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for PolicyKind {
-    type Err = UnknownPolicy;
-
-    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        PolicyKind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| UnknownPolicy(name.to_owned()))
-    }
-}
-
-/// A name that is no policy's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownPolicy(String);
-
-impl fmt::Display for UnknownPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = PolicyKind::ALL.map(PolicyKind::name).join(", ");
-        write!(f, "no policy is called \"{}\"; there are {names}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownPolicy {}
+/// The example of the guide for those who add a policy compiles and does what it says.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/policies.md")]
+struct Guide;

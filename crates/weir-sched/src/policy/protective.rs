@@ -4,9 +4,17 @@
 //! knows the virtual fair server's level and finishes, not its clock, for there is none.
 
 use super::slack::{Entry, SlackOrder};
-use super::{Arrival, FairState, Path, Policy};
+use super::{Arrival, Choice, Descriptor, FairState, Needs, Path, Policy, PolicyKind};
 use crate::pacer::BitRate;
 use crate::virtual_fair::Level;
+
+/// See the module.
+pub const PROTECTIVE: PolicyKind = PolicyKind::new(&Descriptor {
+    name: "protective",
+    help: "the least left to send first, as long as nobody ends later than under fair sharing",
+    needs: Needs { fair_server: true, choice: Choice::Foreseen, ..Needs::SIZES },
+    build: |rate| Box::new(Protective::on_a_link_of(rate)),
+});
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
@@ -26,16 +34,15 @@ impl Job {
     }
 }
 
-/// See the module.
 #[derive(Debug)]
-pub(super) struct Protective {
+struct Protective {
     rate: BitRate,
     jobs: Vec<Job>,
     order: SlackOrder,
 }
 
 impl Protective {
-    pub(super) fn on_a_link_of(rate: BitRate) -> Self {
+    fn on_a_link_of(rate: BitRate) -> Self {
         Protective { rate, jobs: Vec::new(), order: SlackOrder::default() }
     }
 

@@ -1,45 +1,58 @@
-//! Policies that give each job a key and serve the least one. The rule says what the key is.
+//! Policies that give each job a key and serve the least one. The rule says what the key is; most
+//! policies are one.
 
 use std::fmt;
 
-use super::{Arrival, FairState, Policy};
+use super::{Arrival, FairState, Path, Policy};
 use crate::heap::RankHeap;
 use crate::time::Time;
 use crate::virtual_fair::Level;
 
-/// What rules may look at.
+/// What a rule may look at.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Facts {
-    pub(super) order: u64,
-    pub(super) at: Time,
-    pub(super) size: u64,
-    pub(super) remaining: u64,
-    pub(super) attained: u64,
+pub struct Facts {
+    /// Arrival order.
+    pub order: u64,
+    /// When it arrived.
+    pub at: Time,
+    /// All its bytes.
+    pub size: u64,
+    /// Bytes neither sent nor granted.
+    pub remaining: u64,
+    /// Bytes sent or granted.
+    pub attained: u64,
     /// Where the virtual fair server finishes it.
-    pub(super) finish: Level,
+    pub finish: Level,
+    /// The way to its client.
+    pub path: Path,
     ready: bool,
 }
 
-/// What the key of a job is. Keys are compared first, then arrival order.
-pub(super) trait Rule: fmt::Debug + Send {
+/// What the key of a job is. The job with the least key goes first, of equal ones the earlier.
+pub trait Rule: fmt::Debug + Send {
+    /// Keys of jobs are compared with each other only.
     type Key: Ord + Copy + fmt::Debug + Send;
 
-    /// It promises a time to everybody, and knows of no time to spare.
+    /// Whether it promises a time to everybody and knows of none to spare: then nobody goes ahead of
+    /// his turn.
     const PROMISES: bool = false;
 
+    /// The key of a job. It is asked for when something changes for that job, never because time
+    /// passes.
     fn key(&self, job: &Facts) -> Self::Key;
 }
 
 /// Serves the job with the least key: O(log n) for every call.
 #[derive(Debug)]
-pub(super) struct Ranked<R: Rule> {
+pub struct Ranked<R: Rule> {
     rule: R,
     jobs: Vec<Facts>,
     ready: RankHeap<(R::Key, u64)>,
 }
 
 impl<R: Rule> Ranked<R> {
-    pub(super) fn new(rule: R) -> Self {
+    /// A policy by `rule`, with no jobs.
+    pub fn new(rule: R) -> Self {
         Ranked { rule, jobs: Vec::new(), ready: RankHeap::new() }
     }
 
@@ -64,6 +77,7 @@ impl<R: Rule> Policy for Ranked<R> {
             size: job.size,
             remaining: job.size,
             finish: job.finish,
+            path: job.path,
             ..Facts::default()
         };
     }
@@ -108,6 +122,10 @@ impl<R: Rule> Policy for Ranked<R> {
             job.remaining = job.remaining.saturating_sub(bytes);
             job.finish = finish;
         });
+    }
+
+    fn path_changed(&mut self, id: u32, path: Path) {
+        self.change(id, |job| job.path = path);
     }
 
     fn depart(&mut self, id: u32) {

@@ -65,7 +65,7 @@ fn keys() -> Vec<String> {
 mod tests {
     use super::*;
     use crate::config::{Config, ProxyProtocol, Workers};
-    use weir_sched::PolicyKind;
+    use weir_sched::policy;
 
     #[test]
     fn every_kind_of_value_is_read() {
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(settings.listen.as_ref().map(Vec::len), Some(2));
         let config = Config::from_settings(settings).unwrap();
         let uplink = config.uplink.unwrap();
-        assert_eq!((uplink.rate.bits(), uplink.policy), (10_000_000, PolicyKind::Srpt));
+        assert_eq!((uplink.rate.bits(), uplink.policy), (10_000_000, policy::SRPT));
         assert_eq!(config.send_timeout.as_secs(), 7);
         assert_eq!(
             (config.proxy_protocol, config.proxy_memory),

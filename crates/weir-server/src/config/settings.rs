@@ -42,8 +42,8 @@ pub struct Settings {
     #[serde(default, deserialize_with = "values::from_text")]
     pub uplink: Option<Uplink>,
 
-    /// Which response goes next: fair, fifo, srpt, psjf, las, fsp, protective, bands, ageing [default: protective]
-    #[arg(long, value_name = "NAME")]
+    /// Which response goes next.
+    #[arg(long, value_name = "NAME", help = policy_help())]
     #[serde(default, deserialize_with = "values::from_text")]
     pub policy: Option<PolicyKind>,
 
@@ -166,6 +166,15 @@ pub struct Settings {
     #[arg(skip)]
     #[serde(skip)]
     pub routes: Vec<FileRoute>,
+}
+
+/// The policies, a line each, from their own descriptions.
+fn policy_help() -> String {
+    let mut help = String::from("Which response goes next [default: protective]:");
+    for &policy in PolicyKind::ALL {
+        help += &format!("\n- {policy}: {}", policy.help());
+    }
+    help
 }
 
 impl Settings {

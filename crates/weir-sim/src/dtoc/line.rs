@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_sched::policy::Arrival;
-use weir_sched::{BitRate, FairState, Level, Path, Policy, PolicyKind, Time};
+use weir_sched::{BitRate, FairState, Level, Path, Policy, Time, policy};
 
 /// A request in the queue.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Shortest {
     pub(super) fn new() -> Shortest {
         // The rate matters to policies of quanta and credits only.
         let rate = BitRate::new(1_000_000).expect("a million is above 0");
-        let policy = PolicyKind::Psjf.build(rate);
+        let policy = policy::PSJF.build(rate);
         Shortest { policy, places: Vec::new(), free: Vec::new(), waiting: 0 }
     }
 

@@ -13,7 +13,7 @@ pub enum Strategy {
     Check,
     /// As [`Strategy::Check`], and a request in service stops at the moment its client leaves.
     Abort,
-    /// Shortest first, in the order of [`weir_sched::PolicyKind::Psjf`]; of equal ones the newest,
+    /// Shortest first, in the order of [`weir_sched::policy::PSJF`]; of equal ones the newest,
     /// because the oldest of the size that just does not fit any more is always about to leave.
     /// Those whose clients leave go from the queue, and from service, at once. The request in
     /// service is not put back for a shorter one: like the paper's, the server does one at a time.

@@ -17,7 +17,8 @@ pub enum Discipline {
 impl Discipline {
     /// All of them, the reference first.
     pub fn all() -> impl Iterator<Item = Discipline> {
-        std::iter::once(Discipline::Sharing).chain(PolicyKind::ALL.map(Discipline::Policy))
+        std::iter::once(Discipline::Sharing)
+            .chain(PolicyKind::ALL.iter().copied().map(Discipline::Policy))
     }
 
     /// The name that is typed.

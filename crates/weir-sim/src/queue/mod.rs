@@ -14,7 +14,7 @@ mod tally;
 mod tests;
 mod units;
 
-use weir_sched::PolicyKind;
+use weir_sched::policy::{self, Choice};
 
 use attained::LeastAttained;
 use scheduled::Scheduled;
@@ -86,10 +86,10 @@ impl Queue {
     /// The quantum that is used, if service is by quantum.
     pub fn quantum_used(&self) -> Option<f64> {
         match self.discipline {
-            Discipline::Policy(PolicyKind::Fair) => {
+            Discipline::Policy(kind) if kind == policy::LAS => self.quantum,
+            Discipline::Policy(policy) if policy.needs().choice == Choice::Grant => {
                 Some(self.quantum.unwrap_or(Queue::FAIR_QUANTUM * self.sizes.mean))
             }
-            Discipline::Policy(PolicyKind::Las) => self.quantum,
             _ => None,
         }
     }
@@ -103,8 +103,10 @@ impl Queue {
         let jobs = jobs.into_iter();
         match (self.discipline, self.quantum) {
             (Discipline::Sharing, _) => self.share(jobs, left),
-            (Discipline::Policy(PolicyKind::Fifo), _) => self.run(Fifo::default(), jobs, left),
-            (Discipline::Policy(PolicyKind::Las), None) => {
+            (Discipline::Policy(kind), _) if kind == policy::FIFO => {
+                self.run(Fifo::default(), jobs, left);
+            }
+            (Discipline::Policy(kind), None) if kind == policy::LAS => {
                 self.run(LeastAttained::default(), jobs, left);
             }
             (Discipline::Policy(policy), _) => {

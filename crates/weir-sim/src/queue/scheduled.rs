@@ -2,7 +2,7 @@
 //! Time goes from event to event: a job is served until it has finished, somebody arrives, or the
 //! policy would choose another. It knows no policy's rule.
 
-use weir_sched::policy::Arrival;
+use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
 use super::server::Server;
@@ -65,12 +65,11 @@ impl Scheduled {
         let rate = BitRate::new(bits.max(1)).expect("at least 1");
         Scheduled {
             policy: policy.build(rate),
-            fair: matches!(policy, PolicyKind::Fsp | PolicyKind::Protective)
-                .then(VirtualFair::default),
-            step: match (quantum, policy) {
+            fair: policy.needs().fair_server.then(VirtualFair::default),
+            step: match (quantum, policy.needs().choice) {
                 (Some(quantum), _) => Step::Quantum(quantum),
-                (None, PolicyKind::Protective) => Step::Slack,
-                (None, _) => Step::Whole,
+                (None, Choice::Foreseen) => Step::Slack,
+                (None, Choice::WhileServed | Choice::Grant) => Step::Whole,
             },
             units,
             entries: Vec::new(),

@@ -1,7 +1,7 @@
 //! The server against worked cases, the ideal servers, closed forms and the policies' promises.
 
 use proptest::prelude::*;
-use weir_sched::PolicyKind;
+use weir_sched::policy;
 use weir_workload::law;
 
 use super::*;
@@ -49,22 +49,22 @@ fn the_worked_case() {
     // las: at 1 the second begins, at 2 the third, which has had 1 at 3, as the others by then; it
     // leaves, and the others share until the second has had 2, at 5.
     for (policy, expected) in [
-        (PolicyKind::Fifo, [4.0, 6.0, 7.0]),
-        (PolicyKind::Srpt, [7.0, 3.0, 4.0]),
-        (PolicyKind::Psjf, [7.0, 4.0, 3.0]),
-        (PolicyKind::Las, [7.0, 5.0, 3.0]),
-        (PolicyKind::Fsp, [7.0, 4.0, 3.0]),
-        (PolicyKind::Protective, [7.0, 3.0, 4.0]),
-        (PolicyKind::Bands, [4.0, 6.0, 7.0]),
+        (policy::FIFO, [4.0, 6.0, 7.0]),
+        (policy::SRPT, [7.0, 3.0, 4.0]),
+        (policy::PSJF, [7.0, 4.0, 3.0]),
+        (policy::LAS, [7.0, 5.0, 3.0]),
+        (policy::FSP, [7.0, 4.0, 3.0]),
+        (policy::PROTECTIVE, [7.0, 3.0, 4.0]),
+        (policy::BANDS, [4.0, 6.0, 7.0]),
     ] {
         assert_eq!(finishes(Discipline::Policy(policy), &worked_case()), expected, "{policy}");
     }
     assert_eq!(finishes(Discipline::Sharing, &worked_case()), [7.0, 6.0, 5.0]);
-    let fair = finishes(Discipline::Policy(PolicyKind::Fair), &worked_case());
+    let fair = finishes(Discipline::Policy(policy::FAIR), &worked_case());
     for (found, exact) in fair.iter().zip([7.0, 6.0, 5.0]) {
         assert!((found - exact).abs() < 0.1, "fair: {fair:?}");
     }
-    let ageing = finishes(Discipline::Policy(PolicyKind::Ageing), &worked_case());
+    let ageing = finishes(Discipline::Policy(policy::AGEING), &worked_case());
     // At 1 the first has 3 left and a tenth of 1 for waiting, the second 2.
     assert_eq!(ageing, [7.0, 3.0, 4.0]);
 }
@@ -75,9 +75,9 @@ fn ageing_lets_a_large_job_pass_once_it_has_waited() {
     // jobs of 1 that come after 90.
     let mut all = vec![Job { arrival: 0.0, size: 10.0 }];
     all.extend((0..400).map(|i| Job { arrival: f64::from(i), size: 1.0 }));
-    let ageing = finishes(Discipline::Policy(PolicyKind::Ageing), &all);
+    let ageing = finishes(Discipline::Policy(policy::AGEING), &all);
     assert_eq!(ageing[0], 101.0);
-    assert_eq!(finishes(Discipline::Policy(PolicyKind::Srpt), &all)[0], 410.0);
+    assert_eq!(finishes(Discipline::Policy(policy::SRPT), &all)[0], 410.0);
 }
 
 #[test]
@@ -85,12 +85,12 @@ fn bands_go_by_bytes_that_remain_and_first_come_inside() {
     // At 500 the first has 1499.5 left and is in the class below 2000 as the second, at 1500.5 it
     // has left 499, below 1000 as the third and before it.
     let all = jobs(&[(0.0, 1999.5), (500.0, 1001.0), (1500.5, 600.0), (1501.0, 100.0)]);
-    let bands = finishes(Discipline::Policy(PolicyKind::Bands), &all);
+    let bands = finishes(Discipline::Policy(policy::BANDS), &all);
     assert_eq!(bands, [1999.5, 3700.5, 2599.5, 2699.5]);
     // With a byte of a thousandth, classes are as many times finer.
     let smaller: Vec<Job> =
         all.iter().map(|j| Job { arrival: j.arrival / 1000.0, size: j.size / 1000.0 }).collect();
-    let bands = Queue { byte: 0.001, ..queue(Discipline::Policy(PolicyKind::Bands), &smaller) };
+    let bands = Queue { byte: 0.001, ..queue(Discipline::Policy(policy::BANDS), &smaller) };
     assert!((departures(&bands, &smaller)[1].finish - 3.7005).abs() < 1e-9);
 }
 
@@ -100,10 +100,10 @@ fn equal_jobs_leave_in_order_of_arrival() {
     for discipline in Discipline::all() {
         let found = finishes(discipline, &same);
         match discipline {
-            Discipline::Sharing | Discipline::Policy(PolicyKind::Las) => {
+            Discipline::Sharing | Discipline::Policy(policy::LAS) => {
                 assert_eq!(found, [10.0, 10.0, 10.0], "{discipline}");
             }
-            Discipline::Policy(PolicyKind::Fair) => {
+            Discipline::Policy(policy::FAIR) => {
                 assert!((9.9..=10.0).contains(&found[0]), "{found:?}");
             }
             _ => assert_eq!(found, [4.0, 7.0, 10.0], "{discipline}"),
@@ -114,9 +114,9 @@ fn equal_jobs_leave_in_order_of_arrival() {
 #[test]
 fn a_policy_by_quanta_comes_to_the_exact_server() {
     let all = random_jobs(3, 300, 0.8);
-    let exact = finishes(Discipline::Policy(PolicyKind::Las), &all);
+    let exact = finishes(Discipline::Policy(policy::LAS), &all);
     let sharing = finishes(Discipline::Sharing, &all);
-    for (policy, exact) in [(PolicyKind::Las, exact), (PolicyKind::Fair, sharing)] {
+    for (policy, exact) in [(policy::LAS, exact), (policy::FAIR, sharing)] {
         let quantum = Some(1e-3);
         let by_quanta = Queue { quantum, ..queue(Discipline::Policy(policy), &all) };
         for (departure, exact) in departures(&by_quanta, &all).iter().zip(exact) {
@@ -129,9 +129,9 @@ fn a_policy_by_quanta_comes_to_the_exact_server() {
 #[test]
 fn fifo_is_the_policy_of_the_server() {
     let all = random_jobs(4, 1000, 0.9);
-    let queue = queue(Discipline::Policy(PolicyKind::Fifo), &all);
+    let queue = queue(Discipline::Policy(policy::FIFO), &all);
     let mut by_policy = Vec::new();
-    queue.run(Scheduled::new(PolicyKind::Fifo, &queue), all.iter().copied(), |departure| {
+    queue.run(Scheduled::new(policy::FIFO, &queue), all.iter().copied(), |departure| {
         by_policy.push(departure.finish);
     });
     by_policy.sort_by(f64::total_cmp);
@@ -207,7 +207,7 @@ fn random_jobs(seed: u64, count: usize, load: f64) -> Vec<Job> {
 fn assert_promises_hold(all: &[Job]) {
     let ends = busy_ends(all);
     let end = ends.last().copied().unwrap_or_default();
-    let least = tally(&queue(Discipline::Policy(PolicyKind::Srpt), all), all);
+    let least = tally(&queue(Discipline::Policy(policy::SRPT), all), all);
     let least = least.mean_response().expect("jobs");
     for discipline in Discipline::all() {
         let queue = queue(discipline, all);
@@ -217,7 +217,7 @@ fn assert_promises_hold(all: &[Job]) {
         let promised = match discipline {
             Discipline::Sharing => true,
             Discipline::Policy(policy) => {
-                matches!(policy, PolicyKind::Fsp | PolicyKind::Protective)
+                matches!(policy, policy::FSP | policy::PROTECTIVE)
             }
         };
         if promised {
@@ -285,7 +285,7 @@ proptest! {
         let same: Vec<ideal::Job> =
             all.iter().map(|job| ideal::Job { arrival: job.arrival, work: job.size }).collect();
         for (discipline, exact) in [
-            (Discipline::Policy(PolicyKind::Srpt), ideal::srpt(&same, 1.0)),
+            (Discipline::Policy(policy::SRPT), ideal::srpt(&same, 1.0)),
             (Discipline::Sharing, ideal::processor_sharing(&same, 1.0)),
         ] {
             for (found, exact) in finishes(discipline, &all).iter().zip(exact) {

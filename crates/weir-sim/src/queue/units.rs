@@ -66,10 +66,10 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// A power of two, so that nothing is rounded but the last unit. For `bands`, whose classes are
-    /// of bytes, a unit is a byte.
+    /// A power of two, so that nothing is rounded but the last unit. For a policy that wants bytes
+    /// (`bands`) a unit is a byte.
     pub(super) fn new(policy: PolicyKind, sizes: &Sizes, byte: f64) -> Units {
-        if policy == PolicyKind::Bands {
+        if policy.needs().bytes {
             return Units { per_work: 1.0 / byte, down: true };
         }
         let most = (MEAN / sizes.mean).min(TOTAL / sizes.total).min(LARGEST / sizes.largest);

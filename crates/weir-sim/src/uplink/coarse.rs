@@ -1,7 +1,7 @@
 //! A link that serves whole bytes under the server's policies, without packets, leases and round
 //! trips: a million requests in a second. It does not know clients.
 
-use weir_sched::policy::Arrival;
+use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
 use super::{Invalid, LATEST, in_order};
@@ -121,12 +121,12 @@ struct Server {
 
 impl Server {
     fn new(kind: PolicyKind, rate: BitRate, grant: u64) -> Server {
-        use PolicyKind::{Fair, Fsp, Las, Protective};
+        let needs = kind.needs();
         Server {
             policy: kind.build(rate),
-            fair: matches!(kind, Fsp | Protective).then(VirtualFair::default),
-            grant: matches!(kind, Fair | Las | Protective).then_some(grant),
-            foresees: kind == Protective,
+            fair: needs.fair_server.then(VirtualFair::default),
+            grant: (needs.choice != Choice::WhileServed).then_some(grant),
+            foresees: needs.choice == Choice::Foreseen,
             slots: Vec::new(),
             free: Vec::new(),
             here: 0,

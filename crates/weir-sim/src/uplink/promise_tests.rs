@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
-use weir_sched::{BitRate, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, policy};
 
 use super::*;
 
 /// Milliseconds.
 const ROUND_TRIPS: [u64; 7] = [0, 1, 5, 20, 50, 100, 250];
-const PROMISING: [PolicyKind; 2] = [PolicyKind::Fsp, PolicyKind::Protective];
+const PROMISING: [PolicyKind; 2] = [policy::FSP, policy::PROTECTIVE];
 /// Two grants of whole segments at 1 MB/s.
 const TWO_GRANTS: f64 = 0.004;
 
@@ -81,7 +81,7 @@ fn lateness(policy: PolicyKind, with: Hindrances, seeds: u64) -> Vec<(Request, f
 /// `protective`, and 5.2 under `fsp`: as many as a window of ten segments needs to open to what the
 /// link carries in 250 ms. Who is served at the last moment has them all before him.
 fn most_round_trips(policy: PolicyKind) -> f64 {
-    if policy == PolicyKind::Fsp { 5.5 } else { 4.0 }
+    if policy == policy::FSP { 5.5 } else { 4.0 }
 }
 
 fn assert_few_are_late(policy: PolicyKind, late: &[(Request, f64, f64)]) {
@@ -136,7 +136,7 @@ fn nor_does_it_where_windows_open_among_few() {
     let link = Link::new(BitRate::new(100_000_000).unwrap());
     let round_trip = Duration::from_millis(5);
     for seed in 0..15 {
-        let latest = latest_of_many(&link, PolicyKind::Protective, seed, round_trip);
+        let latest = latest_of_many(&link, policy::PROTECTIVE, seed, round_trip);
         assert!(latest <= round_trip.as_secs_f64(), "{seed}: {latest}");
     }
 }
@@ -229,7 +229,7 @@ fn slow_readers_do_not_turn_the_order_of_the_others_into_first_come_first_served
                 .collect();
             fast.iter().sum::<f64>() / fast.len() as f64
         };
-        let (srpt, fifo) = (mean(PolicyKind::Srpt), mean(PolicyKind::Fifo));
+        let (srpt, fifo) = (mean(policy::SRPT), mean(policy::FIFO));
         for policy in PROMISING {
             assert!(mean(policy) < 1.1 * srpt, "{policy} {seed}: {} {srpt}", mean(policy));
         }

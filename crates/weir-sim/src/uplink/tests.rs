@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use weir_sched::{BitRate, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, policy};
 
 use super::*;
 use crate::ideal::{self, Job};
@@ -40,7 +40,7 @@ fn mean(requests: &[Asked], finish: &[f64]) -> f64 {
 #[test]
 fn srpt_is_the_exact_server_to_a_few_bytes() {
     let requests = heavy_tailed(1, 1.1, 5000);
-    let found = finishes(PolicyKind::Srpt, rate(), 1514, &requests).unwrap();
+    let found = finishes(policy::SRPT, rate(), 1514, &requests).unwrap();
     let exact = ideal::srpt(&jobs(&requests), 1e6);
     let (ours, ideal) = (mean(&requests, &found), mean(&requests, &exact));
     assert!((ours / ideal - 1.0).abs() < 1e-3, "{ours} {ideal}");
@@ -49,7 +49,7 @@ fn srpt_is_the_exact_server_to_a_few_bytes() {
 #[test]
 fn fair_is_processor_sharing_but_for_its_quantum() {
     let requests = heavy_tailed(2, 1.1, 3000);
-    let found = finishes(PolicyKind::Fair, rate(), 1514, &requests).unwrap();
+    let found = finishes(policy::FAIR, rate(), 1514, &requests).unwrap();
     let exact = ideal::processor_sharing(&jobs(&requests), 1e6);
     let (ours, ideal) = (mean(&requests, &found), mean(&requests, &exact));
     // Of three kilobytes, as many have a quantum of 1448 bytes to wait for.
@@ -62,7 +62,7 @@ fn who_protects_makes_nobody_later_than_fair_sharing_by_more_than_a_grant() {
     for (seed, load) in [(0, 1.2), (1, 1.2), (2, 1.2), (3, 3.0)] {
         let requests = heavy_tailed(seed, load, 4000);
         let fair = ideal::processor_sharing(&jobs(&requests), 1e6);
-        for (policy, grant) in [(PolicyKind::Fsp, 1), (PolicyKind::Protective, 1514)] {
+        for (policy, grant) in [(policy::FSP, 1), (policy::PROTECTIVE, 1514)] {
             let found = finishes(policy, rate(), grant, &requests).unwrap();
             let latest = found.iter().zip(&fair).map(|(f, fair)| f - fair).fold(0.0, f64::max);
             // Whole bytes: a byte for each change of service.
@@ -80,7 +80,7 @@ fn the_gate_and_the_coarse_link_agree() {
     let client = Client::default();
     let asked: Vec<Request> =
         requests.iter().map(|r| Request { at: r.at, size: r.bytes, client }).collect();
-    for policy in PolicyKind::ALL {
+    for &policy in PolicyKind::ALL {
         let gate: Vec<f64> =
             link.play(policy, &asked).unwrap().iter().map(|finish| finish.sent).collect();
         let coarse = finishes(policy, rate(), 1514, &requests).unwrap();
@@ -94,13 +94,13 @@ fn the_gate_and_the_coarse_link_agree() {
 fn a_response_alone_takes_its_packets_at_the_paced_rate() {
     let link = Link { pace: 0.5, ..Link::new(rate()) };
     let one = Request { at: 1.0, size: 144_800, client: Client::default() };
-    let finish = link.play(PolicyKind::Protective, &[one]).unwrap()[0];
+    let finish = link.play(policy::PROTECTIVE, &[one]).unwrap()[0];
     let wire = 100.0 * 1514.0 + 206.0;
     // The last grant leaves at the link's own rate, and a pause has saved up 1 ms.
     assert!((finish.sent - 1.0 - wire / 5e5).abs() < 0.004, "{finish:?}");
     assert_eq!(finish.sent, finish.received);
     // A gate that lets too much through does not make the link faster.
-    let finish = Link { pace: 3.0, ..link }.play(PolicyKind::Protective, &[one]).unwrap()[0];
+    let finish = Link { pace: 3.0, ..link }.play(policy::PROTECTIVE, &[one]).unwrap()[0];
     assert!((finish.sent - 1.0 - (wire - 206.0) / 1e6).abs() < 1e-3, "{finish:?}");
 }
 
@@ -111,7 +111,7 @@ fn a_round_trip_delays_and_a_slow_client_holds_up_nobody() {
     let near = Client::default();
     let ask = |at, size, client| Request { at, size, client };
     let requests = [ask(0.0, 200_000, slow), ask(0.0, 60_000, far), ask(0.1, 500_000, near)];
-    let finish = Link::new(rate()).play(PolicyKind::Srpt, &requests).unwrap();
+    let finish = Link::new(rate()).play(policy::SRPT, &requests).unwrap();
     // Ten segments, twenty, the rest: two round trips and half of one.
     assert!((0.5..0.62).contains(&finish[1].received), "{finish:?}");
     // 10 000 bytes a second.
@@ -126,8 +126,8 @@ fn slow_clients_leave_the_link_room() {
     let full = |pace, client| {
         let requests = [Request { at: 0.5, size: 3_000_000, client }];
         let link = Link { pace, ..Link::new(rate()) };
-        let (finish, fullness) = link.watch(PolicyKind::Fair, &requests).unwrap();
-        assert_eq!(link.play(PolicyKind::Fair, &requests).unwrap(), finish);
+        let (finish, fullness) = link.watch(policy::FAIR, &requests).unwrap();
+        assert_eq!(link.play(policy::FAIR, &requests).unwrap(), finish);
         assert!((fullness.until - finish[0].sent).abs() < 0.02, "{fullness:?} {finish:?}");
         fullness.spans
     };
@@ -141,16 +141,16 @@ fn slow_clients_leave_the_link_room() {
 fn what_cannot_be_played_says_which_request() {
     let asked = |at| Asked { at, bytes: 1 };
     for times in [[0.0, f64::NAN], [1.0, 0.5], [0.0, f64::INFINITY], [0.0, 1e10]] {
-        let error = finishes(PolicyKind::Fifo, rate(), 1, &times.map(asked)).unwrap_err();
+        let error = finishes(policy::FIFO, rate(), 1, &times.map(asked)).unwrap_err();
         assert!(error.to_string().starts_with("request 2: the time is"), "{error}");
         let requests = times.map(|at| Request { at, size: 1, client: Client::default() });
-        assert!(Link::new(rate()).play(PolicyKind::Fifo, &requests).is_err());
+        assert!(Link::new(rate()).play(policy::FIFO, &requests).is_err());
     }
     let long = [Asked { at: 0.0, bytes: u64::MAX }];
-    let error = finishes(PolicyKind::Fifo, rate(), 1, &long).unwrap_err().to_string();
+    let error = finishes(policy::FIFO, rate(), 1, &long).unwrap_err().to_string();
     assert!(error.contains("request 1, has 18446744073709551615 bytes"), "{error}");
-    assert_eq!(finishes(PolicyKind::Fifo, rate(), 0, &[]), Ok(Vec::new()));
-    assert!(Link::new(rate()).play(PolicyKind::Fifo, &[]).unwrap().is_empty());
+    assert_eq!(finishes(policy::FIFO, rate(), 0, &[]), Ok(Vec::new()));
+    assert!(Link::new(rate()).play(policy::FIFO, &[]).unwrap().is_empty());
 }
 
 proptest! {
@@ -169,7 +169,7 @@ proptest! {
             })
             .collect();
         let until = fullness(rate(), &requests).unwrap().until;
-        for policy in PolicyKind::ALL {
+        for &policy in PolicyKind::ALL {
             let found = finishes(policy, rate(), grant, &requests).unwrap();
             for (asked, finish) in requests.iter().zip(&found) {
                 prop_assert!(*finish > asked.at && *finish >= asked.at + asked.bytes as f64 / 1e6 - 2e-6);
@@ -206,11 +206,11 @@ fn who_leaves_takes_nothing_more_of_the_link() {
         assert!((1_800_000..2_205_000).contains(&sent), "{policy} {sent}");
         found.useful as f64 / sent as f64
     };
-    let [fair, srpt] = [PolicyKind::Fair, PolicyKind::Srpt].map(share);
+    let [fair, srpt] = [policy::FAIR, policy::SRPT].map(share);
     assert!(fair < 0.7 && srpt > 0.95, "{fair} {srpt}");
     // Patience that nobody needs changes nothing.
-    let all = link.play_impatient(PolicyKind::Fair, &requests, Duration::from_secs(60)).unwrap();
-    let played = link.play(PolicyKind::Fair, &requests).unwrap();
+    let all = link.play_impatient(policy::FAIR, &requests, Duration::from_secs(60)).unwrap();
+    let played = link.play(policy::FAIR, &requests).unwrap();
     assert_eq!(all.finish.into_iter().flatten().collect::<Vec<_>>(), played);
     assert_eq!(all.wasted, 0);
 }

@@ -7,7 +7,7 @@ mod figures;
 use std::str::FromStr;
 use std::time::Duration;
 
-use weir_sched::{BitRate, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, policy};
 use weir_sim::replications;
 use weir_workload::arrivals::Offered;
 use weir_workload::law;
@@ -121,7 +121,7 @@ struct Asked {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut policies = Vec::new();
-    for policy in arguments.policy.iter().chain(&[PolicyKind::Fsp, PolicyKind::Srpt]) {
+    for policy in arguments.policy.iter().chain(&[policy::FSP, policy::SRPT]) {
         if !policies.contains(policy) {
             policies.push(*policy);
         }

@@ -30,8 +30,7 @@ use figures::{Figures, Runs, Source};
     long; a single run of less than 1000 jobs has none, and the field is left out. events_per_second is the simulator's own speed (an event is an arrival or a departure), \
     and the only figure that differs when a run is repeated.")]
 pub(super) struct Arguments {
-    /// Order of service: ps, fair, fifo, srpt, psjf, las, fsp, protective, bands or ageing
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", help = format!("Order of service: ps, {}", weir_sched::PolicyKind::names()))]
     policy: Discipline,
 
     /// Law of sizes of jobs that come at random (Poisson)

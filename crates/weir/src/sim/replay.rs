@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use weir_sched::{BitRate, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, policy};
 use weir_server::config::Pace;
 use weir_sim::uplink::Client;
 use weir_workload::Wire;
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut policies = Vec::new();
     for policy in &arguments.policy {
         // Without paths the policy is what all are compared with, but for grants.
-        let compared_with = *policy == PolicyKind::Fair && clients.is_none();
+        let compared_with = *policy == policy::FAIR && clients.is_none();
         if !compared_with && !policies.contains(policy) {
             policies.push(*policy);
         }

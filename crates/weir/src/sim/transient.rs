@@ -28,8 +28,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SHAPE", long_help = shape::SYNTAX)]
     workload: String,
 
-    /// Orders of service: ps, fair, fifo, srpt, psjf, las, fsp, protective, bands, ageing, or all
-    #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "LIST", help = format!("Orders of service: ps, {}, or all", weir_sched::PolicyKind::names()))]
+    #[arg(value_delimiter = ',', required = true)]
     policy: Vec<Policies>,
 
     /// Law of sizes in bytes

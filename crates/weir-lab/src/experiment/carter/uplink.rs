@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_sched::{BitRate, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, policy};
 use weir_sim::uplink::{Client, Link, Request};
 use weir_workload::arrivals::Offered;
 use weir_workload::law::WorldCup;
@@ -86,7 +86,7 @@ fn tell(told: &Told<'_>, section: &mut Section) {
         section.row(if system == PROTECTIVE { row.bar(Bar::AtLeast(USEFUL)) } else { row });
     }
     for (policy, system) in
-        [(PolicyKind::Protective, PROTECTIVE), (PolicyKind::Srpt, SRPT), (PolicyKind::Fair, FAIR)]
+        [(policy::PROTECTIVE, PROTECTIVE), (policy::SRPT, SRPT), (policy::FAIR, FAIR)]
     {
         match simulated(policy, case.duration()) {
             Ok(share) => section.text(format!(
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn the_gate_keeps_the_link_for_those_who_stay() {
         let share = |policy| simulated(policy, 36.0).expect("a simulation");
-        assert!(share(PolicyKind::Protective) > 0.97);
-        assert!(share(PolicyKind::Srpt) > 0.98);
-        assert!(share(PolicyKind::Fair) < 0.8);
+        assert!(share(policy::PROTECTIVE) > 0.97);
+        assert!(share(policy::SRPT) > 0.98);
+        assert!(share(policy::FAIR) < 0.8);
     }
 }

@@ -49,11 +49,11 @@ fn ratio(policy: PolicyKind, scene: &Scene) -> f64 {
     response(policy, scene).map_or(f64::INFINITY, |beside| beside / alone)
 }
 
-const PROMISE: [PolicyKind; 2] = [PolicyKind::Protective, PolicyKind::Fsp];
+const PROMISE: [PolicyKind; 2] = [policy::PROTECTIVE, policy::FSP];
 
 #[test]
 fn alone_it_takes_what_its_packets_take() {
-    let found = response(PolicyKind::Protective, &scene(VICTIM, Vec::new())).unwrap();
+    let found = response(policy::PROTECTIVE, &scene(VICTIM, Vec::new())).unwrap();
     let wire = VICTIM + VICTIM.div_ceil(1448) * 66 + 206;
     assert!((found / (wire as f64 / (0.99 * 250_000.0)) - 1.0).abs() < 0.01, "{found}");
 }
@@ -111,14 +111,14 @@ fn those_who_left_owe_nobody_anything() {
 fn the_measure_tells_a_policy_that_lets_loops_pass() {
     let small = looping(Again::Kept, 1, 16_584);
     let scene = scene(VICTIM, vec![small.clone()]);
-    assert!(ratio(PolicyKind::Srpt, &scene) > 20.0);
-    let looped = link().loops(PolicyKind::Srpt, &scene).unwrap();
+    assert!(ratio(policy::SRPT, &scene) > 20.0);
+    let looped = link().loops(policy::SRPT, &scene).unwrap();
     assert!(looped.responses > 1000, "{looped:?}");
     assert!(looped.single_bytes * 100 < looped.bytes, "{looped:?}");
     // And a gate that follows nobody, under one that does.
     let strange = Looping { again: Again::Stranger, ..small };
     let strange = Scene { loops: vec![strange], ..scene };
-    assert!(ratio(PolicyKind::Protective, &strange) > 4.0);
+    assert!(ratio(policy::PROTECTIVE, &strange) > 4.0);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_loop_asks_a_round_trip_after_the_last_was_sent() {
     // The single keeps the scene going; the loop ends long before.
     let responses = |again, until| {
         let last = Scene { until, ..scene(VICTIM, vec![far(again)]) };
-        link().loops(PolicyKind::Fifo, &last).unwrap().responses
+        link().loops(policy::FIFO, &last).unwrap().responses
     };
     for again in [Again::Kept, Again::New, Again::Stranger] {
         // 1000 bytes take 4 ms.
@@ -139,16 +139,16 @@ fn a_loop_asks_a_round_trip_after_the_last_was_sent() {
     }
     let scene = Scene { loops: vec![far(Again::Kept)], ..scene(1, Vec::new()) };
     let early = Scene { singles: vec![Single { at: 0.45, ..scene.singles[0] }], ..scene.clone() };
-    assert_eq!(link().loops(PolicyKind::Fifo, &early).unwrap().responses, 3);
+    assert_eq!(link().loops(policy::FIFO, &early).unwrap().responses, 3);
     let pipelined = Scene { loops: vec![far(Again::Pipelined)], ..early };
-    assert_eq!(link().loops(PolicyKind::Fifo, &pipelined).unwrap().responses, 5);
+    assert_eq!(link().loops(policy::FIFO, &pipelined).unwrap().responses, 5);
 }
 
 #[test]
 fn times_that_are_none_are_refused() {
     let good = scene(1, Vec::new());
     for until in [f64::NAN, 0.5, 1e10] {
-        let error = link().loops(PolicyKind::Fair, &Scene { until, ..good.clone() }).unwrap_err();
+        let error = link().loops(policy::FAIR, &Scene { until, ..good.clone() }).unwrap_err();
         assert!(error.to_string().starts_with("the end is"), "{error}");
     }
     let leaver = Leaver {
@@ -160,6 +160,6 @@ fn times_that_are_none_are_refused() {
         client: client(0),
     };
     let wrong = Scene { leavers: vec![leaver], ..good };
-    let error = link().loops(PolicyKind::Fair, &wrong).unwrap_err();
+    let error = link().loops(policy::FAIR, &wrong).unwrap_err();
     assert!(error.to_string().contains("a leaver's time is -1 s"), "{error}");
 }

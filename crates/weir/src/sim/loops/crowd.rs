@@ -2,7 +2,7 @@
 //! from one response to the next costs those who ask once. It draws nothing itself.
 
 use serde::Serialize;
-use weir_sched::{BitRate, ClientId, PolicyKind};
+use weir_sched::{BitRate, ClientId, policy};
 use weir_sim::uplink::{Again, Client, Invalid, Link, Looping, Scene, Single, Sizes};
 use weir_workload::arrivals::Offered;
 
@@ -60,7 +60,7 @@ impl Crowd {
         let mut scene = Scene { singles, loops: Vec::new(), leavers: Vec::new(), until: END };
         let mut mean = |again| {
             scene.loops = loops(&sizes, again);
-            let looped = Link::new(rate).loops(PolicyKind::Protective, &scene)?;
+            let looped = Link::new(rate).loops(policy::PROTECTIVE, &scene)?;
             let times = scene.singles.iter().zip(&looped.finish);
             let times =
                 times.filter_map(|(single, finish)| Some(finish.as_ref()?.received - single.at));

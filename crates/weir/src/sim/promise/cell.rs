@@ -2,7 +2,7 @@
 //! same path. It does not know what is compared across cells.
 
 use serde::Serialize;
-use weir_sched::{BitRate, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, policy};
 use weir_sim::uplink::{self, Client, Finish, Invalid, Link, Request, finishes, grant_for};
 
 use super::Asked;
@@ -55,7 +55,7 @@ impl Cell {
         for &policy in policies {
             played.push(Played::of(policy, &requests, &link.play(policy, &requests)?, &reference));
         }
-        let srpt = played.iter().find(|played| played.policy == PolicyKind::Srpt.name());
+        let srpt = played.iter().find(|played| played.policy == policy::SRPT.name());
         let srpt = srpt.map_or(f64::NAN, |srpt| srpt.response_ms_mean);
         for played in &mut played {
             played.to_srpt = played.response_ms_mean / srpt;
@@ -102,7 +102,7 @@ fn alone_to_srpt(link: &Link, paced: BitRate, requests: &[Request]) -> Result<f6
         requests.iter().map(|r| uplink::Asked { at: r.at, bytes: wire(r) }).collect();
     let grant = grant_for(paced, &asked);
     let mean = |policy| Ok(mean_ms(requests, finishes(policy, paced, grant, &asked)?));
-    Ok(mean(PolicyKind::Protective)? / mean(PolicyKind::Srpt)?)
+    Ok(mean(policy::PROTECTIVE)? / mean(policy::SRPT)?)
 }
 
 fn mean_ms(requests: &[Request], finish: impl IntoIterator<Item = f64>) -> f64 {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use weir_sched::PolicyKind;
+use weir_sched::{PolicyKind, policy};
 
 use super::cell::{Cell, Played};
 use crate::load::words::{bits, bytes, time};
@@ -82,13 +82,13 @@ impl Kept {
 }
 
 fn in_time(cell: &Cell, played: &Played) -> bool {
-    let fsp = cell.policy(PolicyKind::Fsp).map_or(f64::MAX, |fsp| fsp.latest_ms);
+    let fsp = cell.policy(policy::FSP).map_or(f64::MAX, |fsp| fsp.latest_ms);
     played.latest_beyond_round_trip_ms <= cell.two_grants_ms
         || played.latest_ms <= fsp + cell.round_trip_ms
 }
 
 fn to_fsp(cell: &Cell, played: &Played) -> f64 {
-    let fsp = cell.policy(PolicyKind::Fsp).map_or(f64::NAN, |fsp| fsp.response_ms_mean);
+    let fsp = cell.policy(policy::FSP).map_or(f64::NAN, |fsp| fsp.response_ms_mean);
     played.response_ms_mean / fsp
 }
 

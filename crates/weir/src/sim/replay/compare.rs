@@ -1,7 +1,7 @@
 //! Plays a log through fair sharing and each policy and compares what each request got. It does not
 //! know how figures are shown.
 
-use weir_sched::{BitRate, Framing, Packets, PolicyKind};
+use weir_sched::{BitRate, Framing, Packets, PolicyKind, policy};
 use weir_sim::ideal::{self, Job};
 use weir_sim::uplink::{
     Asked, Client, Finish, Fullness, Invalid, Link, Request, backlog, finishes, fullness, grant_for,
@@ -58,7 +58,7 @@ impl Uplink {
     fn fair(&self, demand: &Demand) -> Result<(Vec<f64>, Fullness), Invalid> {
         if let Some(client) = self.clients {
             let (link, requests) = self.through_the_gate(client, demand);
-            let (_, fullness) = link.watch(PolicyKind::Fair, &requests)?;
+            let (_, fullness) = link.watch(policy::FAIR, &requests)?;
             return Ok((received(demand, link.share(&requests)?), fullness));
         }
         let fullness = fullness(self.paced(), &demand.asked)?;

@@ -2,7 +2,7 @@
 //! does not know the page around them.
 
 use weir_plot::{Axis, Plot, Series};
-use weir_sched::PolicyKind;
+use weir_sched::{PolicyKind, policy};
 use weir_stats::Samples;
 use weir_stats::size::SizeBins;
 
@@ -18,16 +18,7 @@ const SHADES: usize = 240;
 
 /// A policy has one colour in all plots.
 pub(super) fn colour(policy: PolicyKind) -> usize {
-    match policy {
-        PolicyKind::Fair => 2,
-        PolicyKind::Protective => 1,
-        PolicyKind::Srpt => 0,
-        PolicyKind::Fifo => 7,
-        PolicyKind::Fsp => 4,
-        PolicyKind::Psjf => 5,
-        PolicyKind::Las => 3,
-        PolicyKind::Bands | PolicyKind::Ageing => 6,
-    }
+    policy.place()
 }
 
 /// Who is compared: name, response times, colour, and whether it is the first policy or today.
@@ -35,7 +26,7 @@ type Curve<'a> = (String, &'a [f64], usize, bool);
 
 /// Today first; the first policy last, so that no other is drawn over it.
 fn curves<'a>(compared: &'a Compared<'_>) -> Vec<Curve<'a>> {
-    let today = ("today (fair)".to_owned(), &compared.fair[..], colour(PolicyKind::Fair), true);
+    let today = ("today (fair)".to_owned(), &compared.fair[..], colour(policy::FAIR), true);
     let mut all = vec![today];
     for (place, (policy, times)) in compared.policies.iter().enumerate().rev() {
         let first = place == 0;

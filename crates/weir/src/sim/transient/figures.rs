@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use weir_sched::PolicyKind;
+use weir_sched::policy;
 use weir_sim::queue::{Departure, Discipline, Tally};
 use weir_sim::replications::{Estimate, estimate};
 use weir_stats::Summary;
@@ -64,7 +64,7 @@ impl Run {
     fn policies(requests: &Requests, disciplines: &[Discipline]) -> Option<Vec<One>> {
         let mean = |discipline| requests.served(discipline)?.tally.mean_response();
         let ps = mean(Discipline::Sharing)?;
-        let srpt = mean(Discipline::Policy(PolicyKind::Srpt))?;
+        let srpt = mean(Discipline::Policy(policy::SRPT))?;
         let one = |discipline: &Discipline| {
             let served = requests.served(*discipline)?;
             let mean = served.tally.mean_response()?;
