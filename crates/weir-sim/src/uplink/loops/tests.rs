@@ -1,7 +1,7 @@
 //! What loops may do to a victim under policies that promise, and that the measure tells those who
 //! do not.
 
-use weir_sched::BitRate;
+use weir_sched::{BitRate, policy};
 
 use super::*;
 
