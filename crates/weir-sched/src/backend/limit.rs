@@ -18,7 +18,11 @@
 use std::time::Duration;
 
 use super::CallLimit;
+use super::inside::Overtaken;
 use super::moments::Latencies;
+use super::reserve::Reserve;
+use super::workers::Workers;
+use crate::time::Time;
 
 /// The learned limit begins here: few enough to do no harm to a backend that serves one at a time,
 /// for the moment until that is seen, and enough not to hold up a burst at a faster one.
@@ -127,6 +131,9 @@ pub(super) struct Limit {
     last_first: u32,
     /// The greatest limit at which all calls were seen to be served at once.
     open_at: u32,
+    workers: Workers,
+    /// Calls that wait inside while others come.
+    reserve: Reserve,
     /// More than one may wait inside, as it is not for long.
     crowded: bool,
     /// Answers in a row that took much longer than calls may where it is crowded.
@@ -155,6 +162,8 @@ impl Limit {
             answers: 0,
             last_first: 0,
             open_at: 0,
+            workers: Workers::default(),
+            reserve: Reserve::new(),
             crowded: false,
             slow: 0,
             failures: 0,
@@ -189,17 +198,34 @@ impl Limit {
     }
 
     /// A call is started and now so many are under way.
-    pub(super) fn start(&self, under_way: usize) -> Company {
+    pub(super) fn start(&mut self, now: Time, under_way: usize) -> Company {
+        if self.learns {
+            self.reserve.start(now);
+        }
         let under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
         Company { under_way, limit: self.number, probing: self.probe.is_some() }
     }
 
     /// A call that was started in such company was answered so long after its start, and has
-    /// overtaken so many if it was the last that was started.
-    pub(super) fn answered(&mut self, company: Company, latency: Duration, overtaken: usize) {
+    /// overtaken others.
+    pub(super) fn answered(
+        &mut self,
+        now: Time,
+        company: Company,
+        latency: Duration,
+        overtaken: Overtaken,
+    ) {
         self.failures = 0;
         if !self.learns {
             return;
+        }
+        let full = company.under_way == self.limit
+            && company.limit == self.number
+            && !company.probing
+            && self.probe.is_none();
+        self.reserve.answer(now, latency, full);
+        if let Some(older) = overtaken.older {
+            self.workers.answer(older);
         }
         let seconds = latency.as_secs_f64();
         if let Some(probe) = &mut self.probe {
@@ -212,7 +238,7 @@ impl Limit {
             }
             return;
         }
-        if seconds <= 10.0 * HARMLESS {
+        if seconds <= (10.0 * HARMLESS).max(4.0 * self.at_limit.plain.mean()) {
             self.slow = 0;
         } else if company.limit == self.number && company.under_way > 1 {
             // A call alone is slow by itself, and after a halving those from before it are late too.
@@ -220,6 +246,7 @@ impl Limit {
         }
         if self.crowded && self.slow >= WINDOW {
             // It is no longer so quick, and fewer than the limit would not show it.
+            self.reserve.forget();
             self.halve();
             self.crowded = self.limit > 2;
             return;
@@ -227,11 +254,11 @@ impl Limit {
         if company.under_way <= probe_limit(self.limit) {
             self.by_level[level(company.under_way)].add(seconds, BASE_MEMORY);
         }
-        if company.under_way == self.limit && company.limit == self.number && !company.probing {
+        if full {
             self.at_limit.add(seconds, LIMIT_MEMORY);
             self.since_probe += 1;
             self.answers += 1;
-            self.last_first += u32::from(overtaken + 1 >= self.limit as usize);
+            self.last_first += u32::from(overtaken.by_newest + 1 >= self.limit as usize);
             self.window += 1;
             if self.window >= WINDOW.max(3 * self.limit) {
                 self.window = 0;
@@ -276,6 +303,7 @@ impl Limit {
         let served = self.served();
         let Stretch { ratio, error } = self.stretch(&base, served);
         let waiting = 1.0 - 1.0 / ratio;
+        let least = self.least(ratio, served);
         if served == Served::All {
             self.open_at = self.open_at.max(self.limit);
         }
@@ -286,7 +314,7 @@ impl Limit {
             Served::Unknown => (error, error),
         };
         let sure = waiting - 2.0 * error > many;
-        let floor = if sure { 1 } else { self.open_at + 1 };
+        let floor = if sure { 1 } else { self.open_at + 1 }.max(least);
         if waiting - to_lower > many && floor < self.limit {
             if self.limit <= harmless.most {
                 return self.let_wait(harmless.least);
@@ -310,6 +338,10 @@ impl Limit {
         if harmless.least > self.limit {
             return self.let_wait(harmless.least);
         }
+        if least > self.limit {
+            self.searching = false;
+            return self.set(least.min(2 * self.limit));
+        }
         self.searching = false;
         self.crowded = false;
         if self.answers >= 24 * WINDOW.max(self.limit) {
@@ -317,7 +349,8 @@ impl Limit {
             self.last_first /= 2;
         }
         // Where the order of the answers has settled the limit, means are only to confirm it.
-        let settled = served == Served::NotAll && self.open_at.max(1) + 1 >= self.limit;
+        let known = least.max(self.open_at + 1).max(2);
+        let settled = served == Served::NotAll && known >= self.limit;
         let between = if settled { MOST_BETWEEN_PROBES } else { self.between_probes };
         if self.since_probe >= between.max(16 * self.limit) {
             // Too low a limit costs throughput and too high a one is soon seen: what is likely is
@@ -327,6 +360,14 @@ impl Limit {
             }
             self.begin_probe();
         }
+    }
+
+    /// The calls that are served at once and those that have to wait inside while others come.
+    fn least(&mut self, ratio: f64, served: Served) -> u32 {
+        let at_once = (f64::from(self.limit) / ratio).round().max(1.0) as u32;
+        let seen = self.workers.at_least().min(self.limit);
+        let served = if served == Served::NotAll { seen } else { seen.min(at_once) };
+        served + self.reserve.waiting(served)
     }
 
     /// More may wait inside: raises the limit to `least` by and by.
