@@ -40,6 +40,8 @@ const BETWEEN_PROBES: u32 = 1000;
 const MOST_BETWEEN_PROBES: u32 = 16_000;
 /// Square of the relative standard error below which a mean is known well.
 const SURE: f64 = 0.02;
+/// Square of the coefficient of variation of service times below which they are all alike.
+const ALIKE: f64 = 0.05;
 /// Latencies with few calls under way remembered, by weight, for each level.
 const BASE_MEMORY: f64 = 1024.0;
 /// Latencies at the limit remembered, by weight.
@@ -136,6 +138,8 @@ pub(super) struct Limit {
     reserve: Reserve,
     /// More than one may wait inside, as it is not for long.
     crowded: bool,
+    /// Mean latency at the limit when that was last decided on, in seconds.
+    usual: f64,
     /// Answers in a row that took much longer than calls may where it is crowded.
     slow: u32,
     failures: u32,
@@ -165,6 +169,7 @@ impl Limit {
             workers: Workers::default(),
             reserve: Reserve::new(),
             crowded: false,
+            usual: 0.0,
             slow: 0,
             failures: 0,
         }
@@ -183,10 +188,11 @@ impl Limit {
     /// How many of as many calls as may be under way the backend is taken to serve at once.
     /// `in_order`: answers have come in the order of the starts for long.
     pub(super) fn served_at_once(&self, in_order: bool) -> usize {
-        let at_once = match (self.crowded, in_order) {
-            (false, _) => self.limit.saturating_sub(1),
-            (true, true) => 1,
-            (true, false) => self.limit,
+        let at_once = match (self.crowded, self.reserve.waiting()) {
+            (false, 1) => self.limit.saturating_sub(1),
+            _ if in_order => 1,
+            (true, _) => self.limit,
+            (false, waiting) => self.limit.saturating_sub(waiting),
         };
         at_once.max(1) as usize
     }
@@ -238,13 +244,14 @@ impl Limit {
             }
             return;
         }
-        if seconds <= (10.0 * HARMLESS).max(4.0 * self.at_limit.plain.mean()) {
+        let usual = if self.crowded { 0.0 } else { self.usual };
+        if seconds <= (10.0 * HARMLESS).max(4.0 * usual) {
             self.slow = 0;
         } else if company.limit == self.number && company.under_way > 1 {
             // A call alone is slow by itself, and after a halving those from before it are late too.
             self.slow += 1;
         }
-        if self.crowded && self.slow >= WINDOW {
+        if (self.crowded || self.reserve.waiting() > 1) && self.slow >= WINDOW {
             // It is no longer so quick, and fewer than the limit would not show it.
             self.reserve.forget();
             self.halve();
@@ -284,6 +291,7 @@ impl Limit {
     }
 
     fn decide(&mut self) {
+        self.usual = self.at_limit.plain.mean();
         if self.limit == 1 {
             // With one at a time no waiting can be seen.
             return self.set(2);
@@ -314,7 +322,8 @@ impl Limit {
             Served::Unknown => (error, error),
         };
         let sure = waiting - 2.0 * error > many;
-        let floor = if sure { 1 } else { self.open_at + 1 }.max(least);
+        let known = sure || served == Served::NotAll;
+        let floor = if known { 1 } else { self.open_at + 1 }.max(least);
         if waiting - to_lower > many && floor < self.limit {
             if self.limit <= harmless.most {
                 return self.let_wait(harmless.least);
@@ -351,8 +360,12 @@ impl Limit {
         // Where the order of the answers has settled the limit, means are only to confirm it.
         let known = least.max(self.open_at + 1).max(2);
         let settled = served == Served::NotAll && known >= self.limit;
-        let between = if settled { MOST_BETWEEN_PROBES } else { self.between_probes };
-        if self.since_probe >= between.max(16 * self.limit) {
+        let between = match (settled, self.reserve.waiting()) {
+            (true, 1) => MOST_BETWEEN_PROBES,
+            (true, _) => self.between_probes.max(128 * self.limit),
+            (false, _) => self.between_probes.max(16 * self.limit),
+        };
+        if self.since_probe >= between {
             // Too low a limit costs throughput and too high a one is soon seen: what is likely is
             // reason enough for one step.
             if waiting < few && served != Served::NotAll && self.limit < MOST {
@@ -364,10 +377,16 @@ impl Limit {
 
     /// The calls that are served at once and those that have to wait inside while others come.
     fn least(&mut self, ratio: f64, served: Served) -> u32 {
+        if self.at_limit.plain.variation_squared() * ratio < ALIKE {
+            // One that waits is enough, and means are exact.
+            self.reserve.spare();
+            return 1;
+        }
         let at_once = (f64::from(self.limit) / ratio).round().max(1.0) as u32;
         let seen = self.workers.at_least().min(self.limit);
         let served = if served == Served::NotAll { seen } else { seen.min(at_once) };
-        served + self.reserve.waiting(served)
+        let k = self.reserve.learn(served);
+        served + k
     }
 
     /// More may wait inside: raises the limit to `least` by and by.
@@ -467,6 +486,7 @@ impl Limit {
     /// that.
     fn end_probe(&mut self) {
         let Some(probe) = self.probe.take() else { return };
+        self.reserve.probed();
         let known = self.base();
         let level = level(probe.limit);
         let (found, expected) = (&probe.latency.plain, &known.plain);
@@ -487,7 +507,7 @@ impl Limit {
             self.by_level[level].merge(&probe.latency);
             let variation =
                 known.plain.variation_squared().max(self.at_limit.plain.variation_squared());
-            if variation < SURE * known.weight() {
+            if variation < SURE * known.weight() || self.served() == Served::NotAll {
                 self.between_probes = (2 * self.between_probes).min(MOST_BETWEEN_PROBES);
             }
         }
