@@ -377,8 +377,9 @@ impl Limit {
 
     /// The calls that are served at once and those that have to wait inside while others come.
     fn least(&mut self, ratio: f64, served: Served) -> u32 {
-        if self.at_limit.plain.variation_squared() * ratio < ALIKE {
-            // One that waits is enough, and means are exact.
+        let latency = &self.at_limit.plain;
+        if latency.variation_squared() * ratio < ALIKE && latency.mean() > 10.0 * HARMLESS {
+            // All are long and alike: one that waits is enough, and means are exact.
             self.reserve.spare();
             return 1;
         }
