@@ -40,6 +40,8 @@ const BETWEEN_PROBES: u32 = 1000;
 const MOST_BETWEEN_PROBES: u32 = 16_000;
 /// Square of the relative standard error below which a mean is known well.
 const SURE: f64 = 0.02;
+/// A share of latency by which a probe may be off and confirm what is known.
+const SMALL: f64 = 0.05;
 /// Square of the coefficient of variation of service times below which they are all alike.
 const ALIKE: f64 = 0.05;
 /// Latencies with few calls under way remembered, by weight, for each level.
@@ -324,7 +326,7 @@ impl Limit {
         let sure = waiting - 2.0 * error > many;
         let known = sure || served == Served::NotAll;
         let floor = if known { 1 } else { self.open_at + 1 }.max(least);
-        if waiting - to_lower > many && floor < self.limit {
+        if waiting - to_lower > many && floor + self.limit / 16 < self.limit {
             if self.limit <= harmless.most {
                 return self.let_wait(harmless.least);
             }
@@ -386,8 +388,7 @@ impl Limit {
         let at_once = (f64::from(self.limit) / ratio).round().max(1.0) as u32;
         let seen = self.workers.at_least().min(self.limit);
         let served = if served == Served::NotAll { seen } else { seen.min(at_once) };
-        let k = self.reserve.learn(served);
-        served + k
+        served + self.reserve.learn(served)
     }
 
     /// More may wait inside: raises the limit to `least` by and by.
@@ -493,7 +494,7 @@ impl Limit {
         let (found, expected) = (&probe.latency.plain, &known.plain);
         let apart = found.mean() - expected.mean();
         let error = (found.error_squared() + expected.error_squared()).sqrt();
-        if known.weight() >= TOO_FEW && apart.abs() > 3.0 * error {
+        if known.weight() >= TOO_FEW && apart.abs() > (3.0 * error).max(SMALL * expected.mean()) {
             self.by_level = Default::default();
             self.at_limit = Latencies::default();
             self.window = 0;

@@ -145,7 +145,7 @@ impl Reserve {
         *self = Reserve::new();
     }
 
-    pub(super) fn gap(&self) -> Duration {
+    fn gap(&self) -> Duration {
         let [new, old] = self.shortest;
         new.min(old).min(LONGEST).max(Duration::from_nanos(1))
     }
