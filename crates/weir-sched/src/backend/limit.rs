@@ -361,7 +361,7 @@ impl Limit {
         }
         // Where the order of the answers has settled the limit, means are only to confirm it.
         let known = least.max(self.open_at + 1).max(2);
-        let settled = served == Served::NotAll && known >= self.limit;
+        let settled = served == Served::NotAll && known + self.limit / 16 >= self.limit;
         let between = match (settled, self.reserve.waiting()) {
             (true, 1) => MOST_BETWEEN_PROBES,
             (true, _) => self.between_probes.max(128 * self.limit),
