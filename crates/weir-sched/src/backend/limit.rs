@@ -44,6 +44,9 @@ const SURE: f64 = 0.02;
 const SMALL: f64 = 0.05;
 /// Square of the coefficient of variation of service times below which they are all alike.
 const ALIKE: f64 = 0.05;
+/// The same of latencies of which [`FEW_ALIKE`] say all.
+const EXACT: f64 = 0.001;
+const FEW_ALIKE: u32 = 8;
 /// Latencies with few calls under way remembered, by weight, for each level.
 const BASE_MEMORY: f64 = 1024.0;
 /// Latencies at the limit remembered, by weight.
@@ -269,7 +272,11 @@ impl Limit {
             self.answers += 1;
             self.last_first += u32::from(overtaken.by_newest + 1 >= self.limit as usize);
             self.window += 1;
-            if self.window >= WINDOW.max(3 * self.limit) {
+            let window = match self.are_alike() {
+                true => FEW_ALIKE.max(self.limit),
+                false => WINDOW.max(3 * self.limit),
+            };
+            if self.window >= window {
                 self.window = 0;
                 self.decide();
             }
@@ -300,7 +307,10 @@ impl Limit {
         }
         let base = self.base();
         let harmless = self.harmless(&base);
-        if base.weight() < TOO_FEW {
+        let alike = f64::from(FEW_ALIKE) <= base.weight()
+            && base.plain.variation_squared() < EXACT
+            && self.are_alike();
+        if base.weight() < TOO_FEW && !alike {
             return match self.limit < harmless.least {
                 true => self.let_wait(harmless.least),
                 false => self.begin_probe(),
@@ -389,6 +399,12 @@ impl Limit {
         let seen = self.workers.at_least().min(self.limit);
         let served = if served == Served::NotAll { seen } else { seen.min(at_once) };
         served + self.reserve.learn(served)
+    }
+
+    /// All calls are long and take the same time: a few of them say what many would.
+    fn are_alike(&self) -> bool {
+        let latency = &self.at_limit.plain;
+        latency.mean() > 10.0 * HARMLESS && latency.variation_squared() < EXACT
     }
 
     /// More may wait inside: raises the limit to `least` by and by.
