@@ -10,6 +10,9 @@
 //! where answers take microseconds and one waits, the backend falls asleep between them, and each
 //! time it is woken costs more than an answer.
 //!
+//! One that waits is not enough where calls are short beside the way from weir to the backend and
+//! vary: the limit stays above the calls that are served at once and a reserve (see [`Reserve`]).
+//!
 //! Service times differ much (Carter's Figure 21 has a coefficient of variation of 3.7), and means
 //! of some hundred latencies are then too uncertain to tell 16 workers from 6. So the limit changes
 //! only where standard errors allow, and the order of the answers is heard as well: a backend that
@@ -323,7 +326,7 @@ impl Limit {
         let served = self.served();
         let Stretch { ratio, error } = self.stretch(&base, served);
         let waiting = 1.0 - 1.0 / ratio;
-        let least = self.least(ratio, served);
+        let least = self.least(ratio, served).min(MOST);
         if served == Served::All {
             self.open_at = self.open_at.max(self.limit);
         }
@@ -334,8 +337,10 @@ impl Limit {
             Served::Unknown => (error, error),
         };
         let sure = waiting - 2.0 * error > many;
+        // What was seen to be served at once is held against means unless the order denies it by now.
         let known = sure || served == Served::NotAll;
         let floor = if known { 1 } else { self.open_at + 1 }.max(least);
+        // To lower a large limit by little is not worth beginning anew.
         if waiting - to_lower > many && floor + self.limit / 16 < self.limit {
             if self.limit <= harmless.most {
                 return self.let_wait(harmless.least);
@@ -370,8 +375,8 @@ impl Limit {
             self.last_first /= 2;
         }
         // Where the order of the answers has settled the limit, means are only to confirm it.
-        let known = least.max(self.open_at + 1).max(2);
-        let settled = served == Served::NotAll && known + self.limit / 16 >= self.limit;
+        let enough = least.max(self.open_at + 1).max(2);
+        let settled = served == Served::NotAll && enough + self.limit / 16 >= self.limit;
         let between = match (settled, self.reserve.waiting()) {
             (true, 1) => MOST_BETWEEN_PROBES,
             (true, _) => self.between_probes.max(128 * self.limit),

@@ -185,7 +185,9 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
             let model = model(arguments, application, shape.clone())?;
             let intervals = model.interval.map_or(0.0, |length| model.duration / length);
             if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
-                return Err(asked("these are too many intervals to keep; give a longer --interval"));
+                return Err(asked(
+                    "these are too many intervals to keep; give a longer --interval",
+                ));
             }
             for order in &arguments.order {
                 let gate = BackendConfig { order: *order, ..model.gate };
@@ -216,11 +218,7 @@ fn shapes(arguments: &Arguments) -> Result<Vec<(f64, Shape)>, Failure> {
     arguments.load.iter().map(one).collect()
 }
 
-fn model(
-    arguments: &Arguments,
-    application: &Application,
-    shape: Shape,
-) -> Result<Model, Failure> {
+fn model(arguments: &Arguments, application: &Application, shape: Shape) -> Result<Model, Failure> {
     let mut model = Model::new(shape, arguments.patience);
     application.put(&mut model);
     model.retries = arguments.retries;

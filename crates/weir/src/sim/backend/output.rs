@@ -172,12 +172,7 @@ struct Figures {
 }
 
 /// Writes all rows.
-pub(super) fn write(
-    seed: u64,
-    json: bool,
-    grid: bool,
-    rows: Vec<Row>,
-) -> Result<(), Failure> {
+pub(super) fn write(seed: u64, json: bool, grid: bool, rows: Vec<Row>) -> Result<(), Failure> {
     if json {
         return match <[Row; 1]>::try_from(rows) {
             Ok([row]) => output::json(Some(seed), &row),
