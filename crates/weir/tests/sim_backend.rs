@@ -138,3 +138,33 @@ fn what_cannot_be_is_refused() {
         assert!(output.stdout.is_empty(), "{arguments}");
     }
 }
+
+#[test]
+fn several_applications_are_rows_and_a_grid() {
+    let arguments = "--load 150,200% --law constant --law exponential --workers 1,2 \
+        --mean-service 1ms,10ms --gap 0.02ms,1ms --patience 1s --warm-up 2s --duration 3s --seeds 1";
+    let result = SIM.json(arguments);
+    let rows = result["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 32);
+    for (place, law, workers, rate, gap, load) in [
+        (0, "deterministic:size=1", 1.0, 1000.0, 0.00002, 150.0),
+        (3, "deterministic:size=1", 1.0, 1000.0, 0.001, 200.0),
+        (4, "deterministic:size=1", 1.0, 100.0, 0.00002, 150.0),
+        (8, "deterministic:size=1", 2.0, 1000.0, 0.00002, 150.0),
+        (31, "exponential:mean=1", 2.0, 100.0, 0.001, 200.0),
+    ] {
+        let row = &rows[place];
+        assert_eq!(row["law"], law, "{row}");
+        assert_eq!(number(&row["application"], "workers"), workers, "{row}");
+        assert_eq!(number(&row["application"], "gap_seconds"), gap, "{row}");
+        assert_eq!(number(row, "service_rate_per_second"), rate, "{row}");
+        assert_eq!(number(row, "load_percent"), load, "{row}");
+    }
+    let grid = SIM.works(arguments);
+    let lines: Vec<&str> = grid.lines().collect();
+    assert_eq!(lines.len(), 3 + 8, "{grid}");
+    assert!(lines[1].starts_with("gap") && lines[1].ends_with("1 ms"), "{grid}");
+    assert!(lines[10].starts_with("exponential:mean=1, 2 × 10 ms"), "{grid}");
+    let last = rows[31]["useful_work_percent"].as_f64().map(|share| format!("{share:.1}"));
+    assert!(last.is_some_and(|last| lines[10].ends_with(&last)), "{grid}");
+}

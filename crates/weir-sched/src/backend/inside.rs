@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Answers in the order of their starts from which on the backend is taken to serve one at a time.
 const IN_ORDER: u32 = 512;
+/// With up to so many inside it is counted each time how many a call has overtaken.
+const FEW: u64 = 64;
 
 /// The calls that were started and not yet answered.
 #[derive(Debug, Default)]
@@ -26,6 +28,17 @@ pub(super) struct Inside {
     in_hand: BTreeMap<u64, u32>,
     /// Calls that left since one overtook another.
     in_order: u32,
+    /// Calls that left.
+    left: u64,
+}
+
+/// From where among the calls that are not answered one has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overtaken {
+    /// Those that were started before it; where many are inside they are not counted each time.
+    pub(super) older: Option<usize>,
+    /// All others, if it was the last that was started; otherwise 0.
+    pub(super) by_newest: usize,
 }
 
 impl Inside {
@@ -35,15 +48,17 @@ impl Inside {
         self.in_hand.insert(start, slot);
     }
 
-    /// A call was answered, or will not be. Returns how many it has overtaken if it was the last
-    /// that was started, otherwise 0.
-    pub(super) fn leave(&mut self, start: u64) -> usize {
+    /// A call was answered, or will not be.
+    pub(super) fn leave(&mut self, start: u64) -> Overtaken {
         let is_oldest = self.unanswered.first() == Some(&start);
         self.in_order = if is_oldest { self.in_order.saturating_add(1) } else { 0 };
         let was_last = self.unanswered.last() == Some(&start);
+        self.left += 1;
+        let counts = self.left.is_multiple_of(1 + self.unanswered.len() as u64 / FEW);
+        let older = counts.then(|| self.unanswered.range(..start).count());
         self.unanswered.remove(&start);
         self.in_hand.remove(&start);
-        if was_last { self.unanswered.len() } else { 0 }
+        Overtaken { older, by_newest: if was_last { self.unanswered.len() } else { 0 } }
     }
 
     /// Whether calls have left in the order of their starts for long.

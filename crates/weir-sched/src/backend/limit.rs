@@ -10,6 +10,9 @@
 //! where answers take microseconds and one waits, the backend falls asleep between them, and each
 //! time it is woken costs more than an answer.
 //!
+//! One that waits is not enough where calls are short beside the way from weir to the backend and
+//! vary: the limit stays above the calls that are served at once and a reserve (see [`Reserve`]).
+//!
 //! Service times differ much (Carter's Figure 21 has a coefficient of variation of 3.7), and means
 //! of some hundred latencies are then too uncertain to tell 16 workers from 6. So the limit changes
 //! only where standard errors allow, and the order of the answers is heard as well: a backend that
@@ -18,7 +21,11 @@
 use std::time::Duration;
 
 use super::CallLimit;
+use super::inside::Overtaken;
 use super::moments::Latencies;
+use super::reserve::Reserve;
+use super::workers::Workers;
+use crate::time::Time;
 
 /// The learned limit begins here: few enough to do no harm to a backend that serves one at a time,
 /// for the moment until that is seen, and enough not to hold up a burst at a faster one.
@@ -36,6 +43,13 @@ const BETWEEN_PROBES: u32 = 1000;
 const MOST_BETWEEN_PROBES: u32 = 16_000;
 /// Square of the relative standard error below which a mean is known well.
 const SURE: f64 = 0.02;
+/// A share of latency by which a probe may be off and confirm what is known.
+const SMALL: f64 = 0.05;
+/// Square of the coefficient of variation of service times below which they are all alike.
+const ALIKE: f64 = 0.05;
+/// The same of latencies of which [`FEW_ALIKE`] say all.
+const EXACT: f64 = 0.001;
+const FEW_ALIKE: u32 = 8;
 /// Latencies with few calls under way remembered, by weight, for each level.
 const BASE_MEMORY: f64 = 1024.0;
 /// Latencies at the limit remembered, by weight.
@@ -127,8 +141,13 @@ pub(super) struct Limit {
     last_first: u32,
     /// The greatest limit at which all calls were seen to be served at once.
     open_at: u32,
+    workers: Workers,
+    /// Calls that wait inside while others come.
+    reserve: Reserve,
     /// More than one may wait inside, as it is not for long.
     crowded: bool,
+    /// Mean latency at the limit when that was last decided on, in seconds.
+    usual: f64,
     /// Answers in a row that took much longer than calls may where it is crowded.
     slow: u32,
     failures: u32,
@@ -155,7 +174,10 @@ impl Limit {
             answers: 0,
             last_first: 0,
             open_at: 0,
+            workers: Workers::default(),
+            reserve: Reserve::new(),
             crowded: false,
+            usual: 0.0,
             slow: 0,
             failures: 0,
         }
@@ -174,10 +196,11 @@ impl Limit {
     /// How many of as many calls as may be under way the backend is taken to serve at once.
     /// `in_order`: answers have come in the order of the starts for long.
     pub(super) fn served_at_once(&self, in_order: bool) -> usize {
-        let at_once = match (self.crowded, in_order) {
-            (false, _) => self.limit.saturating_sub(1),
-            (true, true) => 1,
-            (true, false) => self.limit,
+        let at_once = match (self.crowded, self.reserve.waiting()) {
+            (false, 1) => self.limit.saturating_sub(1),
+            _ if in_order => 1,
+            (true, _) => self.limit,
+            (false, waiting) => self.limit.saturating_sub(waiting),
         };
         at_once.max(1) as usize
     }
@@ -189,17 +212,34 @@ impl Limit {
     }
 
     /// A call is started and now so many are under way.
-    pub(super) fn start(&self, under_way: usize) -> Company {
+    pub(super) fn start(&mut self, now: Time, under_way: usize) -> Company {
+        if self.learns {
+            self.reserve.start(now);
+        }
         let under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
         Company { under_way, limit: self.number, probing: self.probe.is_some() }
     }
 
     /// A call that was started in such company was answered so long after its start, and has
-    /// overtaken so many if it was the last that was started.
-    pub(super) fn answered(&mut self, company: Company, latency: Duration, overtaken: usize) {
+    /// overtaken others.
+    pub(super) fn answered(
+        &mut self,
+        now: Time,
+        company: Company,
+        latency: Duration,
+        overtaken: Overtaken,
+    ) {
         self.failures = 0;
         if !self.learns {
             return;
+        }
+        let full = company.under_way == self.limit
+            && company.limit == self.number
+            && !company.probing
+            && self.probe.is_none();
+        self.reserve.answer(now, latency, full);
+        if let Some(older) = overtaken.older {
+            self.workers.answer(older);
         }
         let seconds = latency.as_secs_f64();
         if let Some(probe) = &mut self.probe {
@@ -212,14 +252,16 @@ impl Limit {
             }
             return;
         }
-        if seconds <= 10.0 * HARMLESS {
+        let usual = if self.crowded { 0.0 } else { self.usual };
+        if seconds <= (10.0 * HARMLESS).max(4.0 * usual) {
             self.slow = 0;
         } else if company.limit == self.number && company.under_way > 1 {
             // A call alone is slow by itself, and after a halving those from before it are late too.
             self.slow += 1;
         }
-        if self.crowded && self.slow >= WINDOW {
+        if (self.crowded || self.reserve.waiting() > 1) && self.slow >= WINDOW {
             // It is no longer so quick, and fewer than the limit would not show it.
+            self.reserve.forget();
             self.halve();
             self.crowded = self.limit > 2;
             return;
@@ -227,13 +269,17 @@ impl Limit {
         if company.under_way <= probe_limit(self.limit) {
             self.by_level[level(company.under_way)].add(seconds, BASE_MEMORY);
         }
-        if company.under_way == self.limit && company.limit == self.number && !company.probing {
+        if full {
             self.at_limit.add(seconds, LIMIT_MEMORY);
             self.since_probe += 1;
             self.answers += 1;
-            self.last_first += u32::from(overtaken + 1 >= self.limit as usize);
+            self.last_first += u32::from(overtaken.by_newest + 1 >= self.limit as usize);
             self.window += 1;
-            if self.window >= WINDOW.max(3 * self.limit) {
+            let window = match self.are_alike() {
+                true => FEW_ALIKE.max(self.limit),
+                false => WINDOW.max(3 * self.limit),
+            };
+            if self.window >= window {
                 self.window = 0;
                 self.decide();
             }
@@ -257,13 +303,17 @@ impl Limit {
     }
 
     fn decide(&mut self) {
+        self.usual = self.at_limit.plain.mean();
         if self.limit == 1 {
             // With one at a time no waiting can be seen.
             return self.set(2);
         }
         let base = self.base();
         let harmless = self.harmless(&base);
-        if base.weight() < TOO_FEW {
+        let alike = f64::from(FEW_ALIKE) <= base.weight()
+            && base.plain.variation_squared() < EXACT
+            && self.are_alike();
+        if base.weight() < TOO_FEW && !alike {
             return match self.limit < harmless.least {
                 true => self.let_wait(harmless.least),
                 false => self.begin_probe(),
@@ -276,6 +326,7 @@ impl Limit {
         let served = self.served();
         let Stretch { ratio, error } = self.stretch(&base, served);
         let waiting = 1.0 - 1.0 / ratio;
+        let least = self.least(ratio, served).min(MOST);
         if served == Served::All {
             self.open_at = self.open_at.max(self.limit);
         }
@@ -286,8 +337,11 @@ impl Limit {
             Served::Unknown => (error, error),
         };
         let sure = waiting - 2.0 * error > many;
-        let floor = if sure { 1 } else { self.open_at + 1 };
-        if waiting - to_lower > many && floor < self.limit {
+        // What was seen to be served at once is held against means unless the order denies it by now.
+        let known = sure || served == Served::NotAll;
+        let floor = if known { 1 } else { self.open_at + 1 }.max(least);
+        // To lower a large limit by little is not worth beginning anew.
+        if waiting - to_lower > many && floor + self.limit / 16 < self.limit {
             if self.limit <= harmless.most {
                 return self.let_wait(harmless.least);
             }
@@ -310,6 +364,10 @@ impl Limit {
         if harmless.least > self.limit {
             return self.let_wait(harmless.least);
         }
+        if least > self.limit {
+            self.searching = false;
+            return self.set(least.min(2 * self.limit));
+        }
         self.searching = false;
         self.crowded = false;
         if self.answers >= 24 * WINDOW.max(self.limit) {
@@ -317,9 +375,14 @@ impl Limit {
             self.last_first /= 2;
         }
         // Where the order of the answers has settled the limit, means are only to confirm it.
-        let settled = served == Served::NotAll && self.open_at.max(1) + 1 >= self.limit;
-        let between = if settled { MOST_BETWEEN_PROBES } else { self.between_probes };
-        if self.since_probe >= between.max(16 * self.limit) {
+        let enough = least.max(self.open_at + 1).max(2);
+        let settled = served == Served::NotAll && enough + self.limit / 16 >= self.limit;
+        let between = match (settled, self.reserve.waiting()) {
+            (true, 1) => MOST_BETWEEN_PROBES,
+            (true, _) => self.between_probes.max(128 * self.limit),
+            (false, _) => self.between_probes.max(16 * self.limit),
+        };
+        if self.since_probe >= between {
             // Too low a limit costs throughput and too high a one is soon seen: what is likely is
             // reason enough for one step.
             if waiting < few && served != Served::NotAll && self.limit < MOST {
@@ -327,6 +390,26 @@ impl Limit {
             }
             self.begin_probe();
         }
+    }
+
+    /// The calls that are served at once and those that have to wait inside while others come.
+    fn least(&mut self, ratio: f64, served: Served) -> u32 {
+        let latency = &self.at_limit.plain;
+        if latency.variation_squared() * ratio < ALIKE && latency.mean() > 10.0 * HARMLESS {
+            // All are long and alike: one that waits is enough, and means are exact.
+            self.reserve.spare();
+            return 1;
+        }
+        let at_once = (f64::from(self.limit) / ratio).round().max(1.0) as u32;
+        let seen = self.workers.at_least().min(self.limit);
+        let served = if served == Served::NotAll { seen } else { seen.min(at_once) };
+        served + self.reserve.learn(served)
+    }
+
+    /// All calls are long and take the same time: a few of them say what many would.
+    fn are_alike(&self) -> bool {
+        let latency = &self.at_limit.plain;
+        latency.mean() > 10.0 * HARMLESS && latency.variation_squared() < EXACT
     }
 
     /// More may wait inside: raises the limit to `least` by and by.
@@ -426,12 +509,13 @@ impl Limit {
     /// that.
     fn end_probe(&mut self) {
         let Some(probe) = self.probe.take() else { return };
+        self.reserve.probed();
         let known = self.base();
         let level = level(probe.limit);
         let (found, expected) = (&probe.latency.plain, &known.plain);
         let apart = found.mean() - expected.mean();
         let error = (found.error_squared() + expected.error_squared()).sqrt();
-        if known.weight() >= TOO_FEW && apart.abs() > 3.0 * error {
+        if known.weight() >= TOO_FEW && apart.abs() > (3.0 * error).max(SMALL * expected.mean()) {
             self.by_level = Default::default();
             self.at_limit = Latencies::default();
             self.window = 0;
@@ -446,7 +530,7 @@ impl Limit {
             self.by_level[level].merge(&probe.latency);
             let variation =
                 known.plain.variation_squared().max(self.at_limit.plain.variation_squared());
-            if variation < SURE * known.weight() {
+            if variation < SURE * known.weight() || self.served() == Served::NotAll {
                 self.between_probes = (2 * self.between_probes).min(MOST_BETWEEN_PROBES);
             }
         }

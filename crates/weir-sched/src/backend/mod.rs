@@ -18,6 +18,8 @@ mod moments;
 mod pace;
 mod patience;
 mod queue;
+mod reserve;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -258,7 +260,7 @@ impl BackendGate {
         under_way.answered = true;
         let UnderWay { since, company, start, serving, gone, .. } = *under_way;
         let overtaken = self.inside.leave(start);
-        self.limit.answered(company, now.since(since), overtaken);
+        self.limit.answered(now, company, now.since(since), overtaken);
         // Where the limit may be too high yet, calls wait for each other inside the backend, and
         // what is short can seem long.
         let kind = if self.limit.is_trusted(company) { spec.kind } else { 0 };
@@ -389,7 +391,7 @@ impl BackendGate {
         let start = self.counts.started;
         self.calls[slot as usize].under_way = Some(UnderWay {
             since: now,
-            company: self.limit.start(self.under_way),
+            company: self.limit.start(now, self.under_way),
             start,
             serving: None,
             charged,

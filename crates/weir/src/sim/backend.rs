@@ -1,17 +1,19 @@
 //! `weir sim backend`: an application behind the server's own gate, with clients that lose
 //! patience. It reads the arguments and runs each row; it knows no rule of the model.
 
+mod application;
+mod grid;
 mod output;
 
 use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 use weir_sim::backend::{LoadDrop, Model};
 use weir_sim::dtoc::{self, Strategy};
 use weir_sim::replications;
-use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
 use super::{asked, seconds};
 use crate::Failure;
+use application::{Application, Applications};
 use output::Row;
 
 /// Most lines of a table.
@@ -24,7 +26,8 @@ const BESIDE: [Strategy; 4] =
 
 /// An application that is asked for more than it can do, behind the gate that `weir serve` has in
 /// front of a backend: open-loop clients that leave when they have waited too long, Carter's sizes
-/// (1999, Figure 21). Several loads or orders give a line each.
+/// (1999, Figure 21). Several loads or orders give a line each;
+/// several applications give a grid of their useful work.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "success_by_class has the shares (0 to 1) of the clients answered in time \
     who ask for less than 1000 bytes, 10000, 100000, and more; 0 where there are no such clients.\n\
@@ -72,7 +75,7 @@ pub(super) struct Arguments {
     unknown_kinds: bool,
 
     #[command(flatten)]
-    application: Box<Application>,
+    applications: Box<Applications>,
 
     /// How long those clients come who count [default: 600s; with a shape, one cycle]
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
@@ -114,29 +117,6 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// The application behind the gate.
-#[derive(Debug, clap::Args)]
-struct Application {
-    /// Requests that it works on at a time
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    workers: u32,
-
-    /// What a request takes to reach it, with which the answer before it can only overlap if the
-    /// limit lets more through than there are workers
-    #[arg(long, value_name = "TIME", default_value = "0.2ms", value_parser = seconds)]
-    #[arg(allow_negative_numbers = true)]
-    gap: f64,
-
-    /// Requests that each worker can answer in a second
-    #[arg(long, value_name = "PER_SECOND", default_value_t = 100.0)]
-    #[arg(allow_negative_numbers = true)]
-    service_rate: f64,
-
-    /// Sizes, to which service times are in proportion
-    #[arg(long, value_name = "LAW", default_value = "carter", long_help = law_help())]
-    law: String,
-}
-
 fn shape_help() -> String {
     format!(
         "Load over time instead of a constant one (1 is what the application can answer): {} (as \
@@ -144,10 +124,6 @@ fn shape_help() -> String {
         dtoc::DAYS.join(" or "),
         shape::SYNTAX
     )
-}
-
-fn law_help() -> String {
-    format!("Sizes, to which service times are in proportion: {}", law::SYNTAX)
 }
 
 /// A number of percent, with its sign or without.
@@ -184,37 +160,44 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         });
     }
-    output::write(arguments.seed, arguments.json, rows)
+    output::write(arguments.seed, arguments.json, arguments.applications.several(), rows)
 }
 
-/// Every load with every order and what stands beside it. All are checked before the first runs.
+/// Every application with every load, every order and what stands beside it. All are checked before the first runs.
 fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
     let shapes = shapes(arguments)?;
+    let applications = arguments.applications.all()?;
     let beside = if arguments.beside { BESIDE.as_slice() } else { &[] };
-    if shapes.len() * (arguments.order.len() + beside.len()) > MOST_ROWS {
+    let lines = arguments.order.len() + beside.len();
+    if shapes.len().saturating_mul(lines).saturating_mul(applications.len()) > MOST_ROWS {
         return Err(asked(format!("these are more than {MOST_ROWS} cases; give fewer at a time")));
     }
-    if arguments.beside && (arguments.application.workers != 1 || !arguments.patience.is_finite()) {
+    let one_worker = applications.iter().all(|application| application.workers == 1);
+    if arguments.beside && (!one_worker || !arguments.patience.is_finite()) {
         return Err(asked(
             "Carter's server does one request at a time for clients with a patience; leave out \
              --beside, --workers or --patience inf",
         ));
     }
     let mut cases = Vec::new();
-    for (load_percent, shape) in shapes {
-        let model = model(arguments, shape)?;
-        let intervals = model.interval.map_or(0.0, |length| model.duration / length);
-        if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
-            return Err(asked("these are too many intervals to keep; give a longer --interval"));
-        }
-        for order in &arguments.order {
-            let gate = BackendConfig { order: *order, ..model.gate };
-            let prepared = Model { gate, ..model.clone() }.prepare().map_err(asked)?;
-            cases.push((load_percent, Case::Gate(prepared)));
-        }
-        for strategy in beside {
-            let prepared = carter(&model, *strategy).prepare().map_err(asked)?;
-            cases.push((load_percent, Case::Carter(prepared)));
+    for application in &applications {
+        for (load_percent, shape) in &shapes {
+            let model = model(arguments, application, shape.clone())?;
+            let intervals = model.interval.map_or(0.0, |length| model.duration / length);
+            if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
+                return Err(asked(
+                    "these are too many intervals to keep; give a longer --interval",
+                ));
+            }
+            for order in &arguments.order {
+                let gate = BackendConfig { order: *order, ..model.gate };
+                let prepared = Model { gate, ..model.clone() }.prepare().map_err(asked)?;
+                cases.push((*load_percent, Case::Gate(prepared)));
+            }
+            for strategy in beside {
+                let prepared = carter(&model, *strategy).prepare().map_err(asked)?;
+                cases.push((*load_percent, Case::Carter(prepared)));
+            }
         }
     }
     Ok(cases)
@@ -235,13 +218,9 @@ fn shapes(arguments: &Arguments) -> Result<Vec<(f64, Shape)>, Failure> {
     arguments.load.iter().map(one).collect()
 }
 
-fn model(arguments: &Arguments, shape: Shape) -> Result<Model, Failure> {
-    let application = &arguments.application;
+fn model(arguments: &Arguments, application: &Application, shape: Shape) -> Result<Model, Failure> {
     let mut model = Model::new(shape, arguments.patience);
-    model.law = law::parse_exact(&application.law).map_err(asked)?;
-    model.workers = application.workers;
-    model.gap = application.gap;
-    model.service_rate = application.service_rate;
+    application.put(&mut model);
     model.retries = arguments.retries;
     model.retry_refused = arguments.retry_refused;
     model.one_address = arguments.one_address;

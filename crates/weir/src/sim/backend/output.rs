@@ -19,7 +19,7 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
     /// Mean over the shape if there is one.
-    load_percent: f64,
+    pub(super) load_percent: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     shape: Option<String>,
     /// Missing if nobody leaves.
@@ -113,6 +113,17 @@ impl Row {
         }
     }
 
+    /// Its place in a grid of applications, line and column, and the useful work.
+    pub(super) fn of_grid(&self) -> Option<(String, String, String)> {
+        let (Outcome::Gate(results), Some(application)) = (&self.results, &self.application) else {
+            return None;
+        };
+        let mean = rounded(1e3 / self.service_rate_per_second);
+        let name = format!("{}, {} × {mean} ms", self.law, application.workers);
+        let gap = format!("{} ms", rounded(1e3 * application.gap_seconds));
+        Some((name, gap, format!("{:.1}", results.useful_work_percent)))
+    }
+
     fn figures(&self) -> Figures {
         match &self.results {
             Outcome::Gate(r) => Figures {
@@ -140,6 +151,11 @@ impl Row {
     }
 }
 
+/// Without what is left over by rounding.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
 /// What a line of the table says.
 #[derive(Default)]
 struct Figures {
@@ -156,7 +172,7 @@ struct Figures {
 }
 
 /// Writes all rows.
-pub(super) fn write(seed: u64, json: bool, rows: Vec<Row>) -> Result<(), Failure> {
+pub(super) fn write(seed: u64, json: bool, grid: bool, rows: Vec<Row>) -> Result<(), Failure> {
     if json {
         return match <[Row; 1]>::try_from(rows) {
             Ok([row]) => output::json(Some(seed), &row),
@@ -166,6 +182,7 @@ pub(super) fn write(seed: u64, json: bool, rows: Vec<Row>) -> Result<(), Failure
     rows.iter().try_for_each(output::check)?;
     let text = match rows.as_slice() {
         [Row { results: Outcome::Gate(results), .. }] => list(&rows[0], results, seed),
+        rows if grid => super::grid::grid(rows),
         rows => table(rows, seed),
     };
     output::print(&text)
