@@ -37,8 +37,8 @@ pub struct Health {
     failed: VecDeque<Time>,
     /// Put out by failed calls.
     out: Option<Out>,
-    /// Calls that have tried so far.
-    issued: u64,
+    /// The latest call that has tried.
+    latest: Try,
     checks: Option<Checks>,
 }
 
@@ -63,7 +63,7 @@ impl Health {
             up: true,
             against: 0,
         });
-        Health { passive, failed: VecDeque::new(), out: None, issued: 0, checks }
+        Health { passive, failed: VecDeque::new(), out: None, latest: Try::NONE, checks }
     }
 
     /// Whether ordinary calls may go to it.
@@ -86,8 +86,8 @@ impl Health {
         if !self.may_try(now, client) {
             return None;
         }
-        self.issued += 1;
-        let tried = Try(self.issued);
+        let tried = self.latest.next();
+        self.latest = tried;
         self.out.as_mut()?.start(now, client, tried, self.passive.fail_timeout);
         Some(tried)
     }

@@ -44,8 +44,8 @@ pub(crate) struct Sending<'a> {
     /// To where helpers were asked to bring the file, if some of it was missing.
     asked: Option<u64>,
     ahead: JoinSet<()>,
-    /// Known once the client was waited for.
-    pace: Option<Pace>,
+    /// Known once the client was waited for. Boxed: that is rare.
+    pace: Option<Box<Pace>>,
 }
 
 impl<'a> Sending<'a> {
@@ -197,7 +197,8 @@ impl<'a> Sending<'a> {
             self.sent as i64 - kept as i64
         };
         let (mut seen, mut since) = (taken(), turn::began());
-        let mut pace = self.pace.unwrap_or(Pace::new(times.rate, seen));
+        let new = || Box::new(Pace::new(times.rate, seen));
+        let mut pace = self.pace.take().unwrap_or_else(new);
         loop {
             let asked = turn::began();
             let wait = times.send.saturating_sub(asked.since(since)).min(pace.left());

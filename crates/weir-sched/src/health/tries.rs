@@ -1,6 +1,7 @@
 //! A backend that failed calls have put out, and the calls that try whether it is back. Used by
 //! [`Health`](super::Health), which says what an answer means.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::time::Time;
@@ -21,7 +22,17 @@ const REMEMBERED: usize = 64;
 
 /// A call that tries whether a backend is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Try(pub(super) u64);
+pub struct Try(NonZeroU32);
+
+impl Try {
+    /// Before the first.
+    pub(super) const NONE: Try = Try(NonZeroU32::MIN);
+
+    /// Another one than those that are remembered.
+    pub(super) fn next(self) -> Try {
+        Try(self.0.checked_add(1).unwrap_or(NonZeroU32::MIN))
+    }
+}
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -89,14 +89,14 @@ pub(super) async fn ask(
         patience: Patience { idle: config.idle_timeout, total: call.total },
     };
     let framing = asked.framing_after(pipe);
-    let response = answer::respond(exchange, head, asked.request, &framing, passing).await;
-    let mut response = response.map_err(Trouble::Nonsense)?;
-    response.departure = match (config.dead_requests.how, config.half_close) {
+    let passed = answer::respond(exchange, head, asked.request, &framing, passing).await;
+    let mut passed = passed.map_err(Trouble::Nonsense)?;
+    passed.response.departure = match (config.dead_requests.how, config.half_close) {
         (How::Off, _) => Departure::Unwatched,
         (_, HalfClose::Gone) => Departure::Closed,
         (_, HalfClose::Alive | HalfClose::Probe) => Departure::Gone,
     };
-    Ok(Passed::plain(response))
+    Ok(passed)
 }
 
 /// Waits at the gate.
@@ -194,5 +194,5 @@ async fn switch(
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
     let response = asked.framing.then_closing().passed_on(101, head, body, None);
-    Ok(Passed { response, upstream: Some(upstream), unread: None })
+    Ok(Passed { upstream: Some(upstream), ..Passed::plain(response) })
 }
