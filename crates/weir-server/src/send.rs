@@ -43,7 +43,8 @@ pub(crate) struct Sending<'a> {
     part: Option<Part>,
     /// To where helpers were asked to bring the file, if some of it was missing.
     asked: Option<u64>,
-    ahead: JoinSet<()>,
+    /// Helpers that bring more of the file; most responses need none, and no set of them.
+    ahead: Option<JoinSet<()>>,
     /// Known once the client was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
 }
@@ -59,8 +60,8 @@ impl<'a> Sending<'a> {
         let part = response.first.clone();
         let window = context.service.site().map_or(0, Site::window);
         let asked = part.as_ref().map(|part| part.at + window);
-        let ahead = JoinSet::new();
-        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace: None }
+        let (ahead, pace) = (None, None);
+        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace }
     }
 
     /// Bytes the kernel has taken.
@@ -290,8 +291,9 @@ impl<'a> Sending<'a> {
             return;
         }
         let (file, disk) = (file.clone(), site.disk().clone());
-        while self.ahead.try_join_next().is_some() {}
-        self.ahead.spawn_local(async move {
+        let ahead = self.ahead.get_or_insert_default();
+        while ahead.try_join_next().is_some() {}
+        ahead.spawn_local(async move {
             // If it fails, it will fail again when it is needed.
             let _ = file.bring(&disk, asked, window).await;
         });

@@ -22,11 +22,16 @@ impl Backends {
         Backends { all, balancer, sticky: matches!(balance, Balance::Hash | Balance::HashPath) }
     }
 
-    /// The one that `client` asks next, by its place; `key` is what requests that belong together
-    /// share.
+    /// The one that `client` asks next, by its place; `key` gives what requests that belong
+    /// together share.
     ///
     /// `tried`: those that could not be reached for this request.
-    pub(super) fn pick(&self, client: IpAddr, key: u64, tried: &[usize]) -> Option<usize> {
+    pub(super) fn pick(
+        &self,
+        client: IpAddr,
+        key: impl Fn() -> u64,
+        tried: &[usize],
+    ) -> Option<usize> {
         if self.all.len() == 1 {
             return tried.is_empty().then_some(0);
         }
@@ -40,7 +45,7 @@ impl Backends {
         let open = |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !picky);
         let loads: Vec<_> = loads.into_iter().map(|it| open(it).map(|(load, _)| load)).collect();
         let mut balancer = self.balancer.lock().unwrap_or_else(PoisonError::into_inner);
-        let picked = balancer.pick(&loads, key)?;
+        let picked = balancer.pick(&loads, key())?;
         // Of none that is well it picks any: one that was tried already is no use.
         match tried.contains(&picked) {
             false => Some(picked),
