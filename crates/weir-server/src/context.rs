@@ -55,7 +55,7 @@ impl Service {
     pub(crate) fn new(origin: Origin) -> Service {
         match origin {
             Origin::Files(config) => Service::Site(Content::Files(Site::new(config))),
-            Origin::Builtin => Service::Site(Content::Builtin(Builtin::new())),
+            Origin::Builtin => Service::Site(Content::Builtin(Box::new(Builtin::new()))),
             Origin::Admin(admin) => Service::Admin(admin),
         }
     }

@@ -66,7 +66,7 @@ pub(crate) enum Done {
 #[derive(Debug)]
 pub(crate) enum Content {
     Files(Site),
-    Builtin(Builtin),
+    Builtin(Box<Builtin>),
 }
 
 /// What a name stands for.
