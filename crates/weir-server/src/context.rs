@@ -16,7 +16,7 @@ use crate::buffers::Buffers;
 use crate::client::Client;
 use crate::clock::{self, DateLine};
 use crate::config::{Prefix, ProxyProtocol};
-use crate::content::{Content, Site, SiteConfig};
+use crate::content::{Builtin, Content, Site, SiteConfig};
 use crate::deadlines::Deadlines;
 use crate::metrics::Metrics;
 use crate::proxy::{Destination, Proxy};
@@ -55,7 +55,7 @@ impl Service {
     pub(crate) fn new(origin: Origin) -> Service {
         match origin {
             Origin::Files(config) => Service::Site(Content::Files(Site::new(config))),
-            Origin::Builtin => Service::Site(Content::Builtin),
+            Origin::Builtin => Service::Site(Content::Builtin(Box::new(Builtin::new()))),
             Origin::Admin(admin) => Service::Admin(admin),
         }
     }
@@ -64,7 +64,7 @@ impl Service {
     pub(crate) fn site(&self) -> Option<&Site> {
         match self {
             Service::Site(Content::Files(site)) => Some(site),
-            Service::Site(Content::Builtin) | Service::Admin(_) => None,
+            Service::Site(Content::Builtin(_)) | Service::Admin(_) => None,
         }
     }
 

@@ -12,7 +12,6 @@ use weir_http::{Status, request::Version};
 use weir_sched::ObjectId;
 
 use crate::content::{Body, Content, Found, Object};
-use crate::proxy::Charge;
 
 /// A response that is ready to be sent.
 #[derive(Debug)]
@@ -33,8 +32,6 @@ pub(crate) struct Response {
     pub(crate) close: bool,
     /// When its client counts as gone.
     pub(crate) departure: Departure,
-    /// What its body takes of the memory for answers of backends.
-    pub(crate) charge: Option<Charge>,
 }
 
 /// What tells that a client does not wait for its response any more.
@@ -129,7 +126,6 @@ impl Framing {
             first: None,
             close: self.close,
             departure: Departure::Closed,
-            charge: None,
         }
     }
 
@@ -172,7 +168,6 @@ impl Framing {
             first: None,
             close: self.close,
             departure: Departure::Gone,
-            charge: None,
         }
     }
 

@@ -43,9 +43,10 @@ pub(crate) struct Sending<'a> {
     part: Option<Part>,
     /// To where helpers were asked to bring the file, if some of it was missing.
     asked: Option<u64>,
-    ahead: JoinSet<()>,
-    /// Known once the client was waited for.
-    pace: Option<Pace>,
+    /// Helpers that bring more of the file; most responses need none, and no set of them.
+    ahead: Option<JoinSet<()>>,
+    /// Known once the client was waited for. Boxed: that is rare.
+    pace: Option<Box<Pace>>,
 }
 
 impl<'a> Sending<'a> {
@@ -59,8 +60,8 @@ impl<'a> Sending<'a> {
         let part = response.first.clone();
         let window = context.service.site().map_or(0, Site::window);
         let asked = part.as_ref().map(|part| part.at + window);
-        let ahead = JoinSet::new();
-        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace: None }
+        let (ahead, pace) = (None, None);
+        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace }
     }
 
     /// Bytes the kernel has taken.
@@ -197,7 +198,8 @@ impl<'a> Sending<'a> {
             self.sent as i64 - kept as i64
         };
         let (mut seen, mut since) = (taken(), turn::began());
-        let mut pace = self.pace.unwrap_or(Pace::new(times.rate, seen));
+        let new = || Box::new(Pace::new(times.rate, seen));
+        let mut pace = self.pace.take().unwrap_or_else(new);
         loop {
             let asked = turn::began();
             let wait = times.send.saturating_sub(asked.since(since)).min(pace.left());
@@ -289,8 +291,9 @@ impl<'a> Sending<'a> {
             return;
         }
         let (file, disk) = (file.clone(), site.disk().clone());
-        while self.ahead.try_join_next().is_some() {}
-        self.ahead.spawn_local(async move {
+        let ahead = self.ahead.get_or_insert_default();
+        while ahead.try_join_next().is_some() {}
+        ahead.spawn_local(async move {
             // If it fails, it will fail again when it is needed.
             let _ = file.bring(&disk, asked, window).await;
         });

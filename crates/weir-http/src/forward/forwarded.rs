@@ -81,7 +81,7 @@ impl Asked<'_> {
     /// its lists get one more member, and what it says of host and scheme holds.
     pub(super) fn tell(&self, fields: &mut HeaderMap, style: ForwardedStyle) {
         if matches!(style, ForwardedStyle::XForwarded | ForwardedStyle::Both) {
-            append(fields, FOR, self.client.to_string());
+            append(fields, FOR, written(self.client));
             let host = self.host.and_then(|host| HeaderValue::from_str(host).ok());
             let scheme = HeaderValue::from_static(self.scheme);
             for (name, value) in [(PROTO, Some(scheme)), (HOST, host)] {
@@ -109,6 +109,20 @@ impl Asked<'_> {
         text.push_str(self.scheme);
         text
     }
+}
+
+/// An address as `Display` has it. That of IPv4 takes a fortieth of what a proxied request takes in
+/// all if the formatting of the standard library writes it.
+fn written(address: IpAddr) -> String {
+    let IpAddr::V4(address) = address else { return address.to_string() };
+    let mut text = String::with_capacity("255.255.255.255".len());
+    for (place, octet) in address.octets().into_iter().enumerate() {
+        if place > 0 {
+            text.push('.');
+        }
+        text.push_str(itoa::Buffer::new().format(octet));
+    }
+    text
 }
 
 /// Makes one line of all lines of a list and one more member: some readers look at one line only.
@@ -143,6 +157,13 @@ mod tests {
             assert_eq!(style.to_string().parse(), Ok(style));
         }
         assert!("X-Forwarded".parse::<ForwardedStyle>().is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_address_is_written_as_ever(address: IpAddr) {
+            proptest::prop_assert_eq!(written(address), address.to_string());
+        }
     }
 
     #[test]

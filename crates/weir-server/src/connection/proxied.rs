@@ -43,12 +43,13 @@ pub(super) async fn plain(
     }
     let asked = asked(context, client, route, head, request, begun);
     let waiting = context.waiting(client, request, begun);
-    let Some(Passed { response, .. }) = proxy::respond(&asked, None).await else {
+    let Some(Passed { response, charge, .. }) = proxy::respond(&asked, None).await else {
         waiting.left();
         return Some(End::Broken);
     };
     waiting.answered();
     let outcome = answer(context, client, flow, Some(request), &response, begun).await;
+    drop(charge);
     ended(client, request, &response, outcome)
 }
 
@@ -83,7 +84,7 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     };
     waiting.answered();
-    let Passed { mut response, upstream, unread } = passed;
+    let Passed { mut response, upstream, unread, charge } = passed;
     if upstream.is_some() || unread.is_some() {
         response.departure = Departure::Unwatched;
     }
@@ -93,6 +94,7 @@ pub(super) async fn exchange(
         (None, Some(unread), Some(body)) => uploading(down, unread, body).await,
         _ => down.await,
     };
+    drop(charge);
     ended(client, &request, &response, outcome)
 }
 

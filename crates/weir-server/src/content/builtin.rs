@@ -31,21 +31,44 @@ const FILES: [(&str, u64); 7] = [
     ("files/1gb.bin", 1_000_000_000),
 ];
 
-pub(super) fn find(path: &SitePath<'_>) -> Result<Object, Status> {
-    let name = path.as_bytes();
-    if name == b"index.html" || name.is_empty() {
-        return Ok(text(0, PAGE, "text/html; charset=utf-8"));
+/// The site as one worker has it, made once.
+#[derive(Debug)]
+pub(crate) struct Builtin {
+    page: Object,
+    icon: Object,
+    /// In the order of [`FILES`].
+    files: [Object; FILES.len()],
+}
+
+impl Builtin {
+    pub(crate) fn new() -> Builtin {
+        // The content changes with the version only.
+        let add = |sum, byte| sum * 31 + i64::from(byte);
+        let version = env!("CARGO_PKG_VERSION").bytes().fold(0, add);
+        let file = |place: usize| {
+            let (_, length) = FILES[place];
+            let etag = ETag::new(version, 0, length);
+            object(place as u64 + 1, length, "application/octet-stream", etag, Body::Pattern)
+        };
+        Builtin {
+            page: text(0, PAGE, "text/html; charset=utf-8"),
+            icon: text(FILES.len() as u64 + 1, ICON, "image/svg+xml"),
+            files: std::array::from_fn(file),
+        }
     }
-    if name == b"favicon.ico" && !path.wants_directory() {
-        return Ok(text(FILES.len() as u64 + 1, ICON, "image/svg+xml"));
+
+    pub(super) fn find(&self, path: &SitePath<'_>) -> Result<Object, Status> {
+        let name = path.as_bytes();
+        if name == b"index.html" || name.is_empty() {
+            return Ok(self.page.clone());
+        }
+        if name == b"favicon.ico" && !path.wants_directory() {
+            return Ok(self.icon.clone());
+        }
+        let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
+        let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
+        Ok(self.files[place].clone())
     }
-    let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
-    let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
-    let (_, length) = FILES[place];
-    // The content changes with the version only.
-    let version = env!("CARGO_PKG_VERSION").bytes().fold(0, |sum, byte| sum * 31 + i64::from(byte));
-    let etag = ETag::new(version, 0, length);
-    Ok(object(place as u64 + 1, length, "application/octet-stream", etag, Body::Pattern))
 }
 
 fn text(id: u64, text: &'static str, media: &'static str) -> Object {

@@ -25,6 +25,7 @@ use weir_sched::ObjectId;
 use crate::disk::{self, Disk};
 use crate::proxy::Reader;
 
+pub(crate) use builtin::Builtin;
 pub(crate) use file::{DIRECT_FROM, File, ReadError};
 pub(crate) use open::CHUNK;
 pub(crate) use root::Root;
@@ -65,7 +66,7 @@ pub(crate) enum Done {
 #[derive(Debug)]
 pub(crate) enum Content {
     Files(Site),
-    Builtin,
+    Builtin(Box<Builtin>),
 }
 
 /// What a name stands for.
@@ -113,7 +114,7 @@ impl Content {
     pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
         match self {
             Content::Files(site) => site.find(path).await,
-            Content::Builtin => builtin::find(path).map(Found::Object),
+            Content::Builtin(site) => site.find(path).map(Found::Object),
         }
     }
 }

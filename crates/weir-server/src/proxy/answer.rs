@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use weir_http::forward::{self, FieldEdits};
 use weir_http::request::{Method, Request};
 
+use super::asked::Passed;
 use super::buffer::Limits;
 use super::call::{Exchange, Piece};
 use super::relay::{Coder, Patience, Relay};
@@ -19,7 +20,7 @@ use super::relayed::{Reader, Relayed, Writer};
 use super::space::{Account, Kind};
 use super::spare::Spare;
 use crate::content::Body;
-use crate::response::{Framing, Response};
+use crate::response::Framing;
 
 /// An answer that has come whole by the time its head is read, and is not longer, goes on with its
 /// length, however the backend framed it.
@@ -37,14 +38,14 @@ pub(super) struct Passing<'a> {
     pub(super) patience: Patience,
 }
 
-/// The response for the client. An error is what is wrong with the answer.
+/// The response for the client, and what it takes of the memory for bodies. An error is what is wrong with the answer.
 pub(super) async fn respond(
     mut exchange: Exchange,
     answer: http::Response<Incoming>,
     request: &Request<'_>,
     framing: &Framing,
     how: Passing<'_>,
-) -> Result<Response, &'static str> {
+) -> Result<Passed, &'static str> {
     let (parts, mut body) = answer.into_parts();
     let is_head = request.method == Method::Head;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
@@ -84,9 +85,9 @@ pub(super) async fn respond(
             pieces => pieces.concat().into(),
         };
         let length = bytes.len() as u64;
-        let mut response = framing.passed_on(code, head, Body::Text(bytes), Some(length));
-        response.charge = Some(how.account.charge(Kind::Memory, length));
-        return Ok(response);
+        let response = framing.passed_on(code, head, Body::Text(bytes), Some(length));
+        let charge = Some(how.account.charge(Kind::Memory, length));
+        return Ok(Passed { charge, ..Passed::plain(response) });
     }
     let relayed = Relayed::new(how.limits, how.account);
     let coder = Coder { in_chunks: matches!(to_client, forward::Framing::Chunked) };
@@ -108,7 +109,8 @@ pub(super) async fn respond(
         forward::Framing::None => Some(0),
         forward::Framing::Chunked | forward::Framing::UntilClose => None,
     };
-    Ok(framing.passed_on(code, head, Body::Relayed(Rc::new(Reader(relayed))), length))
+    let body = Body::Relayed(Rc::new(Reader(relayed)));
+    Ok(Passed::plain(framing.passed_on(code, head, body, length)))
 }
 
 /// What has come of a body.

@@ -8,7 +8,7 @@ use weir_http::request::Request;
 use super::incoming::ClientBody;
 use super::outgoing::{Cut, Pipe};
 use super::route::Route;
-use super::space::Account;
+use super::space::{Account, Charge};
 use super::tunnel::Upstream;
 use crate::client::Client;
 use crate::response::{Framing, Response};
@@ -49,12 +49,15 @@ pub(crate) struct Passed {
     pub(crate) upstream: Option<Upstream>,
     /// The backend has answered before the request had come whole.
     pub(crate) unread: Option<Unread>,
+    /// What the body takes of the memory for bodies, until it has been sent. Not in the response: it
+    /// goes from hand to hand for each file, too.
+    pub(crate) charge: Option<Charge>,
 }
 
 impl Passed {
     /// A response, and nothing else.
     pub(super) fn plain(response: Response) -> Passed {
-        Passed { response, upstream: None, unread: None }
+        Passed { response, upstream: None, unread: None, charge: None }
     }
 }
 

@@ -16,7 +16,7 @@ use super::answer::{self, Passing};
 use super::asked::{Asked, Passed};
 use super::backend::{Backend, Slot};
 use super::buffer::Limits;
-use super::call::Exchange;
+use super::call::{Exchange, Given};
 use super::conn::Conn;
 use super::head::{self, Call};
 use super::identity;
@@ -43,21 +43,24 @@ pub(super) async fn ask(
     fresh: bool,
 ) -> Result<Passed, Trouble> {
     let backend = &asked.route.shared.backends.all[place];
-    let slot = admitted(asked, backend).await?;
-    backend.call_started();
+    let client = identity::client(asked.source.ip());
+    let slot = admitted(asked, backend, client).await?;
+    let tried = backend.call_started(client);
     let (conn, reused) = match connection(asked, backend, place, fresh).await {
         Ok(conn) => conn,
         Err(Trouble::ClientLeft) => {
+            backend.client_left(tried);
             slot.found_dead();
             return Err(Trouble::ClientLeft);
         }
         // It says nothing of the backend.
         Err(Trouble::Exhausted) => {
+            backend.take_back(tried);
             slot.ended();
             return Err(Trouble::Exhausted);
         }
         Err(trouble) => {
-            backend.call_failed(&trouble);
+            backend.call_failed(tried, &trouble);
             slot.failed();
             return Err(trouble);
         }
@@ -69,10 +72,11 @@ pub(super) async fn ask(
     let interim = Interim::of(&mut request, asked.request.version);
     let pool = asked.route.pools[place].clone();
     let (pipe_end, counted) = (pipe.cloned(), interim.counted());
-    let exchange = Exchange::begin(conn, slot, pool, config.cancels, request, pipe_end, counted);
+    let given = Given { slot, tried, pool, cancels: config.cancels };
+    let exchange = Exchange::begin(conn, given, request, pipe_end, counted);
     let call = Call { asked, pipe, backend, reused, total };
-    let (exchange, head) = call.head(exchange, interim).await?;
-    backend.call_answered();
+    let (mut exchange, head) = call.head(exchange, interim).await?;
+    exchange.has_answered();
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Boxed: it is rare, and other calls need no room for it.
         return Box::pin(switch(asked, exchange, head.headers())).await;
@@ -85,23 +89,23 @@ pub(super) async fn ask(
         patience: Patience { idle: config.idle_timeout, total: call.total },
     };
     let framing = asked.framing_after(pipe);
-    let response = answer::respond(exchange, head, asked.request, &framing, passing).await;
-    let mut response = response.map_err(Trouble::Nonsense)?;
-    response.departure = match (config.dead_requests.how, config.half_close) {
+    let passed = answer::respond(exchange, head, asked.request, &framing, passing).await;
+    let mut passed = passed.map_err(Trouble::Nonsense)?;
+    passed.response.departure = match (config.dead_requests.how, config.half_close) {
         (How::Off, _) => Departure::Unwatched,
         (_, HalfClose::Gone) => Departure::Closed,
         (_, HalfClose::Alive | HalfClose::Probe) => Departure::Gone,
     };
-    Ok(Passed::plain(response))
+    Ok(passed)
 }
 
 /// Waits at the gate.
-async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>) -> Result<Slot, Trouble> {
+async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>, client: u64) -> Result<Slot, Trouble> {
     let spec = CallSpec {
         tag: 0,
         route: asked.route.shared.number,
         priority: asked.route.shared.priority,
-        client: identity::client(asked.source.ip()),
+        client,
         kind: identity::hash(&(asked.request.method_text, asked.request.path)),
         deadline: None,
     };
@@ -190,5 +194,5 @@ async fn switch(
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
     let response = asked.framing.then_closing().passed_on(101, head, body, None);
-    Ok(Passed { response, upstream: Some(upstream), unread: None })
+    Ok(Passed { upstream: Some(upstream), ..Passed::plain(response) })
 }

@@ -3,15 +3,17 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::sync::oneshot;
-use weir_sched::health::{Health, PassiveConfig};
+use weir_sched::health::{Health, PassiveConfig, Try};
 use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
 
+use super::identity;
 use crate::clock;
 use crate::config::{BackendAddress, HealthCheck};
 use crate::metrics::Reading;
@@ -152,10 +154,11 @@ impl Backend {
     }
 
     /// Calls that wait or are under way, and whether one more would start at once; `None` if the
-    /// backend is not well.
-    pub(super) fn load(&self) -> Option<(usize, bool)> {
+    /// backend is not well and a call of `client` may not try whether it is again.
+    pub(super) fn load(&self, client: IpAddr) -> Option<(usize, bool)> {
         let health = self.health();
-        let (well, may_try) = (health.is_well(), health.may_try(turn::began()));
+        let well = health.is_well();
+        let may_try = !well && health.may_try(turn::began(), identity::client(client));
         drop(health);
         let gate = &self.lock().gate;
         let load = gate.waiting() + gate.under_way();
@@ -168,20 +171,34 @@ impl Backend {
         self.lock().gate.waiting() > 0
     }
 
-    /// A call goes to it.
-    pub(super) fn call_started(&self) {
-        self.health().call_started(turn::began());
+    /// A call of this client goes to it, and may be one that tries whether it is back.
+    pub(super) fn call_started(&self, client: u64) -> Option<Try> {
+        self.health().call_started(turn::began(), client)
     }
 
     /// A call of it was answered.
-    pub(super) fn call_answered(&self) {
-        self.noting_change("", |health| health.call_ended(turn::began(), true));
+    pub(super) fn call_answered(&self, tried: Option<Try>) {
+        self.noting_change("", |health| health.call_ended(turn::began(), tried, true));
     }
 
     /// A call of it ended without an answer: why.
-    pub(super) fn call_failed(&self, why: impl fmt::Display) {
+    pub(super) fn call_failed(&self, tried: Option<Try>, why: impl fmt::Display) {
         let why = format_args!("calls fail, the last: {why}");
-        self.noting_change(why, |health| health.call_ended(turn::began(), false));
+        self.noting_change(why, |health| health.call_ended(turn::began(), tried, false));
+    }
+
+    /// The client of a call has left before the answer, which may come still.
+    pub(super) fn client_left(&self, tried: Option<Try>) {
+        if let Some(tried) = tried {
+            self.health().client_left(turn::began(), tried);
+        }
+    }
+
+    /// A call came to nothing, and neither client nor backend is to blame.
+    pub(super) fn take_back(&self, tried: Option<Try>) {
+        if let Some(tried) = tried {
+            self.health().take_back(turn::began(), tried);
+        }
     }
 
     /// A check of it ended, and if it was no good one, why.

@@ -1,6 +1,7 @@
 //! One call to a backend, from the moment it is sent to the end of its answer. The backend's slot is
 //! held until the backend is done, whoever has left meanwhile.
 
+use std::fmt;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+use weir_sched::health::Try;
 
 use super::backend::{Backend, Slot};
 use super::conn::{Answer, Conn, Unanswered};
@@ -34,6 +36,8 @@ pub(super) struct Exchange {
     conn: Conn,
     /// `None`: it was given back before the answer ended.
     slot: Option<Slot>,
+    /// It tries whether the backend is back, and what it came to has not been told.
+    tried: Option<Try>,
     backend: Arc<Backend>,
     pool: Rc<Pool>,
     answer: Option<Answer>,
@@ -42,6 +46,16 @@ pub(super) struct Exchange {
     /// The body of the request.
     pipe: Option<Rc<Pipe>>,
     interim: Counted,
+}
+
+/// What a call is given to begin with.
+pub(super) struct Given {
+    pub(super) slot: Slot,
+    /// It tries whether the backend is back.
+    pub(super) tried: Option<Try>,
+    pub(super) pool: Rc<Pool>,
+    /// The backend stops its work when its connection closes.
+    pub(super) cancels: bool,
 }
 
 /// A piece of an answer's body.
@@ -55,16 +69,16 @@ impl Exchange {
     /// Sends the request.
     pub(super) fn begin(
         mut conn: Conn,
-        slot: Slot,
-        pool: Rc<Pool>,
-        cancels: bool,
+        given: Given,
         request: Request<Outgoing>,
         pipe: Option<Rc<Pipe>>,
         interim: Counted,
     ) -> Exchange {
         let answer = Some(conn.start(request));
+        let Given { slot, tried, pool, cancels } = given;
         let backend = slot.backend().clone();
-        Exchange { conn, slot: Some(slot), backend, pool, answer, cancels, pipe, interim }
+        let slot = Some(slot);
+        Exchange { conn, slot, tried, backend, pool, answer, cancels, pipe, interim }
     }
 
     /// Waits for the head of the answer. `turn` is called now and then, such as when something else
@@ -147,6 +161,21 @@ impl Exchange {
         self.abandon(Some(body));
     }
 
+    /// The head of the answer has come in time.
+    pub(super) fn has_answered(&mut self) {
+        self.backend.call_answered(self.tried.take());
+    }
+
+    /// No answer came in time, and the backend is to blame: why.
+    pub(super) fn blame(&mut self, why: impl fmt::Display) {
+        self.backend.call_failed(self.tried.take(), why);
+    }
+
+    /// No answer came, and nobody is to blame.
+    pub(super) fn take_back(&mut self) {
+        self.backend.take_back(self.tried.take());
+    }
+
     /// No answer came, and the backend is to blame.
     pub(super) fn failed(mut self) {
         if let Some(slot) = self.slot.take() {
@@ -164,6 +193,7 @@ impl Exchange {
 
     /// The client has left. `body`: the rest of the answer, if it has begun.
     pub(super) fn abandon(mut self, body: Option<Incoming>) {
+        self.backend.client_left(self.tried);
         if let Some(slot) = &mut self.slot {
             slot.client_left();
         }
@@ -179,6 +209,7 @@ impl Exchange {
     /// by the end of our side, and its slot comes back when it closes its own.
     pub(super) fn cut_short(mut self) {
         self.cancels = true;
+        self.backend.client_left(self.tried.take());
         match self.cut().is_some_and(|cut| cut.left) {
             true => self.abandon(None),
             false => self.let_end(None),
@@ -186,17 +217,21 @@ impl Exchange {
     }
 
     /// Nobody wants the answer any more. The slot comes back when the backend is done: freed at
-    /// once, the backend's own queue would fill with calls for nobody.
+    /// once, the backend's own queue would fill with calls for nobody. One that tries is not
+    /// cancelled before its head has come: whoever leaves would keep the backend out.
     pub(super) fn let_end(mut self, body: Option<Incoming>) {
         tokio::task::spawn_local(async move {
             let done = async {
-                if self.cancels {
+                if self.cancels && self.tried.is_none() {
                     return self.cancel().await;
                 }
                 let body = match body {
                     Some(body) => Some(body),
                     None => self.late_head().await.map(Response::into_body),
                 };
+                if self.cancels {
+                    return self.cancel().await;
+                }
                 let Some(body) = body else { return };
                 // One that is too long has been answered, but its connection is of no use.
                 if self.read_out(body).await {
@@ -209,11 +244,15 @@ impl Exchange {
 
     /// The head of an answer that nobody waits for, if there comes one after all interim ones.
     async fn late_head(&mut self) -> Option<Response<Incoming>> {
-        poll_fn(|context| match self.poll_head(context) {
+        let head = poll_fn(|context| match self.poll_head(context) {
             Poll::Pending if self.interim.are_too_many() => Poll::Ready(None),
             head => head.map(Result::ok),
         })
-        .await
+        .await;
+        if let Some(tried) = self.tried.take().filter(|_| head.is_some()) {
+            self.backend.call_answered(Some(tried));
+        }
+        head
     }
 
     /// Reads the rest of an answer; false if it is not worth it, or broke.

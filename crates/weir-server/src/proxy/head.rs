@@ -86,7 +86,8 @@ impl Call<'_> {
         let head = self.settled(exchange, came, interim.fate());
         match (head, interim.fate()) {
             (head, Fate::GoesOn | Fate::TooMany) => head,
-            (Ok((exchange, head)), Fate::Broken) => {
+            (Ok((mut exchange, head)), Fate::Broken) => {
+                exchange.has_answered();
                 exchange.abandon(Some(head.into_body()));
                 Err(Trouble::ClientLeft)
             }
@@ -98,28 +99,30 @@ impl Call<'_> {
     /// What follows for the call.
     fn settled(
         &self,
-        exchange: Exchange,
+        mut exchange: Exchange,
         came: Came,
         interim: Fate,
     ) -> Result<(Exchange, Response<Incoming>), Trouble> {
         match came {
             _ if interim == Fate::TooMany => {
                 let why = "it sent more than 64 KB of interim answers";
-                self.backend.call_failed(why);
+                exchange.blame(why);
                 exchange.failed();
                 Err(Trouble::Nonsense(why))
             }
             Came::Head(Ok(head)) => Ok((exchange, head)),
             Came::Head(Err(Unanswered { error, unsent })) => {
                 // That a kept connection was closed meanwhile says nothing of the backend.
-                if !self.reused {
-                    self.backend.call_failed(&error);
+                if self.reused {
+                    exchange.take_back();
+                } else {
+                    exchange.blame(&error);
                     exchange.failed();
                 }
                 Err(Trouble::Ended { reused: self.reused, unsent, why: error.to_string() })
             }
             Came::Late => {
-                self.backend.call_failed(Trouble::TimedOut);
+                exchange.blame(Trouble::TimedOut);
                 // It may be at work still.
                 exchange.let_end(None);
                 Err(Trouble::TimedOut)

@@ -51,7 +51,7 @@ pub(crate) use incoming::ClientBody;
 pub(crate) use relayed::{Broken, Reader};
 pub(crate) use request::respond;
 pub(crate) use route::Route;
-pub(crate) use space::{Account, Charge, Space};
+pub(crate) use space::{Account, Space};
 pub(crate) use temporary::TemporaryFiles;
 pub(crate) use tunnel::Upstream;
 

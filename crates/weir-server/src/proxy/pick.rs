@@ -1,5 +1,6 @@
 //! The backends of one route and which of them a request goes to. It does not call them.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_sched::balance::{Balance, Balancer};
@@ -21,16 +22,22 @@ impl Backends {
         Backends { all, balancer, sticky: matches!(balance, Balance::Hash | Balance::HashPath) }
     }
 
-    /// The one to ask next, by its place; `key` is what requests that belong together share.
+    /// The one that `client` asks next, by its place; `key` gives what requests that belong
+    /// together share.
     ///
     /// `tried`: those that could not be reached for this request.
-    pub(super) fn pick(&self, key: u64, tried: &[usize]) -> Option<usize> {
+    pub(super) fn pick(
+        &self,
+        client: IpAddr,
+        key: impl Fn() -> u64,
+        tried: &[usize],
+    ) -> Option<usize> {
         if self.all.len() == 1 {
             return tried.is_empty().then_some(0);
         }
         let load = |(place, backend): (usize, &Arc<Backend>)| match tried.contains(&place) {
             true => None,
-            false => backend.load(),
+            false => backend.load(client),
         };
         let loads: Vec<_> = self.all.iter().enumerate().map(load).collect();
         // Nobody goes to wait for one backend while another could begin.
@@ -38,7 +45,7 @@ impl Backends {
         let open = |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !picky);
         let loads: Vec<_> = loads.into_iter().map(|it| open(it).map(|(load, _)| load)).collect();
         let mut balancer = self.balancer.lock().unwrap_or_else(PoisonError::into_inner);
-        let picked = balancer.pick(&loads, key)?;
+        let picked = balancer.pick(&loads, key())?;
         // Of none that is well it picks any: one that was tried already is no use.
         match tried.contains(&picked) {
             false => Some(picked),

@@ -83,7 +83,7 @@ async fn attempts(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Option<Passed> 
     let mut tried = Vec::new();
     let mut left = shared.config.retries;
     let mut trouble = Trouble::Nonsense("there is no backend");
-    while let Some(place) = shared.backends.pick(key(asked), &tried) {
+    while let Some(place) = shared.backends.pick(asked.source.ip(), || key(asked), &tried) {
         let backend = &shared.backends.all[place];
         let parts = match onward::request(asked, backend) {
             Ok(parts) => parts,
