@@ -214,6 +214,8 @@ impl Queue {
         self.clients.start(now, call.client, charged);
         self.clients.leave(now, call.client);
         self.take(call);
+        // It may have calls of other priorities.
+        self.refile(call.client);
         self.advance();
         charged
     }

@@ -134,6 +134,7 @@ impl Backend {
             up,
             waiting: gate.waiting(),
             under_way: gate.under_way(),
+            aside: gate.aside(),
             limit: gate.limit(),
             calls: counts.started,
             failed: counts.failed,
