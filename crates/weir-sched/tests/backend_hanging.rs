@@ -145,28 +145,33 @@ fn a_configured_limit_is_never_exceeded() {
 
 #[test]
 fn calls_that_are_set_aside_are_bounded_in_all_and_for_each_client() {
-    for (clients, all) in [(1, 113), (8, 512), (100, 1000), (5000, 1023)] {
+    // One client has one set aside, and more where all slots are full and all in them are served.
+    for (clients, full, most, least) in
+        [(1, true, 113, 60), (1, false, 4, 1), (20, false, 25, 20), (5000, false, 1023, 600)]
+    {
         let mut gate = gate(CallLimit::Auto);
-        for round in 0..2000 {
+        for round in 0..300 {
             let now = ms(round * 1000);
             let missing = if gate.waiting() < 40 { 8 } else { 0 };
             (0..missing).for_each(|number| {
                 gate.arrive(now, call(1 + (8 * round + number) % clients, POLL));
             });
-            gate.arrive(now, call(OTHER, QUICK));
+            let others = if full { u64::from(gate.limit()) + 2 } else { 1 };
+            (0..others).for_each(|other| {
+                gate.arrive(now, call(OTHER + other, QUICK));
+            });
+            // Those that came last are answered first.
             for step in 0..10 {
                 let now = now + 100 * step * MS;
-                for (call, client) in started(&mut gate, now) {
-                    if client == OTHER {
-                        gate.answered(now + MS, call);
-                        gate.ended(now + MS, call);
-                    }
+                for (call, _) in started(&mut gate, now).iter().rev().filter(|it| it.1 >= OTHER) {
+                    gate.answered(now + MS, *call);
+                    gate.ended(now + MS, *call);
                 }
             }
             assert!(gate.under_way() - gate.aside() <= gate.limit() as usize + 1);
-            assert!(gate.aside() <= all, "{clients} clients: {}", gate.aside());
+            assert!(gate.aside() <= most, "{clients} clients, {full}: {}", gate.aside());
         }
-        assert!(gate.aside() > all / 2, "{clients} clients: {}", gate.aside());
+        assert!(gate.aside() >= least, "{clients} clients, {full}: {}", gate.aside());
     }
 }
 

@@ -181,10 +181,13 @@ impl Clients {
     }
 
     /// Whether one slot more for this client, which has one, would be one that others need: of `limit`
-    /// slots one for each client that is here, or is on average, and one if there was another lately.
+    /// slots one for each other client that is here, or is on average, and one if there was any lately.
+    /// Its calls that were set aside count as well, for the backend may be at work on them.
     pub(super) fn is_at_others_cost(&self, now: Time, id: u64, limit: usize) -> bool {
-        let needed = self.presence.clients(now).max(1 + usize::from(self.presence.others(now, id)));
-        self.extra + 1 + needed > limit && self.held(id) > 0
+        let Some(account) = self.accounts.get(&id).filter(|it| it.held > 0) else { return false };
+        let others = self.presence.clients(now).saturating_sub(1);
+        let others = others.max(usize::from(self.presence.others(now, id)));
+        others > 0 && self.extra + account.aside as usize + 2 + others > limit
     }
 
     /// Whether a call of this client that has a slot for so long has it for much longer than calls do.

@@ -34,7 +34,10 @@ impl BackendGate {
     /// Whether another slot for this call's client would be for long, and one that others need.
     pub(super) fn is_reserved(&self, now: Time, spec: &CallSpec) -> bool {
         let clients = self.queue.clients();
-        clients.is_at_others_cost(now, spec.client, self.limit.get() as usize)
+        let limit = self.limit.get() as usize;
+        // A learned one is too high at times, and what is long stays inside for long.
+        let sure = if self.limit_is_learned() { limit - limit / 4 } else { limit };
+        clients.is_at_others_cost(now, spec.client, sure)
             && clients.is_long(spec.client, self.held_for.of_kind(spec.route, spec.kind))
     }
 
@@ -65,7 +68,7 @@ impl BackendGate {
         // Another call of the same kind might hang too, and one of the same client.
         let kind = self.calls[oldest as usize].spec.kind;
         let other = |spec: &CallSpec| has_none(spec) && spec.kind != kind;
-        let next = self.find(other).or_else(|| self.queue.next())?;
+        let next = self.find(other).or_else(|| self.find(|spec| !self.is_reserved(now, spec)))?;
         self.hanging.tried(now);
         self.set_aside(now, oldest);
         Some(next)
@@ -73,8 +76,11 @@ impl BackendGate {
 
     /// When to look again at who may start though nothing has ended.
     pub(super) fn review(&self, now: Time) -> Option<Time> {
-        let reserved = (!self.is_full()).then(|| now + REVIEW);
-        reserved.into_iter().chain(self.next_trial().map(|(_, at)| at)).min()
+        match self.next_trial() {
+            Some((_, at)) if self.is_full() && now < at => Some(at),
+            None if self.is_full() => None,
+            _ => Some(now + REVIEW),
+        }
     }
 
     fn find(&self, wanted: impl Fn(&CallSpec) -> bool) -> Option<u32> {
