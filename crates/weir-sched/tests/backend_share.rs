@@ -227,6 +227,7 @@ fn one_client_with_slow_calls_gets_what_others_leave() {
             let found = shares(limit, 4, greedy);
             let case =
                 format!("{limit}, {connections} of {takes} ms, {varies}, {leaves:?}: {found:?}");
+            println!("{case}");
             assert!(found.0 < share && found.1 > others && found.2 < slow * MS, "{case}");
         }
     }
@@ -237,5 +238,6 @@ fn who_asks_for_one_long_call_after_the_other_waits_for_others_in_between() {
     // One after the other in the order of arrival it would have 0.9 of the time.
     let greedy = Crowd { connections: 1, ..SLOW };
     let (share, others, _) = shares(CallLimit::Fixed(1), 1, greedy);
+    println!("one after the other: {share:.2}, {others:.0}");
     assert!(share < 0.3 && others > 30.0, "{share} of the time, {others} answers a second");
 }

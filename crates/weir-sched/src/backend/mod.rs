@@ -2,11 +2,11 @@
 //! knows nothing of HTTP, connections or clocks.
 //!
 //! Contract. Calls in: [`BackendGate::start_at_once`] or [`BackendGate::arrive`], then as things
-//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`], [`BackendGate::requeue`] and
-//! [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls to start or to refuse. A
-//! call whose client has left is forgotten if it waits; if it is under way its slot stays taken
-//! until the backend is done with it, for the backend is not to get more than it can do, or until it
-//! is set aside ([`slots`]). `now` never goes back. Every decision takes O(log n) in the calls, and a
+//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`],
+//! [`BackendGate::requeue`] and [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls
+//! to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
+//! its slot stays taken until the backend is done with it, for the backend is not to get more than it
+//! can do, or until it is set aside (`slots.rs`). `now` never goes back. Every decision takes O(log n) in the calls, and a
 //! step for each route that has calls waiting; where calls wait that may not start, some hundred of
 //! them are looked at, and where calls hang, those that may not be set aside.
 
