@@ -147,7 +147,7 @@ fn a_configured_limit_is_never_exceeded() {
 fn calls_that_are_set_aside_are_bounded_in_all_and_for_each_client() {
     // One client has one set aside, and more where all slots are full and all in them are served.
     for (clients, full, most, least) in
-        [(1, true, 113, 60), (1, false, 4, 1), (20, false, 60, 20), (5000, false, 1023, 600)]
+        [(1, true, 113, 60), (1, false, 4, 1), (20, false, 740, 20), (5000, false, 1023, 600)]
     {
         let mut gate = gate(CallLimit::Auto);
         for round in 0..300 {

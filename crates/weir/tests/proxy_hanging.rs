@@ -51,7 +51,9 @@ fn one_clients_long_polls_keep_nobody_out() {
         for last in 20..30 {
             assert_eq!(from(last, &server).get("/").status, 200, "they leave: {leaves}");
         }
-        assert_eq!(server.metrics().sum("weir_backend_refused_total"), 0.0);
+        let metrics = server.metrics();
+        assert_eq!(metrics.sum("weir_backend_refused_total"), 0.0);
+        assert_eq!(metrics.sum("weir_backend_under_way"), 8.0, "none of the polls has ended");
     }
 }
 

@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::account::{Account, MEMORY, Mean, OWN_MEMORY};
 use super::presence::Presence;
 use crate::time::Time;
 
@@ -22,9 +23,6 @@ use crate::time::Time;
 const REMEMBERED: u64 = 4;
 /// ... but never more than so much, however long a call had one.
 const MOST_REMEMBERED: Duration = Duration::from_secs(10);
-/// Means of how long slots are taken forget with a weight of one in so many.
-const MEMORY: u32 = 64;
-const OWN_MEMORY: u32 = 8;
 /// A call is long that takes so many times what calls take on average, ...
 const TIMES: f64 = 4.0;
 /// ... or so long.
@@ -32,40 +30,6 @@ const LONG: f64 = 1.0;
 /// More accounts than this, and twice as many as were needed last time, are looked through for those
 /// that say nothing any more.
 const FEW: usize = 256;
-
-/// A mean that forgets, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mean {
-    seconds: f64,
-    seen: u32,
-}
-
-impl Mean {
-    fn add(&mut self, took: Duration, memory: u32) {
-        self.seen = (self.seen + 1).min(memory);
-        self.seconds += (took.as_secs_f64() - self.seconds) / f64::from(self.seen);
-    }
-}
-
-/// What a client has and has had.
-#[derive(Clone, Copy, Debug, Default)]
-struct Account {
-    held: u32,
-    aside: u32,
-    waiting: u32,
-    /// Its slots' time, in nanoseconds of virtual time.
-    tag: u64,
-    /// Since when none of its calls waits.
-    quiet: Time,
-    /// How long its calls had slots.
-    took: Mean,
-}
-
-impl Account {
-    fn is_here(&self) -> bool {
-        self.held > 0 || self.waiting > 0
-    }
-}
 
 /// All clients of one backend.
 #[derive(Debug, Default)]

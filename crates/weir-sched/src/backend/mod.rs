@@ -10,6 +10,8 @@
 //! step for each route that has calls waiting; where calls wait that may not start, some hundred of
 //! them are looked at, and where calls hang, those that may not be set aside.
 
+mod account;
+mod band;
 mod call;
 mod clients;
 mod config;
@@ -32,13 +34,14 @@ use std::time::Duration;
 use slab::Slab;
 
 use crate::time::Time;
+use band::{Band, Key, Oldest, Waiting};
 use expected::Expected;
 use hanging::Hanging;
 use inside::Inside;
 use limit::{Company, Limit};
 use pace::Pace;
 use patience::Patience;
-use queue::{Band, Key, Oldest, Queue, Waiting};
+use queue::Queue;
 use survival::Endurance;
 
 pub use call::{Call, CallNext, CallSpec, Left};

@@ -1,167 +1,17 @@
-//! The calls that wait: bands by priority, clients inside a band, calls inside a client. It knows
-//! nothing of limits and patience.
-//!
-//! Clients that have had no more than their share (see [`Clients`]) are all alike: the order of their
-//! calls decides. The others come after them, those first who have had least. With one call for each
-//! client, or all calls from one client, the order alone decides.
+//! The calls that wait, by priority, and what their clients have had. It knows nothing of limits and
+//! patience.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::band::{Band, Waiting};
 use super::clients::Clients;
 use crate::time::Time;
-
-/// Rank of a call in the configured order; no two are equal.
-pub(super) type Key = (u64, u64);
 
 /// Charged for a call of which nothing is known.
 const UNKNOWN: Duration = Duration::from_millis(1);
 /// Clients of a band that are looked at for one whose call may start.
 const LOOKED_AT: usize = 256;
-
-/// A call as the queue sees it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    pub(super) priority: u8,
-    pub(super) client: u64,
-    pub(super) route: u32,
-    pub(super) key: Key,
-    /// Of two calls the earlier has the lesser.
-    pub(super) number: u64,
-    pub(super) arrived: Time,
-    pub(super) slot: u32,
-}
-
-/// The oldest waiting call of a route in a band, or any other.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Oldest {
-    pub(super) route: u32,
-    pub(super) arrived: Time,
-    pub(super) client: u64,
-    pub(super) slot: u32,
-}
-
-/// The calls of one client in a band.
-#[derive(Debug, Default)]
-struct Calls {
-    calls: BTreeSet<(Key, u32)>,
-    /// The tag under which the client stands among those that come later.
-    later: Option<u64>,
-}
-
-/// Calls of one priority.
-#[derive(Debug, Default)]
-pub(super) struct Band {
-    clients: HashMap<u64, Calls>,
-    /// Clients that have had no more than their share, by the key of their first call.
-    by_first: BTreeSet<(Key, u64)>,
-    /// The same clients by the key of their last call.
-    by_last: BTreeSet<(Key, u64)>,
-    /// The others, by their tags.
-    later: BTreeSet<(u64, u64)>,
-    /// Waiting calls by route, in the order of their arrival.
-    ages: BTreeMap<u32, BTreeMap<u64, Oldest>>,
-    /// The greatest key is served first.
-    pub(super) backwards: bool,
-}
-
-impl Band {
-    /// The oldest call of each route that has any.
-    pub(super) fn oldest(&self) -> impl Iterator<Item = Oldest> {
-        self.ages.values().filter_map(|calls| calls.values().next().copied())
-    }
-
-    /// Calls that wait.
-    pub(super) fn len(&self) -> usize {
-        self.ages.values().map(BTreeMap::len).sum()
-    }
-
-    /// The call of each client that is served first, in the order in which they are served.
-    fn in_order(&self) -> impl Iterator<Item = u32> {
-        let backwards = self.backwards;
-        let (first, last) = (self.by_first.iter(), self.by_last.iter().rev());
-        let fair = first.take(if backwards { 0 } else { usize::MAX });
-        let fair = fair.chain(last.take(if backwards { usize::MAX } else { 0 }));
-        let clients = fair.map(|(_, client)| *client).chain(self.later.iter().map(|later| later.1));
-        clients.filter_map(move |client| self.call_of(client, backwards))
-    }
-
-    /// The call that would be served last.
-    fn last(&self) -> Option<u32> {
-        let most_served = self.later.last().map(|(_, client)| *client);
-        let of_order = || {
-            let ends = if self.backwards { self.by_first.first() } else { self.by_last.last() };
-            ends.map(|(_, client)| *client)
-        };
-        self.call_of(most_served.or_else(of_order)?, !self.backwards)
-    }
-
-    fn call_of(&self, client: u64, last: bool) -> Option<u32> {
-        let calls = &self.clients.get(&client)?.calls;
-        let call = if last { calls.last() } else { calls.first() };
-        call.map(|(_, slot)| *slot)
-    }
-
-    fn insert(&mut self, call: &Waiting, clients: &Clients) {
-        self.change(call.client, clients, |calls| {
-            calls.insert((call.key, call.slot));
-        });
-        let Waiting { route, number, arrived, client, slot, .. } = *call;
-        let calls = self.ages.entry(route).or_default();
-        calls.insert(number, Oldest { route, arrived, client, slot });
-    }
-
-    fn remove(&mut self, call: &Waiting, clients: &Clients) {
-        self.change(call.client, clients, |calls| {
-            calls.remove(&(call.key, call.slot));
-        });
-        if let Some(calls) = self.ages.get_mut(&call.route) {
-            calls.remove(&call.number);
-            if calls.is_empty() {
-                self.ages.remove(&call.route);
-            }
-        }
-    }
-
-    /// Changes the calls of a client and puts it where it then belongs.
-    fn change(&mut self, id: u64, of: &Clients, change: impl FnOnce(&mut BTreeSet<(Key, u32)>)) {
-        let client = self.clients.entry(id).or_default();
-        match (client.calls.first(), client.calls.last(), client.later) {
-            (_, _, Some(tag)) => {
-                self.later.remove(&(tag, id));
-            }
-            (Some(first), Some(last), None) => {
-                self.by_first.remove(&(first.0, id));
-                self.by_last.remove(&(last.0, id));
-            }
-            _ => {}
-        }
-        change(&mut client.calls);
-        let tag = of.tag(id);
-        client.later = (tag > of.virtual_time() && !client.calls.is_empty()).then_some(tag);
-        match (client.calls.first(), client.calls.last(), client.later) {
-            (_, _, Some(tag)) => {
-                self.later.insert((tag, id));
-            }
-            (Some(first), Some(last), None) => {
-                self.by_first.insert((first.0, id));
-                self.by_last.insert((last.0, id));
-            }
-            _ => {
-                self.clients.remove(&id);
-            }
-        }
-    }
-
-    /// Moves the clients that the virtual time has passed.
-    fn advance(&mut self, clients: &Clients) {
-        while let Some(&(tag, id)) = self.later.first()
-            && tag <= clients.virtual_time()
-        {
-            self.change(id, clients, |_| {});
-        }
-    }
-}
 
 /// All waiting calls of a backend, and what its clients have and have had. Changes take O(log n).
 #[derive(Debug, Default)]
@@ -271,7 +121,7 @@ impl Queue {
         let Some(band) = self.bands.get_mut(&call.priority) else { return };
         band.remove(call, &self.clients);
         self.waiting -= 1;
-        if band.ages.is_empty() {
+        if band.is_empty() {
             self.bands.remove(&call.priority);
         }
     }
@@ -279,9 +129,7 @@ impl Queue {
     /// What a client has had has changed.
     fn refile(&mut self, client: u64) {
         for band in self.bands.values_mut() {
-            if band.clients.contains_key(&client) {
-                band.change(client, &self.clients, |_| {});
-            }
+            band.refile(client, &self.clients);
         }
     }
 
