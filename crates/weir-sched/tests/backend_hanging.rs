@@ -102,6 +102,26 @@ fn where_nothing_is_answered_one_is_tried_and_its_answer_makes_room_for_others()
 }
 
 #[test]
+fn where_all_calls_are_one_clients_the_last_that_is_another_is_tried() {
+    let mut gate = gate(CallLimit::Auto);
+    (0..30).for_each(|_| {
+        gate.arrive(ms(0), call(1, POLL));
+    });
+    assert_eq!(started(&mut gate, ms(0)).len(), 8);
+    for second in 1..10 {
+        let quick = gate.arrive(ms(second * 1000 - 10), call(1, QUICK));
+        assert_eq!(started(&mut gate, ms(second * 1000 - 10)), []);
+        let now = ms(second * 1000);
+        let tried = started(&mut gate, now);
+        assert_eq!(tried.first(), Some(&(quick, 1)), "{second} s");
+        gate.answered(now, quick);
+        gate.ended(now, quick);
+        // One more poll takes its place.
+        started(&mut gate, now);
+    }
+}
+
+#[test]
 fn a_backend_that_stands_still_gets_few_calls_more() {
     let mut gate = gate(CallLimit::Auto);
     full_of_polls(&mut gate);

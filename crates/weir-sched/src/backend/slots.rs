@@ -65,10 +65,16 @@ impl BackendGate {
         if now < trial {
             return None;
         }
-        // Another call of the same kind might hang too, and one of the same client.
+        // Another call of the same kind might hang too, and one of the same client. If all are one
+        // client's, those that wait first may hang like those that came before them.
         let kind = self.calls[oldest as usize].spec.kind;
-        let other = |spec: &CallSpec| has_none(spec) && spec.kind != kind;
-        let next = self.find(other).or_else(|| self.find(|spec| !self.is_reserved(now, spec)))?;
+        let may = |spec: &CallSpec| !self.is_reserved(now, spec);
+        let last = self.queue.last().filter(|slot| {
+            let spec = &self.calls[*slot as usize].spec;
+            spec.kind != kind && may(spec)
+        });
+        let other = self.find(|spec| has_none(spec) && spec.kind != kind);
+        let next = other.or(last).or_else(|| self.find(may))?;
         self.hanging.tried(now);
         self.set_aside(now, oldest);
         Some(next)
