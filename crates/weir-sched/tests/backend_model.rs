@@ -61,7 +61,7 @@ fn configs() -> impl Strategy<Value = BackendConfig> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Waits,
-    UnderWay { dead: bool, answered: bool, charged: u64 },
+    UnderWay { dead: bool, answered: bool, since: Time, charged: u64 },
     Over,
 }
 
@@ -74,20 +74,24 @@ struct Known {
     state: State,
 }
 
-/// Virtual time and tags of a band.
-#[derive(Default)]
-struct Band {
-    now: u64,
-    tags: BTreeMap<u64, u64>,
-    /// The order is turned round.
-    backwards: bool,
+/// What a client has had.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    tag: u64,
+    /// Since when it has nothing waiting.
+    quiet: Time,
 }
 
 struct Model {
     config: BackendConfig,
     gate: BackendGate,
     calls: Vec<Known>,
-    bands: BTreeMap<u8, Band>,
+    /// Bands with waiting calls: whether the order is turned round.
+    bands: BTreeMap<u8, bool>,
+    accounts: BTreeMap<u64, Account>,
+    virtual_time: u64,
+    /// Mean seconds for which slots were taken, and how many made it.
+    took: (f64, u32),
     now: Time,
     starts: u64,
     requeued: u64,
@@ -95,6 +99,8 @@ struct Model {
     /// Mean nanoseconds between two ends while calls waited, and how many made it.
     between: (f64, u32),
     last_end: Option<Time>,
+    /// A call was set aside, and it is not known which: whose turn it is cannot be told any more.
+    lost: bool,
 }
 
 impl Model {
@@ -107,19 +113,33 @@ impl Model {
         self.calls.iter().filter(|known| wanted(known.state)).count()
     }
 
-    fn tag(&self, band: u8, client: u64) -> u64 {
-        self.bands[&band].tags.get(&client).copied().unwrap_or(0)
+    fn of_client(&self, client: u64, wanted: impl Fn(State) -> bool) -> usize {
+        let of_client = self.calls.iter().filter(|known| known.spec.client == client);
+        of_client.filter(|known| wanted(known.state)).count()
+    }
+
+    fn holds(&self, client: u64) -> bool {
+        self.of_client(client, |state| matches!(state, State::UnderWay { .. })) > 0
+    }
+
+    /// Clients that wait or have slots.
+    fn here(&self) -> u64 {
+        let here = self.calls.iter().filter(|known| known.state != State::Over);
+        here.map(|known| known.spec.client).collect::<BTreeSet<u64>>().len() as u64
+    }
+
+    fn account(&mut self, client: u64) -> &mut Account {
+        let new = Account { tag: self.virtual_time, quiet: self.now };
+        self.accounts.entry(client).or_insert(new)
     }
 
     /// Every change of who waits ends like this.
-    fn settle(&mut self, band: u8) {
-        let tags = self.waiting(band).map(|known| self.tag(band, known.spec.client)).min();
-        match (tags, self.bands.get_mut(&band)) {
-            (None, _) => {
-                self.bands.remove(&band);
-            }
-            (Some(least), Some(found)) => found.now = found.now.max(least),
-            _ => {}
+    fn settle(&mut self, spec: &CallSpec) {
+        if self.of_client(spec.client, |state| state == State::Waits) == 0 {
+            self.account(spec.client).quiet = self.now;
+        }
+        if self.waiting(spec.priority).count() == 0 {
+            self.bands.remove(&spec.priority);
         }
     }
 
@@ -127,11 +147,15 @@ impl Model {
         self.gate.expected(self.now, spec.route, spec.kind).map(|span| span.as_nanos() as u64)
     }
 
+    fn patience(&self, spec: &CallSpec) -> Option<Duration> {
+        self.gate.patience_of_client(spec.route, spec.client)
+    }
+
     fn key(&self, number: u64, spec: &CallSpec) -> (u64, u64) {
         match self.config.order {
             BackendOrder::ShortestExpected => (self.nanos(spec).unwrap_or(0), !number),
             BackendOrder::Edf => {
-                let usual = self.now + self.gate.patience(spec.route).unwrap_or(LONGEST);
+                let usual = self.now + self.patience(spec).unwrap_or(LONGEST);
                 (spec.deadline.unwrap_or(usual).as_nanos(), number)
             }
             _ => (number, 0),
@@ -143,18 +167,21 @@ impl Model {
         let spec = CallSpec { tag: number - 1, ..spec };
         let key = self.key(number, &spec);
         let call = self.gate.arrive(self.now, spec);
-        self.calls.push(Known { call, spec, arrived: self.now, key, state: State::Waits });
         self.comes(&spec);
+        self.calls.push(Known { call, spec, arrived: self.now, key, state: State::Waits });
     }
 
-    /// A call of the client waits from now on.
+    /// A call of the client will wait from now on.
     fn comes(&mut self, spec: &CallSpec) {
-        let alone = self.waiting(spec.priority).filter(|it| it.spec.client == spec.client).count();
-        let band = self.bands.entry(spec.priority).or_default();
-        if alone == 1 {
-            band.tags.insert(spec.client, band.now);
+        let waits = self.of_client(spec.client, |state| state == State::Waits);
+        let (now, time) = (self.now, self.virtual_time);
+        let average = Duration::from_secs_f64(self.took.0).as_nanos() as u64;
+        let account = self.account(spec.client);
+        if waits == 0 {
+            let forgiven = average + now.since(account.quiet).as_nanos() as u64 / 4;
+            account.tag = account.tag.saturating_sub(forgiven).clamp(time, time + 10_000_000_000);
         }
-        self.settle(spec.priority);
+        self.bands.entry(spec.priority).or_default();
     }
 
     /// How long the newest of a band would wait in order of arrival.
@@ -179,13 +206,13 @@ impl Model {
     fn turn(&mut self) {
         let bands: Vec<u8> = self.bands.keys().copied().collect();
         for band in bands {
-            let (turned, waits) = (self.bands[&band].backwards, self.waits(band));
+            let (turned, waits) = (self.bands[&band], self.waits(band));
+            let oldest = |route| self.waiting(band).find(|known| known.spec.route == route);
             let backwards = match self.config.order {
                 BackendOrder::NewestFirst => true,
-                BackendOrder::Adaptive => self.waiting(band).any(|known| {
-                    let patience = self.gate.patience(known.spec.route);
+                BackendOrder::Adaptive => [0, 1].into_iter().filter_map(oldest).any(|known| {
                     let waited = self.now.since(known.arrived);
-                    patience.is_some_and(|all| match turned {
+                    self.patience(&known.spec).is_some_and(|all| match turned {
                         true => waited >= all.mul_f64(0.25),
                         false => {
                             let most = all.mul_f64(0.8);
@@ -195,47 +222,81 @@ impl Model {
                 }),
                 _ => false,
             };
-            self.bands.entry(band).or_default().backwards = backwards;
+            self.bands.insert(band, backwards);
         }
     }
 
-    /// The call to start: all of the least band whose client has had no more than its share, and
-    /// of those the one that the order names.
-    fn first(&self) -> Option<usize> {
-        let (band, of_band) = self.bands.first_key_value()?;
-        let fair = self
-            .waiting(*band)
-            .filter(|known| self.tag(*band, known.spec.client) <= of_band.now)
-            .map(|known| (known.key, known.spec.tag as usize));
-        let found = if of_band.backwards { fair.max() } else { fair.min() };
-        found.map(|(_, index)| index)
+    /// One call of each client and band in the order in which they are served: the least band first,
+    /// in it clients that have had no more than their share by the order of their calls, then the
+    /// others, those first who have had least.
+    fn in_order(&self) -> Vec<usize> {
+        let mut all = Vec::new();
+        for (&band, &backwards) in &self.bands {
+            let mut first: BTreeMap<u64, ((u64, u64), usize)> = BTreeMap::new();
+            for known in self.waiting(band) {
+                let call = (known.key, known.spec.tag as usize);
+                let best = first.entry(known.spec.client).or_insert(call);
+                *best = if backwards { call.max(*best) } else { call.min(*best) };
+            }
+            let tag = |client: &u64| self.accounts[client].tag;
+            let (fair, later): (Vec<_>, Vec<_>) =
+                first.into_iter().partition(|(client, _)| tag(client) <= self.virtual_time);
+            let mut fair: Vec<_> = fair.into_iter().map(|(_, call)| call).collect();
+            fair.sort();
+            if backwards {
+                fair.reverse();
+            }
+            let mut later: Vec<_> =
+                later.into_iter().map(|(client, call)| (tag(&client), client, call.1)).collect();
+            later.sort();
+            all.extend(fair.into_iter().map(|(_, index)| index));
+            all.extend(later.into_iter().map(|(_, _, index)| index));
+        }
+        all
     }
 
     fn next(&mut self) -> Result<bool, TestCaseError> {
         let allowed = self.gate.limit() as usize;
-        let under_way = self.gate.under_way();
+        let held = self.gate.under_way() - self.gate.aside();
+        let aside = self.gate.aside();
         self.turn();
-        let expected = self.first();
-        let patience = [0, 1].map(|route| self.gate.patience(route));
+        let order = self.in_order();
+        let learned = self.config.limit == CallLimit::Auto;
+        let patience: Vec<_> = self.calls.iter().map(|it| self.patience(&it.spec)).collect();
         match self.gate.next(self.now) {
             CallNext::Start { call, tag } => {
-                prop_assert_eq!(Some(tag as usize), expected);
-                prop_assert!(under_way < allowed);
+                self.lost |= self.gate.aside() > aside;
+                prop_assert!(learned || !self.lost && held < allowed);
+                prop_assert!(self.gate.under_way() - self.gate.aside() <= held.max(allowed) + 1);
+                let place = order.iter().position(|index| *index == tag as usize);
+                prop_assert!(place.is_some() || self.lost);
+                if !self.lost {
+                    // Who has no slot is never passed over.
+                    let passed = &order[..place.unwrap_or(0)];
+                    prop_assert!(passed.iter().all(|it| self.holds(self.calls[*it].spec.client)));
+                }
                 let known = self.calls[tag as usize];
                 prop_assert_eq!(known.call, call);
                 let usual = self.gate.usual(known.spec.route, known.spec.kind);
                 let charged = usual.map_or(1_000_000, |usual| usual.as_nanos() as u64);
-                let state = State::UnderWay { dead: false, answered: false, charged };
+                let since = self.now;
+                let state = State::UnderWay { dead: false, answered: false, since, charged };
                 self.calls[tag as usize].state = state;
                 self.starts += 1;
-                self.charge(known.spec, charged);
+                let tag = self.account(known.spec.client).tag;
+                if place == Some(0) {
+                    self.virtual_time = self.virtual_time.max(tag);
+                }
+                self.account(known.spec.client).tag += charged;
+                self.virtual_time += charged / self.here();
+                self.settle(&known.spec);
                 Ok(true)
             }
             CallNext::Refuse { call, tag, retry_after } => {
                 let known = self.calls[tag as usize];
                 prop_assert_eq!((known.call, known.state), (call, State::Waits));
                 let adaptive = self.config.order == BackendOrder::Adaptive;
-                let least = patience[known.spec.route as usize].map_or(LONGEST, |it| {
+                let least = patience[tag as usize].map_or(LONGEST, |it| {
                     // Not above 0.8 times: departures may have become rare.
                     if adaptive { it.mul_f64(0.8) } else { it * 11 / 10 }
                 });
@@ -243,34 +304,30 @@ impl Model {
                 prop_assert!(old || self.gate.waiting() >= self.config.most_waiting);
                 prop_assert!((1..=60).contains(&retry_after.as_secs()));
                 self.over(tag as usize, 0);
-                self.settle(known.spec.priority);
+                self.settle(&known.spec);
                 Ok(true)
             }
             CallNext::Full { until } => {
-                prop_assert!(under_way > 0 && expected.is_some());
+                prop_assert!(held > 0 && !order.is_empty());
                 prop_assert!(until.is_some_and(|until| until > self.now));
-                if self.config.limit != CallLimit::Auto {
-                    prop_assert!(under_way >= allowed);
-                }
+                let all_hold = order.iter().all(|it| self.holds(self.calls[*it].spec.client));
+                prop_assert!(learned || held >= allowed || all_hold);
                 Ok(false)
             }
             CallNext::Idle => {
-                prop_assert_eq!(expected, None);
+                prop_assert!(order.is_empty());
                 Ok(false)
             }
         }
     }
 
-    fn charge(&mut self, spec: CallSpec, nanos: u64) {
-        let mut clients: BTreeSet<u64> =
-            self.waiting(spec.priority).map(|known| known.spec.client).collect();
-        clients.insert(spec.client);
-        let tag = self.bands.get(&spec.priority).map(|_| self.tag(spec.priority, spec.client));
-        if let (Some(tag), Some(band)) = (tag, self.bands.get_mut(&spec.priority)) {
-            band.tags.insert(spec.client, tag + nanos);
-            band.now += nanos / clients.len() as u64;
-        }
-        self.settle(spec.priority);
+    /// A slot comes back, for which so many nanoseconds count.
+    fn give_back(&mut self, spec: &CallSpec, used: u64, charged: u64) {
+        let (time, here) = (self.virtual_time, self.here().max(1));
+        let account = self.account(spec.client);
+        let tag = account.tag + used.saturating_sub(charged);
+        account.tag = tag.saturating_sub(charged.saturating_sub(used)).max(time.min(tag));
+        self.virtual_time += used.saturating_sub(charged) / here;
     }
 
     fn over(&mut self, index: usize, how: usize) {
@@ -290,14 +347,17 @@ impl Model {
                 let Some(call) = self.gate.start_at_once(self.now, tagged) else {
                     let full = self.gate.under_way() >= self.gate.limit() as usize;
                     let probes = self.config.limit == CallLimit::Auto;
-                    prop_assert!(waiting > 0 || full || probes);
+                    prop_assert!(waiting > 0 || full || probes || self.holds(spec.client));
                     self.arrive(spec);
                     return Ok(());
                 };
                 prop_assert_eq!(waiting, 0);
-                prop_assert!(self.gate.under_way() <= self.gate.limit() as usize);
+                let held = self.gate.under_way() - self.gate.aside();
+                prop_assert!(held <= self.gate.limit() as usize);
                 let key = self.key(index as u64 + 1, &tagged);
-                let state = State::UnderWay { dead: false, answered: false, charged: 0 };
+                let since = self.now;
+                let state = State::UnderWay { dead: false, answered: false, since, charged: 0 };
+                self.account(spec.client);
                 self.calls.push(Known { call, spec: tagged, arrived: self.now, key, state });
                 self.starts += 1;
             }
@@ -312,11 +372,13 @@ impl Model {
                     State::Waits => {
                         prop_assert_eq!(left, Left::Waiting);
                         self.over(index, 1);
-                        self.settle(spec.priority);
+                        self.settle(&spec);
                     }
-                    State::UnderWay { answered, charged, .. } => {
+                    State::UnderWay { answered, since, charged, .. } => {
                         prop_assert_eq!(left, Left::UnderWay);
-                        self.calls[index].state = State::UnderWay { dead: true, answered, charged };
+                        let dead = true;
+                        self.calls[index].state =
+                            State::UnderWay { dead, answered, since, charged };
                     }
                     State::Over => prop_assert_eq!(left, Left::Unknown),
                 }
@@ -324,8 +386,8 @@ impl Model {
             Step::Answered(index) => {
                 let Some(index) = pick(index) else { return Ok(()) };
                 self.gate.answered(self.now, self.calls[index].call);
-                if let State::UnderWay { dead, charged, .. } = self.calls[index].state {
-                    self.calls[index].state = State::UnderWay { dead, answered: true, charged };
+                if let State::UnderWay { answered, .. } = &mut self.calls[index].state {
+                    *answered = true;
                 }
             }
             Step::Ended(index) | Step::Failed(index) => {
@@ -337,7 +399,13 @@ impl Model {
                 } else {
                     self.gate.failed(self.now, call);
                 }
-                if matches!(self.calls[index].state, State::UnderWay { .. }) {
+                let Known { spec, state, .. } = self.calls[index];
+                if let State::UnderWay { since, charged, .. } = state {
+                    let took = self.now.since(since);
+                    self.give_back(&spec, took.as_nanos() as u64, charged);
+                    let (mean, seen) = &mut self.took;
+                    *seen = (*seen + 1).min(64);
+                    *mean += (took.as_secs_f64() - *mean) / f64::from(*seen);
                     self.over(index, if ended { 2 } else { 3 });
                     self.slot_back();
                 }
@@ -346,19 +414,16 @@ impl Model {
                 let Some(index) = pick(index) else { return Ok(()) };
                 let Known { call, spec, state, .. } = self.calls[index];
                 self.gate.requeue(self.now, call);
-                if let State::UnderWay { dead, answered: false, charged } = state {
+                if let State::UnderWay { dead, answered: false, charged, .. } = state {
                     self.requeued += 1;
                     self.slot_back();
                     if dead {
                         self.calls[index].state = State::Over;
-                        return Ok(());
+                    } else {
+                        self.comes(&spec);
+                        self.calls[index].state = State::Waits;
                     }
-                    self.calls[index].state = State::Waits;
-                    let band = self.bands.entry(spec.priority).or_default();
-                    if let Some(tag) = band.tags.get_mut(&spec.client) {
-                        *tag = tag.saturating_sub(charged).max(band.now.min(*tag));
-                    }
-                    self.comes(&spec);
+                    self.give_back(&spec, 0, charged);
                 }
             }
         }
@@ -389,6 +454,10 @@ proptest! {
             gate: BackendGate::new(config),
             calls: Vec::new(),
             bands: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            virtual_time: 0,
+            took: (0.0, 0),
+            lost: false,
             now: Time::ZERO,
             starts: 0,
             requeued: 0,

@@ -90,6 +90,12 @@ impl Expected {
         Some(Duration::from_nanos(mean.nanos as u64))
     }
 
+    /// What calls of this kind took, if any is known.
+    pub(super) fn of_kind(&self, route: u32, kind: u64) -> Option<Duration> {
+        let known = self.kinds.get(&(route % MOST_ROUTES, kind))?;
+        Some(Duration::from_nanos(known.mean.nanos as u64))
+    }
+
     /// What a call of this kind takes: the mean of its kind, less the longer it was not seen; of its
     /// route while the kind is unknown, nothing while the route is.
     pub(super) fn of(&self, now: Time, route: u32, kind: u64) -> Option<Duration> {

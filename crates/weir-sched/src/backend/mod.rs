@@ -2,23 +2,32 @@
 //! knows nothing of HTTP, connections or clocks.
 //!
 //! Contract. Calls in: [`BackendGate::start_at_once`] or [`BackendGate::arrive`], then as things
-//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`], [`BackendGate::requeue`] and
-//! [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls to start or to refuse. A
-//! call whose client has left is forgotten if it waits; if it is under way its slot stays taken
-//! until the backend is done with it, for the backend is not to get more than it can do. `now`
-//! never goes back. Every decision takes O(log n) in the calls, and a step for each route that has
-//! calls waiting.
+//! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`],
+//! [`BackendGate::requeue`] and [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls
+//! to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
+//! its slot stays taken until the backend is done with it, for the backend is not to get more than it
+//! can do, or until it is set aside (`slots.rs`). `now` never goes back. Every decision takes O(log n) in the calls, and a
+//! step for each route that has calls waiting; where calls wait that may not start, some hundred of
+//! them are looked at, and where calls hang, those that may not be set aside.
 
+mod account;
+mod band;
+mod call;
+mod clients;
 mod config;
 mod counts;
 mod expected;
+mod hanging;
 mod inside;
 mod limit;
 mod moments;
 mod pace;
 mod patience;
+mod presence;
 mod queue;
 mod reserve;
+mod slots;
+mod survival;
 mod workers;
 
 use std::collections::BTreeMap;
@@ -27,13 +36,17 @@ use std::time::Duration;
 use slab::Slab;
 
 use crate::time::Time;
+use band::{Band, Key, Oldest, Waiting};
 use expected::Expected;
+use hanging::Hanging;
 use inside::Inside;
 use limit::{Company, Limit};
 use pace::Pace;
-use patience::{Endurance, Patience};
-use queue::{Band, Key, Queue, Waiting};
+use patience::Patience;
+use queue::Queue;
+use survival::Endurance;
 
+pub use call::{Call, CallNext, CallSpec, Left};
 pub use config::{BackendConfig, BackendOrder, CallLimit, NoCallLimit, UnknownOrder};
 pub use counts::Counts;
 
@@ -56,74 +69,6 @@ const TURN_BACK: f64 = 0.25;
 /// on, or nobody would ever be seen to endure more than before.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// What is known of a call when it arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CallSpec {
-    /// The owner's name for it, handed back with every decision.
-    pub tag: u64,
-    /// Its route: patience and service times are learned for each.
-    pub route: u32,
-    /// Strict: while calls of a lesser number wait, those of greater ones do.
-    pub priority: u8,
-    /// Who asks; equal for one client.
-    pub client: u64,
-    /// What is asked, as a hash: service times are learned for each. 0: unknown.
-    pub kind: u64,
-    /// For [`BackendOrder::Edf`]. `None`: its arrival and the patience of its route.
-    pub deadline: Option<Time>,
-}
-
-/// One call. The name of one that has gone is never taken for its successor's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Call {
-    slot: u32,
-    number: u64,
-}
-
-/// What a client's departure means for its call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It waited and is forgotten: nothing else is to do.
-    Waiting,
-    /// The backend works on it, and its slot stays taken until [`BackendGate::ended`] or
-    /// [`BackendGate::failed`]. If the backend then stops its owner closes the connection to
-    /// the backend, and reports the end when the backend has closed it too.
-    UnderWay,
-    /// The gate does not know it, or no longer.
-    Unknown,
-}
-
-/// What the owner does now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallNext {
-    /// Give this call to the backend.
-    Start {
-        /// The call.
-        call: Call,
-        /// Its owner's name.
-        tag: u64,
-    },
-    /// Answer this call with 503: nearly nobody waits longer than it has, with the adaptive order it
-    /// would go last from now on, or too many wait. It has left the gate.
-    Refuse {
-        /// The call.
-        call: Call,
-        /// Its owner's name.
-        tag: u64,
-        /// After how long to try again, 1 to 60 s: the longer of the time that what waits takes at
-        /// the rate at which calls end just now, and the time for which calls have waited without
-        /// a break. (Of an overload of unknown length the best guess is that it is half over.)
-        retry_after: Duration,
-    },
-    /// As many calls as may are under way. Ask again when one has ended.
-    Full {
-        /// When to ask again even if none has ended: someone has waited too long then.
-        until: Option<Time>,
-    },
-    /// Nothing waits.
-    Idle,
-}
-
 /// A call that was started.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
@@ -137,6 +82,8 @@ struct UnderWay {
     charged: Duration,
     answered: bool,
     gone: Option<Time>,
+    /// It has no slot any more.
+    aside: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,9 +104,17 @@ pub struct BackendGate {
     queue: Queue,
     under_way: usize,
     dead_under_way: usize,
+    /// Calls under way that have no slot any more.
+    aside: usize,
     limit: Limit,
     inside: Inside,
+    hanging: Hanging,
+    /// The calls that have slots, by the numbers of their starts.
+    holding: BTreeMap<u64, u32>,
+    /// How long calls take.
     expected: Expected,
+    /// How long they have slots.
+    held_for: Expected,
     patience: BTreeMap<u32, Patience>,
     pace: Pace,
     counts: Counts,
@@ -176,9 +131,13 @@ impl BackendGate {
             queue: Queue::default(),
             under_way: 0,
             dead_under_way: 0,
+            aside: 0,
             limit: Limit::new(config.limit),
             inside: Inside::default(),
+            hanging: Hanging::default(),
+            holding: BTreeMap::new(),
             expected: Expected::default(),
+            held_for: Expected::default(),
             patience: BTreeMap::new(),
             pace: Pace::default(),
             counts: Counts::default(),
@@ -189,32 +148,28 @@ impl BackendGate {
     /// A call waits from now on. Then ask [`BackendGate::next`] until it is full or idle.
     pub fn arrive(&mut self, now: Time, spec: CallSpec) -> Call {
         let call = self.enter(now, spec);
-        self.queue.insert(&self.waiting_call(call.slot));
+        self.queue.insert(now, &self.waiting_call(call.slot));
         self.pace.waiting(now, self.queue.len());
         call
     }
 
-    /// A call is started as it comes, if nobody waits and the backend has room: the same as
+    /// A call is started as it comes, if nobody waits and the backend has room for it: the same as
     /// [`BackendGate::arrive`] and [`BackendGate::next`], without the queue. `None`: it has to
     /// arrive.
     pub fn start_at_once(&mut self, now: Time, spec: CallSpec) -> Option<Call> {
-        if !self.has_room() {
+        if !self.has_room() || self.is_reserved(now, &spec) {
             return None;
         }
         let call = self.enter(now, spec);
-        // Who is alone is charged nothing that would last.
+        self.queue.start_at_once(now, spec.client);
         self.begin(now, call.slot, Duration::ZERO);
         Some(call)
     }
 
-    /// Whether a call would start as it comes.
+    /// Whether a call would start as it comes, unless its client has a slot and the others are kept
+    /// for others.
     pub fn has_room(&self) -> bool {
         self.queue.len() == 0 && !self.is_full()
-    }
-
-    /// As many are under way as may be.
-    fn is_full(&self) -> bool {
-        self.under_way >= self.limit.allowed() as usize
     }
 
     fn enter(&mut self, now: Time, spec: CallSpec) -> Call {
@@ -239,12 +194,15 @@ impl BackendGate {
         {
             return self.refuse(now, slot);
         }
-        if self.queue.len() > 0 && self.is_full() {
-            return CallNext::Full { until: overdue.map(|(at, _)| at) };
+        if self.queue.len() == 0 {
+            return CallNext::Idle;
         }
-        match self.queue.next() {
+        match self.choose(now) {
             Some(slot) => self.start(now, slot),
-            None => CallNext::Idle,
+            None => {
+                let overdue = overdue.map(|(at, _)| at);
+                CallNext::Full { until: overdue.into_iter().chain(self.review(now)).min() }
+            }
         }
     }
 
@@ -258,24 +216,31 @@ impl BackendGate {
             return;
         };
         under_way.answered = true;
-        let UnderWay { since, company, start, serving, gone, .. } = *under_way;
+        let UnderWay { since, company, start, serving, gone, aside, .. } = *under_way;
+        let took = now.since(serving.unwrap_or(since));
+        if gone.is_none() {
+            self.patience_of(spec.route).answered(spec.client, age);
+        }
+        if aside {
+            // It says nothing of the calls that have slots.
+            return self.expected.learn(now, spec.route, spec.kind, took);
+        }
         let overtaken = self.inside.leave(start);
+        let (held, others) = (self.holding.len(), overtaken.by_newest);
+        let first_of_all = others > 0 && others + 1 >= held && self.is_full();
+        self.hanging.answered(now, since, first_of_all);
         self.limit.answered(now, company, now.since(since), overtaken);
         // Where the limit may be too high yet, calls wait for each other inside the backend, and
         // what is short can seem long.
         let kind = if self.limit.is_trusted(company) { spec.kind } else { 0 };
-        self.expected.learn(now, spec.route, kind, now.since(serving.unwrap_or(since)));
-        if gone.is_none() {
-            self.patience_of(spec.route).answered(age);
-        }
+        self.expected.learn(now, spec.route, kind, took);
         self.begin_inside(now);
     }
 
     /// The backend is done with a started call: it has answered whole, or closed. The slot is free
     /// again; ask [`BackendGate::next`].
     pub fn ended(&mut self, now: Time, call: Call) {
-        if self.release(now, call).is_some() {
-            self.calls.remove(call.slot as usize);
+        if self.finish(now, call).is_some() {
             self.counts.ended += 1;
         }
     }
@@ -283,10 +248,11 @@ impl BackendGate {
     /// A started call gets no answer: connection refused or reset, or it took too long. The slot is
     /// free again. Teaches nothing of service times; a burst of failures halves a learned limit.
     pub fn failed(&mut self, now: Time, call: Call) {
-        if self.release(now, call).is_some() {
-            self.calls.remove(call.slot as usize);
+        if let Some(under_way) = self.finish(now, call) {
             self.counts.failed += 1;
-            self.limit.failed();
+            if !under_way.aside {
+                self.limit.failed();
+            }
         }
     }
 
@@ -297,7 +263,7 @@ impl BackendGate {
         let Some(under_way) = &mut entry.under_way else {
             self.dequeue(now, call.slot);
             self.calls.remove(call.slot as usize);
-            self.patience_of(spec.route).left(now, age);
+            self.patience_of(spec.route).left(now, spec.client, age);
             self.counts.gone_waiting += 1;
             let saved = self.expected.mean(spec.route, spec.kind).unwrap_or_default();
             self.counts.dead_work_saved += saved;
@@ -306,7 +272,7 @@ impl BackendGate {
         if under_way.gone.is_none() {
             under_way.gone = Some(now);
             if !under_way.answered {
-                self.patience_of(spec.route).left(now, age);
+                self.patience_of(spec.route).left(now, spec.client, age);
             }
             self.dead_under_way += 1;
             self.counts.gone_under_way += 1;
@@ -321,13 +287,17 @@ impl BackendGate {
             return;
         }
         let Some(under_way) = self.release(now, call) else { return };
-        self.counts.requeued += 1;
-        if under_way.gone.is_some() {
-            self.calls.remove(call.slot as usize);
-        } else {
-            self.queue.put_back(&self.waiting_call(call.slot), under_way.charged);
+        let (waiting, waits) = (self.waiting_call(call.slot), under_way.gone.is_none());
+        if waits {
+            self.queue.insert(now, &waiting);
             self.pace.waiting(now, self.queue.len());
+        } else {
+            self.calls.remove(call.slot as usize);
         }
+        if !under_way.aside {
+            self.queue.undo(now, waiting.client, under_way.charged);
+        }
+        self.counts.requeued += 1;
     }
 
     /// Calls that wait.
@@ -335,9 +305,16 @@ impl BackendGate {
         self.queue.len()
     }
 
-    /// Calls that were started and have not ended, the dead included.
+    /// Calls that were started and have not ended, those whose clients have left and those that were
+    /// set aside included.
     pub fn under_way(&self) -> usize {
         self.under_way
+    }
+
+    /// Calls under way that were set aside: they have lasted for long, and others have their slots.
+    /// Below 1024; none with a configured limit.
+    pub fn aside(&self) -> usize {
+        self.aside
     }
 
     /// Calls under way whose clients have left.
@@ -345,16 +322,22 @@ impl BackendGate {
         self.dead_under_way
     }
 
-    /// Calls that may be under way, as configured or as learned so far. A learned one is at most
-    /// 1024. (For short whiles fewer are let through, to learn what the backend takes then.)
+    /// Calls that may have slots, as configured or as learned so far. A learned one is at most 1024.
+    /// (For short whiles fewer are let through, to learn what the backend takes then; and with a
+    /// learned one, one more while one client has them all.)
     pub fn limit(&self) -> u32 {
         self.limit.get()
     }
 
     /// How long the clients of `route` wait for an answer: the median. `None` while too few have
-    /// left, or most of them never do.
+    /// left, or most of them never do. Of the client that leaves most while too few others do.
     pub fn patience(&self, route: u32) -> Option<Duration> {
-        self.endurance(route).median
+        self.patience.get(&(route % MOST_ROUTES))?.of_most().median
+    }
+
+    /// How long this client of `route` is taken to wait. `None` as with [`BackendGate::patience`].
+    pub fn patience_of_client(&self, route: u32, client: u64) -> Option<Duration> {
+        self.endurance(route, client).median
     }
 
     /// How long the backend is expected at `now` to take for such a call when it is served alone.
@@ -363,10 +346,10 @@ impl BackendGate {
         self.expected.of(now, route, kind)
     }
 
-    /// How long such calls took so far, whenever that was: what a call is charged to its client.
-    /// `None` while nothing of the route was answered.
+    /// How long such calls had slots so far, whenever that was: what a call is charged to its client
+    /// when it is started. `None` while no call of the route has ended.
     pub fn usual(&self, route: u32, kind: u64) -> Option<Duration> {
-        self.expected.mean(route, kind)
+        self.held_for.mean(route, kind)
     }
 
     /// Totals so far.
@@ -377,8 +360,8 @@ impl BackendGate {
     fn start(&mut self, now: Time, slot: u32) -> CallNext {
         let waiting = self.waiting_call(slot);
         let Entry { number, spec, .. } = self.calls[slot as usize];
-        let expected = self.expected.mean(spec.route, spec.kind);
-        let charged = self.queue.start(&waiting, expected);
+        let expected = self.held_for.mean(spec.route, spec.kind);
+        let charged = self.queue.start(now, &waiting, expected);
         self.pace.waiting(now, self.queue.len());
         self.begin(now, slot, charged);
         CallNext::Start { call: Call { slot, number }, tag: spec.tag }
@@ -389,14 +372,16 @@ impl BackendGate {
         self.under_way += 1;
         self.counts.started += 1;
         let start = self.counts.started;
+        self.holding.insert(start, slot);
         self.calls[slot as usize].under_way = Some(UnderWay {
             since: now,
-            company: self.limit.start(now, self.under_way),
+            company: self.limit.start(now, self.held()),
             start,
             serving: None,
             charged,
             answered: false,
             gone: None,
+            aside: false,
         });
         self.inside.start(start, slot);
         self.begin_inside(now);
@@ -407,26 +392,49 @@ impl BackendGate {
         self.dequeue(now, slot);
         let entry = self.calls.remove(slot as usize);
         // It would have waited longer.
-        self.patience_of(entry.spec.route).answered(now.since(entry.arrived));
+        let Entry { spec, arrived, .. } = entry;
+        self.patience_of(spec.route).answered(spec.client, now.since(arrived));
         self.counts.refused += 1;
         let call = Call { slot, number: entry.number };
         CallNext::Refuse { call, tag: entry.spec.tag, retry_after }
     }
 
-    /// Frees the slot of a call under way.
+    /// A call under way has ended and is forgotten.
+    fn finish(&mut self, now: Time, call: Call) -> Option<UnderWay> {
+        let under_way = self.release(now, call)?;
+        let spec = self.calls.remove(call.slot as usize).spec;
+        if !under_way.aside {
+            self.count_slot(now, &spec, &under_way);
+        }
+        Some(under_way)
+    }
+
+    /// A call is not under way any more. What it had is yet to be counted for its client.
     fn release(&mut self, now: Time, call: Call) -> Option<UnderWay> {
-        let under_way = self.entry(call)?.under_way.take()?;
+        let entry = self.entry(call)?;
+        let (under_way, client) = (entry.under_way.take()?, entry.spec.client);
         self.under_way -= 1;
+        self.dead_under_way -= usize::from(under_way.gone.is_some());
+        if under_way.aside {
+            self.aside -= 1;
+            self.queue.aside_ended(client);
+        } else {
+            self.give_back(now, &under_way);
+            self.pace.ended(now, self.queue.len());
+        }
+        Some(under_way)
+    }
+
+    /// The slot of a call under way is free.
+    fn give_back(&mut self, now: Time, under_way: &UnderWay) {
+        self.holding.remove(&under_way.start);
         if let Some(gone) = under_way.gone {
-            self.dead_under_way -= 1;
             self.counts.dead_work_wasted += now.since(gone);
         }
         if !under_way.answered {
             self.inside.leave(under_way.start);
             self.begin_inside(now);
         }
-        self.pace.ended(now, self.queue.len());
-        Some(under_way)
     }
 
     /// Notes with which calls the backend is thought to begin now.
@@ -440,7 +448,7 @@ impl BackendGate {
     }
 
     fn dequeue(&mut self, now: Time, slot: u32) {
-        self.queue.remove(&self.waiting_call(slot));
+        self.queue.remove(now, &self.waiting_call(slot));
         self.pace.waiting(now, self.queue.len());
     }
 
@@ -466,7 +474,7 @@ impl BackendGate {
                 (u64::try_from(expected.as_nanos()).unwrap_or(u64::MAX), !number)
             }
             BackendOrder::Edf => {
-                let patience = self.endurance(spec.route).median;
+                let patience = self.endurance(spec.route, spec.client).median;
                 let usual = now + patience.unwrap_or(self.config.longest_wait);
                 (spec.deadline.unwrap_or(usual).as_nanos(), number)
             }
@@ -492,7 +500,7 @@ impl BackendGate {
             band.backwards = match config.order {
                 BackendOrder::NewestFirst => true,
                 BackendOrder::Adaptive => band.oldest().any(|oldest| {
-                    let median = endurance(patience, oldest.route).median;
+                    let median = endurance(patience, oldest.route, oldest.client).median;
                     median.is_some_and(|median| turns(now.since(oldest.arrived), median))
                 }),
                 BackendOrder::Fifo | BackendOrder::ShortestExpected | BackendOrder::Edf => false,
@@ -505,15 +513,15 @@ impl BackendGate {
         self.queue
             .bands()
             .flat_map(Band::oldest)
-            .map(|oldest| (oldest.arrived + self.time_limit(now, oldest.route), oldest.slot))
+            .map(|oldest| (oldest.arrived + self.time_limit(now, oldest), oldest.slot))
             .min()
     }
 
-    /// How long a call of this route may wait: until nearly all would have left. With the adaptive
-    /// order only until it goes last: it is told while its client is there.
-    fn time_limit(&self, now: Time, route: u32) -> Duration {
+    /// How long a call may wait: until nearly all would have left. With the adaptive order only until
+    /// it goes last: it is told while its client is there.
+    fn time_limit(&self, now: Time, call: Oldest) -> Duration {
         let adaptive = self.config.order == BackendOrder::Adaptive;
-        let limit = match self.endurance(route) {
+        let limit = match self.endurance(call.route, call.client) {
             Endurance { median: Some(median), left, .. } if adaptive && now.since(left) < FRESH => {
                 median.mul_f64(TURN)
             }
@@ -528,8 +536,12 @@ impl BackendGate {
         limit.max(SHORTEST_LIMIT.min(self.config.longest_wait))
     }
 
-    fn endurance(&self, route: u32) -> Endurance {
-        endurance(&self.patience, route)
+    fn endurance(&self, route: u32, client: u64) -> Endurance {
+        endurance(&self.patience, route, client)
+    }
+
+    fn limit_is_learned(&self) -> bool {
+        self.config.limit == CallLimit::Auto
     }
 
     fn patience_of(&mut self, route: u32) -> &mut Patience {
@@ -541,6 +553,6 @@ impl BackendGate {
     }
 }
 
-fn endurance(patience: &BTreeMap<u32, Patience>, route: u32) -> Endurance {
-    patience.get(&(route % MOST_ROUTES)).map(Patience::endurance).unwrap_or_default()
+fn endurance(patience: &BTreeMap<u32, Patience>, route: u32, client: u64) -> Endurance {
+    patience.get(&(route % MOST_ROUTES)).map(|it| it.endurance(client)).unwrap_or_default()
 }

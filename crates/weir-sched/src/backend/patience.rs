@@ -1,130 +1,103 @@
-//! How long the clients of one route wait before they leave, learned from when they left or were
-//! answered. It knows nothing of queues.
+//! How long the clients of one route wait before they leave: whose departures count, and for whom.
+//! The gate asks here when a call has waited too long.
 //!
-//! The Kaplan-Meier estimate of survival on a histogram of ages: a departure is an observation, an
-//! answer at some age says only that the client would have waited at least so long. The paper asks
-//! for such statistics (Carter & Cherkasova 1999, section 2, last paragraph but one).
+//! Patience is learned from clients and held against others, who are refused or served last. So no
+//! client may make much of it alone: a departure counts when [`OTHERS`] others have counted since
+//! the same client's last. Who leaves within a moment has stopped loading a page, or never wanted
+//! an answer, and says nothing of patience.
+//!
+//! Behind a balancer, or one address for many, nearly all are one client and hardly any would count.
+//! So what the client says that leaves most is kept beside, and is held against that client alone.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::survival::{Endurance, Survival};
 use crate::time::Time;
 
-/// The least age told apart, in seconds.
-const LEAST: f64 = 0.001;
-/// Ratio of the bounds of a bin of ages.
-const RATIO: f64 = 1.1;
-/// Bins: up to 10 minutes, 1 ms × 1.1^140.
-const BINS: usize = 141;
-/// After so many clients that reached an age, half of what was known of that age is forgotten.
-/// Counted for each age by itself: answers after 10 ms say nothing of who leaves after 5 s and so
-/// make nothing of that forgotten.
-const HALF_LIFE: f64 = 500.0;
-/// Departures remembered, by weight, below which nothing is said.
-const LEAST_EVIDENCE: f64 = 8.0;
-/// Answers after which the estimate is made anew; departures have it made at once.
-const STALE_AFTER: u32 = 32;
-/// Nearly all have left when so small a share has not.
-const NEARLY_NONE: f64 = 0.05;
+/// Departures at lesser ages say nothing.
+const MOMENT: Duration = Duration::from_millis(100);
+/// A client counts again when so many others have: what is known is an eighth its own at most.
+const OTHERS: usize = 7;
+/// Another client is taken to leave most after so many departures of others in a row at the latest.
+const MOST_VOTES: u32 = 64;
 
-/// What is known of one span of ages, with weights that fade.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bin {
-    /// Clients that left at such an age.
-    left: f64,
-    /// Those, and the clients that waited longer. Who was answered at such an age is not among
-    /// them: when all leave at one age, answers just before it must not hide that.
-    reached: f64,
-    /// Sum of the ages of `left`, in seconds.
-    ages: f64,
-}
-
-/// What is read off the survival curve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Endurance {
-    /// The median: half of the clients would have left by this age.
-    pub(super) median: Option<Duration>,
-    /// By this age nearly all would have left.
-    pub(super) nearly_all: Option<Duration>,
-    /// When one last left.
-    pub(super) left: Time,
+/// The client that leaves most, found by majority vote (Boyer & Moore 1991).
+#[derive(Clone, Debug)]
+struct Foremost {
+    client: u64,
+    votes: u32,
+    survival: Survival,
 }
 
 /// The patience of one route's clients.
 #[derive(Clone, Debug)]
 pub(super) struct Patience {
-    bins: Box<[Bin; BINS]>,
-    current: Endurance,
-    /// Answers since `current` was made.
-    answers: u32,
+    all: Survival,
+    /// The clients that counted last.
+    counted: VecDeque<u64>,
+    foremost: Option<Foremost>,
 }
 
 impl Patience {
     pub(super) fn new() -> Patience {
-        let bins = Box::new([Bin::default(); BINS]);
-        Patience { bins, current: Endurance::default(), answers: 0 }
+        Patience { all: Survival::new(), counted: VecDeque::new(), foremost: None }
     }
 
     /// A client left at `now`, at this age.
-    pub(super) fn left(&mut self, now: Time, age: Duration) {
-        let at = bin(age);
-        self.reached(at + 1);
-        let here = &mut self.bins[at];
-        here.left += 1.0;
-        here.ages += age.as_secs_f64();
-        self.current = Endurance { left: now, ..self.estimate() };
-        self.answers = 0;
+    pub(super) fn left(&mut self, now: Time, client: u64, age: Duration) {
+        if age < MOMENT {
+            return;
+        }
+        self.vote(now, client, age);
+        if self.counted.contains(&client) {
+            return;
+        }
+        if self.counted.len() == OTHERS {
+            self.counted.pop_front();
+        }
+        self.counted.push_back(client);
+        self.all.left(now, age);
     }
 
     /// A client was answered at this age and would have waited longer.
-    pub(super) fn answered(&mut self, age: Duration) {
-        self.reached(bin(age));
-        self.answers += 1;
-        if self.answers >= STALE_AFTER {
-            self.current = Endurance { left: self.current.left, ..self.estimate() };
-            self.answers = 0;
+    pub(super) fn answered(&mut self, client: u64, age: Duration) {
+        self.all.answered(age);
+        if let Some(foremost) = self.foremost.as_mut().filter(|it| it.client == client) {
+            foremost.survival.answered(age);
         }
     }
 
-    pub(super) fn endurance(&self) -> Endurance {
-        self.current
+    /// What this client is taken to endure.
+    pub(super) fn endurance(&self, client: u64) -> Endurance {
+        let own = self.foremost.as_ref().filter(|it| it.client == client);
+        let own = own.map(|it| it.survival.endurance()).filter(|own| own.median.is_some());
+        own.unwrap_or(self.all.endurance())
     }
 
-    /// One more client has reached the first `bins` bins, and was not answered in them.
-    fn reached(&mut self, bins: usize) {
-        let keep = 0.5_f64.powf(1.0 / HALF_LIFE);
-        for bin in self.bins.iter_mut().take(bins) {
-            bin.left *= keep;
-            bin.ages *= keep;
-            bin.reached = bin.reached * keep + 1.0;
+    /// What is known of all, or if that is nothing, of the client that leaves most.
+    pub(super) fn of_most(&self) -> Endurance {
+        let all = self.all.endurance();
+        match (&self.foremost, all.median) {
+            (Some(foremost), None) => foremost.survival.endurance(),
+            _ => all,
         }
     }
 
-    fn estimate(&self) -> Endurance {
-        let mut endurance = Endurance::default();
-        let evidence: f64 = self.bins.iter().map(|bin| bin.left).sum();
-        if evidence < LEAST_EVIDENCE {
-            return endurance;
-        }
-        let mut survival = 1.0;
-        for bin in self.bins.iter().filter(|bin| bin.left > 0.0) {
-            survival *= (1.0 - bin.left / bin.reached).max(0.0);
-            let age = Duration::try_from_secs_f64(bin.ages / bin.left).unwrap_or_default();
-            if survival <= 0.5 && endurance.median.is_none() {
-                endurance.median = Some(age);
+    /// A departure of this client, whether or not it counts for the others.
+    fn vote(&mut self, now: Time, client: u64, age: Duration) {
+        let new = || Foremost { client, votes: 0, survival: Survival::new() };
+        let foremost = self.foremost.get_or_insert_with(new);
+        if foremost.client != client {
+            foremost.votes = foremost.votes.saturating_sub(1);
+            if foremost.votes > 0 {
+                return;
             }
-            if survival <= NEARLY_NONE {
-                endurance.nearly_all = Some(age);
-                break;
-            }
+            *foremost = new();
         }
-        endurance
+        foremost.votes = (foremost.votes + 1).min(MOST_VOTES);
+        foremost.survival.left(now, age);
     }
-}
-
-fn bin(age: Duration) -> usize {
-    let steps = (age.as_secs_f64() / LEAST).ln() / RATIO.ln();
-    // Negative, and minus infinity for age zero, become 0.
-    (steps as usize).min(BINS - 1)
 }
 
 #[cfg(test)]
@@ -132,92 +105,58 @@ mod tests {
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
+    const ATTACKER: u64 = 1 << 40;
 
-    fn near(found: Option<Duration>, wanted: Duration) -> bool {
-        found.is_some_and(|found| {
-            let ratio = found.as_secs_f64() / wanted.as_secs_f64();
-            (0.98..1.02).contains(&ratio)
-        })
+    fn median(patience: &Patience, client: u64) -> Option<u64> {
+        patience.endurance(client).median.map(|median| median.as_millis() as u64)
     }
 
     #[test]
-    fn all_who_leave_at_five_seconds_make_five_seconds() {
-        for age in [5000, 700, 40_000] {
-            let mut patience = Patience::new();
-            for _ in 0..7 {
-                patience.left(Time::ZERO, age * MS);
+    fn one_client_that_leaves_again_and_again_is_one() {
+        let mut patience = Patience::new();
+        for _ in 0..1000 {
+            patience.left(Time::ZERO, ATTACKER, 300 * MS);
+        }
+        assert_eq!(median(&patience, 1), None, "the others may wait");
+        assert_eq!(median(&patience, ATTACKER), Some(300), "it does not wait longer itself");
+        assert_eq!(patience.of_most().median, Some(300 * MS));
+    }
+
+    #[test]
+    fn among_others_one_client_is_an_eighth_at_most() {
+        let mut patience = Patience::new();
+        for client in 0..1000 {
+            for _ in 0..20 {
+                patience.left(Time::ZERO, ATTACKER, 300 * MS);
             }
-            assert_eq!(patience.endurance(), Endurance::default(), "seven are too few");
-            patience.left(Time::ZERO, age * MS);
-            patience.left(Time::ZERO, age * MS + 3 * MS);
-            assert!(near(patience.endurance().median, age * MS), "{:?}", patience.endurance());
-            assert!(near(patience.endurance().nearly_all, age * MS));
+            patience.left(Time::ZERO, client, 5000 * MS);
         }
+        assert_eq!(median(&patience, 1), Some(5000));
+        let none = Patience::new();
+        let seven = (0..7).fold(none, |mut patience, client| {
+            (0..9).for_each(|_| patience.left(Time::ZERO, client, 300 * MS));
+            patience
+        });
+        assert_eq!(median(&seven, 100), None, "seven clients are too few");
     }
 
     #[test]
-    fn answers_before_say_that_they_would_have_waited() {
-        // Half leave after 1 s. Of the others half are answered after 2 s, half leave after 4 s.
+    fn who_leaves_at_once_says_nothing() {
         let mut patience = Patience::new();
-        for _ in 0..100 {
-            for _ in 0..2 {
-                patience.left(Time::ZERO, 1001 * MS);
-            }
-            patience.answered(2000 * MS);
-            patience.left(Time::ZERO, 4000 * MS);
-        }
-        let endurance = patience.endurance();
-        assert!(near(endurance.nearly_all, 4000 * MS), "{endurance:?}");
-        // Counting the answered as gone for good, or as not there, would make this 1 s.
-        for _ in 0..300 {
-            patience.answered(2000 * MS);
-        }
-        assert!(near(patience.endurance().median, 4000 * MS), "{:?}", patience.endurance());
+        (0..100).for_each(|client| patience.left(Time::ZERO, client, 99 * MS));
+        (0..100).for_each(|_| patience.left(Time::ZERO, ATTACKER, 99 * MS));
+        assert_eq!((median(&patience, 1), median(&patience, ATTACKER)), (None, None));
+        (0..9).for_each(|client| patience.left(Time::ZERO, client, 100 * MS));
+        assert_eq!(median(&patience, 1), Some(100));
     }
 
     #[test]
-    fn answers_just_before_all_leave_hide_nothing() {
+    fn who_leaves_most_now_is_followed() {
         let mut patience = Patience::new();
-        for _ in 0..40 {
-            patience.left(Time::ZERO, 5000 * MS);
-            for _ in 0..100 {
-                patience.answered(4900 * MS);
-            }
-        }
-        assert!(near(patience.endurance().median, 5000 * MS));
-    }
-
-    #[test]
-    fn many_quick_answers_do_not_make_it_forget() {
-        let mut patience = Patience::new();
-        (0..50).for_each(|_| patience.left(Time::ZERO, 5000 * MS));
-        (0..1_000_000).for_each(|_| patience.answered(10 * MS));
-        assert!(near(patience.endurance().median, 5000 * MS));
-    }
-
-    #[test]
-    fn nothing_is_said_when_most_stay() {
-        let mut patience = Patience::new();
-        for _ in 0..100 {
-            patience.left(Time::ZERO, 200 * MS);
-            (0..3).for_each(|_| patience.answered(30_000 * MS));
-        }
-        assert_eq!(patience.endurance(), Endurance::default());
-    }
-
-    #[test]
-    fn a_change_is_followed() {
-        let mut patience = Patience::new();
-        (0..3000).for_each(|_| patience.left(Time::ZERO, 2000 * MS));
-        (0..3000).for_each(|_| patience.left(Time::ZERO, 8000 * MS));
-        assert!(near(patience.endurance().median, 8000 * MS));
-        (0..1000).for_each(|_| patience.left(Time::ZERO, 2000 * MS));
-        assert!(near(patience.endurance().median, 2000 * MS));
-    }
-
-    #[test]
-    fn any_age_has_a_bin() {
-        assert_eq!((bin(Duration::ZERO), bin(MS), bin(Duration::MAX)), (0, 0, BINS - 1));
-        assert!(bin(600_000 * MS) >= BINS - 3);
+        (0..1000).for_each(|_| patience.left(Time::ZERO, 1, 300 * MS));
+        (0..100).for_each(|_| patience.left(Time::ZERO, 2, 4000 * MS));
+        assert_eq!((median(&patience, 1), median(&patience, 2)), (None, Some(4000)));
+        (0..100).for_each(|_| patience.answered(2, 9000 * MS));
+        assert_eq!(median(&patience, 2), None, "most of its calls are answered");
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Backends {
     up: Level,
     waiting: Level,
     under_way: Level,
+    aside: Level,
     limit: Level,
     calls: Count,
     failed: Count,
@@ -37,6 +38,7 @@ pub(crate) struct Reading {
     pub(crate) up: bool,
     pub(crate) waiting: usize,
     pub(crate) under_way: usize,
+    pub(crate) aside: usize,
     pub(crate) limit: u32,
     pub(crate) calls: u64,
     pub(crate) failed: u64,
@@ -55,7 +57,12 @@ impl Backends {
             ("backend_up", "1 unless the backend is marked unhealthy by checks or calls", &all.up),
             ("backend_waiting", "Requests that wait at the backend's gate", &all.waiting),
             ("backend_under_way", "Calls the backend is working on", &all.under_way),
-            ("backend_limit", "Calls that may be under way", &all.limit),
+            (
+                "backend_aside",
+                "Calls the backend is working on that have lasted so long that others have their slots",
+                &all.aside,
+            ),
+            ("backend_limit", "Calls that may have slots", &all.limit),
         ];
         for (name, help, level) in levels {
             registry.register(name, help, level.clone());
@@ -112,6 +119,7 @@ impl Backends {
         level(&self.up, i64::from(reading.up));
         level(&self.waiting, reading.waiting as i64);
         level(&self.under_way, reading.under_way as i64);
+        level(&self.aside, reading.aside as i64);
         level(&self.limit, i64::from(reading.limit));
         let count = |family: &Count, value| {
             family.get_or_create(&label).inner().store(value, Ordering::Relaxed);

@@ -136,6 +136,7 @@ impl Backend {
             up,
             waiting: gate.waiting(),
             under_way: gate.under_way(),
+            aside: gate.aside(),
             limit: gate.limit(),
             calls: counts.started,
             failed: counts.failed,
@@ -162,8 +163,9 @@ impl Backend {
         drop(health);
         let gate = &self.lock().gate;
         let load = gate.waiting() + gate.under_way();
-        // One that is tried is not waited for.
-        (well || may_try && load < gate.limit() as usize).then(|| (load, gate.has_room()))
+        // One that is tried is not waited for. Calls that hang there do not keep it from being tried.
+        let may_try = may_try && load - gate.aside() < gate.limit() as usize;
+        (well || may_try).then(|| (load, gate.has_room()))
     }
 
     /// Whether more is asked of it than it can do now.
