@@ -9,8 +9,8 @@ use std::time::Duration;
 pub enum CallLimit {
     /// Always so many; zero is taken as one.
     Fixed(u32),
-    /// Learned from how long the backend takes: as few as keep it busy, or as many as it takes a
-    /// millisecond for. The default.
+    /// Learned from how long the backend takes: as few as keep it busy, or as many as it takes
+    /// two milliseconds for. The default.
     #[default]
     Auto,
 }

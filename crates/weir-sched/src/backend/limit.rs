@@ -6,7 +6,7 @@
 //! few, then L / r of them are served at once (Little's law) and L (1 - 1 / r) wait there. The limit
 //! settles where about one waits: the backend is never without work, and nearly everything waits
 //! where departures are seen and the order can be chosen. Raised when fewer wait, lowered when more
-//! do. But as many calls as take a millisecond in all may always be there: that harms nobody, and
+//! do. But as many calls as take two milliseconds in all may always be there: that harms nobody, and
 //! where answers take microseconds and one waits, the backend falls asleep between them, and each
 //! time it is woken costs more than an answer.
 //!
@@ -59,7 +59,9 @@ const ENOUGH: f64 = 512.0;
 /// Fewer of them than this say nothing.
 const TOO_FEW: f64 = 16.0;
 /// Seconds that a call may take however much of them it waits inside the backend.
-const HARMLESS: f64 = 0.001;
+const HARMLESS: f64 = 0.002;
+/// Seconds that tell a slow answer of a backend that was quick.
+const SLOW: f64 = 0.01;
 /// Failures without an answer between them that halve the limit.
 const BURST: u32 = 4;
 
@@ -253,7 +255,7 @@ impl Limit {
             return;
         }
         let usual = if self.crowded { 0.0 } else { self.usual };
-        if seconds <= (10.0 * HARMLESS).max(4.0 * usual) {
+        if seconds <= SLOW.max(4.0 * usual) {
             self.slow = 0;
         } else if company.limit == self.number && company.under_way > 1 {
             // A call alone is slow by itself, and after a halving those from before it are late too.
@@ -395,7 +397,7 @@ impl Limit {
     /// The calls that are served at once and those that have to wait inside while others come.
     fn least(&mut self, ratio: f64, served: Served) -> u32 {
         let latency = &self.at_limit.plain;
-        if latency.variation_squared() * ratio < ALIKE && latency.mean() > 10.0 * HARMLESS {
+        if latency.variation_squared() * ratio < ALIKE && latency.mean() > SLOW {
             // All are long and alike: one that waits is enough, and means are exact.
             self.reserve.spare();
             return 1;
@@ -409,7 +411,7 @@ impl Limit {
     /// All calls are long and take the same time: a few of them say what many would.
     fn are_alike(&self) -> bool {
         let latency = &self.at_limit.plain;
-        latency.mean() > 10.0 * HARMLESS && latency.variation_squared() < EXACT
+        latency.mean() > SLOW && latency.variation_squared() < EXACT
     }
 
     /// More may wait inside: raises the limit to `least` by and by.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::time::Time;
 
 /// The gap is taken to be at most so long.
-const LONGEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_millis(2);
 /// The share of its time that a worker may wait: so much is reason for more calls, ...
 const TOO_MUCH: f64 = 1.0 / 128.0;
 /// ... and less than this for fewer.
