@@ -18,7 +18,13 @@
 //! only where standard errors allow, and the order of the answers is heard as well: a backend that
 //! takes calls in the order of their starts never answers the last of all first while it waits.
 
+mod evidence;
+mod probe;
+
 use std::time::Duration;
+
+use evidence::{ALIKE, EXACT, Served, Stretch};
+use probe::{Probe, level, probe_limit};
 
 use super::CallLimit;
 use super::inside::Overtaken;
@@ -34,32 +40,19 @@ const FIRST: u32 = 8;
 const MOST: u32 = 1024;
 /// Answers in a window at least; also three times the limit.
 const WINDOW: u32 = 30;
-/// Answers of a probe at least.
-const PROBE: u32 = 32;
 /// Answers at the limit between two probes at least. A probe costs throughput where half of the
 /// limit does not keep the backend busy, so when one confirms what is known well the next may wait
 /// twice as long, up to `MOST_BETWEEN_PROBES`.
 const BETWEEN_PROBES: u32 = 1000;
 const MOST_BETWEEN_PROBES: u32 = 16_000;
-/// Square of the relative standard error below which a mean is known well.
-const SURE: f64 = 0.02;
-/// A share of latency by which a probe may be off and confirm what is known.
-const SMALL: f64 = 0.05;
-/// Square of the coefficient of variation of service times below which they are all alike.
-const ALIKE: f64 = 0.05;
-/// The same of latencies of which [`FEW_ALIKE`] say all.
-const EXACT: f64 = 0.001;
+/// Where calls are all long and alike, answers that are enough for a decision.
 const FEW_ALIKE: u32 = 8;
 /// Latencies with few calls under way remembered, by weight, for each level.
 const BASE_MEMORY: f64 = 1024.0;
 /// Latencies at the limit remembered, by weight.
 const LIMIT_MEMORY: f64 = 1024.0;
-/// Latencies with few calls under way that are enough; with more, higher levels are left out.
-const ENOUGH: f64 = 512.0;
 /// Fewer of them than this say nothing.
 const TOO_FEW: f64 = 16.0;
-/// Seconds that a call may take however much of them it waits inside the backend.
-const HARMLESS: f64 = 0.002;
 /// Seconds that tell a slow answer of a backend that was quick.
 const SLOW: f64 = 0.01;
 /// Failures without an answer between them that halve the limit.
@@ -73,48 +66,6 @@ pub(super) struct Company {
     /// Of which limit, by number; limits are numbered as they change.
     limit: u32,
     probing: bool,
-}
-
-/// How many of the calls under way the backend serves at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Served {
-    All,
-    NotAll,
-    Unknown,
-}
-
-/// How many times longer the backend takes at the limit.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    ratio: f64,
-    /// The standard error of 1 - 1 / `ratio`.
-    error: f64,
-}
-
-/// Limits at which it harms nobody how many wait inside.
-#[derive(Clone, Copy, Debug)]
-struct Harmless {
-    /// Up to here surely.
-    least: u32,
-    /// Up to here perhaps.
-    most: u32,
-}
-
-/// A window with the limit lowered, to learn anew what the backend takes when it has little to do.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    limit: u32,
-    answers: u32,
-    latency: Latencies,
-}
-
-impl Probe {
-    /// There are answers enough; fewer will do where all take equally long.
-    fn is_done(&self) -> bool {
-        let enough = PROBE.max(2 * self.limit);
-        let exact = self.latency.plain.variation_squared() < 0.01 && self.answers >= enough / 4;
-        self.answers >= enough || exact
-    }
 }
 
 /// The limit of one backend.
@@ -408,12 +359,6 @@ impl Limit {
         served + self.reserve.learn(served)
     }
 
-    /// All calls are long and take the same time: a few of them say what many would.
-    fn are_alike(&self) -> bool {
-        let latency = &self.at_limit.plain;
-        latency.mean() > SLOW && latency.variation_squared() < EXACT
-    }
-
     /// More may wait inside: raises the limit to `least` by and by.
     fn let_wait(&mut self, least: u32) {
         if least > self.limit {
@@ -424,118 +369,10 @@ impl Limit {
         self.crowded = true;
     }
 
-    /// The limits at which calls take what harms nobody (Little's law): surely, and perhaps, for all
-    /// that is known.
-    fn harmless(&self, base: &Latencies) -> Harmless {
-        let many = &self.at_limit.plain;
-        let variation = match base.weight() < TOO_FEW {
-            // If one is served at a time the service of each is in the latencies of all.
-            true => many.variation_squared() * f64::from(self.limit),
-            false => self.variation(base, (many.mean() / base.plain.mean()).max(1.0)),
-        };
-        let error = 1.0 + 2.0 * (variation / many.weight()).sqrt();
-        let limit = f64::from(self.limit) * HARMLESS / many.mean();
-        Harmless { least: ((limit / error) as u32).min(MOST), most: (limit * error) as u32 }
-    }
-
-    /// Square of the coefficient of variation of service times, as seen where that is greatest: a
-    /// few latencies without the rare long ones would look more certain than they are. Each wait is
-    /// the service of others, so at the limit one service time is in about `ratio` latencies.
-    fn variation(&self, base: &Latencies, ratio: f64) -> f64 {
-        let (few, many) = (&base.plain, &self.at_limit.plain);
-        few.variation_squared().max(many.variation_squared() * ratio)
-    }
-
-    /// How many times longer than with few under way the backend takes at the limit, with the
-    /// standard error of the share that is.
-    fn stretch(&self, base: &Latencies, served: Served) -> Stretch {
-        let weights = 1.0 / base.weight() + 1.0 / self.at_limit.weight();
-        if served == Served::All {
-            // None waits for its turn: if they take longer it is because they share, all alike.
-            let (few, many) = (&base.logs, &self.at_limit.logs);
-            let ratio = (many.mean() - few.mean()).exp().max(1.0);
-            let variance = few.variance().max(many.variance());
-            return Stretch { ratio, error: (variance * weights).sqrt() / ratio };
-        }
-        let (few, many) = (&base.plain, &self.at_limit.plain);
-        let ratio = (many.mean() / few.mean()).max(1.0);
-        let variation = self.variation(base, ratio);
-        Stretch { ratio, error: (variation * weights).sqrt() / ratio }
-    }
-
-    /// What the order of the answers says. A backend that takes calls in the order of their starts
-    /// cannot answer the last of all before another while that one only waits there. When it serves
-    /// all at once it does so about once in as many answers as are under way, and more often when
-    /// service times differ more. (Where all take equally long neither is seen, but then means are
-    /// exact. One that shares its time among all calls looks as if it served them all: there the
-    /// means decide.)
-    fn served(&self) -> Served {
-        let turns = self.answers / self.limit;
-        if self.last_first >= 2.max(turns / 4) {
-            Served::All
-        } else if self.last_first == 0
-            && self.answers >= 100.max(6 * self.limit)
-            && self.at_limit.plain.variation_squared() > 0.25
-        {
-            Served::NotAll
-        } else {
-            Served::Unknown
-        }
-    }
-
     fn raise(&mut self, most: u32) {
         let step = if self.searching { self.limit } else { self.step };
         self.step = (2 * step).min(self.limit);
         self.set(self.limit.saturating_add(step).min(most));
-    }
-
-    /// Latency with at most half of the limit under way, from the lowest levels that say enough.
-    fn base(&self) -> Latencies {
-        let mut base = Latencies::default();
-        for moments in &self.by_level[..=level(probe_limit(self.limit))] {
-            base.merge(moments);
-            if base.weight() >= ENOUGH {
-                break;
-            }
-        }
-        base
-    }
-
-    fn begin_probe(&mut self) {
-        self.since_probe = 0;
-        let limit = probe_limit(self.limit);
-        self.probe = Some(Probe { limit, answers: 0, latency: Latencies::default() });
-    }
-
-    /// Takes what the probe found into account; where it contradicts what was known it replaces
-    /// that.
-    fn end_probe(&mut self) {
-        let Some(probe) = self.probe.take() else { return };
-        self.reserve.probed();
-        let known = self.base();
-        let level = level(probe.limit);
-        let (found, expected) = (&probe.latency.plain, &known.plain);
-        let apart = found.mean() - expected.mean();
-        let error = (found.error_squared() + expected.error_squared()).sqrt();
-        if known.weight() >= TOO_FEW && apart.abs() > (3.0 * error).max(SMALL * expected.mean()) {
-            self.by_level = Default::default();
-            self.at_limit = Latencies::default();
-            self.window = 0;
-            self.by_level[level] = probe.latency;
-            self.between_probes = BETWEEN_PROBES;
-        } else {
-            // What is known from fewer calls under way is older, and gives way.
-            for older in &mut self.by_level[..level] {
-                older.fade(older.weight() / 2.0);
-            }
-            self.by_level[level].fade(BASE_MEMORY - probe.latency.weight());
-            self.by_level[level].merge(&probe.latency);
-            let variation =
-                known.plain.variation_squared().max(self.at_limit.plain.variation_squared());
-            if variation < SURE * known.weight() || self.served() == Served::NotAll {
-                self.between_probes = (2 * self.between_probes).min(MOST_BETWEEN_PROBES);
-            }
-        }
     }
 
     fn set(&mut self, limit: u32) {
@@ -548,14 +385,4 @@ impl Limit {
         self.probe = None;
         self.crowded = false;
     }
-}
-
-/// The limit while probing: half, at least 1.
-fn probe_limit(limit: u32) -> u32 {
-    (limit / 2).max(1)
-}
-
-/// Levels are 1, 2 to 3, 4 to 7 and so on.
-fn level(under_way: u32) -> usize {
-    (under_way.max(1).ilog2() as usize).min(10)
 }
