@@ -212,7 +212,7 @@ fn one_client_with_slow_calls_gets_what_others_leave() {
     // Alone the others are answered 150 times a second. What is learned as the limit is too high here:
     // it is 8, as so much is never under way for long.
     for (limit, share, others, slow) in
-        [(CallLimit::Fixed(4), 0.3, 125.0, 50), (CallLimit::Auto, 0.55, 60.0, 100)]
+        [(CallLimit::Fixed(4), 0.3, 125.0, 50), (CallLimit::Auto, 0.55, 60.0, 150)]
     {
         for (connections, takes, varies, leaves) in [
             (4, 1000, false, None),
