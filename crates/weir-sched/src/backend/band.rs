@@ -5,7 +5,9 @@
 //! calls decides. The others come after them, those first who have had least. With one call for each
 //! client, or all calls from one client, the order alone decides.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::HashMap;
 
 use super::clients::Clients;
 use crate::time::Time;

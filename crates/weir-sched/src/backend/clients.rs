@@ -12,8 +12,9 @@
 //! comes again, and the rest in [`REMEMBERED`] times as long as it took: a client with one call at a
 //! time and calls like all others keeps nobody from anything, and must not wait for all newcomers.
 
-use std::collections::HashMap;
 use std::time::Duration;
+
+use foldhash::HashMap;
 
 use super::account::{Account, MEMORY, Mean, OWN_MEMORY};
 use super::presence::Presence;

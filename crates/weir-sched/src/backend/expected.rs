@@ -4,8 +4,10 @@
 //! Under an order by expected time a kind that seemed long once might never be called again, and so
 //! never be corrected. So the longer a kind was not seen, the shorter it is taken to be.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+use foldhash::HashMap;
 
 use crate::time::Time;
 

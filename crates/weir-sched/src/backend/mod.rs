@@ -27,6 +27,7 @@ mod presence;
 mod queue;
 mod reserve;
 mod slots;
+mod starts;
 mod survival;
 mod workers;
 
@@ -44,6 +45,7 @@ use limit::{Company, Limit};
 use pace::Pace;
 use patience::Patience;
 use queue::Queue;
+use starts::Starts;
 use survival::Endurance;
 
 pub use call::{Call, CallNext, CallSpec, Left};
@@ -110,7 +112,7 @@ pub struct BackendGate {
     inside: Inside,
     hanging: Hanging,
     /// The calls that have slots, by the numbers of their starts.
-    holding: BTreeMap<u64, u32>,
+    holding: Starts,
     /// How long calls take.
     expected: Expected,
     /// How long they have slots.
@@ -135,7 +137,7 @@ impl BackendGate {
             limit: Limit::new(config.limit),
             inside: Inside::default(),
             hanging: Hanging::default(),
-            holding: BTreeMap::new(),
+            holding: Starts::default(),
             expected: Expected::default(),
             held_for: Expected::default(),
             patience: BTreeMap::new(),
@@ -372,7 +374,7 @@ impl BackendGate {
         self.under_way += 1;
         self.counts.started += 1;
         let start = self.counts.started;
-        self.holding.insert(start, slot);
+        self.holding.push(start, slot);
         self.calls[slot as usize].under_way = Some(UnderWay {
             since: now,
             company: self.limit.start(now, self.held()),
@@ -427,7 +429,7 @@ impl BackendGate {
 
     /// The slot of a call under way is free.
     fn give_back(&mut self, now: Time, under_way: &UnderWay) {
-        self.holding.remove(&under_way.start);
+        self.holding.remove(under_way.start);
         if let Some(gone) = under_way.gone {
             self.counts.dead_work_wasted += now.since(gone);
         }

@@ -111,8 +111,8 @@ impl BackendGate {
     /// The calls that have slots by their starts, if they can be set aside at all.
     fn candidates(&self) -> impl Iterator<Item = (u32, Time)> {
         let learned = self.limit_is_learned();
-        let holding = self.holding.values().filter(move |_| learned);
-        holding.filter_map(|&slot| {
+        let holding = self.holding.slots().filter(move |_| learned);
+        holding.filter_map(|slot| {
             self.calls[slot as usize].under_way.map(|under_way| (slot, under_way.since))
         })
     }
