@@ -92,12 +92,15 @@ impl Plot {
     }
 }
 
+/// Colours of curves, as the style sheet has them.
+const COLOURS: usize = 8;
+
 /// A curve.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// Its name in the legend; one without a name is not there.
     pub name: String,
-    /// Index of its colour, from 0 to 7.
+    /// Index of its colour, 0 to 7.
     pub colour: usize,
     /// Dashed.
     pub dashed: bool,
@@ -140,9 +143,9 @@ impl Series {
         self
     }
 
-    /// With another colour and dashes.
+    /// With another colour, counted round the eight there are, and dashes.
     pub fn coloured(mut self, colour: usize, dashed: bool) -> Series {
-        self.colour = colour;
+        self.colour = colour % COLOURS;
         self.dashed = dashed;
         self
     }
@@ -157,5 +160,16 @@ impl Series {
     pub fn filled(mut self) -> Series {
         self.filled = true;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_curve_has_a_colour_that_there_is() {
+        let colours = [0, 7, 8, 17].map(|n| Series::new("", Vec::new()).coloured(n, false).colour);
+        assert_eq!(colours, [0, 7, 0, 1]);
     }
 }
