@@ -1,26 +1,11 @@
 //! What one client of a backend has and has had, for [`super::clients`].
 
-use std::time::Duration;
-
+use super::mean::Mean;
 use crate::time::Time;
 
 /// Means of how long slots are taken forget with a weight of one in so many.
 pub(super) const MEMORY: u32 = 64;
 pub(super) const OWN_MEMORY: u32 = 8;
-
-/// A mean that forgets, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mean {
-    pub(super) seconds: f64,
-    pub(super) seen: u32,
-}
-
-impl Mean {
-    pub(super) fn add(&mut self, took: Duration, memory: u32) {
-        self.seen = (self.seen + 1).min(memory);
-        self.seconds += (took.as_secs_f64() - self.seconds) / f64::from(self.seen);
-    }
-}
 
 /// What a client has and has had.
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use foldhash::HashMap;
 
-use super::account::{Account, MEMORY, Mean, OWN_MEMORY};
+use super::account::{Account, MEMORY, OWN_MEMORY};
+use super::mean::Mean;
 use super::presence::Presence;
 use crate::time::Time;
 
@@ -25,9 +26,9 @@ const REMEMBERED: u64 = 4;
 /// ... but never more than so much, however long a call had one.
 const MOST_REMEMBERED: Duration = Duration::from_secs(10);
 /// A call is long that takes so many times what calls take on average, ...
-const TIMES: f64 = 4.0;
+const TIMES: u32 = 4;
 /// ... or so long.
-const LONG: f64 = 1.0;
+const LONG: Duration = Duration::from_secs(1);
 /// More accounts than this, and twice as many as were needed last time, are looked through for those
 /// that say nothing any more.
 const FEW: usize = 256;
@@ -51,7 +52,7 @@ impl Clients {
     /// A call of this client waits from now on.
     pub(super) fn wait(&mut self, now: Time, id: u64) {
         let time = self.virtual_time;
-        let forgiven = Duration::try_from_secs_f64(self.took.seconds).unwrap_or_default();
+        let forgiven = self.took.duration();
         let account = self.arrive(now, id);
         if account.waiting == 0 {
             let forgiven = nanos(forgiven) + nanos(now.since(account.quiet)) / REMEMBERED;
@@ -158,9 +159,8 @@ impl Clients {
     /// Whether a call of this client that has a slot for so long has it for much longer than calls do.
     /// If that is not known, whether its last ones had; true if nothing is known.
     pub(super) fn is_long(&self, id: u64, usual: Option<Duration>) -> bool {
-        let own = || self.accounts.get(&id).map(|it| it.took).filter(|own| own.seen > 0);
-        let seconds = usual.map(|usual| usual.as_secs_f64()).or_else(|| Some(own()?.seconds));
-        seconds.is_none_or(|seconds| seconds > LONG.min(TIMES * self.took.seconds))
+        let own = || Some(self.accounts.get(&id)?.took.known()?.duration());
+        usual.or_else(own).is_none_or(|took| took > LONG.min(self.took.duration() * TIMES))
     }
 
     /// The account of a client of which a call comes or gets a slot.

@@ -1,5 +1,5 @@
-//! How long calls are expected to take, learned from past calls by route and kind. It knows nothing
-//! of queues.
+//! How long calls take and how long they have slots, learned from past calls by route and kind. For
+//! the gate: what a call is expected to take, and what is counted for it against its client.
 //!
 //! Under an order by expected time a kind that seemed long once might never be called again, and so
 //! never be corrected. So the longer a kind was not seen, the shorter it is taken to be.
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use foldhash::HashMap;
 
+use super::mean::Mean;
 use crate::time::Time;
 
 /// Kinds remembered; of more, the one that has not been seen for longest is forgotten.
@@ -24,92 +25,109 @@ const ROUTE_MEMORY: u32 = 256;
 /// can do, trying what is really long costs it some 5 % of its time.
 const HALVED_AFTER: Duration = Duration::from_secs(20);
 
-/// A mean that forgets.
+/// What is known of the calls of a kind, or of a route.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mean {
-    nanos: f64,
-    seen: u32,
-}
-
-impl Mean {
-    fn add(&mut self, nanos: f64, memory: u32) {
-        self.seen = (self.seen + 1).min(memory);
-        self.nanos += (nanos - self.nanos) / f64::from(self.seen);
-    }
+struct Means {
+    /// How long they take.
+    service: Mean,
+    /// How long they have slots.
+    slot: Mean,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    mean: Mean,
+    means: Means,
     /// When it was last seen, as a count of observations.
     used: u64,
-    /// The same as a time.
+    /// When it was last served.
     at: Time,
 }
 
-/// Mean service times by route and kind.
+/// Means by route and kind.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     kinds: HashMap<(u32, u64), Kind>,
     /// The same kinds in the order of their last use.
     by_use: BTreeMap<u64, (u32, u64)>,
-    routes: BTreeMap<u32, Mean>,
+    routes: BTreeMap<u32, Means>,
     observations: u64,
 }
 
 impl Expected {
     /// A call of this kind took so long. Kind 0 is unknown: it teaches about its route only.
-    pub(super) fn learn(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
+    pub(super) fn served(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
         let route = route % MOST_ROUTES;
-        let nanos = took.as_nanos() as f64;
-        self.routes.entry(route).or_default().add(nanos, ROUTE_MEMORY);
-        if kind == 0 {
-            return;
-        }
-        self.observations += 1;
-        let used = self.observations;
-        let known = self.kinds.entry((route, kind)).or_insert(Kind {
-            mean: Mean::default(),
-            used,
-            at: now,
-        });
-        self.by_use.remove(&known.used);
-        (known.used, known.at) = (used, now);
-        known.mean.add(nanos, KIND_MEMORY);
-        self.by_use.insert(used, (route, kind));
-        if self.kinds.len() > MOST_KINDS
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.kinds.remove(&oldest);
+        self.routes.entry(route).or_default().service.add(took, ROUTE_MEMORY);
+        if kind != 0 {
+            let known = self.kind(now, route, kind);
+            known.at = now;
+            known.means.service.add(took, KIND_MEMORY);
         }
     }
 
-    /// What calls of this kind took: the mean of its kind, of its route while the kind is unknown.
-    pub(super) fn mean(&self, route: u32, kind: u64) -> Option<Duration> {
+    /// A call of this kind had its slot for so long, as [`Expected::served`].
+    pub(super) fn slot_freed(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
         let route = route % MOST_ROUTES;
-        let kind = self.kinds.get(&(route, kind)).map(|known| known.mean);
-        let mean = kind.or_else(|| self.routes.get(&route).copied())?;
-        Some(Duration::from_nanos(mean.nanos as u64))
+        self.routes.entry(route).or_default().slot.add(took, ROUTE_MEMORY);
+        if kind != 0 {
+            self.kind(now, route, kind).means.slot.add(took, KIND_MEMORY);
+        }
     }
 
-    /// What calls of this kind took, if any is known.
-    pub(super) fn of_kind(&self, route: u32, kind: u64) -> Option<Duration> {
+    /// How long calls of this kind took: of its route while the kind is unknown.
+    pub(super) fn service(&self, route: u32, kind: u64) -> Option<Duration> {
+        self.mean(route, kind, |means| means.service)
+    }
+
+    /// How long calls of this kind had slots: of its route while the kind is unknown.
+    pub(super) fn slot(&self, route: u32, kind: u64) -> Option<Duration> {
+        self.mean(route, kind, |means| means.slot)
+    }
+
+    /// How long calls of this kind had slots, if any did.
+    pub(super) fn slot_of_kind(&self, route: u32, kind: u64) -> Option<Duration> {
         let known = self.kinds.get(&(route % MOST_ROUTES, kind))?;
-        Some(Duration::from_nanos(known.mean.nanos as u64))
+        Some(known.means.slot.known()?.duration())
     }
 
     /// What a call of this kind takes: the mean of its kind, less the longer it was not seen; of its
     /// route while the kind is unknown, nothing while the route is.
     pub(super) fn of(&self, now: Time, route: u32, kind: u64) -> Option<Duration> {
-        let route = route % MOST_ROUTES;
-        let nanos = match self.kinds.get(&(route, kind)) {
-            Some(known) => {
-                let unseen = now.since(known.at).as_secs_f64() / HALVED_AFTER.as_secs_f64();
-                known.mean.nanos * (-unseen).exp2()
-            }
-            None => self.routes.get(&route)?.nanos,
+        let known = self.kinds.get(&(route % MOST_ROUTES, kind));
+        let Some((known, mean)) = known.and_then(|it| Some((it, it.means.service.known()?))) else {
+            return self.service(route, 0);
         };
-        Some(Duration::from_nanos(nanos as u64))
+        let unseen = now.since(known.at).as_secs_f64() / HALVED_AFTER.as_secs_f64();
+        Some(Duration::from_nanos((mean.nanos() * (-unseen).exp2()) as u64))
+    }
+
+    fn mean(&self, route: u32, kind: u64, which: impl Fn(&Means) -> Mean) -> Option<Duration> {
+        let route = route % MOST_ROUTES;
+        let kind = self.kinds.get(&(route, kind)).and_then(|it| which(&it.means).known());
+        let mean = kind.or_else(|| which(self.routes.get(&route)?).known())?;
+        Some(mean.duration())
+    }
+
+    /// The kind, used just now.
+    fn kind(&mut self, now: Time, route: u32, kind: u64) -> &mut Kind {
+        const NEW: u64 = u64::MAX;
+        let Expected { kinds, by_use, observations, .. } = self;
+        let id = (route, kind);
+        if kinds.len() >= MOST_KINDS
+            && !kinds.contains_key(&id)
+            && let Some((_, oldest)) = by_use.pop_first()
+        {
+            kinds.remove(&oldest);
+        }
+        let known = kinds.entry(id).or_insert(Kind { means: Means::default(), used: NEW, at: now });
+        // The last that was used stays the last.
+        if known.used != *observations {
+            *observations += 1;
+            by_use.remove(&known.used);
+            by_use.insert(*observations, id);
+            known.used = *observations;
+        }
+        known
     }
 }
 
@@ -124,9 +142,9 @@ mod tests {
     fn a_kind_is_its_own_mean_and_an_unknown_one_its_routes() {
         let mut expected = Expected::default();
         assert_eq!(expected.of(NOW, 1, 7), None);
-        expected.learn(NOW, 1, 7, 2 * MS);
-        expected.learn(NOW, 1, 7, 4 * MS);
-        expected.learn(NOW, 1, 8, 12 * MS);
+        expected.served(NOW, 1, 7, 2 * MS);
+        expected.served(NOW, 1, 7, 4 * MS);
+        expected.served(NOW, 1, 8, 12 * MS);
         assert_eq!(expected.of(NOW, 1, 7), Some(3 * MS));
         assert_eq!(expected.of(NOW, 1, 9), Some(6 * MS));
         assert_eq!(expected.of(NOW, 1, 0), Some(6 * MS));
@@ -137,7 +155,7 @@ mod tests {
     fn a_change_is_followed() {
         let mut expected = Expected::default();
         for took in [10, 100] {
-            (0..200).for_each(|_| expected.learn(NOW, 1, 7, took * MS));
+            (0..200).for_each(|_| expected.served(NOW, 1, 7, took * MS));
         }
         let now = expected.of(NOW, 1, 7).unwrap_or_default();
         assert!(now > 99 * MS && now <= 100 * MS, "{now:?}");
@@ -148,20 +166,35 @@ mod tests {
         let mut expected = Expected::default();
         let most = MOST_KINDS as u64;
         for kind in 1..=most {
-            expected.learn(NOW, 0, kind, 5 * MS);
+            expected.served(NOW, 0, kind, 5 * MS);
         }
-        expected.learn(NOW, 0, 1, 5 * MS);
-        expected.learn(NOW, 0, 0, 1000 * MS);
-        expected.learn(NOW, 0, most + 1, 5 * MS);
+        expected.served(NOW, 0, 1, 5 * MS);
+        expected.served(NOW, 0, 0, 1000 * MS);
+        expected.served(NOW, 0, most + 1, 5 * MS);
         assert_eq!((expected.kinds.len(), expected.by_use.len()), (MOST_KINDS, MOST_KINDS));
         assert_eq!(expected.of(NOW, 0, 1), Some(5 * MS));
         assert_ne!(expected.of(NOW, 0, 2), Some(5 * MS), "only its route is known any more");
     }
 
     #[test]
+    fn how_long_calls_have_slots_is_told_apart_from_how_long_they_take() {
+        let mut expected = Expected::default();
+        expected.slot_freed(NOW, 1, 7, 8 * MS);
+        assert_eq!((expected.slot(1, 7), expected.slot(1, 9)), (Some(8 * MS), Some(8 * MS)));
+        assert_eq!(
+            (expected.slot_of_kind(1, 7), expected.slot_of_kind(1, 9)),
+            (Some(8 * MS), None)
+        );
+        assert_eq!((expected.service(1, 7), expected.of(NOW, 1, 7)), (None, None));
+        expected.served(NOW, 1, 7, 2 * MS);
+        assert_eq!((expected.service(1, 7), expected.slot(1, 7)), (Some(2 * MS), Some(8 * MS)));
+        assert_eq!((expected.kinds.len(), expected.by_use.len()), (1, 1));
+    }
+
+    #[test]
     fn what_seemed_long_is_tried_again() {
         let mut expected = Expected::default();
-        expected.learn(NOW, 1, 7, 600 * MS);
+        expected.served(NOW, 1, 7, 600 * MS);
         let after = |seconds| expected.of(NOW + Duration::from_secs(seconds), 1, 7);
         assert_eq!(
             (after(0), after(20), after(60)),

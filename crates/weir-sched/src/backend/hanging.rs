@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use super::mean::Mean;
 use crate::time::Time;
 
 /// No call is long that has lasted less than this, ...
@@ -17,7 +18,7 @@ const LEAST: Duration = Duration::from_secs(1);
 /// ... and every one that has lasted longer than this. Between, it is one that has lasted so many
 /// times what calls take on average.
 const MOST: Duration = Duration::from_secs(10);
-const TIMES: f64 = 30.0;
+const TIMES: u32 = 30;
 /// The mean forgets with a weight of one in so many.
 const MEMORY: u32 = 64;
 /// The interval between trials doubles so often at most.
@@ -26,9 +27,8 @@ const MOST_DOUBLINGS: u32 = 16;
 /// What the answers of one backend say of its long calls.
 #[derive(Debug, Default)]
 pub(super) struct Hanging {
-    /// Mean time to the answer in seconds, of calls that were not set aside.
-    mean: f64,
-    seen: u32,
+    /// Time to the answer, of calls that were not set aside.
+    took: Mean,
     /// The latest start of the calls that were answered.
     latest: Time,
     /// When a call was last answered, or set aside as a trial.
@@ -44,8 +44,7 @@ impl Hanging {
     /// others, though it was started last and as many are there as may.
     pub(super) fn answered(&mut self, now: Time, since: Time, first_of_all: bool) {
         self.serves_all |= first_of_all;
-        self.seen = (self.seen + 1).min(MEMORY);
-        self.mean += (now.since(since).as_secs_f64() - self.mean) / f64::from(self.seen);
+        self.took.add(now.since(since), MEMORY);
         self.latest = self.latest.max(since);
         self.progress = now;
         self.trials = 0;
@@ -82,8 +81,7 @@ impl Hanging {
     }
 
     fn long(&self) -> Duration {
-        let times = Duration::try_from_secs_f64(TIMES * self.mean).unwrap_or(MOST);
-        times.clamp(LEAST, MOST)
+        self.took.duration().saturating_mul(TIMES).clamp(LEAST, MOST)
     }
 }
 

@@ -6,9 +6,9 @@
 //! [`BackendGate::requeue`] and [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls
 //! to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
 //! its slot stays taken until the backend is done with it, for the backend is not to get more than it
-//! can do, or until it is set aside (`slots.rs`). `now` never goes back. Every decision takes O(log n) in the calls, and a
-//! step for each route that has calls waiting; where calls wait that may not start, some hundred of
-//! them are looked at, and where calls hang, those that may not be set aside.
+//! can do, or until it is set aside (`slots.rs`). `now` never goes back. Every decision takes O(log n)
+//! in the calls, and a step for each route that has calls waiting; where calls wait that may not
+//! start, some hundred of them are looked at, and where calls hang, those that may not be set aside.
 
 mod account;
 mod band;
@@ -20,7 +20,9 @@ mod expected;
 mod hanging;
 mod inside;
 mod limit;
+mod mean;
 mod moments;
+mod overdue;
 mod pace;
 mod patience;
 mod presence;
@@ -29,6 +31,7 @@ mod reserve;
 mod slots;
 mod starts;
 mod survival;
+mod under_way;
 mod workers;
 
 use std::collections::BTreeMap;
@@ -37,16 +40,16 @@ use std::time::Duration;
 use slab::Slab;
 
 use crate::time::Time;
-use band::{Band, Key, Oldest, Waiting};
+use band::{Key, Waiting};
 use expected::Expected;
 use hanging::Hanging;
 use inside::Inside;
-use limit::{Company, Limit};
+use limit::Limit;
 use pace::Pace;
 use patience::Patience;
 use queue::Queue;
 use starts::Starts;
-use survival::Endurance;
+use under_way::UnderWay;
 
 pub use call::{Call, CallNext, CallSpec, Left};
 pub use config::{BackendConfig, BackendOrder, CallLimit, NoCallLimit, UnknownOrder};
@@ -54,39 +57,6 @@ pub use counts::Counts;
 
 /// Routes whose patience is told apart; more share.
 const MOST_ROUTES: u32 = 1024;
-
-/// Nobody is refused sooner, whatever is learned of patience: when a network breaks, thousands of
-/// clients leave at once after whatever time, and those who come next must not pay for it.
-const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
-
-/// With the adaptive order the newest goes first from when the oldest has waited so much of what
-/// clients endure, or half of it while the newest would have to wait so much: then more come than the
-/// backend can do, and it is no peak that would end by itself. ...
-const TURN: f64 = 0.8;
-/// ... until the oldest has waited less than so much. Once the newest goes first the oldest goes last,
-/// and what had gathered is lost. In overload some always wait for long, so the order stays.
-const TURN_BACK: f64 = 0.25;
-
-/// Who has waited [`TURN`] of it is refused, if somebody was seen to leave so lately: else it may wait
-/// on, or nobody would ever be seen to endure more than before.
-const FRESH: Duration = Duration::from_secs(60);
-
-/// A call that was started.
-#[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    since: Time,
-    company: Company,
-    /// Number of its start.
-    start: u64,
-    /// When the backend is thought to have begun with it.
-    serving: Option<Time>,
-    /// What was counted against its client's share.
-    charged: Duration,
-    answered: bool,
-    gone: Option<Time>,
-    /// It has no slot any more.
-    aside: bool,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -113,10 +83,8 @@ pub struct BackendGate {
     hanging: Hanging,
     /// The calls that have slots, by the numbers of their starts.
     holding: Starts,
-    /// How long calls take.
+    /// How long calls take and have slots.
     expected: Expected,
-    /// How long they have slots.
-    held_for: Expected,
     patience: BTreeMap<u32, Patience>,
     pace: Pace,
     counts: Counts,
@@ -139,7 +107,6 @@ impl BackendGate {
             hanging: Hanging::default(),
             holding: Starts::default(),
             expected: Expected::default(),
-            held_for: Expected::default(),
             patience: BTreeMap::new(),
             pace: Pace::default(),
             counts: Counts::default(),
@@ -225,7 +192,7 @@ impl BackendGate {
         }
         if aside {
             // It says nothing of the calls that have slots.
-            return self.expected.learn(now, spec.route, spec.kind, took);
+            return self.expected.served(now, spec.route, spec.kind, took);
         }
         let overtaken = self.inside.leave(start);
         let (held, others) = (self.holding.len(), overtaken.by_newest);
@@ -235,7 +202,7 @@ impl BackendGate {
         // Where the limit may be too high yet, calls wait for each other inside the backend, and
         // what is short can seem long.
         let kind = if self.limit.is_trusted(company) { spec.kind } else { 0 };
-        self.expected.learn(now, spec.route, kind, took);
+        self.expected.served(now, spec.route, kind, took);
         self.begin_inside(now);
     }
 
@@ -267,7 +234,7 @@ impl BackendGate {
             self.calls.remove(call.slot as usize);
             self.patience_of(spec.route).left(now, spec.client, age);
             self.counts.gone_waiting += 1;
-            let saved = self.expected.mean(spec.route, spec.kind).unwrap_or_default();
+            let saved = self.expected.service(spec.route, spec.kind).unwrap_or_default();
             self.counts.dead_work_saved += saved;
             return Left::Waiting;
         };
@@ -351,7 +318,7 @@ impl BackendGate {
     /// How long such calls had slots so far, whenever that was: what a call is charged to its client
     /// when it is started. `None` while no call of the route has ended.
     pub fn usual(&self, route: u32, kind: u64) -> Option<Duration> {
-        self.held_for.mean(route, kind)
+        self.expected.slot(route, kind)
     }
 
     /// Totals so far.
@@ -362,31 +329,11 @@ impl BackendGate {
     fn start(&mut self, now: Time, slot: u32) -> CallNext {
         let waiting = self.waiting_call(slot);
         let Entry { number, spec, .. } = self.calls[slot as usize];
-        let expected = self.held_for.mean(spec.route, spec.kind);
+        let expected = self.expected.slot(spec.route, spec.kind);
         let charged = self.queue.start(now, &waiting, expected);
         self.pace.waiting(now, self.queue.len());
         self.begin(now, slot, charged);
         CallNext::Start { call: Call { slot, number }, tag: spec.tag }
-    }
-
-    /// The backend gets the call.
-    fn begin(&mut self, now: Time, slot: u32, charged: Duration) {
-        self.under_way += 1;
-        self.counts.started += 1;
-        let start = self.counts.started;
-        self.holding.push(start, slot);
-        self.calls[slot as usize].under_way = Some(UnderWay {
-            since: now,
-            company: self.limit.start(now, self.held()),
-            start,
-            serving: None,
-            charged,
-            answered: false,
-            gone: None,
-            aside: false,
-        });
-        self.inside.start(start, slot);
-        self.begin_inside(now);
     }
 
     fn refuse(&mut self, now: Time, slot: u32) -> CallNext {
@@ -399,54 +346,6 @@ impl BackendGate {
         self.counts.refused += 1;
         let call = Call { slot, number: entry.number };
         CallNext::Refuse { call, tag: entry.spec.tag, retry_after }
-    }
-
-    /// A call under way has ended and is forgotten.
-    fn finish(&mut self, now: Time, call: Call) -> Option<UnderWay> {
-        let under_way = self.release(now, call)?;
-        let spec = self.calls.remove(call.slot as usize).spec;
-        if !under_way.aside {
-            self.count_slot(now, &spec, &under_way);
-        }
-        Some(under_way)
-    }
-
-    /// A call is not under way any more. What it had is yet to be counted for its client.
-    fn release(&mut self, now: Time, call: Call) -> Option<UnderWay> {
-        let entry = self.entry(call)?;
-        let (under_way, client) = (entry.under_way.take()?, entry.spec.client);
-        self.under_way -= 1;
-        self.dead_under_way -= usize::from(under_way.gone.is_some());
-        if under_way.aside {
-            self.aside -= 1;
-            self.queue.aside_ended(client);
-        } else {
-            self.give_back(now, &under_way);
-            self.pace.ended(now, self.queue.len());
-        }
-        Some(under_way)
-    }
-
-    /// The slot of a call under way is free.
-    fn give_back(&mut self, now: Time, under_way: &UnderWay) {
-        self.holding.remove(under_way.start);
-        if let Some(gone) = under_way.gone {
-            self.counts.dead_work_wasted += now.since(gone);
-        }
-        if !under_way.answered {
-            self.inside.leave(under_way.start);
-            self.begin_inside(now);
-        }
-    }
-
-    /// Notes with which calls the backend is thought to begin now.
-    fn begin_inside(&mut self, now: Time) {
-        let at_once = self.limit.served_at_once(self.inside.is_in_order());
-        while let Some(slot) = self.inside.begin(at_once) {
-            if let Some(next) = &mut self.calls[slot as usize].under_way {
-                next.serving = Some(now);
-            }
-        }
     }
 
     fn dequeue(&mut self, now: Time, slot: u32) {
@@ -483,65 +382,6 @@ impl BackendGate {
         }
     }
 
-    /// Says of each band whether its greatest key is served first.
-    fn turn(&mut self, now: Time) {
-        let BackendGate { config, queue, patience, pace, .. } = self;
-        // Who waits in a later band delays nobody in this.
-        let mut ahead = 0;
-        for band in queue.bands_mut() {
-            ahead += band.len();
-            let waits = pace.drained(ahead);
-            let backwards = band.backwards;
-            let turns = |waited: Duration, endured: Duration| match backwards {
-                true => waited >= endured.mul_f64(TURN_BACK),
-                false => {
-                    let most = endured.mul_f64(TURN);
-                    waited >= most || waited >= endured / 2 && waits >= most
-                }
-            };
-            band.backwards = match config.order {
-                BackendOrder::NewestFirst => true,
-                BackendOrder::Adaptive => band.oldest().any(|oldest| {
-                    let median = endurance(patience, oldest.route, oldest.client).median;
-                    median.is_some_and(|median| turns(now.since(oldest.arrived), median))
-                }),
-                BackendOrder::Fifo | BackendOrder::ShortestExpected | BackendOrder::Edf => false,
-            };
-        }
-    }
-
-    /// The waiting call that is the first to have waited too long, and when.
-    fn earliest_overdue(&self, now: Time) -> Option<(Time, u32)> {
-        self.queue
-            .bands()
-            .flat_map(Band::oldest)
-            .map(|oldest| (oldest.arrived + self.time_limit(now, oldest), oldest.slot))
-            .min()
-    }
-
-    /// How long a call may wait: until nearly all would have left. With the adaptive order only until
-    /// it goes last: it is told while its client is there.
-    fn time_limit(&self, now: Time, call: Oldest) -> Duration {
-        let adaptive = self.config.order == BackendOrder::Adaptive;
-        let limit = match self.endurance(call.route, call.client) {
-            Endurance { median: Some(median), left, .. } if adaptive && now.since(left) < FRESH => {
-                median.mul_f64(TURN)
-            }
-            Endurance { median: Some(median), nearly_all: Some(nearly_all), .. } => {
-                nearly_all.max(median + median / 10)
-            }
-            Endurance { median: Some(median), .. } => {
-                self.config.longest_wait.max(median + median / 10)
-            }
-            _ => self.config.longest_wait,
-        };
-        limit.max(SHORTEST_LIMIT.min(self.config.longest_wait))
-    }
-
-    fn endurance(&self, route: u32, client: u64) -> Endurance {
-        endurance(&self.patience, route, client)
-    }
-
     fn limit_is_learned(&self) -> bool {
         self.config.limit == CallLimit::Auto
     }
@@ -553,8 +393,4 @@ impl BackendGate {
     fn entry(&mut self, call: Call) -> Option<&mut Entry> {
         self.calls.get_mut(call.slot as usize).filter(|entry| entry.number == call.number)
     }
-}
-
-fn endurance(patience: &BTreeMap<u32, Patience>, route: u32, client: u64) -> Endurance {
-    patience.get(&(route % MOST_ROUTES)).map(|it| it.endurance(client)).unwrap_or_default()
 }

@@ -38,7 +38,7 @@ impl BackendGate {
         // A learned one is too high at times, and what is long stays inside for long.
         let sure = if self.limit_is_learned() { limit - limit / 4 } else { limit };
         clients.is_at_others_cost(now, spec.client, sure)
-            && clients.is_long(spec.client, self.held_for.of_kind(spec.route, spec.kind))
+            && clients.is_long(spec.client, self.expected.slot_of_kind(spec.route, spec.kind))
     }
 
     /// The waiting call that starts now, if one may.
@@ -142,6 +142,6 @@ impl BackendGate {
         let UnderWay { since, charged, aside, .. } = *under_way;
         let took = now.since(since);
         self.queue.end(now, spec.client, took, charged, aside);
-        self.held_for.learn(now, spec.route, spec.kind, took);
+        self.expected.slot_freed(now, spec.route, spec.kind, took);
     }
 }
