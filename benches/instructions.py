@@ -89,8 +89,8 @@ class Server:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.request = f"GET {path} HTTP/1.1\r\nHost: weir\r\nUser-Agent: count\r\n\r\n".encode()
         self.ask(300)
-        # What is asked for again a second later is kept.
-        time.sleep(1.2)
+        # What is asked for again is kept, if it did not change in the last two seconds.
+        time.sleep(3)
         self.ask(300)
 
     def ask(self, requests):

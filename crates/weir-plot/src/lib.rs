@@ -7,4 +7,4 @@ mod plot;
 mod svg;
 
 pub use page::page;
-pub use plot::{Axis, Plot, Range, Series};
+pub use plot::{Axis, COLOURS, Plot, Range, Series};

@@ -93,7 +93,7 @@ impl Plot {
 }
 
 /// Colours of curves, as the style sheet has them.
-const COLOURS: usize = 8;
+pub const COLOURS: usize = 8;
 
 /// A curve.
 #[derive(Clone, Debug, Serialize)]

@@ -168,3 +168,17 @@ fn several_applications_are_rows_and_a_grid() {
     let last = rows[31]["useful_work_percent"].as_f64().map(|share| format!("{share:.1}"));
     assert!(last.is_some_and(|last| lines[10].ends_with(&last)), "{grid}");
 }
+
+#[test]
+fn each_order_has_a_line_of_its_own_in_a_grid() {
+    let grid = SIM.works(
+        "--load 150,200% --law constant --mean-service 1ms,2ms --order fifo,adaptive --beside \
+        --patience 1s --warm-up 2s --duration 3s --seeds 1",
+    );
+    let lines: Vec<&str> = grid.lines().collect();
+    assert_eq!(lines.len(), 3 + 4, "{grid}");
+    assert!(lines[2].ends_with("200 %") && lines[2].matches('%').count() == 2, "{grid}");
+    for (line, order) in lines[3..].iter().zip(["fifo", "adaptive", "fifo", "adaptive"]) {
+        assert!(line.contains(&format!(" ms, {order} ")), "{grid}");
+    }
+}

@@ -38,7 +38,8 @@ pub(super) struct Passing<'a> {
     pub(super) patience: Patience,
 }
 
-/// The response for the client, and what it takes of the memory for bodies. An error is what is wrong with the answer.
+/// The response for the client, and what it takes of the memory for bodies. An error is what is wrong
+/// with the answer.
 pub(super) async fn respond(
     mut exchange: Exchange,
     answer: http::Response<Incoming>,

@@ -26,8 +26,8 @@ const BESIDE: [Strategy; 4] =
 
 /// An application that is asked for more than it can do, behind the gate that `weir serve` has in
 /// front of a backend: open-loop clients that leave when they have waited too long, Carter's sizes
-/// (1999, Figure 21). Several loads or orders give a line each;
-/// several applications give a grid of their useful work.
+/// (1999, Figure 21). Several loads or orders give a line each; several applications give a grid of
+/// their useful work.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "success_by_class has the shares (0 to 1) of the clients answered in time \
     who ask for less than 1000 bytes, 10000, 100000, and more; 0 where there are no such clients.\n\
@@ -163,7 +163,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::write(arguments.seed, arguments.json, arguments.applications.several(), rows)
 }
 
-/// Every application with every load, every order and what stands beside it. All are checked before the first runs.
+/// Every application with every load, every order and what stands beside it. All are checked before
+/// the first runs.
 fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
     let shapes = shapes(arguments)?;
     let applications = arguments.applications.all()?;

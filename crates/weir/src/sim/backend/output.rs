@@ -14,7 +14,7 @@ pub(super) struct Row {
     /// `weir`, or `carter` for the paper's server.
     system: &'static str,
     /// The gate's order, or the strategy of the paper's server.
-    order: String,
+    pub(super) order: String,
     /// The gate's limit as it was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,

@@ -1,7 +1,7 @@
 //! The plots of the page: backlog and response times over time, by size, and how they spread. It
 //! does not know the page around them.
 
-use weir_plot::{Axis, Plot, Series};
+use weir_plot::{Axis, COLOURS, Plot, Series};
 use weir_sched::{PolicyKind, policy};
 use weir_stats::Samples;
 use weir_stats::size::SizeBins;
@@ -18,7 +18,8 @@ const SHADES: usize = 240;
 
 /// A policy has one colour in all plots.
 pub(super) fn colour(policy: PolicyKind) -> usize {
-    policy.place()
+    // Today is on every plot: its colour is nobody else's.
+    if policy == policy::FAIR { 0 } else { 1 + policy.place() % (COLOURS - 1) }
 }
 
 /// Who is compared: name, response times, colour, and whether it is the first policy or today.
