@@ -7,6 +7,7 @@ mod support;
 mod access_log;
 mod admin;
 mod cli;
+mod examples;
 mod logs;
 mod messages;
 mod signals;
