@@ -11,13 +11,13 @@ use weir_http::response::CONTINUE;
 use weir_sched::Time;
 
 use super::{End, answer};
-use crate::buffers::Input;
 use crate::client::Client;
-use crate::context::Context;
-use crate::proxy::{self, Asked, ClientBody, Passed, Route, Unread, Upstream};
+use crate::client::input::Input;
+use crate::connection::context::Context;
 use crate::response::{Departure, Framing, Response};
+use crate::runtime::turn;
 use crate::send::Outcome;
-use crate::turn;
+use crate::service::proxy::{self, Asked, ClientBody, Passed, Route, Unread, Upstream};
 use crate::uplink::Flow;
 
 /// How long a backend may go on sending after the client of a switched connection has ended its side.

@@ -1,0 +1,27 @@
+//! Numbers by which gates and balancing tell clients and paths apart. They know nothing of either.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::{IpAddr, Ipv6Addr};
+
+/// One client: of IPv6 a whole network of 64 bits, which a single host has to choose from.
+pub(crate) fn client(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => hash(&address),
+        IpAddr::V6(address) => hash(&(address.to_bits() >> 64)),
+    }
+}
+
+/// The same as an address: the whole of an IPv4 address, the first 64 bits of an IPv6 address.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        canonical => canonical,
+    }
+}
+
+/// The same in every process of the same build.
+pub(crate) fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
