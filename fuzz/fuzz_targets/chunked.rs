@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::chunked::{Chunked, Piece};
+use weir_http::h1::chunked::{Chunked, Piece};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Read {

@@ -11,9 +11,10 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::chunked::{Chunked, Piece};
+use weir_http::h1::chunked::{Chunked, Piece};
 use weir_http::proxy_protocol;
-use weir_http::request::{Limits, Parsed, RequestBody, Version, parse};
+use weir_http::h1::request::{Limits, Parsed, parse};
+use weir_http::message::{RequestBody, Version};
 use weir_server::fuzzing::{Bench, Step};
 
 const SEPARATOR: u8 = 0xff;

@@ -11,8 +11,9 @@ use weir_http::forward::{
     FieldEdits, ForwardedStyle, Framing, Onward, Passing, interim_head, request,
     response_head, response_length, switching_protocols_head,
 };
-use weir_http::request::{Limits, Parsed, Version, parse};
-use weir_http::response::Connection;
+use weir_http::h1::request::{Limits, Parsed, parse};
+use weir_http::message::Version;
+use weir_http::h1::response::Connection;
 
 fuzz_target!(|data: &[u8]| {
     let [choice, code, rest @ ..] = data else {

@@ -4,7 +4,7 @@
 
 use std::mem::MaybeUninit;
 
-use weir_http::chunked::{Chunked, Piece};
+use weir_http::h1::chunked::{Chunked, Piece};
 use weir_stats::Outcome;
 
 use crate::plan::Body;

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 use weir_http::Status;
-use weir_http::request::{self, Limits, Parsed, Request, RequestBody};
-use weir_http::response::still_there;
+use weir_http::h1::request::{self, Limits, Parsed};
+use weir_http::h1::response::still_there;
+use weir_http::message::{Request, RequestBody};
 use weir_sched::Time;
 
 use crate::access_log::Entry;

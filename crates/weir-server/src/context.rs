@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use weir_http::request::Request;
+use weir_http::message::Request;
 use weir_sched::Time;
 
 use crate::access_log::{Entry, LogHandle};

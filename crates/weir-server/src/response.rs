@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_http::conditions::{self, Validators};
-use weir_http::path::{self, SitePath};
-use weir_http::range::{self, Range};
-use weir_http::request::{Method, Request};
-use weir_http::response::{Connection, ContentRange, Head, error_page, write_start};
-use weir_http::{Status, request::Version};
+use weir_http::Status;
+use weir_http::h1::response::{Connection, Head, error_page, write_start};
+use weir_http::message::Version;
+use weir_http::message::conditions::{self, Validators};
+use weir_http::message::path::{self, SitePath};
+use weir_http::message::range::ContentRange;
+use weir_http::message::range::{self, Range};
+use weir_http::message::{Method, Request};
 use weir_sched::ObjectId;
 
 use crate::content::{Body, Content, Found, Object};

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::hop;
+use super::hop_by_hop;
 
 /// What to change of the fields of a message. Fields that frame the message, concern the connection
 /// or name the host are left alone whatever stands here.
@@ -57,7 +57,7 @@ impl FieldEdits {
 
 fn is_free(name: &HeaderName) -> bool {
     let name = name.as_str();
-    !hop::is_hop_by_hop(name) && !matches!(name, "host" | "trailer" | "expect")
+    !hop_by_hop::is_hop_by_hop(name) && !matches!(name, "host" | "trailer" | "expect")
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 
 mod edits;
 mod forwarded;
-mod hop;
-mod length;
-mod path;
+mod framing;
+mod hop_by_hop;
+mod prefix;
 mod request;
 mod response;
 #[cfg(test)]
@@ -14,8 +14,8 @@ mod upgrade;
 
 pub use edits::FieldEdits;
 pub use forwarded::ForwardedStyle;
-pub use length::{BadResponse, Framing, ResponseLength, response_length};
-pub use path::is_below;
+pub use framing::{BadResponse, Framing, ResponseLength, response_length};
+pub use prefix::is_below;
 pub use request::{BadForward, Onward, request};
 pub use response::{Passing, interim_head, response_head, switching_protocols_head};
 pub use upgrade::{is_switch_allowed, upgrade};

@@ -7,11 +7,14 @@ use std::net::SocketAddr;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, request::Parts};
 
+use super::edits::FieldEdits;
+use super::forwarded::ForwardedStyle;
 use super::forwarded::{Asked, tells_who_asked};
-use super::{FieldEdits, ForwardedStyle, hop, upgrade};
-use crate::request::{Request, RequestBody, Version, for_each_field};
-use crate::status::Status;
-use crate::token::members;
+use super::hop_by_hop;
+use super::upgrade::upgrade;
+use crate::h1::request::for_each_field;
+use crate::message::fields::members;
+use crate::message::{Request, RequestBody, Status, Version};
 
 /// How a request is passed on.
 #[derive(Debug, Clone, Copy)]
@@ -161,7 +164,7 @@ fn copy_fields(head: &[u8], to: &Onward<'_>, fields: &mut HeaderMap) -> Result<b
     if !complete || !fits {
         return Err(BadForward::new(Status::BadRequest, "malformed head"));
     }
-    for name in options.into_iter().flat_map(members).filter_map(hop::named) {
+    for name in options.into_iter().flat_map(members).filter_map(hop_by_hop::named) {
         if name != header::HOST {
             fields.remove(name);
         }
@@ -172,7 +175,7 @@ fn copy_fields(head: &[u8], to: &Onward<'_>, fields: &mut HeaderMap) -> Result<b
 /// Whether a field is not passed on as it is; `name` is in lower case.
 fn is_dropped(name: &str, to: &Onward<'_>) -> bool {
     let decided = |name: &str| {
-        hop::is_hop_by_hop(name)
+        hop_by_hop::is_hop_by_hop(name)
             || matches!(name, "host" | "expect")
             || (!to.trust && tells_who_asked(name))
     };

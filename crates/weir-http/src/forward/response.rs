@@ -6,9 +6,10 @@ use std::io::Write;
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::length::{Framing, content_length};
-use super::{FieldEdits, hop};
-use crate::response::Connection;
+use super::edits::FieldEdits;
+use super::framing::{Framing, content_length};
+use super::hop_by_hop;
+use crate::h1::response::Connection;
 
 /// How a response is passed on.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +18,7 @@ pub struct Passing<'a> {
     pub framing: Framing,
     /// What is said of the connection; with [`Framing::UntilClose`] it closes whatever stands here.
     pub connection: Connection,
-    /// `Date`, from [`crate::date::format`], if the backend sends none.
+    /// `Date`, from [`crate::message::date::format`], if the backend sends none.
     pub date: [u8; 29],
     /// Fields to set and remove, last of all.
     pub edits: &'a FieldEdits,
@@ -92,9 +93,9 @@ fn status_line(out: &mut Vec<u8>, status: StatusCode) {
 
 /// Copies the fields that concern more than the backend's connection and are not `left_out`.
 fn copy_fields(out: &mut Vec<u8>, fields: &HeaderMap, left_out: impl Fn(&HeaderName) -> bool) {
-    let named: HashSet<HeaderName> = hop::named_in_connection(fields);
+    let named: HashSet<HeaderName> = hop_by_hop::named_in_connection(fields);
     for (name, value) in fields {
-        if !hop::is_hop_by_hop(name.as_str()) && !named.contains(name) && !left_out(name) {
+        if !hop_by_hop::is_hop_by_hop(name.as_str()) && !named.contains(name) && !left_out(name) {
             field(out, name, value);
         }
     }

@@ -3,8 +3,8 @@
 
 use http::{HeaderMap, header};
 
-use crate::request::{Request, RequestBody};
-use crate::token::members;
+use crate::message::fields::members;
+use crate::message::{Request, RequestBody};
 
 /// The protocols to pass on with a request, if its connection may become a tunnel.
 ///
@@ -38,7 +38,7 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::request::{Limits, Parsed, parse};
+    use crate::h1::request::{Limits, Parsed, parse};
 
     fn asked(fields: &str) -> Option<String> {
         let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");

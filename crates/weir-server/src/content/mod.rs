@@ -17,9 +17,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::conditions::Validators;
-use weir_http::path::SitePath;
-use weir_http::response::Head;
+use weir_http::h1::response::Head;
+use weir_http::message::conditions::Validators;
+use weir_http::message::path::SitePath;
 use weir_sched::ObjectId;
 
 use crate::disk::{self, Disk};

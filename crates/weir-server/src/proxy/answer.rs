@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
 use weir_http::forward::{self, FieldEdits};
-use weir_http::request::{Method, Request};
+use weir_http::message::{Method, Request};
 
 use super::asked::Passed;
 use super::buffer::Limits;

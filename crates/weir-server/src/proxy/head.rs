@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::Response;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep};
-use weir_http::response::still_there;
+use weir_http::h1::response::still_there;
 
 use super::asked::Asked;
 use super::backend::Backend;

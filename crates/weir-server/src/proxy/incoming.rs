@@ -4,8 +4,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use weir_http::chunked::{Chunked, Piece};
-use weir_http::request::RequestBody;
+use weir_http::h1::chunked::{Chunked, Piece};
+use weir_http::message::RequestBody;
 
 use super::buffer::Room;
 use super::outgoing::{Cut, Pipe};

@@ -38,7 +38,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::request::Request;
+use weir_http::message::Request;
 
 use crate::config::{Action, RouteConfig};
 use crate::metrics::Reading;

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep_until};
-use weir_http::chunked::{CHUNK_END, chunk_head, last_chunk};
 use weir_http::forward::FieldEdits;
+use weir_http::h1::chunked::{CHUNK_END, chunk_head, last_chunk};
 
 use super::buffer::Room;
 use super::call::{Exchange, Piece};

@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use crate::forward::{BadForward, FieldEdits, ForwardedStyle, Onward, request};
-use crate::request::{Limits, Parsed, parse};
+use crate::h1::request::{Limits, Parsed, parse};
 
 const PLAIN: Onward<'static> = Onward {
     client: std::net::SocketAddr::new(

@@ -2,11 +2,11 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::date;
 use crate::forward::{
     FieldEdits, Framing, Passing, interim_head, response_head, switching_protocols_head,
 };
-use crate::response::Connection;
+use crate::h1::response::Connection;
+use crate::message::date;
 
 fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
     let mut fields = HeaderMap::new();
