@@ -1,5 +1,6 @@
-//! How long a backend's response is, and how that is said to the client (RFC 9112, section 6.3).
-//! The HTTP client checks as well; what two readers could understand differently must pass neither.
+//! How a backend frames its response, and how weir frames it for the client (RFC 9112, section 6.3).
+//! Used by [`super::response`] and the proxy of `weir-server`. hyper checks as well; what two readers
+//! could understand differently must pass neither check.
 
 use std::fmt;
 
@@ -10,9 +11,9 @@ use crate::message::{Status, Version};
 
 /// The longest body that a response may announce: 2^50 bytes, more than a day at 100 Gbit/s. Sums of
 /// the lengths of thousands of responses, and of what they cost on the wire, fit into 64 bits.
-const MOST_BYTES: u64 = 1 << 50;
+const MAX_BYTES: u64 = 1 << 50;
 
-/// The framing of a backend's response.
+/// How a backend frames the body of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseLength {
     /// No body, whatever the fields say.
@@ -25,9 +26,9 @@ pub enum ResponseLength {
     UntilClose,
 }
 
-/// The framing of a response to a client.
+/// How weir frames the body of a response for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub enum BodyFraming {
     /// This many bytes.
     Length(u64),
     /// The chunked transfer coding.
@@ -38,18 +39,19 @@ pub enum Framing {
     None,
 }
 
-impl Framing {
-    /// How to frame for a client of `version` what has this length. Chunked where the length is
-    /// not known, so that a response cut short looks it; HTTP/1.0 has no such thing.
-    pub fn answering(length: ResponseLength, version: Version) -> Framing {
+impl BodyFraming {
+    /// How to frame a body of this length for a client that speaks `version`. A body of unknown
+    /// length is chunked, so that the client notices when it is cut short; in HTTP/1.0, which has no
+    /// chunks, the end of the connection ends it.
+    pub fn for_client(length: ResponseLength, version: Version) -> BodyFraming {
         match (length, version) {
-            (ResponseLength::None, _) => Framing::None,
-            (ResponseLength::Length(length), _) => Framing::Length(length),
+            (ResponseLength::None, _) => BodyFraming::None,
+            (ResponseLength::Length(length), _) => BodyFraming::Length(length),
             (ResponseLength::Chunked | ResponseLength::UntilClose, Version::Http11) => {
-                Framing::Chunked
+                BodyFraming::Chunked
             }
             (ResponseLength::Chunked | ResponseLength::UntilClose, Version::Http10) => {
-                Framing::UntilClose
+                BodyFraming::UntilClose
             }
         }
     }
@@ -57,40 +59,40 @@ impl Framing {
 
 /// Why a backend's response cannot be passed on; the client gets 502.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadResponse {
+pub struct InvalidResponse {
     /// What is wrong, for the log.
     pub reason: &'static str,
 }
 
-impl BadResponse {
+impl InvalidResponse {
     /// The status to answer with.
     pub const STATUS: Status = Status::BadGateway;
 }
 
-impl fmt::Display for BadResponse {
+impl fmt::Display for InvalidResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)
     }
 }
 
-impl std::error::Error for BadResponse {}
+impl std::error::Error for InvalidResponse {}
 
-/// How long the response with these fields is.
+/// How the backend framed the response with these fields.
 ///
 /// # Errors
 ///
 /// A `Content-Length` that is no number, above 2^50 or has different values, `Content-Length` together
-/// with `Transfer-Encoding`, and, where there is a body, a coding other than chunked once: none other was
-/// asked for.
+/// with `Transfer-Encoding`, and, where there is a body, a coding other than chunked alone: weir
+/// asks for no other.
 pub fn response_length(
     status: StatusCode,
     method_is_head: bool,
     fields: &HeaderMap,
-) -> Result<ResponseLength, BadResponse> {
+) -> Result<ResponseLength, InvalidResponse> {
     let length = content_length(fields)?;
     let coded = fields.contains_key(header::TRANSFER_ENCODING);
     if length.is_some() && coded {
-        return Err(BadResponse { reason: "both Content-Length and Transfer-Encoding" });
+        return Err(InvalidResponse { reason: "both Content-Length and Transfer-Encoding" });
     }
     let bodiless = status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
@@ -99,22 +101,22 @@ pub fn response_length(
         Some(length) => Ok(ResponseLength::Length(length)),
         None if !coded => Ok(ResponseLength::UntilClose),
         None if is_chunked_once(fields) => Ok(ResponseLength::Chunked),
-        None => Err(BadResponse { reason: "a transfer coding other than chunked" }),
+        None => Err(InvalidResponse { reason: "a transfer coding other than chunked" }),
     }
 }
 
 /// The value of `Content-Length`; the same value may come several times.
-pub(super) fn content_length(fields: &HeaderMap) -> Result<Option<u64>, BadResponse> {
+pub(super) fn content_length(fields: &HeaderMap) -> Result<Option<u64>, InvalidResponse> {
     let mut found = None;
     for member in
         fields.get_all(header::CONTENT_LENGTH).iter().flat_map(|value| members(value.as_bytes()))
     {
-        let length = number(member).ok_or(BadResponse { reason: "invalid Content-Length" })?;
+        let length = number(member).ok_or(InvalidResponse { reason: "invalid Content-Length" })?;
         if found.is_some_and(|other| other != length) {
-            return Err(BadResponse { reason: "different Content-Lengths" });
+            return Err(InvalidResponse { reason: "different Content-Lengths" });
         }
-        if length > MOST_BYTES {
-            return Err(BadResponse { reason: "a Content-Length above 2^50" });
+        if length > MAX_BYTES {
+            return Err(InvalidResponse { reason: "a Content-Length above 2^50" });
         }
         found = Some(length);
     }
@@ -186,10 +188,10 @@ mod tests {
     #[test]
     fn an_unknown_length_is_chunked_where_that_is_known() {
         for unknown in [Chunked, UntilClose] {
-            assert_eq!(Framing::answering(unknown, Version::Http11), Framing::Chunked);
-            assert_eq!(Framing::answering(unknown, Version::Http10), Framing::UntilClose);
+            assert_eq!(BodyFraming::for_client(unknown, Version::Http11), BodyFraming::Chunked);
+            assert_eq!(BodyFraming::for_client(unknown, Version::Http10), BodyFraming::UntilClose);
         }
-        assert_eq!(Framing::answering(Length(5), Version::Http10), Framing::Length(5));
-        assert_eq!(Framing::answering(None, Version::Http11), Framing::None);
+        assert_eq!(BodyFraming::for_client(Length(5), Version::Http10), BodyFraming::Length(5));
+        assert_eq!(BodyFraming::for_client(None, Version::Http11), BodyFraming::None);
     }
 }

@@ -1,5 +1,5 @@
-//! Which fields concern one connection only and so are not passed on (RFC 9110, section 7.6.1). It
-//! knows names, and no values but those of `Connection`.
+//! Fields that concern one connection only and are not passed on (RFC 9110, section 7.6.1). Used by
+//! [`super::request`], [`super::response`] and [`super::edits`].
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName, header};
 
 use crate::message::fields::members;
 
-/// Whether a field of this name is never passed on as it is. Some of them a proxy writes afresh:
-/// the framing, `Connection`, `Upgrade`, `TE`.
+/// Whether a field of this name, in lower case, is never passed on as it came. The proxy writes some
+/// of them anew: the framing, `Connection`, `Upgrade`, `TE`.
 ///
 /// `Trailer` is passed on: the trailers are. The fields for authentication to a proxy are dropped
 /// both ways, as this proxy asks for none and stands in for the server.
@@ -29,19 +29,19 @@ pub(super) fn is_hop_by_hop(name: &str) -> bool {
     )
 }
 
-/// The names in `Connection`, without those of fields that are dropped or written afresh anyway.
+/// The names in `Connection`, without those of fields that are dropped or written anew anyway.
 pub(super) fn named_in_connection(fields: &HeaderMap) -> HashSet<HeaderName> {
     fields
         .get_all(header::CONNECTION)
         .iter()
         .flat_map(|value| members(value.as_bytes()))
-        .filter_map(named)
+        .filter_map(field_to_drop)
         .collect()
 }
 
-/// A member of `Connection` as the name of a field that would otherwise be passed on.
-pub(super) fn named(member: &[u8]) -> Option<HeaderName> {
-    // The two that are usual.
+/// The field that a member of `Connection` names, if it would otherwise be passed on.
+pub(super) fn field_to_drop(member: &[u8]) -> Option<HeaderName> {
+    // The two usual members name no field; this saves looking.
     if [&b"close"[..], b"keep-alive"].iter().any(|usual| member.eq_ignore_ascii_case(usual)) {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Whether a path stays below a prefix, whoever reads it. It does not know which paths there are.
+//! Whether a path stays below a prefix, however a backend reads it. Used by the proxy of
+//! `weir-server` after a path was rewritten.
 
 use std::borrow::Cow;
 
@@ -37,7 +38,7 @@ fn octet(digits: &[u8]) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-/// Whether some reader would find more segments `..` than segments before them. A reader that divides
+/// Whether some backend would find more segments `..` than segments before them. A reader that divides
 /// at fewer characters than others sees fewer segments to take back, so a segment between two slashes
 /// counts once however it decodes, and each `..` in it counts.
 fn climbs(rest: &str) -> bool {

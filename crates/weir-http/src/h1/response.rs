@@ -1,5 +1,6 @@
-//! The head of a response, written straight into the output buffer (RFC 9112, section 4).
-//! It does not know bodies; it leaves out the fields that say nothing for the status.
+//! The head of a response that weir makes itself, written straight into the output buffer (RFC 9112,
+//! section 4). Used for files, redirects and errors; heads of backends are written by
+//! [`crate::forward`].
 
 use std::fmt;
 use std::io::Write;
@@ -10,7 +11,7 @@ use crate::message::conditions::Validators;
 use crate::message::range::ContentRange;
 use crate::message::{Status, Version, date};
 
-/// What no URI contains (RFC 3986, appendix A); characters beyond ASCII are always encoded.
+/// Characters that no URI contains (RFC 3986, appendix A); characters beyond ASCII are always encoded.
 const NOT_IN_URI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -30,9 +31,10 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// HTTP/1.0.
 pub const PROCESSING: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 
-/// What asks a client that closed its side whether it is still there, while its response is got
-/// ready: an interim response, which HTTP/1.0 does not know (RFC 9110, section 15.2).
-pub fn still_there(version: Version) -> &'static [u8] {
+/// What to send to a client that closed its side while its response is made ready: an interim
+/// response, which a client that has gone answers with a reset. Empty for HTTP/1.0, which has no
+/// interim responses (RFC 9110, section 15.2).
+pub fn disconnect_probe(version: Version) -> &'static [u8] {
     match version {
         Version::Http11 => PROCESSING,
         Version::Http10 => b"",
@@ -41,7 +43,7 @@ pub fn still_there(version: Version) -> &'static [u8] {
 
 /// A response head. Fields that are `None` or false are not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head<'a> {
+pub struct ResponseHead<'a> {
     /// The status.
     pub status: Status,
     /// `Date`, from [`date::format`].
@@ -66,7 +68,7 @@ pub struct Head<'a> {
     pub retry_after: Option<u32>,
 }
 
-/// What a response says of its connection (RFC 9112, section 9.3).
+/// What a response says about its connection (RFC 9112, section 9.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Connection {
     /// Nothing: the default of the version of the request holds.
@@ -78,10 +80,10 @@ pub enum Connection {
     KeepAlive,
 }
 
-impl Head<'_> {
+impl ResponseHead<'_> {
     /// A head with only the status and the date.
-    pub fn new(status: Status, date: [u8; 29]) -> Head<'static> {
-        Head {
+    pub fn new(status: Status, date: [u8; 29]) -> ResponseHead<'static> {
+        ResponseHead {
             status,
             date,
             length: None,
@@ -98,12 +100,12 @@ impl Head<'_> {
 
     /// Appends the head, with its empty line, to `out`. Allocates only if `out` has to grow.
     pub fn write(&self, out: &mut Vec<u8>) {
-        write_start(self.status, &self.date, out);
+        write_status_and_date(self.status, &self.date, out);
         self.write_fields(out);
     }
 
-    /// Appends the head without its status line and `Date`, which [`write_start`] writes: the rest
-    /// is the same for every response with the same content, so it can be kept.
+    /// Appends the head without its status line and `Date`, which [`write_status_and_date`] writes:
+    /// the rest is the same for every response with the same content, so it can be kept.
     pub fn write_fields(&self, out: &mut Vec<u8>) {
         if self.status != Status::NotModified {
             self.write_content(out);
@@ -152,7 +154,7 @@ impl Head<'_> {
 }
 
 /// Appends the status line and the `Date` field.
-pub fn write_start(status: Status, date: &[u8; 29], out: &mut Vec<u8>) {
+pub fn write_status_and_date(status: Status, date: &[u8; 29], out: &mut Vec<u8>) {
     out.extend_from_slice(status.line().as_bytes());
     field(out, "Date: ", date);
 }
@@ -166,11 +168,6 @@ fn field(out: &mut Vec<u8>, name_and_colon: &str, value: &[u8]) {
 fn number_field(out: &mut Vec<u8>, name_and_colon: &str, value: impl fmt::Display) {
     // Writing to a vector does not fail.
     let _ = write!(out, "{name_and_colon}{value}\r\n");
-}
-
-/// The body of a response that is only a status: one line of plain text.
-pub fn error_page(status: Status) -> &'static str {
-    status.page()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! HTTP dates (RFC 9110, section 5.6.7) to and from Unix seconds.
-//! It does not know the time.
+//! Used for `Date`, `Last-Modified` and conditions, and by the access log of `weir-server`.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -1,5 +1,5 @@
-//! Two small pieces of the grammar that several fields share: tokens and comma-separated lists
-//! (RFC 9110, section 5.6). It does not know any field.
+//! The grammar that field values share: tokens and comma-separated lists (RFC 9110, section 5.6).
+//! Used wherever this crate reads a field.
 
 /// Whether `byte` may stand in a token.
 pub(crate) fn is_token_byte(byte: u8) -> bool {

@@ -1,7 +1,7 @@
-//! Media types by file name extension.
-//! It does not know what is in the file: text is assumed to be UTF-8.
+//! Media types by file name extension; text is taken to be UTF-8. Used by the file handler of
+//! `weir-server`, once for each file that it opens.
 
-/// The type of a file no table knows (RFC 9110, section 8.3).
+/// The type of a file whose extension is not known (RFC 9110, section 8.3).
 const UNKNOWN: &str = "application/octet-stream";
 
 /// The value of `Content-Type` for a file of this name (its last segment is enough).

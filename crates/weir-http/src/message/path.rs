@@ -1,5 +1,5 @@
 //! From the path of a request target to a name below the root of the site.
-//! It does not know which names exist, nor what symbolic links among them lead to.
+//! Used by the file handler of `weir-server` before it looks a file up.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -56,7 +56,7 @@ impl SitePath<'_> {
     }
 }
 
-/// Why a path names nothing.
+/// Why a path cannot name a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathError {
     /// A `%` without two hexadecimal digits, or an encoded slash inside a segment.
@@ -102,7 +102,7 @@ pub fn resolve(path: &str) -> Result<SitePath<'_>, PathError> {
     plain(path.as_bytes()).map_or_else(|| normalize(path), Ok)
 }
 
-/// The path if it names what it says: nothing encoded, no empty segment, none that begins with a
+/// The path, if it needs no change: nothing encoded, no empty segment, none that begins with a
 /// dot. Most requests are like that, and this costs them no allocation.
 fn plain(path: &[u8]) -> Option<SitePath<'_>> {
     let name = path.strip_prefix(b"/")?;

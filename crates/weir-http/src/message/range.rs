@@ -1,9 +1,10 @@
 //! The `Range` field: which part of a representation a GET asks for (RFC 9110, section 14).
-//! It does not know whether the range applies: see `conditions::range_applies` for `If-Range`.
+//! Used by the file handler of `weir-server`, after [`super::conditions::range_applies`] has judged
+//! `If-Range`.
 
 use std::fmt;
 
-/// What to send of a representation.
+/// What to send of a representation. Offsets and lengths are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Range {
     /// All of it, with 200: the field is to be ignored.
@@ -69,7 +70,8 @@ fn number(text: &str) -> Option<u64> {
     Some(text.parse().unwrap_or(u64::MAX))
 }
 
-/// What a response says of the part it carries (RFC 9110, section 14.4).
+/// What a response says about the part it carries: `Content-Range` (RFC 9110, section 14.4). All
+/// numbers are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentRange {
     /// The bytes `first` to `last`, both included, of `total`.

@@ -5,7 +5,7 @@
 /// controls: escape them for a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'b> {
-    /// The method, as far as the server tells methods apart.
+    /// The method, as far as a file server tells methods apart.
     pub method: Method,
     /// The method as sent.
     pub method_text: &'b str,
@@ -18,16 +18,15 @@ pub struct Request<'b> {
     pub query: Option<&'b str>,
     /// The version of the message.
     pub version: Version,
-    /// Whether the connection may carry another request (RFC 9112, section 9.3). False for a request
-    /// with a body: it is for a server that reads none, and whose connection ends there.
+    /// Whether the connection may carry another request if the server does not read the body
+    /// (RFC 9112, section 9.3): false for every request with a body.
     pub keep_alive: bool,
-    /// Whether the client lets the connection carry another request, whatever the body. A server
-    /// that has read the body to its end goes by this.
+    /// Whether the connection may carry another request once the body has been read to its end.
     pub persistent: bool,
     /// The framing of the body.
     pub body: RequestBody,
-    /// The protocols the client would change to: `Upgrade` if there is exactly one and `Connection`
-    /// names it (RFC 9110, section 7.8). `None` in HTTP/1.0.
+    /// The protocols to which the client offers to switch: `Upgrade` if there is exactly one and
+    /// `Connection` names it (RFC 9110, section 7.8). `None` in HTTP/1.0.
     pub upgrade: Option<&'b str>,
     /// Whether the client waits for an interim 100 before it sends the body (RFC 9110, section
     /// 10.1.1). False without a body and in HTTP/1.0.
@@ -43,7 +42,7 @@ pub struct Request<'b> {
     pub if_modified_since: Option<&'b str>,
     /// `Range`, if there is exactly one. It means something for GET only (RFC 9110, section 14.2).
     pub range: Option<&'b str>,
-    /// `If-Range`, if there is exactly one. Several of them take `range` away.
+    /// `If-Range`, if there is exactly one. With several, `range` is `None`.
     pub if_range: Option<&'b str>,
     /// `User-Agent`, if there is exactly one.
     pub user_agent: Option<&'b str>,
@@ -72,7 +71,7 @@ impl Method {
     }
 }
 
-/// A version of HTTP this crate understands.
+/// The version of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// HTTP/1.0

@@ -1,5 +1,5 @@
-//! The status codes this server can send, with their phrases and ready-made texts.
-//! It does not know when a status is the right one.
+//! The status codes that weir sends on its own behalf, with their phrases and ready-made texts. Used
+//! by everything that answers a request; the statuses of backends are passed on as numbers.
 
 /// Defines [`Status`] and the constant texts of each code from one table.
 macro_rules! statuses {
@@ -29,8 +29,8 @@ macro_rules! statuses {
                 match self { $(Status::$name => concat!("HTTP/1.1 ", $code, " ", $reason, "\r\n"),)* }
             }
 
-            /// Code and phrase as one line of text: `404 Not Found` and a newline.
-            pub(crate) fn page(self) -> &'static str {
+            /// The body of a response that is only a status: `404 Not Found` and a newline.
+            pub fn page(self) -> &'static str {
                 match self { $(Status::$name => concat!($code, " ", $reason, "\n"),)* }
             }
         }
@@ -54,7 +54,7 @@ statuses! {
     PermanentRedirect = 308 "Permanent Redirect";
     /// The message is malformed.
     BadRequest = 400 "Bad Request";
-    /// The resource exists and is not given out.
+    /// The resource exists, but is not served.
     Forbidden = 403 "Forbidden";
     /// No such resource.
     NotFound = 404 "Not Found";
@@ -78,19 +78,19 @@ statuses! {
     TooManyRequests = 429 "Too Many Requests";
     /// The head is longer, or has more fields, than the limit.
     RequestHeaderFieldsTooLarge = 431 "Request Header Fields Too Large";
-    /// The server failed.
+    /// The server failed to do what it should.
     InternalServerError = 500 "Internal Server Error";
     /// The request needs something the server does not have.
     NotImplemented = 501 "Not Implemented";
-    /// The server behind gave no valid response.
+    /// The backend gave no valid response.
     BadGateway = 502 "Bad Gateway";
     /// The server is overloaded or stopping.
     ServiceUnavailable = 503 "Service Unavailable";
-    /// The server behind gave no response in time.
+    /// The backend gave no response in time.
     GatewayTimeout = 504 "Gateway Timeout";
     /// The request is not HTTP/1.0 or HTTP/1.1.
     HttpVersionNotSupported = 505 "HTTP Version Not Supported";
-    /// The request came back to where it had been.
+    /// The request came back to a proxy that had passed it on.
     LoopDetected = 508 "Loop Detected";
 }
 

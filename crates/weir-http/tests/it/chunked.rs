@@ -3,21 +3,23 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use weir_http::h1::chunked::{CHUNK_END, Chunked, Piece, chunk_head, last_chunk};
+use weir_http::h1::chunked::{
+    CHUNK_END, ChunkedDecoder, Piece, write_chunk_head, write_last_chunk,
+};
 
 /// What came of bytes, cut at `cuts`: the data; whether and where the body ended, or that it is none.
 fn read(
-    mut reader: Chunked,
+    mut reader: ChunkedDecoder,
     bytes: &[u8],
     cuts: &[usize],
-) -> (Option<(Vec<u8>, usize)>, bool, Chunked) {
+) -> (Option<(Vec<u8>, usize)>, bool, ChunkedDecoder) {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     ends.push(bytes.len());
     ends.sort_unstable();
     let (mut data, mut at) = (Vec::new(), 0);
     for end in ends {
         while at < end {
-            match reader.take(&bytes[at..end]) {
+            match reader.decode(&bytes[at..end]) {
                 Piece::Data { skip, data: count } => {
                     assert!(skip + count > 0, "stands still");
                     data.extend_from_slice(&bytes[at + skip..at + skip + count]);
@@ -70,12 +72,12 @@ proptest! {
     fn pieces_change_nothing_and_strict_is_part_of_lenient(
         bytes in bodies(), cuts in prop::collection::vec(any::<usize>(), 0..8),
     ) {
-        let (strict, strictly_bad, reader) = read(Chunked::strict(), &bytes, &[]);
-        let (lenient, leniently_bad, _) = read(Chunked::lenient(), &bytes, &[]);
-        let pieces = read(Chunked::strict(), &bytes, &cuts);
+        let (strict, strictly_bad, reader) = read(ChunkedDecoder::strict(), &bytes, &[]);
+        let (lenient, leniently_bad, _) = read(ChunkedDecoder::lenient(), &bytes, &[]);
+        let pieces = read(ChunkedDecoder::strict(), &bytes, &cuts);
         prop_assert_eq!((&pieces.0, pieces.1), (&strict, strictly_bad));
         prop_assert_eq!(pieces.2.trailers(), reader.trailers());
-        let pieces = read(Chunked::lenient(), &bytes, &cuts);
+        let pieces = read(ChunkedDecoder::lenient(), &bytes, &cuts);
         prop_assert_eq!((&pieces.0, pieces.1), (&lenient, leniently_bad));
         prop_assert_eq!(reader.trailers().is_some(), strict.is_some());
         prop_assert!(!leniently_bad || strictly_bad);
@@ -98,14 +100,14 @@ proptest! {
         }
         let mut out = Vec::new();
         for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
-            chunk_head(chunk.len() as u64, &mut out);
+            write_chunk_head(chunk.len() as u64, &mut out);
             out.extend_from_slice(chunk);
             out.extend_from_slice(CHUNK_END);
         }
-        last_chunk(Some(&trailers), &mut out);
+        write_last_chunk(Some(&trailers), &mut out);
         let length = out.len();
         out.extend_from_slice(&rest);
-        let (whole, _, reader) = read(Chunked::strict(), &out, &cuts);
+        let (whole, _, reader) = read(ChunkedDecoder::strict(), &out, &cuts);
         prop_assert_eq!(whole, Some((chunks.concat(), length)));
         prop_assert_eq!(reader.trailers(), Some(trailers));
     }

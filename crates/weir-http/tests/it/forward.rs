@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use proptest::prelude::*;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, Framing, Onward, Passing, is_below, request, response_head,
-    response_length,
+    BodyFraming, FieldEdits, ForwardedStyle, RequestOptions, ResponseOptions, is_below,
+    request_head, response_head, response_length,
 };
 use weir_http::h1::request::{Limits, Parsed, parse};
 use weir_http::h1::response::Connection;
@@ -88,11 +88,11 @@ proptest! {
             return Ok(());
         };
         let [trust, via, expect, upgrade] = flags;
-        let to = Onward {
+        let to = RequestOptions {
             client: SocketAddr::from(client), scheme: "http", local_host: "local", style, trust,
             path: change.as_deref(), host: None, edits: &FieldEdits::default(), via, expect, upgrade,
         };
-        let parts = request(head.as_bytes(), &read, &to, HeaderMap::new()).map_err(|bad| TestCaseError::fail(bad.to_string()))?;
+        let parts = request_head(head.as_bytes(), &read, &to, HeaderMap::new()).map_err(|bad| TestCaseError::fail(bad.to_string()))?;
         let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
         for (name, value) in &parts.headers {
             prop_assert!(!HOP.contains(&name.as_str()));
@@ -147,9 +147,9 @@ proptest! {
         let status = StatusCode::from_u16(code).unwrap();
         let Ok(length) = response_length(status, head_only, &fields) else { return Ok(()) };
         let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-        let framing = Framing::answering(length, version);
+        let framing = BodyFraming::for_client(length, version);
         let edits = FieldEdits::default();
-        let how = Passing { framing, connection, date: date::format(seconds), edits: &edits };
+        let how = ResponseOptions { framing, connection, date: date::format(seconds), edits: &edits };
         let mut out = b"before".to_vec();
         response_head(&mut out, status, &fields, &how);
         let written = out.strip_prefix(b"before").unwrap();
@@ -162,20 +162,20 @@ proptest! {
         };
         let (lengths, codings) = (values("content-length"), values("transfer-encoding"));
         match framing {
-            Framing::Length(length) => {
+            BodyFraming::Length(length) => {
                 let length = length.to_string();
                 prop_assert_eq!(lengths, vec![length.as_bytes()]);
                 prop_assert!(codings.is_empty());
             }
-            Framing::Chunked => {
+            BodyFraming::Chunked => {
                 prop_assert!(lengths.is_empty());
                 prop_assert_eq!(codings, vec![b"chunked"]);
             }
-            Framing::UntilClose => {
+            BodyFraming::UntilClose => {
                 prop_assert!(lengths.is_empty() && codings.is_empty());
                 prop_assert_eq!(values("connection"), vec![b"close"]);
             }
-            Framing::None => prop_assert!(codings.is_empty() && lengths.len() <= 1),
+            BodyFraming::None => prop_assert!(codings.is_empty() && lengths.len() <= 1),
         }
         prop_assert!(values("connection").len() <= 1 && values("keep-alive").is_empty());
         prop_assert!(values("upgrade").is_empty());

@@ -1,7 +1,7 @@
 //! Properties of response heads and dates: what is written can be read back.
 
 use proptest::prelude::*;
-use weir_http::h1::response::{Connection, Head};
+use weir_http::h1::response::{Connection, ResponseHead};
 use weir_http::message::conditions::{ETag, Validators};
 use weir_http::message::range::ContentRange;
 use weir_http::message::{Status, date};
@@ -37,7 +37,7 @@ proptest! {
     ) {
         let tag = ETag::new(modified.unwrap_or(0), nanoseconds, length.unwrap_or(0));
         let validators = Validators { etag: tag, modified };
-        let head = Head {
+        let head = ResponseHead {
             status, date: date::format(seconds), length, content_type: content_type.as_deref(),
             validators: modified.is_some().then_some(&validators), content_range, accept_ranges,
             location: location.as_deref(), allow, connection, retry_after,

@@ -1,9 +1,10 @@
-//! Chunk extensions, byte by byte (RFC 9112, section 7.1.1). Nobody uses them; they are read only to
-//! refuse what is none. White space around `;` and `=` is refused: only quotes may hold any.
+//! The syntax of chunk extensions, byte by byte (RFC 9112, section 7.1.1). Used by strict decoding,
+//! which refuses what is malformed; their content is ignored. White space around `;` and `=` is
+//! refused, as readers differ in it.
 
 use crate::message::fields::is_token_byte;
 
-/// Where in a list of extensions the next byte stands.
+/// Which part of a list of extensions the next byte is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extension {
     /// The first byte of a name.
@@ -28,8 +29,8 @@ impl Extension {
         matches!(self, Extension::Name | Extension::Token | Extension::Closed)
     }
 
-    /// Where `byte` leads; `None` if nowhere.
-    pub(super) fn then(self, byte: u8) -> Option<Extension> {
+    /// The part after `byte`; `None`: malformed.
+    pub(super) fn next(self, byte: u8) -> Option<Extension> {
         Some(match (self, byte) {
             (Extension::Name | Extension::Token | Extension::Closed, b';') => Extension::NameStart,
             (Extension::Name, b'=') => Extension::ValueStart,

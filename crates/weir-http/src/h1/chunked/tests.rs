@@ -2,7 +2,10 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{CHUNK_END, Chunked, MOST_EXTENSIONS, MOST_TRAILERS, Piece, chunk_head, last_chunk};
+use super::{
+    CHUNK_END, ChunkedDecoder, MAX_EXTENSIONS, MAX_TRAILERS, Piece, write_chunk_head,
+    write_last_chunk,
+};
 
 /// What came of a body: its data and the bytes the coding took, or whether it is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,13 +16,13 @@ enum Read {
 }
 
 /// Feeds `text` to a reader, `step` bytes at a time.
-fn read(mut chunked: Chunked, text: &[u8], step: usize) -> (Read, Chunked) {
+fn read(mut chunked: ChunkedDecoder, text: &[u8], step: usize) -> (Read, ChunkedDecoder) {
     let mut out = Vec::new();
     let mut used = 0;
     for part in text.chunks(step) {
         let mut part = part;
         while !part.is_empty() {
-            match chunked.take(part) {
+            match chunked.decode(part) {
                 Piece::Data { skip, data } => {
                     out.extend_from_slice(&part[skip..skip + data]);
                     used += skip + data;
@@ -34,11 +37,11 @@ fn read(mut chunked: Chunked, text: &[u8], step: usize) -> (Read, Chunked) {
 }
 
 fn strict(text: &str) -> Read {
-    read(Chunked::strict(), text.as_bytes(), 64).0
+    read(ChunkedDecoder::strict(), text.as_bytes(), 64).0
 }
 
 fn lenient(text: &str) -> Read {
-    read(Chunked::lenient(), text.as_bytes(), 64).0
+    read(ChunkedDecoder::lenient(), text.as_bytes(), 64).0
 }
 
 fn is_whole(read: &Read) -> bool {
@@ -49,7 +52,7 @@ fn is_whole(read: &Read) -> bool {
 fn the_same_in_any_pieces() {
     let text =
         b"5\r\nhello\r\n1a;name=x\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nTrailer-A: 1\r\n\r\nrest";
-    for reader in [Chunked::strict(), Chunked::lenient()] {
+    for reader in [ChunkedDecoder::strict(), ChunkedDecoder::lenient()] {
         for step in 1..=text.len() {
             let (whole, chunked) = read(reader.clone(), text, step);
             let data = b"helloabcdefghijklmnopqrstuvwxyz".to_vec();
@@ -141,20 +144,20 @@ fn what_the_grammar_has_is_taken() {
 
 #[test]
 fn once_malformed_it_stays_so_and_after_the_end_nothing_is_taken() {
-    for mut reader in [Chunked::strict(), Chunked::lenient()] {
-        assert_eq!(reader.take(b"0\r\n\r\nX"), Piece::End(5));
-        assert_eq!((reader.take(b"5\r\n"), reader.take(b"")), (Piece::End(0), Piece::End(0)));
+    for mut reader in [ChunkedDecoder::strict(), ChunkedDecoder::lenient()] {
+        assert_eq!(reader.decode(b"0\r\n\r\nX"), Piece::End(5));
+        assert_eq!((reader.decode(b"5\r\n"), reader.decode(b"")), (Piece::End(0), Piece::End(0)));
     }
-    for mut reader in [Chunked::strict(), Chunked::lenient()] {
-        assert_eq!(reader.take(b"x"), Piece::Malformed);
-        assert_eq!(reader.take(b"0\r\n\r\n"), Piece::Malformed);
-        assert_eq!((reader.take(b""), reader.trailers()), (Piece::Malformed, None));
+    for mut reader in [ChunkedDecoder::strict(), ChunkedDecoder::lenient()] {
+        assert_eq!(reader.decode(b"x"), Piece::Malformed);
+        assert_eq!(reader.decode(b"0\r\n\r\n"), Piece::Malformed);
+        assert_eq!((reader.decode(b""), reader.trailers()), (Piece::Malformed, None));
     }
 }
 
 #[test]
 fn trailers_have_a_bound() {
-    let most = MOST_TRAILERS - "a: \r\n".len();
+    let most = MAX_TRAILERS - "a: \r\n".len();
     let text = |length| format!("0\r\na: {}\r\n\r\n", "b".repeat(length));
     assert!(is_whole(&strict(&text(most))));
     assert_eq!(strict(&text(most + 1)), Read::Malformed);
@@ -165,7 +168,7 @@ fn trailers_have_a_bound() {
 
 #[test]
 fn extensions_have_a_bound_that_data_raise() {
-    let most = MOST_EXTENSIONS as usize;
+    let most = MAX_EXTENSIONS as usize;
     let text = |length| format!("1;{}\r\na\r\n", "b".repeat(length));
     assert_eq!(strict(&text(most - 1)), Read::Cut);
     assert_eq!(strict(&text(most)), Read::Malformed);
@@ -179,7 +182,7 @@ fn extensions_have_a_bound_that_data_raise() {
 #[test]
 fn trailers_that_frame_or_route_are_dropped() {
     let (whole, chunked) = read(
-        Chunked::strict(),
+        ChunkedDecoder::strict(),
         b"0\r\nContent-Length: 5\r\nX-Sum: 1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nx-sum: 2\r\n\
           Connection: close\r\nX-Forwarded-For: b\r\nIf-Match: *\r\nSet-Cookie: c\r\nContent_Length: 5\r\n\r\n",
         7,
@@ -193,10 +196,10 @@ fn trailers_that_frame_or_route_are_dropped() {
 #[test]
 fn what_is_written() {
     let mut out = Vec::new();
-    chunk_head(0, &mut out);
+    write_chunk_head(0, &mut out);
     assert!(out.is_empty());
     for data in ["a", "0123456789abcdef"] {
-        chunk_head(data.len() as u64, &mut out);
+        write_chunk_head(data.len() as u64, &mut out);
         out.extend_from_slice(data.as_bytes());
         out.extend_from_slice(CHUNK_END);
     }
@@ -204,10 +207,10 @@ fn what_is_written() {
     for (name, value) in [("x-sum", "1"), ("content-length", "2"), ("x-sum", "3")] {
         trailers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    last_chunk(Some(&trailers), &mut out);
+    write_last_chunk(Some(&trailers), &mut out);
     let expected = "1\r\na\r\n10\r\n0123456789abcdef\r\n0\r\nx-sum: 1\r\nx-sum: 3\r\n\r\n";
     assert_eq!(String::from_utf8(out).unwrap(), expected);
     let mut out = Vec::new();
-    last_chunk(None, &mut out);
+    write_last_chunk(None, &mut out);
     assert_eq!(out, b"0\r\n\r\n");
 }

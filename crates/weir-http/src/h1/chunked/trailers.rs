@@ -1,20 +1,20 @@
-//! The trailer section of a chunked body: which fields it may hold. It does not know whether the
-//! next reader wants them.
+//! The trailer section of a chunked body: its syntax, and which fields it may hold. Used by
+//! strict decoding and by encoding.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// More fields in one trailer section are refused.
-const MOST_FIELDS: usize = 128;
+/// The most fields in one trailer section; more are malformed.
+const MAX_FIELDS: usize = 128;
 
 /// Reads the lines of a trailer section, each with its line end, without the empty line at the end.
-/// `None` if they are no fields.
+/// `None`: malformed.
 pub(super) fn parse(lines: &[u8]) -> Option<HeaderMap> {
     let mut fields = HeaderMap::new();
     if lines.is_empty() {
         return Some(fields);
     }
     let block = [lines, b"\r\n"].concat();
-    let mut space = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut space = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let Ok(httparse::Status::Complete((length, read))) =
         httparse::parse_headers(&block, &mut space)
     else {

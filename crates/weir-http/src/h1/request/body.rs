@@ -1,8 +1,8 @@
-//! How the body of a request is delimited (RFC 9112, sections 6 and 7).
-//! It reads no body; whatever two readers could understand differently is an error.
+//! How the body of a request is framed (RFC 9112, sections 6 and 7). Used by [`super::parse`].
+//! Whatever two readers could understand differently is an error: that is how requests are smuggled.
 
 use super::error::BadRequest;
-use super::singleton::Single;
+use super::singleton::Singleton;
 use crate::message::fields::{is_token_byte, members};
 use crate::message::{RequestBody, Status, Version};
 
@@ -12,11 +12,11 @@ pub(super) enum TransferEncoding {
     /// No such field.
     #[default]
     Absent,
-    /// Codings this crate does not know, none of them chunked.
+    /// Other codings than chunked.
     Unknown,
     /// Chunked alone.
     Chunked,
-    /// Unknown codings, then chunked.
+    /// Other codings, then chunked.
     UnknownChunked,
     /// An empty or malformed list, or one in which something follows chunked.
     Malformed,
@@ -59,7 +59,7 @@ fn is_coding(member: &[u8]) -> bool {
 /// 501 for an unknown coding.
 pub(super) fn framing(
     version: Version,
-    content_length: Single<'_>,
+    content_length: Singleton<'_>,
     transfer_encoding: TransferEncoding,
 ) -> Result<RequestBody, BadRequest> {
     match transfer_encoding {
@@ -77,7 +77,7 @@ pub(super) fn framing(
 }
 
 /// The body of a request without `Transfer-Encoding`.
-fn length(content_length: Single<'_>) -> Result<RequestBody, BadRequest> {
+fn length(content_length: Singleton<'_>) -> Result<RequestBody, BadRequest> {
     if content_length.is_absent() {
         return Ok(RequestBody::None);
     }

@@ -1,22 +1,22 @@
-//! The fields of a request head that matter to this server, found in one pass.
-//! It does not know what the values mean, beyond the options of `Connection`.
+//! The fields of a request head that matter to this server, found in one pass. Used by
+//! [`super::parse`].
 
 use super::body::TransferEncoding;
 use super::error::BadRequest;
-use super::singleton::Single;
+use super::singleton::Singleton;
 use super::target;
 use crate::message::Version;
 use crate::message::fields::members;
 
 /// The options of all `Connection` fields (RFC 9110, section 7.6.1).
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Connection {
+pub(super) struct ConnectionOptions {
     close: bool,
     keep_alive: bool,
     upgrade: bool,
 }
 
-impl Connection {
+impl ConnectionOptions {
     fn add(&mut self, value: &[u8]) {
         for option in members(value) {
             self.close |= option.eq_ignore_ascii_case(b"close");
@@ -34,7 +34,7 @@ impl Connection {
 /// The expectations of all `Expect` fields (RFC 9110, section 10.1.1). HTTP/1.0 has none.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Expect {
-    pub(super) continuation: bool,
+    pub(super) expects_continue: bool,
     pub(super) unknown: bool,
 }
 
@@ -42,7 +42,7 @@ impl Expect {
     fn add(&mut self, value: &[u8]) {
         for expectation in members(value).filter(|expectation| !expectation.is_empty()) {
             let known = expectation.eq_ignore_ascii_case(b"100-continue");
-            self.continuation |= known;
+            self.expects_continue |= known;
             self.unknown |= !known;
         }
     }
@@ -51,18 +51,18 @@ impl Expect {
 /// The values found.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'b> {
-    host: Single<'b>,
-    pub(super) content_length: Single<'b>,
+    host: Singleton<'b>,
+    pub(super) content_length: Singleton<'b>,
     pub(super) transfer_encoding: TransferEncoding,
-    pub(super) connection: Connection,
-    upgrade: Single<'b>,
+    pub(super) connection: ConnectionOptions,
+    upgrade: Singleton<'b>,
     expect: Expect,
-    pub(super) if_none_match: Single<'b>,
-    pub(super) if_modified_since: Single<'b>,
-    pub(super) range: Single<'b>,
-    pub(super) if_range: Single<'b>,
-    pub(super) user_agent: Single<'b>,
-    pub(super) referer: Single<'b>,
+    pub(super) if_none_match: Singleton<'b>,
+    pub(super) if_modified_since: Singleton<'b>,
+    pub(super) range: Singleton<'b>,
+    pub(super) if_range: Singleton<'b>,
+    pub(super) user_agent: Singleton<'b>,
+    pub(super) referer: Singleton<'b>,
 }
 
 impl<'b> Fields<'b> {
@@ -95,10 +95,10 @@ impl<'b> Fields<'b> {
     }
 
     /// The protocols to change to, which a client has to announce in `Connection` as well; HTTP/1.0
-    /// has no such thing (RFC 9110, section 7.8).
+    /// does not have it (RFC 9110, section 7.8).
     pub(super) fn upgrade(&self, version: Version) -> Option<&'b str> {
-        let asked = version == Version::Http11 && self.connection.upgrade;
-        self.upgrade.text().filter(|protocols| asked && !protocols.is_empty())
+        let announced = version == Version::Http11 && self.connection.upgrade;
+        self.upgrade.text().filter(|protocols| announced && !protocols.is_empty())
     }
 
     pub(super) fn expect(&self, version: Version) -> Expect {
@@ -108,13 +108,15 @@ impl<'b> Fields<'b> {
     /// The `Host` field: at most one, exactly one since HTTP/1.1, and valid (RFC 9112, section 3.2).
     pub(super) fn host(&self, version: Version) -> Result<Option<&'b str>, BadRequest> {
         match self.host {
-            Single::Absent if version == Version::Http10 => Ok(None),
-            Single::Absent => Err(BadRequest::syntax("no Host field")),
-            Single::Repeated => Err(BadRequest::syntax("several Host fields")),
-            Single::Once(_) => match self.host.text().filter(|host| target::is_authority(host)) {
-                Some(host) => Ok(Some(host)),
-                None => Err(BadRequest::syntax("malformed Host field")),
-            },
+            Singleton::Absent if version == Version::Http10 => Ok(None),
+            Singleton::Absent => Err(BadRequest::syntax("no Host field")),
+            Singleton::Repeated => Err(BadRequest::syntax("several Host fields")),
+            Singleton::Once(_) => {
+                match self.host.text().filter(|host| target::is_authority(host)) {
+                    Some(host) => Ok(Some(host)),
+                    None => Err(BadRequest::syntax("malformed Host field")),
+                }
+            }
         }
     }
 }

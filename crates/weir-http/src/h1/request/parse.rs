@@ -1,5 +1,6 @@
-//! From bytes to a request: limits, the syntax of lines, and the checks over the whole head.
-//! It keeps nothing between calls, so a head that comes in pieces is read again from its start.
+//! From bytes to a request: limits, the syntax of lines, and the checks over the whole head. Used by
+//! the connections of `weir-server`. It keeps no state between calls: a head that comes in pieces is
+//! read again from its start.
 
 use std::mem::MaybeUninit;
 
@@ -8,7 +9,7 @@ use super::fields::Fields;
 use super::{body, target};
 use crate::message::{Method, Request, RequestBody, Status, Version};
 
-/// How large a request head may be.
+/// How large a request head may be. The default: 8 KB, 32 KB and 100 fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the request line before its LF; more are answered with 414.
@@ -45,7 +46,7 @@ pub enum Parsed<'b> {
 }
 
 /// No limit admits more fields than this: the space for them is on the stack.
-const MOST_HEADERS: usize = 128;
+const MAX_HEADERS: usize = 128;
 
 /// Parses the request head at the start of `buf`, which may hold more behind it.
 ///
@@ -79,8 +80,8 @@ fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadReq
     // Bytes beyond the limit must not decide between 400 and 414: the next call may see more of them.
     let message = if overlong { message.get(..most).unwrap_or(message) } else { message };
 
-    let mut space = [const { MaybeUninit::uninit() }; MOST_HEADERS];
-    let space = space.get_mut(..limits.headers.min(MOST_HEADERS)).unwrap_or_default();
+    let mut space = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let space = space.get_mut(..limits.headers.min(MAX_HEADERS)).unwrap_or_default();
     let mut head = httparse::Request::new(&mut []);
     match (head.parse_with_uninit_headers(message, space), line_end) {
         (Ok(httparse::Status::Complete(length)), _) => {
@@ -118,7 +119,7 @@ pub fn for_each_field<'b>(head: &'b [u8], mut each: impl FnMut(&'b str, &'b [u8]
     let Some(message) = empty_lines(head).ok().and_then(|skipped| head.get(skipped..)) else {
         return false;
     };
-    let mut space = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+    let mut space = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut []);
     if !matches!(head.parse_with_uninit_headers(message, &mut space), Ok(parsed) if parsed.is_complete())
     {
@@ -196,7 +197,7 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
         persistent,
         body,
         upgrade: fields.upgrade(version),
-        expects_continue: expect.continuation && body != RequestBody::None,
+        expects_continue: expect.expects_continue && body != RequestBody::None,
         unknown_expectation: expect.unknown,
         host: parts.authority.or(host),
         if_none_match: fields.if_none_match.text(),

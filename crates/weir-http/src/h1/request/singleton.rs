@@ -1,27 +1,27 @@
-//! A field that should come once, and what came of it. It does not know which field.
+//! A field that must not come more than once (RFC 9110, section 5.5). Used by [`super::fields`].
 
-/// The lines of a field that should come once.
+/// The value of a singleton field, as far as its lines have been read.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Single<'b> {
+pub(super) enum Singleton<'b> {
     #[default]
     Absent,
     Once(&'b [u8]),
     Repeated,
 }
 
-impl<'b> Single<'b> {
+impl<'b> Singleton<'b> {
     pub(super) fn add(&mut self, value: &'b [u8]) {
         *self = match self {
-            Single::Absent => Single::Once(value),
-            Single::Once(_) | Single::Repeated => Single::Repeated,
+            Singleton::Absent => Singleton::Once(value),
+            Singleton::Once(_) | Singleton::Repeated => Singleton::Repeated,
         };
     }
 
     pub(super) fn is_absent(self) -> bool {
-        matches!(self, Single::Absent)
+        matches!(self, Singleton::Absent)
     }
 
-    /// Whether the field came but has no text to go by.
+    /// Whether the field came, but repeatedly or not as UTF-8.
     pub(super) fn is_unusable(self) -> bool {
         !self.is_absent() && self.text().is_none()
     }
@@ -29,8 +29,8 @@ impl<'b> Single<'b> {
     /// The value, if there is exactly one and it is UTF-8.
     pub(super) fn text(self) -> Option<&'b str> {
         match self {
-            Single::Once(value) => std::str::from_utf8(value).ok(),
-            Single::Absent | Single::Repeated => None,
+            Singleton::Once(value) => std::str::from_utf8(value).ok(),
+            Singleton::Absent | Singleton::Repeated => None,
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The four forms of a request target (RFC 9112, section 3.2) and the syntax of an authority.
-//! It does not know which hosts are served, nor what a path names.
+//! Used by [`super::parse`] for the request line and by [`super::fields`] for `Host`.
 
 use super::error::BadRequest;
 
@@ -81,7 +81,7 @@ pub(super) fn is_authority(text: &str) -> bool {
     host_is_valid && port_is_valid
 }
 
-/// An IPv6 address, or the `IPvFuture` form nobody uses.
+/// An IPv6 address, or the `IPvFuture` form, which nobody uses.
 fn is_ip_literal(text: &str) -> bool {
     let future = || {
         let (version, address) = text.strip_prefix(['v', 'V'])?.split_once('.')?;

@@ -1,26 +1,26 @@
 //! Worked cases of response heads.
 
-use super::{CONTINUE, Connection, Head, PROCESSING, error_page};
+use super::{CONTINUE, Connection, PROCESSING, ResponseHead};
 use crate::message::conditions::{ETag, Validators};
 use crate::message::range::ContentRange;
 use crate::message::{Status, date};
 
-fn written(head: Head<'_>) -> String {
+fn written(head: ResponseHead<'_>) -> String {
     let mut out = Vec::new();
     head.write(&mut out);
     String::from_utf8(out).unwrap()
 }
 
-fn head(status: Status) -> Head<'static> {
-    Head::new(status, date::format(0))
+fn head(status: Status) -> ResponseHead<'static> {
+    ResponseHead::new(status, date::format(0))
 }
 
 fn validators() -> Validators {
     Validators { etag: ETag::new(0, 0, 0), modified: Some(784_111_777) }
 }
 
-fn full(status: Status, validators: &Validators) -> Head<'_> {
-    Head {
+fn full(status: Status, validators: &Validators) -> ResponseHead<'_> {
+    ResponseHead {
         length: Some(10),
         content_type: Some("text/css"),
         validators: Some(validators),
@@ -47,34 +47,40 @@ fn not_modified_carries_the_tag_alone() {
 #[test]
 fn parts() {
     let part = ContentRange::Part { first: 1, last: 2, total: 10 };
-    let text = written(Head { content_range: Some(part), ..head(Status::PartialContent) });
+    let text = written(ResponseHead { content_range: Some(part), ..head(Status::PartialContent) });
     assert!(text.contains("\r\nContent-Range: bytes 1-2/10\r\n"));
     let none = ContentRange::Unsatisfied { total: 10 };
-    let text = written(Head { content_range: Some(none), ..head(Status::RangeNotSatisfiable) });
+    let text =
+        written(ResponseHead { content_range: Some(none), ..head(Status::RangeNotSatisfiable) });
     assert!(text.contains("\r\nContent-Range: bytes */10\r\n"));
 }
 
 #[test]
 fn a_location_cannot_end_its_line() {
-    let text =
-        written(Head { location: Some("/ü\r\nA: b%20[?#&\"|"), ..head(Status::MovedPermanently) });
+    let text = written(ResponseHead {
+        location: Some("/ü\r\nA: b%20[?#&\"|"),
+        ..head(Status::MovedPermanently)
+    });
     assert!(text.ends_with("\r\nLocation: /%C3%BC%0D%0AA:%20b%20[?#&%22%7C\r\n\r\n"), "{text}");
-    let text = written(Head { content_type: Some("a/b\r\nA: b"), ..head(Status::Ok) });
+    let text = written(ResponseHead { content_type: Some("a/b\r\nA: b"), ..head(Status::Ok) });
     assert!(!text.contains("Content-Type"));
 }
 
 #[test]
 fn fields_of_refusals() {
-    let refusal = Head {
+    let refusal = ResponseHead {
         retry_after: Some(2),
         connection: Connection::Close,
         ..head(Status::ServiceUnavailable)
     };
     assert!(written(refusal).ends_with("\r\nRetry-After: 2\r\nConnection: close\r\n\r\n"));
-    let refusal =
-        Head { allow: true, connection: Connection::KeepAlive, ..head(Status::MethodNotAllowed) };
+    let refusal = ResponseHead {
+        allow: true,
+        connection: Connection::KeepAlive,
+        ..head(Status::MethodNotAllowed)
+    };
     assert!(written(refusal).ends_with("\r\nAllow: GET, HEAD\r\nConnection: keep-alive\r\n\r\n"));
-    assert_eq!(error_page(Status::NotFound), "404 Not Found\n");
+    assert_eq!(Status::NotFound.page(), "404 Not Found\n");
 }
 
 #[test]
@@ -85,7 +91,7 @@ fn redirects_carry_their_location() {
         Status::TemporaryRedirect,
         Status::PermanentRedirect,
     ] {
-        let text = written(Head { location: Some("https://a/b?c"), ..head(status) });
+        let text = written(ResponseHead { location: Some("https://a/b?c"), ..head(status) });
         assert!(text.starts_with(&format!("HTTP/1.1 {} ", status.code())));
         assert!(text.contains("\r\nLocation: https://a/b?c\r\n"), "{text}");
     }
