@@ -4,7 +4,7 @@
 
 use std::mem::MaybeUninit;
 
-use weir_http::chunked::{Chunked, Piece};
+use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 use weir_stats::Outcome;
 
 use crate::plan::Body;
@@ -61,7 +61,7 @@ enum Framing {
     /// The head is not complete.
     Head,
     Length(u64),
-    Chunked(Chunked),
+    Chunked(ChunkedDecoder),
     /// When the server closes.
     Close,
 }
@@ -212,7 +212,7 @@ impl Response {
                 coded = true;
                 // The last coding counts, and none may follow chunked (RFC 9112, section 6.1).
                 if tokens(field.value).last().is_some_and(|t| t.eq_ignore_ascii_case(b"chunked")) {
-                    self.framing = Framing::Chunked(Chunked::lenient());
+                    self.framing = Framing::Chunked(ChunkedDecoder::lenient());
                 }
             } else if field.name.eq_ignore_ascii_case("connection") {
                 for token in tokens(field.value) {
@@ -268,7 +268,7 @@ impl Response {
                     let left = *length - self.body_bytes;
                     (0, bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)))
                 }
-                Framing::Chunked(chunked) => match chunked.take(bytes) {
+                Framing::Chunked(chunked) => match chunked.decode(bytes) {
                     Piece::Data { skip, data } => (skip, data),
                     Piece::End(used) => return self.end_with(self.complete(), &bytes[used..]),
                     Piece::Malformed => return wrong(),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
-use weir_http::request::Request;
+use weir_http::message::Request;
 use weir_sched::Time;
 
 use crate::client::deadlines::Deadlines;

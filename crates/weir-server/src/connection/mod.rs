@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 use weir_http::Status;
-use weir_http::request::{self, Limits, Parsed, Request, RequestBody};
-use weir_http::response::still_there;
+use weir_http::h1::request::{self, Limits, Parsed};
+use weir_http::h1::response::disconnect_probe;
+use weir_http::message::{Request, RequestBody};
 use weir_sched::Time;
 
 use crate::client::input::Input;
@@ -219,7 +220,7 @@ async fn respond(
     tokio::select! {
         biased;
         response = response => Some(response),
-        () = client.gone(still_there(request.version)) => None,
+        () = client.gone(disconnect_probe(request.version)) => None,
     }
 }
 

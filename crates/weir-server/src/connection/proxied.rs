@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use weir_http::Status;
-use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
-use weir_http::response::CONTINUE;
+use weir_http::h1::request::{self, Limits, Parsed};
+use weir_http::h1::response::CONTINUE;
+use weir_http::message::{Request, RequestBody, Version};
 use weir_sched::Time;
 
 use super::{End, answer};

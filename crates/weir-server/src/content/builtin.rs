@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::conditions::{ETag, Validators};
-use weir_http::path::SitePath;
+use weir_http::message::conditions::{ETag, Validators};
+use weir_http::message::path::SitePath;
 use weir_sched::ObjectId;
 
 use super::{Body, Facts, Object, tag};

@@ -17,9 +17,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::conditions::Validators;
-use weir_http::path::SitePath;
-use weir_http::response::Head;
+use weir_http::h1::response::ResponseHead;
+use weir_http::message::conditions::Validators;
+use weir_http::message::path::SitePath;
 use weir_sched::ObjectId;
 
 use crate::body::Reader;
@@ -137,14 +137,14 @@ impl Facts {
     ) -> Facts {
         let mut facts = Facts { length, media, validators, id, fields: Box::default() };
         let mut fields = Vec::with_capacity(256);
-        facts.head(Head::new(Status::Ok, [b' '; 29])).write_fields(&mut fields);
+        facts.head(ResponseHead::new(Status::Ok, [b' '; 29])).write_fields(&mut fields);
         facts.fields = fields.into();
         facts
     }
 
     /// `head` with the fields of the whole object.
-    pub(crate) fn head<'a>(&'a self, head: Head<'a>) -> Head<'a> {
-        Head {
+    pub(crate) fn head<'a>(&'a self, head: ResponseHead<'a>) -> ResponseHead<'a> {
+        ResponseHead {
             length: Some(self.length),
             content_type: Some(self.media),
             validators: self.validators.as_ref(),

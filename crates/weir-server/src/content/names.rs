@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use weir_http::Status;
-use weir_http::conditions::{ETag, Validators};
-use weir_http::path::SitePath;
+use weir_http::message::conditions::{ETag, Validators};
+use weir_http::message::path::SitePath;
 use weir_sched::{ObjectId, Time};
 
 use super::hot::Hot;
@@ -81,7 +81,7 @@ pub(super) fn facts(identity: &Identity, name: &[u8], length: u64, etag: ETag) -
     (identity.device, identity.inode).hash(&mut hasher);
     // Never later than Date (RFC 9110 section 8.8.2.1).
     let modified = Some(identity.modified.0.min(clock::unix_seconds()));
-    let media = weir_http::media::content_type(name);
+    let media = weir_http::message::media::content_type(name);
     Facts::new(length, media, Some(Validators { etag, modified }), ObjectId(hasher.finish()))
 }
 
@@ -200,7 +200,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_http::path::resolve;
+    use weir_http::message::path::resolve;
 
     fn learn(names: &Names, path: &str) {
         names.learn(&resolve(path).unwrap(), Known::Directory, Time::ZERO);

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_http::Status;
-use weir_http::path::SitePath;
+use weir_http::message::path::SitePath;
 
 use self::lookup::OPENING;
 use super::file::BringError;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::{Hash, Hasher};
-use weir_http::conditions::ETag;
+use weir_http::message::conditions::ETag;
 
 use super::open::Identity;
 

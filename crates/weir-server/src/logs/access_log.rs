@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use weir_http::request::Request;
+use weir_http::message::Request;
 
 use crate::config::AccessLog;
 use crate::logs::lines::{Kind, Lines, Output};
@@ -107,7 +107,7 @@ impl LogHandle {
 }
 
 fn line(entry: &Entry<'_>) -> String {
-    let date = weir_http::date::format(entry.unix_seconds);
+    let date = weir_http::message::date::format(entry.unix_seconds);
     let date = std::str::from_utf8(&date).unwrap_or_default();
     // "Sun, 06 Nov 1994 08:49:37 GMT" in the order of the log.
     let part = |from: usize, to: usize| date.get(from..to).unwrap_or_default();
@@ -159,7 +159,7 @@ fn escape(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_http::request::{Limits, Parsed, parse};
+    use weir_http::h1::request::{Limits, Parsed, parse};
 
     #[test]
     fn a_line_is_in_the_combined_format() {

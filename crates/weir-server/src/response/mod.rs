@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_http::conditions::{self, Validators};
-use weir_http::path::{self, SitePath};
-use weir_http::range::{self, Range};
-use weir_http::request::{Method, Request};
-use weir_http::response::{Connection, ContentRange, Head, error_page, write_start};
-use weir_http::{Status, request::Version};
+use weir_http::Status;
+use weir_http::h1::response::{Connection, ResponseHead, write_status_and_date};
+use weir_http::message::Version;
+use weir_http::message::conditions::{self, Validators};
+use weir_http::message::path::{self, SitePath};
+use weir_http::message::range::ContentRange;
+use weir_http::message::range::{self, Range};
+use weir_http::message::{Method, Request};
 use weir_sched::ObjectId;
 
 use crate::content::{Body, Content, Found, Object};
@@ -132,19 +134,22 @@ impl Framing {
     /// Come again later.
     pub(crate) fn refusal(&self, after: Duration) -> Response {
         let seconds = u32::try_from(after.as_secs().max(1)).unwrap_or(u32::MAX);
-        self.page(&Head { retry_after: Some(seconds), ..self.head(Status::ServiceUnavailable) })
+        self.page(&ResponseHead {
+            retry_after: Some(seconds),
+            ..self.head(Status::ServiceUnavailable)
+        })
     }
 
     /// Ask elsewhere.
     pub(crate) fn redirect(&self, status: Status, location: &str) -> Response {
-        self.page(&Head { location: Some(location), ..self.head(status) })
+        self.page(&ResponseHead { location: Some(location), ..self.head(status) })
     }
 
-    fn head(&self, status: Status) -> Head<'static> {
-        Head { connection: self.connection, ..Head::new(status, self.date) }
+    fn head(&self, status: Status) -> ResponseHead<'static> {
+        ResponseHead { connection: self.connection, ..ResponseHead::new(status, self.date) }
     }
 
-    fn response(&self, head: &Head<'_>, body: Body, body_at: u64, length: u64) -> Response {
+    fn response(&self, head: &ResponseHead<'_>, body: Body, body_at: u64, length: u64) -> Response {
         let mut bytes = Vec::with_capacity(384);
         head.write(&mut bytes);
         self.with_head(head.status, bytes, body, body_at, length)
@@ -175,13 +180,13 @@ impl Framing {
     pub(crate) fn error(&self, status: Status) -> Response {
         let retry_after = (status == Status::ServiceUnavailable).then_some(1);
         let allow = status == Status::MethodNotAllowed;
-        self.page(&Head { retry_after, allow, ..self.head(status) })
+        self.page(&ResponseHead { retry_after, allow, ..self.head(status) })
     }
 
-    fn page(&self, head: &Head<'_>) -> Response {
-        let Object { facts, body } =
-            Object::text(error_page(head.status), "text/plain; charset=utf-8");
-        let head = Head { length: Some(facts.length), content_type: Some(facts.media), ..*head };
+    fn page(&self, head: &ResponseHead<'_>) -> Response {
+        let Object { facts, body } = Object::text(head.status.page(), "text/plain; charset=utf-8");
+        let head =
+            ResponseHead { length: Some(facts.length), content_type: Some(facts.media), ..*head };
         self.response(&head, body, 0, facts.length)
     }
 
@@ -192,19 +197,20 @@ impl Framing {
             return self.response(&facts.head(self.head(Status::Ok)), body, 0, facts.length);
         }
         let mut head = Vec::with_capacity(64 + facts.fields.len());
-        write_start(Status::Ok, &self.date, &mut head);
+        write_status_and_date(Status::Ok, &self.date, &mut head);
         head.extend_from_slice(&facts.fields);
         self.with_head(Status::Ok, head, body, 0, facts.length)
     }
 
     fn moved_to_directory(&self, path: &SitePath<'_>, query: Option<&str>) -> Response {
         let location = path.directory_location(query);
-        let head = Head { location: Some(&location), ..self.head(Status::MovedPermanently) };
+        let head =
+            ResponseHead { location: Some(&location), ..self.head(Status::MovedPermanently) };
         self.page(&head)
     }
 
     fn not_modified(&self, validators: &Validators) -> Response {
-        let head = Head { validators: Some(validators), ..self.head(Status::NotModified) };
+        let head = ResponseHead { validators: Some(validators), ..self.head(Status::NotModified) };
         self.response(&head, Body::Pattern, 0, 0)
     }
 }
@@ -264,7 +270,7 @@ fn present(request: &Request<'_>, object: Object, framing: Framing) -> Response 
         Range::Whole => framing.whole(object),
         Range::Part { first, last } => {
             let length = last - first + 1;
-            let head = Head {
+            let head = ResponseHead {
                 length: Some(length),
                 content_range: Some(ContentRange::Part { first, last, total }),
                 accept_ranges: false,
@@ -276,7 +282,8 @@ fn present(request: &Request<'_>, object: Object, framing: Framing) -> Response 
         }
         Range::Unsatisfiable => {
             let content_range = Some(ContentRange::Unsatisfied { total });
-            framing.page(&Head { content_range, ..framing.head(Status::RangeNotSatisfiable) })
+            framing
+                .page(&ResponseHead { content_range, ..framing.head(Status::RangeNotSatisfiable) })
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct DateLine {
 
 impl DateLine {
     pub(crate) fn new() -> DateLine {
-        let line = Cell::new(weir_http::date::format(0));
+        let line = Cell::new(weir_http::message::date::format(0));
         DateLine { line, until: Cell::new(Time::ZERO) }
     }
 
@@ -46,7 +46,7 @@ impl DateLine {
         if now >= self.until.get() {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
             let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-            self.line.set(weir_http::date::format(seconds));
+            self.line.set(weir_http::message::date::format(seconds));
             let rest = Duration::from_nanos(1_000_000_000 - u64::from(since.subsec_nanos()));
             self.until.set(now + rest);
         }

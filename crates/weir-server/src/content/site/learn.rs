@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::conditions::ETag;
-use weir_http::path::SitePath;
+use weir_http::message::conditions::ETag;
+use weir_http::message::path::SitePath;
 
 use super::Inner;
 use crate::content::mount::{self, Access};

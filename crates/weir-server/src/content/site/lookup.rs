@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_http::Status;
-use weir_http::path::SitePath;
+use weir_http::message::path::SitePath;
 
 use super::Inner;
 use crate::content::file::BringError;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 use weir_http::Status;
-use weir_http::request::{Method, Request, for_each_field};
+use weir_http::h1::request::for_each_field;
+use weir_http::message::{Method, Request};
 
 pub(crate) use self::history::History;
 use self::page::{Now, Usage};

@@ -9,8 +9,8 @@ use std::task::Poll;
 use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
-use weir_http::forward::{self, FieldEdits};
-use weir_http::request::{Method, Request};
+use weir_http::forward::{self, BodyFraming, FieldEdits};
+use weir_http::message::{Method, Request};
 
 use super::asked::Passed;
 use super::call::{Exchange, Piece};
@@ -63,15 +63,15 @@ pub(super) async fn respond(
         Taken::Part => Some((exchange, body)),
     };
     begun.trailers.iter_mut().for_each(|fields| how.edits.apply_to_trailers(fields));
-    let mut to_client = forward::Framing::answering(length, request.version);
+    let mut to_client = BodyFraming::for_client(length, request.version);
     let is_whole = coming.is_none() && begun.trailers.is_none();
-    if is_whole && !matches!(to_client, forward::Framing::None | forward::Framing::Length(_)) {
-        to_client = forward::Framing::Length(begun.bytes as u64);
+    if is_whole && !matches!(to_client, BodyFraming::None | BodyFraming::Length(_)) {
+        to_client = BodyFraming::Length(begun.bytes as u64);
     }
-    let until_close = matches!(to_client, forward::Framing::UntilClose);
+    let until_close = matches!(to_client, BodyFraming::UntilClose);
     let framing = if until_close { framing.then_closing() } else { *framing };
     let mut head = Vec::with_capacity(512);
-    let passing = forward::Passing {
+    let passing = forward::ResponseOptions {
         framing: to_client,
         connection: framing.connection(),
         date: framing.date(),
@@ -91,7 +91,7 @@ pub(super) async fn respond(
         return Ok(Passed { charge, ..Passed::plain(response) });
     }
     let relayed = Relayed::new(how.limits, how.account);
-    let coder = Coder { in_chunks: matches!(to_client, forward::Framing::Chunked) };
+    let coder = Coder { in_chunks: matches!(to_client, BodyFraming::Chunked) };
     begun.pieces.into_iter().for_each(|data| coder.data(data, &relayed));
     match coming {
         None => {
@@ -106,9 +106,9 @@ pub(super) async fn respond(
         }
     }
     let length = match to_client {
-        forward::Framing::Length(length) => Some(length),
-        forward::Framing::None => Some(0),
-        forward::Framing::Chunked | forward::Framing::UntilClose => None,
+        BodyFraming::Length(length) => Some(length),
+        BodyFraming::None => Some(0),
+        BodyFraming::Chunked | BodyFraming::UntilClose => None,
     };
     let body = Body::Relayed(Rc::new(Reader(relayed)));
     Ok(Passed::plain(framing.passed_on(code, head, body, length)))

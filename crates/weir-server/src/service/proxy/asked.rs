@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use weir_http::request::Request;
+use weir_http::message::Request;
 
 use super::incoming::ClientBody;
 use super::outgoing::{Cut, Pipe};

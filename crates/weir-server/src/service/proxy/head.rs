@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::Response;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep};
-use weir_http::response::still_there;
+use weir_http::h1::response::disconnect_probe;
 
 use super::asked::Asked;
 use super::backend::Backend;
@@ -186,6 +186,6 @@ async fn until(condition: impl Fn() -> bool) {
 /// Waits until the client is found to have left, as its route looks for it.
 pub(super) async fn departure(asked: &Asked<'_>, backend: &Backend) {
     let config = &asked.route.shared.config;
-    let question = still_there(asked.request.version);
+    let question = disconnect_probe(asked.request.version);
     watch::gone(asked.client, backend, config.dead_requests, config.half_close, question).await;
 }

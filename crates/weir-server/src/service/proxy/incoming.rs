@@ -4,8 +4,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use weir_http::chunked::{Chunked, Piece};
-use weir_http::request::RequestBody;
+use weir_http::h1::chunked::{ChunkedDecoder, Piece};
+use weir_http::message::RequestBody;
 
 use super::outgoing::{Cut, Pipe};
 use crate::body::Room;
@@ -42,7 +42,7 @@ pub(crate) struct ClientBody<'a> {
 #[derive(Debug)]
 enum Coding {
     Length(u64),
-    Chunked(Box<Chunked>),
+    Chunked(Box<ChunkedDecoder>),
 }
 
 impl<'a> ClientBody<'a> {
@@ -57,7 +57,7 @@ impl<'a> ClientBody<'a> {
         let coding = match framing {
             RequestBody::None => return None,
             RequestBody::Length(length) => Coding::Length(length),
-            RequestBody::Chunked => Coding::Chunked(Box::new(Chunked::strict())),
+            RequestBody::Chunked => Coding::Chunked(Box::new(ChunkedDecoder::strict())),
         };
         let most = most.unwrap_or(u64::MAX);
         let (patience, pace) = (times.send, Pace::new(times.rate, 0));
@@ -130,7 +130,7 @@ impl<'a> ClientBody<'a> {
                     *left -= data as u64;
                     (0, data, *left == 0)
                 }
-                Coding::Chunked(chunked) => match chunked.take(bytes) {
+                Coding::Chunked(chunked) => match chunked.decode(bytes) {
                     Piece::Data { skip, data } => (skip, data, false),
                     Piece::End(skip) => (skip, 0, true),
                     Piece::Malformed => return Err(Short::Malformed),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderMap, Request, StatusCode};
 use weir_http::forward::{self, FieldEdits};
-use weir_http::request::Version;
+use weir_http::message::Version;
 
 use super::conn::LARGEST_HEAD;
 use super::outgoing::Outgoing;

@@ -33,7 +33,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::request::Request;
+use weir_http::message::Request;
 
 use crate::body::Space;
 use crate::config::{Action, RouteConfig};

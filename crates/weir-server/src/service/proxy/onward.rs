@@ -2,14 +2,14 @@
 
 use http::request::Parts;
 use weir_http::Status;
-use weir_http::forward::{self, BadForward, Onward};
+use weir_http::forward::{self, ForwardError, RequestOptions};
 
 use super::asked::Asked;
 use super::backend::Backend;
 use super::rewrite;
 
 /// The request as backends get it.
-pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, BadForward> {
+pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, ForwardError> {
     let Asked { request, route, .. } = asked;
     let config = &route.shared.config;
     let prefix = &route.shared.prefix;
@@ -25,7 +25,7 @@ pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, Bad
     {
         return Err(bad_path("the path leads out of what the route is for"));
     }
-    let to = Onward {
+    let to = RequestOptions {
         client: asked.source,
         scheme: "http",
         local_host: "localhost",
@@ -38,9 +38,9 @@ pub(super) fn request(asked: &Asked<'_>, backend: &Backend) -> Result<Parts, Bad
         expect: false,
         upgrade: true,
     };
-    forward::request(asked.head, request, &to, route.spare.take())
+    forward::request_head(asked.head, request, &to, route.spare.take())
 }
 
-fn bad_path(reason: &'static str) -> BadForward {
-    BadForward { status: Status::BadRequest, reason }
+fn bad_path(reason: &'static str) -> ForwardError {
+    ForwardError { status: Status::BadRequest, reason }
 }

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep_until};
-use weir_http::chunked::{CHUNK_END, chunk_head, last_chunk};
 use weir_http::forward::FieldEdits;
+use weir_http::h1::chunked::{CHUNK_END, write_chunk_head, write_last_chunk};
 
 use super::call::{Exchange, Piece};
 use super::outgoing::Pipe;
@@ -29,7 +29,7 @@ impl Coder {
             return to.push(data);
         }
         let mut head = Vec::with_capacity(18);
-        chunk_head(data.len() as u64, &mut head);
+        write_chunk_head(data.len() as u64, &mut head);
         to.copy(&head);
         to.push(data);
         to.copy(CHUNK_END);
@@ -38,7 +38,7 @@ impl Coder {
     pub(super) fn end(self, trailers: Option<&HeaderMap>, to: &Relayed) {
         if self.in_chunks {
             let mut end = Vec::new();
-            last_chunk(trailers, &mut end);
+            write_last_chunk(trailers, &mut end);
             to.copy(&end);
         }
     }

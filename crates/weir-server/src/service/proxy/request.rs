@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use http::Method as HttpMethod;
 use weir_http::Status;
-use weir_http::request::Request;
+use weir_http::message::Request;
 use weir_sched::balance::Balance;
 
 use super::asked::{Asked, Passed, Unread};
