@@ -5,7 +5,7 @@
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};
-use crate::pacer::BitRate;
+use crate::rate::BitRate;
 
 /// See the module.
 pub const AGEING: PolicyKind = PolicyKind::new(&Descriptor {

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use super::mean::Mean;
+use crate::backend::mean::Mean;
 use crate::time::Time;
 
 /// No call is long that has lasted less than this, ...

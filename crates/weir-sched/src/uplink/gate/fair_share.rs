@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::short_queue::ShortQueue;
-use crate::framing::Packets;
-use crate::pacer::BitRate;
 use crate::policy::Path;
+use crate::rate::BitRate;
 use crate::time::Time;
+use crate::uplink::wire::Packets;
 use crate::virtual_fair::{Level, whole_bytes};
 
 /// Responses of one share that were sent and whose fair finish is still to come; with more, the

@@ -7,14 +7,13 @@
 
 mod departed;
 mod entries;
+mod fair_share;
+mod fair_sharing;
+mod fairness;
 mod flows;
-mod ids;
-mod ledger;
-mod relief;
-mod share;
-mod sharing;
+mod link_queue;
 mod short_queue;
-mod transit;
+mod starvation;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,21 +21,20 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use crate::framing::Packets;
-use crate::pacer::Pacer;
 use crate::policy::{Policy, PolicyKind};
 use crate::time::Time;
+use crate::uplink::ids::{EntryId, FlowId, JobId};
+use crate::uplink::pacer::Pacer;
+use crate::uplink::wire::Packets;
 use crate::virtual_fair::VirtualFair;
 use entries::Entries;
+use fair_sharing::Agenda;
 use flows::{Flow, Job};
-use ids::EntryId;
-use relief::Relief;
-use sharing::Agenda;
-use transit::Transit;
+use link_queue::Transit;
+use starvation::Relief;
 
+pub use fairness::Settled;
 pub use flows::{FlowSpec, JobSpec};
-pub use ids::{ClientId, FlowId, JobId, ObjectId};
-pub use ledger::Settled;
 
 /// How long a grant may stay unused before it goes to somebody else.
 pub const LEASE: Duration = Duration::from_millis(2);

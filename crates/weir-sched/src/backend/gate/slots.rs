@@ -1,13 +1,13 @@
 //! The slots of a backend: which waiting call may have one, and which call has one no longer though
 //! it has not ended. Part of the gate.
 //!
-//! With a learned limit a call that hangs is set aside ([`super::hanging`]): the backend has it still,
+//! With a learned limit a call that hangs is set aside ([`super::long_calls`]): the backend has it still,
 //! but its slot goes to another. With a configured limit never: it bounds what the backend has.
 
 use std::time::Duration;
 
-use super::call::CallSpec;
 use super::{BackendGate, Entry, UnderWay};
+use crate::backend::call::CallSpec;
 use crate::time::Time;
 
 /// Who may have another slot is looked at again after so long at the latest: it depends on how many

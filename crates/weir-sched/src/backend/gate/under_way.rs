@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use super::limit::Company;
-use super::{BackendGate, Call};
+use super::BackendGate;
+use crate::backend::call::Call;
+use crate::backend::limit::Company;
 use crate::time::Time;
 
 /// A call that was started.

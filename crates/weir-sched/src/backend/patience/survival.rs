@@ -40,18 +40,18 @@ struct Bin {
 
 /// What is read off the survival curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Endurance {
+pub(crate) struct Endurance {
     /// The median: half of the clients would have left by this age.
-    pub(super) median: Option<Duration>,
+    pub(crate) median: Option<Duration>,
     /// By this age nearly all would have left.
-    pub(super) nearly_all: Option<Duration>,
+    pub(crate) nearly_all: Option<Duration>,
     /// When one last left.
-    pub(super) left: Time,
+    pub(crate) left: Time,
 }
 
 /// What is known of the patience of some clients.
 #[derive(Clone, Debug)]
-pub(super) struct Survival {
+pub(crate) struct Survival {
     bins: Box<[Bin; BINS]>,
     current: Endurance,
     /// Answers since `current` was made.
@@ -59,13 +59,13 @@ pub(super) struct Survival {
 }
 
 impl Survival {
-    pub(super) fn new() -> Survival {
+    pub(crate) fn new() -> Survival {
         let bins = Box::new([Bin::default(); BINS]);
         Survival { bins, current: Endurance::default(), answers: 0 }
     }
 
     /// A client left at `now`, at this age.
-    pub(super) fn left(&mut self, now: Time, age: Duration) {
+    pub(crate) fn left(&mut self, now: Time, age: Duration) {
         let at = bin(age);
         self.reached(at + 1);
         let here = &mut self.bins[at];
@@ -76,7 +76,7 @@ impl Survival {
     }
 
     /// A client was answered at this age and would have waited longer.
-    pub(super) fn answered(&mut self, age: Duration) {
+    pub(crate) fn answered(&mut self, age: Duration) {
         self.reached(bin(age));
         self.answers += 1;
         if self.answers >= STALE_AFTER {
@@ -85,7 +85,7 @@ impl Survival {
         }
     }
 
-    pub(super) fn endurance(&self) -> Endurance {
+    pub(crate) fn endurance(&self) -> Endurance {
         self.current
     }
 

@@ -4,14 +4,14 @@
 //! one after the other, whether it answers again (half-open, as in a circuit breaker). Active: checks
 //! that fail in a row put it out until enough of them went well. It is well if neither has put it out.
 
-mod tries;
+mod trials;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::time::Time;
-use tries::Out;
-pub use tries::Try;
+use trials::Out;
+pub use trials::Try;
 
 /// When failed calls put a backend out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

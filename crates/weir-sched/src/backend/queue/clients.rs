@@ -17,8 +17,8 @@ use std::time::Duration;
 use foldhash::HashMap;
 
 use super::account::{Account, MEMORY, OWN_MEMORY};
-use super::mean::Mean;
-use super::presence::Presence;
+use super::active_clients::Presence;
+use crate::backend::mean::Mean;
 use crate::time::Time;
 
 /// For so many times as long as it had a slot this is remembered of a client ...
@@ -35,7 +35,7 @@ const FEW: usize = 256;
 
 /// All clients of one backend.
 #[derive(Debug, Default)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     accounts: HashMap<u64, Account>,
     virtual_time: u64,
     presence: Presence,
@@ -50,7 +50,7 @@ pub(super) struct Clients {
 
 impl Clients {
     /// A call of this client waits from now on.
-    pub(super) fn wait(&mut self, now: Time, id: u64) {
+    pub(crate) fn wait(&mut self, now: Time, id: u64) {
         let time = self.virtual_time;
         let forgiven = self.took.duration();
         let account = self.arrive(now, id);
@@ -64,7 +64,7 @@ impl Clients {
     }
 
     /// A call of this client waits no more.
-    pub(super) fn leave(&mut self, now: Time, id: u64) {
+    pub(crate) fn leave(&mut self, now: Time, id: u64) {
         let Some(account) = self.accounts.get_mut(&id).filter(|it| it.waiting > 0) else { return };
         account.waiting -= 1;
         if account.waiting == 0 {
@@ -74,7 +74,7 @@ impl Clients {
     }
 
     /// A call of this client gets a slot, and so much is counted for it.
-    pub(super) fn start(&mut self, now: Time, id: u64, charged: Duration) {
+    pub(crate) fn start(&mut self, now: Time, id: u64, charged: Duration) {
         let account = self.arrive(now, id);
         account.held += 1;
         account.tag = account.tag.saturating_add(nanos(charged));
@@ -87,7 +87,7 @@ impl Clients {
 
     /// A slot of this client comes back, which was taken for `took`; `charged` was counted at the
     /// start. `aside`: the call has not ended.
-    pub(super) fn end(
+    pub(crate) fn end(
         &mut self,
         now: Time,
         id: u64,
@@ -104,12 +104,12 @@ impl Clients {
     }
 
     /// A slot of this client comes back unused: what was counted for it no longer is.
-    pub(super) fn undo(&mut self, now: Time, id: u64, charged: Duration) {
+    pub(crate) fn undo(&mut self, now: Time, id: u64, charged: Duration) {
         self.settle(now, id, Duration::ZERO, charged);
     }
 
     /// A call of this client that was set aside has ended.
-    pub(super) fn aside_ended(&mut self, id: u64) {
+    pub(crate) fn aside_ended(&mut self, id: u64) {
         if let Some(account) = self.accounts.get_mut(&id) {
             account.aside = account.aside.saturating_sub(1);
         }
@@ -117,39 +117,39 @@ impl Clients {
 
     /// This client is served though it has had more than its share, so nobody waits who has had
     /// less: the virtual time moves on to its tag.
-    pub(super) fn advance_to(&mut self, id: u64) {
+    pub(crate) fn advance_to(&mut self, id: u64) {
         self.virtual_time = self.virtual_time.max(self.tag(id));
     }
 
     /// A client whose tag is not after this has had no more than its share.
-    pub(super) fn virtual_time(&self) -> u64 {
+    pub(crate) fn virtual_time(&self) -> u64 {
         self.virtual_time
     }
 
     /// See [`Clients::virtual_time`].
-    pub(super) fn tag(&self, id: u64) -> u64 {
+    pub(crate) fn tag(&self, id: u64) -> u64 {
         self.accounts.get(&id).map_or(self.virtual_time, |account| account.tag)
     }
 
     /// Slots that this client has.
-    pub(super) fn held(&self, id: u64) -> u32 {
+    pub(crate) fn held(&self, id: u64) -> u32 {
         self.accounts.get(&id).map_or(0, |account| account.held)
     }
 
     /// Calls of this client that were set aside.
-    pub(super) fn aside(&self, id: u64) -> u32 {
+    pub(crate) fn aside(&self, id: u64) -> u32 {
         self.accounts.get(&id).map_or(0, |account| account.aside)
     }
 
     /// Whether all slots that are taken are one client's, and are several.
-    pub(super) fn is_one_with_all(&self) -> bool {
+    pub(crate) fn is_one_with_all(&self) -> bool {
         self.holders == 1 && self.extra > 0
     }
 
     /// Whether one slot more for this client, which has one, would be one that others need: of `limit`
     /// slots one for each other client that is here, or is on average, and one if there was any lately.
     /// Its calls that were set aside count as well, for the backend may be at work on them.
-    pub(super) fn is_at_others_cost(&self, now: Time, id: u64, limit: usize) -> bool {
+    pub(crate) fn is_at_others_cost(&self, now: Time, id: u64, limit: usize) -> bool {
         let Some(account) = self.accounts.get(&id).filter(|it| it.held > 0) else { return false };
         let others = self.presence.clients(now).saturating_sub(1);
         let others = others.max(usize::from(self.presence.others(now, id)));
@@ -158,7 +158,7 @@ impl Clients {
 
     /// Whether a call of this client that has a slot for so long has it for much longer than calls do.
     /// If that is not known, whether its last ones had; true if nothing is known.
-    pub(super) fn is_long(&self, id: u64, usual: Option<Duration>) -> bool {
+    pub(crate) fn is_long(&self, id: u64, usual: Option<Duration>) -> bool {
         let own = || Some(self.accounts.get(&id)?.took.known()?.duration());
         usual.or_else(own).is_none_or(|took| took > LONG.min(self.took.duration() * TIMES))
     }

@@ -13,28 +13,28 @@ use super::clients::Clients;
 use crate::time::Time;
 
 /// Rank of a call in the configured order; no two are equal.
-pub(super) type Key = (u64, u64);
+pub(crate) type Key = (u64, u64);
 
 /// A call as the queue sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    pub(super) priority: u8,
-    pub(super) client: u64,
-    pub(super) route: u32,
-    pub(super) key: Key,
+pub(crate) struct Waiting {
+    pub(crate) priority: u8,
+    pub(crate) client: u64,
+    pub(crate) route: u32,
+    pub(crate) key: Key,
     /// Of two calls the earlier has the lesser.
-    pub(super) number: u64,
-    pub(super) arrived: Time,
-    pub(super) slot: u32,
+    pub(crate) number: u64,
+    pub(crate) arrived: Time,
+    pub(crate) slot: u32,
 }
 
 /// The oldest waiting call of a route in a band, or any other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Oldest {
-    pub(super) route: u32,
-    pub(super) arrived: Time,
-    pub(super) client: u64,
-    pub(super) slot: u32,
+pub(crate) struct Oldest {
+    pub(crate) route: u32,
+    pub(crate) arrived: Time,
+    pub(crate) client: u64,
+    pub(crate) slot: u32,
 }
 
 /// The calls of one client in a band.
@@ -47,7 +47,7 @@ struct Calls {
 
 /// Calls of one priority.
 #[derive(Debug, Default)]
-pub(super) struct Band {
+pub(crate) struct Band {
     clients: HashMap<u64, Calls>,
     /// Clients that have had no more than their share, by the key of their first call.
     by_first: BTreeSet<(Key, u64)>,
@@ -58,27 +58,27 @@ pub(super) struct Band {
     /// Waiting calls by route, in the order of their arrival.
     ages: BTreeMap<u32, BTreeMap<u64, Oldest>>,
     /// The greatest key is served first.
-    pub(super) backwards: bool,
+    pub(crate) backwards: bool,
 }
 
 impl Band {
     /// The oldest call of each route that has any.
-    pub(super) fn oldest(&self) -> impl Iterator<Item = Oldest> {
+    pub(crate) fn oldest(&self) -> impl Iterator<Item = Oldest> {
         self.ages.values().filter_map(|calls| calls.values().next().copied())
     }
 
     /// Nobody waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ages.is_empty()
     }
 
     /// Calls that wait.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ages.values().map(BTreeMap::len).sum()
     }
 
     /// The call of each client that is served first, in the order in which they are served.
-    pub(super) fn in_order(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = u32> {
         let backwards = self.backwards;
         let (first, last) = (self.by_first.iter(), self.by_last.iter().rev());
         let fair = first.take(if backwards { 0 } else { usize::MAX });
@@ -88,7 +88,7 @@ impl Band {
     }
 
     /// The call that would be served last.
-    pub(super) fn last(&self) -> Option<u32> {
+    pub(crate) fn last(&self) -> Option<u32> {
         let most_served = self.later.last().map(|(_, client)| *client);
         let of_order = || {
             let ends = if self.backwards { self.by_first.first() } else { self.by_last.last() };
@@ -103,7 +103,7 @@ impl Band {
         call.map(|(_, slot)| *slot)
     }
 
-    pub(super) fn insert(&mut self, call: &Waiting, clients: &Clients) {
+    pub(crate) fn insert(&mut self, call: &Waiting, clients: &Clients) {
         self.change(call.client, clients, |calls| {
             calls.insert((call.key, call.slot));
         });
@@ -112,7 +112,7 @@ impl Band {
         calls.insert(number, Oldest { route, arrived, client, slot });
     }
 
-    pub(super) fn remove(&mut self, call: &Waiting, clients: &Clients) {
+    pub(crate) fn remove(&mut self, call: &Waiting, clients: &Clients) {
         self.change(call.client, clients, |calls| {
             calls.remove(&(call.key, call.slot));
         });
@@ -155,14 +155,14 @@ impl Band {
     }
 
     /// What a client has had has changed: puts it where it then belongs.
-    pub(super) fn refile(&mut self, id: u64, clients: &Clients) {
+    pub(crate) fn refile(&mut self, id: u64, clients: &Clients) {
         if self.clients.contains_key(&id) {
             self.change(id, clients, |_| {});
         }
     }
 
     /// Moves the clients that the virtual time has passed.
-    pub(super) fn advance(&mut self, clients: &Clients) {
+    pub(crate) fn advance(&mut self, clients: &Clients) {
         while let Some(&(tag, id)) = self.later.first()
             && tag <= clients.virtual_time()
         {

@@ -6,12 +6,12 @@ use std::collections::BinaryHeap;
 
 use super::Gate;
 use super::entries::Entries;
-use super::ids::EntryId;
-use super::ledger::{self, Settled};
-use super::share::State;
-use super::transit::Passage;
+use super::fair_share::State;
+use super::fairness::{self, Settled};
+use super::link_queue::Passage;
 use crate::policy::{FairState, Policy};
 use crate::time::Time;
+use crate::uplink::ids::EntryId;
 use crate::virtual_fair::Level;
 
 /// What is due at a time, for a share by the entry's place and number.
@@ -242,7 +242,7 @@ impl Gate {
         }
         entry.share.finish = level;
         while let Some(part) = entry.share.finished_part(level) {
-            self.settled.push(ledger::settle(part.size, part.sent, at, part.own));
+            self.settled.push(fairness::settle(part.size, part.sent, at, part.own));
         }
         self.policy.virtually_finished(id);
         self.entries.virtually_finished(id, at);
@@ -262,7 +262,7 @@ fn stop(
     let State::Sharing { until: level } = entry.share.state else { return None };
     put_under_way(entry, agenda, id, level, at);
     while let Some(part) = entry.share.finished_part(level) {
-        settled.push(ledger::settle(part.size, part.sent, at, part.own));
+        settled.push(fairness::settle(part.size, part.sent, at, part.own));
     }
     if level >= entry.share.finish {
         entry.share.state = State::Finished;

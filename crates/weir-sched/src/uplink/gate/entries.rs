@@ -6,14 +6,14 @@ use std::time::Duration;
 use slab::Slab;
 
 use super::departed::Departed;
+use super::fair_share::{Share, State};
+use super::fairness::{self, Settled};
 use super::flows::JobSpec;
-use super::ids::{ClientId, EntryId, Group, ObjectId};
-use super::ledger::{self, Settled};
-use super::share::{Share, State};
 use super::short_queue::ShortQueue;
 use super::{Gate, LEASE};
 use crate::policy::Arrival;
 use crate::time::Time;
+use crate::uplink::ids::{ClientId, EntryId, Group, ObjectId};
 use crate::virtual_fair::Level;
 
 /// Entries that have departed are remembered in the virtual server up to this many, and as many
@@ -143,7 +143,7 @@ impl Entries {
         }
         if entry.share.state == State::Finished {
             if let (true, Some(fair)) = (entry.complete, entry.virtually) {
-                settled.push(ledger::settle(entry.size, now, fair, entry.not_read()));
+                settled.push(fairness::settle(entry.size, now, fair, entry.not_read()));
             }
             self.all.remove(id as usize);
             return;
@@ -251,7 +251,7 @@ impl Gate {
         entry.complete = true;
         entry.virtually = None;
         if let Some(part) = entry.share.follow(level, work) {
-            self.settled.push(ledger::settle(part.size, part.sent, now, part.own));
+            self.settled.push(fairness::settle(part.size, part.sent, now, part.own));
         }
         self.share_anew(id);
     }

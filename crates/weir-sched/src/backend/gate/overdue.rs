@@ -1,13 +1,13 @@
 //! How long calls may wait: when the newest goes first, and who is refused. Part of the gate; what it
-//! knows of clients is learned in [`super::patience`].
+//! knows of clients is learned in [`crate::backend::patience`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::band::{Band, Oldest};
-use super::patience::Patience;
-use super::survival::Endurance;
-use super::{BackendGate, BackendOrder, MOST_ROUTES};
+use super::{BackendGate, MOST_ROUTES};
+use crate::backend::config::BackendOrder;
+use crate::backend::patience::{Endurance, Patience};
+use crate::backend::queue::{Band, Oldest};
 use crate::time::Time;
 
 /// Nobody is refused sooner, whatever is learned of patience: when a network breaks, thousands of

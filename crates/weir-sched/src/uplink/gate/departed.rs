@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use foldhash::HashMap;
 
-use super::ids::{ClientId, EntryId};
 use crate::heap::RankHeap;
+use crate::uplink::ids::{ClientId, EntryId};
 use crate::virtual_fair::Level;
 
 /// Where an entry would have finished when it departed, in whole bytes, and which it is.

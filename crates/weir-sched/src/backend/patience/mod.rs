@@ -9,11 +9,15 @@
 //! Behind a balancer, or one address for many, nearly all are one client and hardly any would count.
 //! So what the client says that leaves most is kept beside, and is held against that client alone.
 
+mod survival;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::survival::{Endurance, Survival};
 use crate::time::Time;
+use survival::Survival;
+
+pub(super) use survival::Endurance;
 
 /// Departures at lesser ages say nothing.
 const MOMENT: Duration = Duration::from_millis(100);

@@ -3,15 +3,15 @@
 /// A connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowId {
-    pub(super) place: usize,
-    pub(super) number: u64,
+    pub(crate) place: usize,
+    pub(crate) number: u64,
 }
 
 /// A response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JobId {
-    pub(super) place: usize,
-    pub(super) number: u64,
+    pub(crate) place: usize,
+    pub(crate) number: u64,
 }
 
 /// Whom connections belong to, such as an address as a number.
@@ -23,7 +23,7 @@ pub struct ClientId(pub u128);
 pub struct ObjectId(pub u64);
 
 /// What the policy ranks; see `entries`.
-pub(super) type EntryId = u32;
+pub(crate) type EntryId = u32;
 
 /// Ranges of one object that one client asks.
-pub(super) type Group = (ClientId, ObjectId);
+pub(crate) type Group = (ClientId, ObjectId);

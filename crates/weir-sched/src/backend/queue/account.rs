@@ -1,6 +1,6 @@
 //! What one client of a backend has and has had, for [`super::clients`].
 
-use super::mean::Mean;
+use crate::backend::mean::Mean;
 use crate::time::Time;
 
 /// Means of how long slots are taken forget with a weight of one in so many.

@@ -1,12 +1,18 @@
 //! The calls that wait, by priority, and what their clients have had. It knows nothing of limits and
 //! patience.
 
+mod account;
+mod active_clients;
+mod band;
+mod clients;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::band::{Band, Waiting};
-use super::clients::Clients;
 use crate::time::Time;
+use clients::Clients;
+
+pub(super) use band::{Band, Key, Oldest, Waiting};
 
 /// Charged for a call of which nothing is known.
 const UNKNOWN: Duration = Duration::from_millis(1);

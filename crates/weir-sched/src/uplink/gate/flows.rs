@@ -1,11 +1,11 @@
 //! Connections and their responses: who is here, who can take data, who has gone.
 
-use super::ids::{ClientId, EntryId, FlowId, JobId, ObjectId};
 use super::short_queue::ShortQueue;
 use super::{Gate, UNKNOWN};
-use crate::framing::Packets;
 use crate::policy::Path;
 use crate::time::Time;
+use crate::uplink::ids::{ClientId, EntryId, FlowId, JobId, ObjectId};
+use crate::uplink::wire::Packets;
 
 /// A connection that arrives.
 #[derive(Clone, Copy, Debug)]

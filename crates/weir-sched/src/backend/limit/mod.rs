@@ -19,18 +19,21 @@
 //! takes calls in the order of their starts never answers the last of all first while it waits.
 
 mod evidence;
+mod moments;
 mod probe;
+mod reserve;
+mod workers;
 
 use std::time::Duration;
 
 use evidence::{ALIKE, EXACT, Served, Stretch};
+use moments::Latencies;
 use probe::{Probe, level, probe_limit};
+use reserve::Reserve;
+use workers::Workers;
 
-use super::CallLimit;
-use super::inside::Overtaken;
-use super::moments::Latencies;
-use super::reserve::Reserve;
-use super::workers::Workers;
+use super::config::CallLimit;
+use super::unanswered::Overtaken;
 use crate::time::Time;
 
 /// The learned limit begins here: few enough to do no harm to a backend that serves one at a time,
