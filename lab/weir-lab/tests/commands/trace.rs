@@ -174,7 +174,7 @@ fn a_bad_trace_is_refused_with_its_line_or_skipped_and_counted() {
     let lines: Vec<&str> = LOG.lines().collect();
     let swapped = [lines[0], lines[4], lines[1], "nonsense", lines[4]].join("\n");
     fs::write(here.join("access.log"), &swapped).unwrap();
-    let parts = ["weir: access.log: line 3: the time is 10 s before", "--reorder 10m"];
+    let parts = ["weir-lab: access.log: line 3: the time is 10 s before", "--reorder 10m"];
     assert_refused(here, &["stats", "access.log"], 1, &parts);
     let convert = ["convert", "access.log", "--to", "csv", "--out", "out.csv"];
     assert_refused(here, &convert, 1, &parts);
