@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use crate::app::{ServeError, cannot_log, open_root, space};
+use crate::body::open_space;
 use crate::config::{Action, BackendAddress, Config, RouteConfig};
+use crate::content::open_root;
+use crate::error::ServeError;
 use crate::listen;
-use crate::listen::addresses::cannot_listen;
+use crate::listen::cannot_listen;
 use crate::logs::access_log;
 
 /// Looks at what the server would need to start, and returns what might go wrong all the same.
@@ -21,9 +23,8 @@ use crate::logs::access_log;
 /// What the server could not start with.
 pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     config.root.as_deref().map(open_root).transpose()?;
-    space(config)?;
-    access_log::check(&config.access_log)
-        .map_err(|error| cannot_log(&config.access_log, &error))?;
+    open_space(config)?;
+    access_log::check(&config.access_log)?;
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
     for address in config.listen.iter().chain(&config.admin).filter(|at| at.port() != 0) {

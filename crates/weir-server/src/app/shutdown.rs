@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use crate::app::signals::{Asked, Signals};
-use crate::app::worker::Worker;
+use super::signals::{Asked, Signals};
+use super::worker::Worker;
 use crate::config::{AccessLog, Config};
 use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
@@ -18,20 +18,20 @@ use crate::runtime::stop::StopSender;
 /// How long workers may take to cut what is under way; then the process ends without them.
 const CUT_WITHIN: Duration = Duration::from_secs(1);
 
-/// What the end takes.
-pub(crate) struct End<'a> {
-    pub(crate) config: &'a Config,
-    pub(crate) access_log: &'a LogHandle,
-    pub(crate) stop: StopSender,
+/// What is needed to stop.
+pub(super) struct Shutdown<'a> {
+    pub(super) config: &'a Config,
+    pub(super) access_log: &'a LogHandle,
+    pub(super) stop: StopSender,
     /// For the admin address. It answers until the last response has ended, unless a successor that
     /// listens beside answers there instead.
-    pub(crate) admin_stop: StopSender,
+    pub(super) admin_stop: StopSender,
     /// Copies of the listening sockets: they would keep the ports open, and connections would wait
     /// there for nobody.
-    pub(crate) watched: &'a Mutex<Vec<TcpListener>>,
+    pub(super) watched: &'a Mutex<Vec<TcpListener>>,
 }
 
-impl End<'_> {
+impl Shutdown<'_> {
     /// Serves until a signal asks to end, and returns when all workers have ended.
     ///
     /// The first SIGTERM or SIGINT (or SIGHUP on a terminal) makes `/readyz` say 503. After
@@ -41,7 +41,7 @@ impl End<'_> {
     /// # Errors
     ///
     /// What ended a worker.
-    pub(crate) async fn on_signal(
+    pub(super) async fn on_signal(
         self,
         signals: &mut Signals,
         workers: Vec<Worker>,

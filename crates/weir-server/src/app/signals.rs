@@ -6,7 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(super) enum Asked {
     /// SIGTERM or SIGINT: to end, and if it is ending already, to hurry.
     Stop,
     /// SIGHUP on a terminal: its user has left, so the server ends; it never hurries for it.
@@ -17,7 +17,7 @@ pub(crate) enum Asked {
 
 /// The signals that are heard.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
@@ -28,7 +28,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Hears signals from now on.
-    pub(crate) fn new() -> io::Result<Signals> {
+    pub(super) fn new() -> io::Result<Signals> {
         let is_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
         // Before it is heard below: then it is not ignored any more.
         let on_terminal = is_terminal && !ignores_hang_up();
@@ -43,7 +43,7 @@ impl Signals {
     }
 
     /// Waits for the next signal that asks for something.
-    pub(crate) async fn next(&mut self) -> Asked {
+    pub(super) async fn next(&mut self) -> Asked {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return Asked::Stop,

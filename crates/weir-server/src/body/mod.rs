@@ -3,11 +3,13 @@
 //! by `content` and `send`, for which a backend's answer is one more kind of body.
 
 mod buffer;
+mod open;
 mod relayed;
 mod space;
 mod temporary;
 
 pub(crate) use buffer::{Buffer, Limits, Next, Room};
+pub(crate) use open::open_space;
 pub(crate) use relayed::{Broken, Reader, Relayed, Writer};
 pub(crate) use space::{Account, Charge, Kind, Space};
-pub(crate) use temporary::TemporaryFiles;
+use temporary::TemporaryFiles;

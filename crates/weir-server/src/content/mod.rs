@@ -2,6 +2,7 @@
 //! bytes, not requests or connections.
 
 mod builtin;
+mod config;
 mod file;
 mod hot;
 mod kept;
@@ -24,12 +25,13 @@ use weir_sched::ObjectId;
 
 use crate::body::Reader;
 use crate::disk::{self, Disk};
+use builtin::Builtin;
 
-pub(crate) use builtin::Builtin;
+pub(crate) use config::{SiteConfig, open_root};
 pub(crate) use file::{DIRECT_FROM, File, ReadError};
 pub(crate) use open::CHUNK;
 pub(crate) use root::Root;
-pub(crate) use site::{Site, SiteConfig};
+pub(crate) use site::Site;
 
 /// The disk as files use it.
 pub(crate) type FileDisk = Disk<Key, Done>;
@@ -111,6 +113,22 @@ pub(crate) enum Body {
 const WORTH_RESUMING: u64 = 16 * 1024;
 
 impl Content {
+    /// Of a directory, or the built-in site if none is served.
+    pub(crate) fn new(site: Option<SiteConfig>) -> Content {
+        match site {
+            Some(config) => Content::Files(Site::new(config)),
+            None => Content::Builtin(Box::new(Builtin::new())),
+        }
+    }
+
+    /// The files of the site, if it has any.
+    pub(crate) fn site(&self) -> Option<&Site> {
+        match self {
+            Content::Files(site) => Some(site),
+            Content::Builtin(_) => None,
+        }
+    }
+
     pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
         match self {
             Content::Files(site) => site.find(path).await,

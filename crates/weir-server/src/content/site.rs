@@ -17,6 +17,7 @@ use weir_http::Status;
 use weir_http::path::SitePath;
 
 use self::lookup::OPENING;
+use super::config::SiteConfig;
 use super::file::BringError;
 use super::hot::HotSet;
 use super::kept::KeptOpen;
@@ -33,25 +34,8 @@ use crate::sys::clock;
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);
 
-/// What a site is made of: it stays with the worker that makes it.
-#[derive(Debug)]
-pub(crate) struct SiteConfig {
-    /// The directory, which was opened.
-    pub(crate) root: Root,
-    pub(crate) disk: Arc<FileDisk>,
-    pub(crate) metrics: Arc<Metrics>,
-    /// Names that are remembered.
-    pub(crate) names: usize,
-    /// Bytes of small files.
-    pub(crate) hot: usize,
-    /// Descriptors of large files.
-    pub(crate) open: usize,
-    /// How much of a file a helper brings at once.
-    pub(crate) window: u64,
-}
-
-/// A directory that is served.
-#[derive(Debug)]
+/// A directory that is served; clones are the same site.
+#[derive(Clone, Debug)]
 pub(crate) struct Site(Rc<Inner>);
 
 #[derive(Debug)]

@@ -3,16 +3,18 @@
 
 mod push;
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use tokio::task::JoinSet;
 
-use self::push::Pushed;
-pub(crate) use self::push::SCRATCH;
+use self::push::{Pushed, SCRATCH};
 use crate::body::Broken;
 use crate::client::rate::Pace;
-use crate::client::{Client, Left};
-use crate::connection::context::Context;
+use crate::client::{Client, Left, Times};
 use crate::content::{Body, CHUNK, Site};
-use crate::response::{Departure, Part, Response};
+use crate::metrics::Metrics;
+use crate::response::{AbortOn, Part, Response};
 use crate::runtime::turn;
 use crate::sys;
 use crate::uplink::Flow;
@@ -30,12 +32,39 @@ pub(crate) enum Outcome {
     ContentFailed,
 }
 
+/// What the responses of one worker are sent with.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    metrics: Arc<Metrics>,
+    times: Times,
+    /// Whose files are sent, if the worker has any.
+    site: Option<Site>,
+    /// Where bytes on their way to a socket are put together.
+    scratch: RefCell<Box<[u8]>>,
+}
+
+impl Sender {
+    pub(crate) fn new(metrics: Arc<Metrics>, times: Times, site: Option<Site>) -> Sender {
+        Sender { metrics, times, site, scratch: RefCell::new(vec![0; SCRATCH].into()) }
+    }
+
+    /// Makes ready to send `response` to `client`. `name`: what was asked for, for messages.
+    pub(crate) fn sending<'a>(
+        &'a self,
+        client: &'a Client,
+        response: &'a Response,
+        name: &'a str,
+    ) -> Sending<'a> {
+        Sending::new(self, client, response, name)
+    }
+}
+
 /// A response on its way.
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
     client: &'a Client,
     response: &'a Response,
-    context: &'a Context,
+    sender: &'a Sender,
     /// What was asked for, for messages.
     name: &'a str,
     sent: u64,
@@ -51,17 +80,12 @@ pub(crate) struct Sending<'a> {
 
 impl<'a> Sending<'a> {
     /// `name`: what was asked for, for messages.
-    pub(crate) fn new(
-        context: &'a Context,
-        client: &'a Client,
-        response: &'a Response,
-        name: &'a str,
-    ) -> Self {
+    fn new(sender: &'a Sender, client: &'a Client, response: &'a Response, name: &'a str) -> Self {
         let part = response.first.clone();
-        let window = context.service.site().map_or(0, Site::window);
+        let window = sender.site.as_ref().map_or(0, Site::window);
         let asked = part.as_ref().map(|part| part.at + window);
         let (ahead, pace) = (None, None);
-        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace }
+        Sending { client, response, sender, name, sent: 0, part, asked, ahead, pace }
     }
 
     /// Bytes the kernel has taken.
@@ -137,7 +161,7 @@ impl<'a> Sending<'a> {
                 biased;
                 grant = flow.granted() => grant,
                 left = self.client.left(), if !half_closed && self.is_watched() => {
-                    if left == Left::Gone || self.response.departure == Departure::Closed {
+                    if left == Left::Gone || self.response.abort_on == AbortOn::HalfClose {
                         return Outcome::ClientLeft;
                     }
                     half_closed = true;
@@ -191,7 +215,7 @@ impl<'a> Sending<'a> {
     /// Waits until the socket takes more; not for a client that takes nothing for too long, or less
     /// than the least rate.
     async fn until_writable(&mut self) -> Result<(), Outcome> {
-        let times = &self.context.times;
+        let times = &self.sender.times;
         // What the kernel keeps for it, it has not taken.
         let taken = || {
             let kept = sys::unacknowledged(&*self.client.socket).unwrap_or(0);
@@ -230,14 +254,14 @@ impl<'a> Sending<'a> {
     }
 
     fn is_watched(&self) -> bool {
-        self.response.departure != Departure::Unwatched
+        self.response.abort_on != AbortOn::Never
     }
 
     /// Waits until the client counts as gone.
     async fn departure(&self) {
-        match self.response.departure {
-            Departure::Closed => drop(self.client.left().await),
-            Departure::Gone | Departure::Unwatched => self.client.gone(b"").await,
+        match self.response.abort_on {
+            AbortOn::HalfClose => drop(self.client.left().await),
+            AbortOn::FullClose | AbortOn::Never => self.client.gone(b"").await,
         }
     }
 
@@ -251,8 +275,7 @@ impl<'a> Sending<'a> {
                 () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
             };
         }
-        let (Body::File(file), Some(site)) = (&self.response.body, self.context.service.site())
-        else {
+        let (Body::File(file), Some(site)) = (&self.response.body, &self.sender.site) else {
             return Err(self.content_failed("it is not a file, and not in memory"));
         };
         let at = self.response.body_at + self.body_sent();
@@ -274,7 +297,7 @@ impl<'a> Sending<'a> {
     /// Once something was missing, asks for what follows before it is needed.
     fn read_ahead(&mut self) {
         let (Some(asked), Body::File(file), Some(site)) =
-            (self.asked, &self.response.body, self.context.service.site())
+            (self.asked, &self.response.body, &self.sender.site)
         else {
             return;
         };
@@ -302,11 +325,4 @@ impl<'a> Sending<'a> {
     fn body_sent(&self) -> u64 {
         self.sent.saturating_sub(self.response.head.len() as u64)
     }
-}
-
-/// How much of a file a helper brings at once: what an uplink of `bytes_per_second` sends in a tenth
-/// of a second, within limits that suit disks and memory.
-pub(crate) fn window(bytes_per_second: Option<u64>) -> u64 {
-    let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);
-    wanted.clamp(CHUNK, 8 * CHUNK).next_multiple_of(CHUNK)
 }

@@ -15,7 +15,7 @@ use crate::response::Response;
 use crate::runtime::turn;
 
 /// Where bytes are put together; a head and a chunk fit.
-pub(crate) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
+pub(super) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
 
 /// Bytes at the end of a connection that are copied, so that the FIN can ride on them.
 const LAST: u64 = 1024;
@@ -86,7 +86,7 @@ impl Sending<'_> {
         // Short also at the end of a file that has shrunk: only another call tells.
         let send =
             || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
-        match turn::spent_on(Cause::SendFile, &self.context.metrics, send) {
+        match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
             Ok(Some(0)) => Err(self.truncated()),
             Ok(Some(count)) => {
                 self.sent += count as u64;
@@ -100,7 +100,7 @@ impl Sending<'_> {
 
     /// Copies what is next, as far as there is room, and sends it.
     fn push_copy(&mut self, count: u64, more: bool) -> Result<Pushed, Outcome> {
-        let mut scratch = self.context.scratch.borrow_mut();
+        let mut scratch = self.sender.scratch.borrow_mut();
         let room = scratch.len().min(usize::try_from(count).unwrap_or(usize::MAX));
         let out = &mut scratch[..room];
         let head = rest_of_head(self.response, self.sent);
@@ -143,7 +143,7 @@ impl Sending<'_> {
                 let to_chunk = CHUNK - at % CHUNK;
                 let count = out.len().min(usize::try_from(to_chunk).unwrap_or(usize::MAX));
                 let out = &mut out[..count];
-                turn::spent_on(Cause::Read, &self.context.metrics, || file.read(at, out))
+                turn::spent_on(Cause::Read, &self.sender.metrics, || file.read(at, out))
             }
             body => body.read(at, out),
         }
@@ -168,7 +168,7 @@ impl Sending<'_> {
 
     /// What is sent, for the log.
     fn what(&self) -> String {
-        match (&self.response.body, self.context.service.site()) {
+        match (&self.response.body, &self.sender.site) {
             (Body::File(file), Some(site)) => format!("file {}", site.shown(file)),
             _ => "the content".to_owned(),
         }

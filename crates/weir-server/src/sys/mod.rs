@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod descriptors;
+pub(crate) mod keep_alive;
 pub(crate) mod socket;
 
 use std::io;

@@ -40,7 +40,7 @@ struct Slot {
 
 /// The connections of one worker, by number.
 #[derive(Debug, Default)]
-pub(crate) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
+pub(super) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
 
 impl LocalFlows {
     /// Bytes of these connections that their clients have not acknowledged.
@@ -104,7 +104,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn open(
+    pub(super) fn open(
         uplink: Arc<Uplink>,
         registry: Rc<LocalFlows>,
         worker: usize,

@@ -6,6 +6,7 @@
 
 mod flow;
 mod kernel;
+mod local;
 mod meter;
 mod owner;
 
@@ -21,7 +22,8 @@ use crate::metrics::Metrics;
 
 use kernel::InKernel;
 
-pub(crate) use flow::{Flow, LocalFlows};
+pub(crate) use flow::Flow;
+pub(crate) use local::LocalUplink;
 pub(crate) use owner::own;
 
 /// What connections tell the gate's owner. Connections are known by their number.
