@@ -1,5 +1,5 @@
-//! One connection between a client and backends that all live in this thread and do what a script
-//! says, step by step: for the fuzz target `connection`, which looks at what came out at both ends.
+//! One connection between a client and backends that all live in this thread and follow a script, step
+//! by step. For the fuzz target `connection`, which looks at what came out at both ends.
 //!
 //! The connection, the proxy and hyper are the real ones, over Unix sockets. Nothing depends on time:
 //! the next step comes when nothing moves any more, and no deadline is looked at.

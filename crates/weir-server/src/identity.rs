@@ -1,4 +1,5 @@
-//! Numbers by which gates and balancing tell clients and paths apart. They know nothing of either.
+//! Who counts as one client: an IPv4 address, or an IPv6 network of 64 bits, which is what one subscriber
+//! is given at least (RFC 6177). Used by the uplink, the gates of backends and the accounts of bodies.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,5 +1,6 @@
-//! What `weir serve --check` looks at beyond the text of the configuration: the directory, the access log, whether
-//! there could be listened on the addresses, whether backends can be found. It changes nothing.
+//! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
+//! at the directory, the access log, the addresses to listen on and the names of backends, and changes
+//! nothing.
 
 use std::collections::HashSet;
 use std::io;
@@ -29,14 +30,14 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     let mut seen = HashSet::new();
     for address in config.listen.iter().chain(&config.admin).filter(|at| at.port() != 0) {
         if !seen.insert(*address) {
-            warnings.push(format!("{address} is named twice"));
+            warnings.push(format!("{address} is listed twice"));
         }
         warnings.extend(look_at_port(*address, config.reuse_port)?);
     }
     let mut seen = HashSet::new();
     for backend in config.routes.iter().flat_map(backends).filter(|at| seen.insert(*at)) {
         if let Err(error) = find(backend) {
-            warnings.push(format!("backend {backend} cannot be found now: {error}"));
+            warnings.push(format!("backend {backend} cannot be found at present: {error}"));
         }
     }
     Ok(warnings)
@@ -45,9 +46,9 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
 fn look_at_port(address: SocketAddr, shared: bool) -> Result<Option<String>, ServeError> {
     match listen::bind(address, shared) {
         Ok(_) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(Some(format!(
-            "{address} is in use: perhaps by the server that is to be started anew"
-        ))),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Ok(Some(format!("{address} is in use, perhaps by the server that is to be restarted")))
+        }
         Err(error) => Err(cannot_listen(address, &error)),
     }
 }

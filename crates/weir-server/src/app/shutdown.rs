@@ -1,5 +1,5 @@
-//! How the server ends: first it is not ready any more, then nobody new is served, then what is under
-//! way ends by itself or is cut. `serve` runs it once everything has started.
+//! How the server stops: first it is not ready any more, then new connections are refused, then what is
+//! under way ends by itself or is cut. [`super::serve`] runs it once everything has started.
 
 use std::io;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use super::signals::{Asked, Signals};
+use super::signals::{Command, Signals};
 use super::worker::Worker;
 use crate::config::{AccessLog, Config};
 use crate::logs::access_log::LogHandle;
@@ -46,13 +46,13 @@ impl Shutdown<'_> {
         signals: &mut Signals,
         workers: Vec<Worker>,
     ) -> io::Result<()> {
-        while self.next(signals).await == Asked::Reopen {}
+        while self.next(signals).await == Command::Reopen {}
         self.stop.leave();
         if let Some(delay) = self.config.stop_delay {
             tracing::info!("stopping in {delay:?}: /readyz says 503, requests are still answered");
             tokio::select! {
                 () = sleep(delay) => {}
-                () = self.asked_to_hurry(signals) => {}
+                () = self.until_hurried(signals) => {}
             }
         }
         tracing::info!("stopping: responses under way may take {:?}", self.config.stop_timeout);
@@ -64,10 +64,10 @@ impl Shutdown<'_> {
         let mut ended = tokio::task::spawn_blocking(move || join(workers));
         let (ended, why) = tokio::select! {
             ended = &mut ended => (ended, "longer than stop_timeout"),
-            () = self.asked_to_hurry(signals) => {
+            () = self.until_hurried(signals) => {
                 self.stop.cut();
                 let Ok(ended) = timeout(CUT_WITHIN, ended).await else {
-                    tracing::error!("a worker hangs: the process ends without it");
+                    tracing::error!("a worker hangs: the process exits without it");
                     messages::finish();
                     std::process::exit(0);
                 };
@@ -76,29 +76,29 @@ impl Shutdown<'_> {
         };
         match ended.unwrap_or_else(|_| Err(io::Error::other("a worker failed")))? {
             0 => {}
-            1 => tracing::warn!("1 connection was cut: what was asked on it took {why}"),
-            cut => tracing::warn!("{cut} connections were cut: what was asked on them took {why}"),
+            1 => tracing::warn!("1 connection was cut: its request took {why}"),
+            cut => tracing::warn!("{cut} connections were cut: their requests took {why}"),
         }
         Ok(())
     }
 
     /// Waits for a signal of those who do not want to wait.
-    async fn asked_to_hurry(&self, signals: &mut Signals) {
-        while self.next(signals).await != Asked::Stop {}
+    async fn until_hurried(&self, signals: &mut Signals) {
+        while self.next(signals).await != Command::Stop {}
     }
 
     /// What the next signal asks for; logs have been opened anew if it was that.
-    async fn next(&self, signals: &mut Signals) -> Asked {
-        let asked = signals.next().await;
-        if asked == Asked::Reopen {
+    async fn next(&self, signals: &mut Signals) -> Command {
+        let command = signals.next().await;
+        if command == Command::Reopen {
             match &self.config.access_log {
                 AccessLog::File(_) => self.access_log.reopen(),
                 AccessLog::Stderr | AccessLog::Stdout | AccessLog::Off => {
-                    tracing::info!("signal to open the access log anew: it is not a file");
+                    tracing::info!("signal to reopen the access log ignored: it is not a file");
                 }
             }
         }
-        asked
+        command
     }
 }
 

@@ -1,4 +1,4 @@
-//! What signals ask of the server; `serve` does it.
+//! The signals that the server obeys, as commands. Used by the shutdown, which also has logs reopened.
 
 use std::io::{self, IsTerminal};
 
@@ -6,7 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Command {
     /// SIGTERM or SIGINT: to end, and if it is ending already, to hurry.
     Stop,
     /// SIGHUP on a terminal: its user has left, so the server ends; it never hurries for it.
@@ -43,16 +43,16 @@ impl Signals {
     }
 
     /// Waits for the next signal that asks for something.
-    pub(super) async fn next(&mut self) -> Asked {
+    pub(super) async fn next(&mut self) -> Command {
         loop {
             tokio::select! {
-                _ = self.terminate.recv() => return Asked::Stop,
-                _ = self.interrupt.recv() => return Asked::Stop,
+                _ = self.terminate.recv() => return Command::Stop,
+                _ = self.interrupt.recv() => return Command::Stop,
                 _ = self.hang_up.recv() => return match self.on_terminal {
-                    true => Asked::HangUp,
-                    false => Asked::Reopen,
+                    true => Command::HangUp,
+                    false => Command::Reopen,
                 },
-                _ = self.user_1.recv() => return Asked::Reopen,
+                _ = self.user_1.recv() => return Command::Reopen,
                 _ = self.user_2.recv() => tracing::info!("SIGUSR2 is ignored: it has no meaning here"),
             }
         }

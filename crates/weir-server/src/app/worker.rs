@@ -1,5 +1,5 @@
-//! A worker: one thread, one runtime, its own connections. Workers share only the gate and counts.
-//! Started by the server, one for each processor unless the configuration says otherwise.
+//! A worker: one thread, one runtime, its own connections. Workers share only the gates and counts. The
+//! server starts as many as the configuration says.
 
 use std::io;
 use std::net::TcpListener;

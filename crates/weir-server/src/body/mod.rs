@@ -1,6 +1,6 @@
-//! Bodies on their way between clients and backends: where they wait, in memory or in temporary
-//! files, and which client that is charged to. Used by the proxy, which fills and empties them, and
-//! by `content` and `send`, for which a backend's answer is one more kind of body.
+//! Bodies on their way between clients and backends: where they wait, in memory or in temporary files,
+//! and which client is charged for that. Used by the proxy, which fills and empties them, and by `content`
+//! and `send`, for which a backend's answer is one more kind of body.
 
 mod buffer;
 mod open;

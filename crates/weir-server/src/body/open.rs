@@ -1,4 +1,5 @@
-//! Makes room for bodies as the configuration says. Used once, when the server starts or is checked.
+//! Makes room for bodies as the configuration says: memory, and a directory for temporary files. Used
+//! when the server starts, and by `weir serve --check`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ fn temporary_files(config: &Config) -> Result<Option<TemporaryFiles>, ServeError
         Ok(files) => Ok(Some(files)),
         Err(error) => {
             let what = format!(
-                "cannot make temporary files in {}; name another directory with `proxy_temp_dir`, \
+                "cannot create temporary files in {}; name another directory with `proxy_temp_dir`, \
                  or write proxy_disk = 0",
                 directory.display()
             );

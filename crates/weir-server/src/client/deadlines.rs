@@ -1,6 +1,6 @@
 //! Deadlines of many connections at little cost: setting one is a store, and a worker looks through
-//! those that may have passed a few times a second. When descriptors are short it also says which of
-//! those that wait go first. It does not know what ends at a deadline.
+//! those that may have passed ten times a second. When descriptors are short, it also says which of the
+//! waiting connections are closed first. Used by [`super::Client`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
-//! The other end of a connection: its socket, who it is, how long it may take, and whether it is
-//! still there. It knows neither requests nor responses.
+//! The client at the other end of a connection: its socket, its address, how long it may take, and
+//! whether it is still there. Used by connections to read requests, by `send` to write responses, and by
+//! the proxy to notice that a client has left.
 
 pub(crate) mod deadlines;
 pub(crate) mod input;

@@ -1,4 +1,5 @@
-//! One connection from its first byte to its last: read, resolve, schedule, send, log, again.
+//! One connection from its first byte to its last: read a request, find its service, send the response,
+//! log it, and again. The accept loop starts it for every connection.
 
 mod answer;
 mod close;

@@ -1,4 +1,4 @@
-//! The open connections of a worker: how many there are, how many may be, and which of them end when
+//! The open connections of a worker: how many there are, how many may be, and which are closed when
 //! descriptors are short. Used by the accept loop, and by the worker when it stops.
 
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! Who the client is when a balancer stands in front: the PROXY header before the first request, from
-//! a balancer that may send one. Used by a connection before anything else.
+//! The PROXY header: who the client is when a load balancer stands in front, and which balancers may say
+//! so. Read before the first request of a connection.
 
 use std::net::SocketAddr;
 
@@ -59,7 +59,7 @@ pub(super) async fn read(
         None
     };
     if !headers.mode.admits(client.peer.ip()) {
-        return refused("it is in none of the networks of proxy_protocol");
+        return refused("its address is in none of the networks of proxy_protocol");
     }
     let begun = turn::began();
     loop {
@@ -77,8 +77,10 @@ pub(super) async fn read(
             Read::TimedOut => return refused("no whole PROXY header within header_timeout"),
             // A balancer that only looks whether somebody listens.
             Read::End if input.bytes().is_empty() => return None,
-            Read::End | Read::Stopped => return refused("it ended within its PROXY header"),
-            Read::GivenUp => return refused("descriptors were short before its PROXY header came"),
+            Read::End | Read::Stopped => return refused("it was closed within its PROXY header"),
+            Read::GivenUp => {
+                return refused("closed for want of file descriptors before its PROXY header came");
+            }
         }
     }
 }

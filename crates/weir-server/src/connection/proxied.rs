@@ -1,5 +1,5 @@
-//! One request that backends answer, on its client's connection: its body is read while they work,
-//! and a connection whose protocol is switched goes both ways from then on.
+//! One request that backends answer, on its client's connection: its body is read while they work, and
+//! after a switch of protocols bytes go both ways. Used by the connection for requests of proxy routes.
 
 use std::pin::pin;
 use std::time::Duration;

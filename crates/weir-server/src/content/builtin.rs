@@ -1,5 +1,5 @@
-//! The site that is served when no directory is named: it says what weir is and holds files of many
-//! sizes to try.
+//! The built-in site, which is served when no directory is named: a page that says what weir is, and
+//! files of many sizes to try.
 
 use std::rc::Rc;
 use std::sync::Arc;

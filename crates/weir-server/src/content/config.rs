@@ -1,5 +1,5 @@
-//! What a site is made of, taken from the configuration. Used by whoever starts workers; each makes its
-//! site of one.
+//! What a site is made of, taken from the configuration. Opened for each worker when the server starts;
+//! `weir serve --check` only opens the directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct SiteConfig {
     pub(crate) hot: usize,
     /// Descriptors of large files.
     pub(crate) open: usize,
-    /// How much of a file a helper brings at once.
+    /// How much of a file a helper fetches at once.
     pub(crate) window: u64,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn open_root(path: &Path) -> Result<Root, ServeError> {
         .map_err(|error| ServeError::new(format!("cannot serve {}", path.display()), &error))
 }
 
-/// How much of a file a helper brings at once: what an uplink of `bytes_per_second` sends in a tenth
+/// How much of a file a helper fetches at once: what an uplink of `bytes_per_second` sends in a tenth
 /// of a second, within limits that suit disks and memory.
 fn window(bytes_per_second: Option<u64>) -> u64 {
     let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);

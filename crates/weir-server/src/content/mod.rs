@@ -1,14 +1,14 @@
-//! What there is to serve: the files of a directory or the built-in site. It knows names and
-//! bytes, not requests or connections.
+//! What can be sent: the files of a directory or the built-in site, and the bytes of any body. `service`
+//! looks paths up here and makes responses of what is found; `send` reads the bodies.
 
 mod builtin;
 mod config;
 mod file;
 mod hot;
-mod kept;
 mod mount;
 mod names;
 mod open;
+mod open_files;
 mod root;
 mod site;
 mod tag;
@@ -34,7 +34,7 @@ pub(crate) use root::Root;
 pub(crate) use site::Site;
 
 /// The disk as files use it.
-pub(crate) type FileDisk = Disk<Key, Done>;
+pub(crate) type FileDisk = Disk<Key, DiskResult>;
 
 /// A piece of work for the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ impl disk::Key for Key {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub(crate) enum Done {
+pub(crate) enum DiskResult {
     Opened(Result<Arc<open::Opened>, rustix::io::Errno>),
     Part(Result<Arc<[u8]>, rustix::io::Errno>),
     Root(Result<Arc<root::Directory>, rustix::io::Errno>),

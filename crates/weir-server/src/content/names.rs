@@ -1,6 +1,5 @@
-//! What is known of names, for as long as it is asked for and room is left: the metadata of files,
-//! directories, and names that lead nowhere. Room is counted in entries and in bytes, since clients
-//! choose how long names are. The site uses it; it looks nothing up.
+//! The cache of names: metadata of files, directories, and names that lead nowhere. It is bounded in
+//! entries and in bytes, since clients choose how long names are. The site fills it and asks it first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};

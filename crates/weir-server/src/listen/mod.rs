@@ -1,4 +1,5 @@
-//! Listening sockets: opened before anything starts, then accepted from by every context.
+//! Accepts connections and starts a task for each. Workers and the admin address run it on the listening
+//! sockets that [`Listeners`] has opened.
 
 mod addresses;
 mod sockets;

@@ -1,5 +1,5 @@
-//! Opening listening sockets, with the options that connections inherit. Used by `addresses` and by
-//! `weir serve --check`.
+//! Opens a listening socket with the options that its connections inherit. Used by [`super::Listeners`],
+//! and by `weir serve --check`.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

@@ -1,5 +1,5 @@
-//! The access log in Combined Log Format with two columns more: seconds, and `cut` for a response
-//! that did not end. A thread of its own writes; workers never wait for it.
+//! The access log: Combined Log Format with two more columns, the response time in seconds and `cut` for
+//! a response that did not end. Connections leave lines here; a thread of its own writes them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -93,7 +93,7 @@ fn check_file(path: &Path) -> io::Result<()> {
                 false => Err(ErrorKind::NotADirectory.into()),
             });
             writable.map_err(|error| {
-                let what = format!("no file can be made in {}: {error}", directory.display());
+                let what = format!("no file can be created in {}: {error}", directory.display());
                 io::Error::new(error.kind(), what)
             })
         }

@@ -1,5 +1,5 @@
-//! A response, ready to be sent: its status, its head as it goes over the connection, and where its
-//! body comes from. Made by the services from a [`ResponseTemplate`], sent by `send`.
+//! A response that is ready to be sent: its status, its head as it goes over the connection, and where
+//! its body comes from. Services make it from a [`ResponseTemplate`]; `send` sends it.
 
 mod template;
 
@@ -23,7 +23,7 @@ pub(crate) struct Response {
     pub(crate) body_length: Option<u64>,
     /// For a range: what it is a range of.
     pub(crate) range_of: Option<ObjectId>,
-    /// The part of the body that a helper brought, so that sending can begin.
+    /// The part of the body that a helper fetched, so that sending can begin.
     pub(crate) first: Option<Part>,
     /// The connection ends with it.
     pub(crate) close: bool,

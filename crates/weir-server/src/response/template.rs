@@ -1,5 +1,5 @@
-//! What is known of a response before what is asked for has been looked up: the date, and what it says
-//! of the connection. Services make their responses from it.
+//! What is known of a response before the request is looked up: the date, whether the connection
+//! persists, whether there is a body. All services make their responses from it, errors included.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The steps in which the server ends, as every connection can see them and wait for them.
+//! The steps in which the server stops, as every connection can see them and wait for them. The
+//! shutdown takes the steps; connections, listeners and `/readyz` follow them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,5 +1,5 @@
-//! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink. It does not
-//! know which response goes next.
+//! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink, whose gate
+//! decides which response goes next. Used by connections, for every response.
 
 mod push;
 
@@ -68,11 +68,11 @@ pub(crate) struct Sending<'a> {
     /// What was asked for, for messages.
     name: &'a str,
     sent: u64,
-    /// A part of the body that a helper brought.
+    /// A part of the body that a helper fetched.
     part: Option<Part>,
-    /// To where helpers were asked to bring the file, if some of it was missing.
+    /// To where helpers were asked to fetch the file, if some of it was missing.
     asked: Option<u64>,
-    /// Helpers that bring more of the file; most responses need none, and no set of them.
+    /// Helpers that fetch more of the file; most responses need none, and no set of them.
     ahead: Option<JoinSet<()>>,
     /// Known once the client was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
@@ -110,7 +110,7 @@ impl<'a> Sending<'a> {
                     Ok(())
                 }
                 Ok(Pushed::Full) => self.until_writable().await,
-                Ok(Pushed::Cold) => Box::pin(self.bring()).await,
+                Ok(Pushed::Cold) => Box::pin(self.fetch()).await,
                 Err(outcome) => Err(outcome),
             };
             if let Err(outcome) = went_on {
@@ -134,7 +134,7 @@ impl<'a> Sending<'a> {
             loop {
                 match self.push(self.left(), self.response.close) {
                     Ok(Pushed::Cold) => {
-                        if let Err(outcome) = Box::pin(self.bring()).await {
+                        if let Err(outcome) = Box::pin(self.fetch()).await {
                             return outcome;
                         }
                     }
@@ -196,9 +196,9 @@ impl<'a> Sending<'a> {
                 Ok(Pushed::Cold) => {
                     flow.used(&grant, sent, true);
                     flow.idle();
-                    let brought = Box::pin(self.bring()).await;
+                    let fetched = Box::pin(self.fetch()).await;
                     flow.ready();
-                    brought
+                    fetched
                 }
                 Err(outcome) => {
                     flow.used(&grant, sent, false);
@@ -232,7 +232,9 @@ impl<'a> Sending<'a> {
             pace.waited(now.since(asked));
             if pace.is_too_slow(taken) {
                 let peer = self.client.peer.ip();
-                tracing::info!("{peer} took a response more slowly than min_rate: it was cut");
+                tracing::info!(
+                    "the response to {peer} was cut: it is read more slowly than min_rate"
+                );
                 // What is in the kernel must not stay there.
                 self.client.reset_when_closed();
                 return Err(Outcome::ClientLeft);
@@ -265,8 +267,8 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Has a helper bring what comes next, or waits for the backend, unless the client leaves first.
-    async fn bring(&mut self) -> Result<(), Outcome> {
+    /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
+    async fn fetch(&mut self) -> Result<(), Outcome> {
         if let Body::Relayed(relayed) = &self.response.body {
             let more = relayed.more(self.body_sent());
             return tokio::select! {
@@ -280,12 +282,12 @@ impl<'a> Sending<'a> {
         };
         let at = self.response.body_at + self.body_sent();
         let (disk, window) = (site.disk(), site.window());
-        let brought = tokio::select! {
+        let fetched = tokio::select! {
             biased;
-            brought = file.bring(disk, at, window) => brought,
+            fetched = file.fetch(disk, at, window) => fetched,
             () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
         };
-        let (start, bytes) = brought.map_err(|error| self.unreadable(error))?;
+        let (start, bytes) = fetched.map_err(|error| self.unreadable(error))?;
         if start + bytes.len() as u64 <= at {
             return Err(self.truncated());
         }
@@ -310,7 +312,7 @@ impl<'a> Sending<'a> {
             return;
         }
         self.asked = Some(asked + window);
-        if !file.tells() {
+        if !file.tells_residency() {
             return;
         }
         let (file, disk) = (file.clone(), site.disk().clone());
@@ -318,7 +320,7 @@ impl<'a> Sending<'a> {
         while ahead.try_join_next().is_some() {}
         ahead.spawn_local(async move {
             // If it fails, it will fail again when it is needed.
-            let _ = file.bring(&disk, asked, window).await;
+            let _ = file.fetch(&disk, asked, window).await;
         });
     }
 

@@ -1,5 +1,5 @@
-//! Handing bytes to the kernel without waiting: copied together with the head, or straight from a
-//! file that is in memory. It does not know when that may be done.
+//! Hands bytes to the kernel without waiting: copied together with the head, or by sendfile(2) from a
+//! file that is in memory. Used by [`super::Sending`], which says how much may go and waits.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use rustix::net::{SendFlags, send};
 
 use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
-use crate::logs::shown::shown;
+use crate::logs::printable::printable;
 use crate::metrics::Cause;
 use crate::response::Response;
 use crate::runtime::turn;
@@ -139,7 +139,7 @@ impl Sending<'_> {
         }
         match &self.response.body {
             Body::File(file) => {
-                // Not beyond a chunk: so much is certainly brought at once.
+                // Not beyond a chunk: so much is certainly fetched at once.
                 let to_chunk = CHUNK - at % CHUNK;
                 let count = out.len().min(usize::try_from(to_chunk).unwrap_or(usize::MAX));
                 let out = &mut out[..count];
@@ -161,7 +161,7 @@ impl Sending<'_> {
 
     /// The rest of the content is not to be had.
     pub(super) fn content_failed(&self, why: impl fmt::Display) -> Outcome {
-        let name = shown(self.name.as_bytes());
+        let name = printable(self.name.as_bytes());
         tracing::warn!("the response for {name} was cut short: {why}");
         Outcome::ContentFailed
     }
@@ -169,7 +169,7 @@ impl Sending<'_> {
     /// What is sent, for the log.
     fn what(&self) -> String {
         match (&self.response.body, &self.sender.site) {
-            (Body::File(file), Some(site)) => format!("file {}", site.shown(file)),
+            (Body::File(file), Some(site)) => format!("file {}", site.path_of(file)),
             _ => "the content".to_owned(),
         }
     }

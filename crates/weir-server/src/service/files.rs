@@ -1,5 +1,5 @@
-//! Requests for files: conditions, ranges and redirects to directories, over what [`Content`] finds.
-//! Used by the router for everything that no route sends elsewhere.
+//! Requests for files: conditional requests, ranges, redirects to directories. What a path stands for
+//! comes from [`Content`]. Used by [`super::Service`] for requests that no route sends elsewhere.
 
 use weir_http::Status;
 use weir_http::conditions::{self, Validators};
@@ -42,12 +42,12 @@ async fn begin(mut response: Response, content: &Content, template: ResponseTemp
     if response.body_length == Some(0) || site.is_ready(file, response.body_at) {
         return response;
     }
-    match Box::pin(file.bring(site.disk(), response.body_at, site.window())).await {
+    match Box::pin(file.fetch(site.disk(), response.body_at, site.window())).await {
         Ok((at, bytes)) => {
             response.first = Some(Part { at, bytes });
             response
         }
-        Err(error) => template.error(site.not_brought(file, &error)),
+        Err(error) => template.error(site.fetch_failed(file, &error)),
     }
 }
 

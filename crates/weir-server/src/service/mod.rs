@@ -1,5 +1,5 @@
-//! What answers requests: the files of a site, backends by the routes of the configuration, the admin
-//! address. [`Service`] says which of them a request is for; connections ask it.
+//! What answers requests: files, backends by the routes of the configuration, the admin address.
+//! [`Service`] says which of them a request is for. Used by connections.
 
 pub(crate) mod admin;
 mod files;

@@ -1,8 +1,8 @@
-//! How many descriptors the process may have, and for whom the last of them are kept. Used wherever
-//! one is opened that a client causes: connections, files, connections to backends.
+//! How many file descriptors the process may have, and for whom the last of them are reserved. Used
+//! wherever a descriptor is opened on behalf of a client: connections, files, connections to backends.
 //!
-//! A new descriptor has the lowest number that is free (POSIX, open()), so its number tells without
-//! counting how many there are at least.
+//! A new descriptor has the lowest number that is free (POSIX, open()), so its number tells without a
+//! count how many are open at least.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -38,7 +38,7 @@ pub(crate) fn raise_limit() {
     let now = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: now.maximum, maximum: now.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!("the limit of open descriptors stays at {:?}: {error}", now.current);
+        tracing::warn!("the limit of open file descriptors stays at {:?}: {error}", now.current);
     }
     let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let all = limit();
@@ -111,7 +111,7 @@ pub(crate) fn note_shortage() {
     let is_mine = || TOLD.compare_exchange(told, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
     if !is_quiet && is_mine() {
         tracing::warn!(
-            "descriptors are short ({} may be open): connections that wait for a request are closed, \
+            "file descriptors are short ({} may be open): idle connections are closed, \
              then no more are accepted; raise the limit (LimitNOFILE=, ulimit -n)",
             limit()
         );

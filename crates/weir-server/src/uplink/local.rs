@@ -1,5 +1,5 @@
-//! The uplink as one worker has it: the connections of the worker that send over it, and which clients
-//! do not use it. Connections open their flows here; the worker runs what hands out their grants.
+//! The uplink as one worker sees it: its connections that send over it, and the clients that are not
+//! behind it. Connections open their flows here; the worker runs the task that hands out grants.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -1,8 +1,9 @@
 //! The uplink: one gate that all connections of all workers send through, at the rate of the link.
+//! Built when the server starts; connections send through it, the admin address shows it.
 //!
-//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) post what happens to them and
-//! get grants back, a batch and one wake-up to a worker at a time. While nobody waits, a response
-//! that fits one grant takes its bytes from the pacer and never meets the gate.
+//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) post events to it and get grants
+//! back, one batch and one wake-up for each worker at a time. While nobody waits, a response that fits
+//! one grant takes its bytes from the pacer directly, without the gate.
 
 mod flow;
 mod kernel;
@@ -28,7 +29,7 @@ pub(crate) use owner::own;
 
 /// What connections tell the gate's owner. Connections are known by their number.
 #[derive(Debug)]
-enum Message {
+enum Event {
     Open {
         worker: usize,
         spec: FlowSpec,
@@ -80,7 +81,7 @@ pub(crate) struct Uplink {
     /// Connections that are open.
     open: AtomicUsize,
     unused: Notify,
-    inbox: Mailbox<Message>,
+    inbox: Mailbox<Event>,
     /// Grants to the connections of each worker.
     outboxes: Vec<Mailbox<Grant>>,
     metrics: Arc<Metrics>,
@@ -158,30 +159,30 @@ fn client(peer: SocketAddr) -> ClientId {
 /// What one thread leaves for another.
 #[derive(Debug)]
 struct Mailbox<T> {
-    letters: Mutex<Vec<T>>,
+    items: Mutex<Vec<T>>,
     filled: Notify,
 }
 
 impl<T> Default for Mailbox<T> {
     fn default() -> Self {
-        Mailbox { letters: Mutex::default(), filled: Notify::new() }
+        Mailbox { items: Mutex::default(), filled: Notify::new() }
     }
 }
 
 impl<T> Mailbox<T> {
-    fn post(&self, letter: T) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        letters.push(letter);
+    fn post(&self, item: T) {
+        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        items.push(item);
         // Only the first wakes the reader; it takes all.
-        if letters.len() == 1 {
+        if items.len() == 1 {
             self.filled.notify_one();
         }
     }
 
     /// Swaps what was posted for the empty `into`.
     fn take(&self, into: &mut Vec<T>) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *letters, into);
+        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *items, into);
     }
 }
 

@@ -1,5 +1,5 @@
-//! The admin address: figures, health, and a page that shows the effect, for operators and not for
-//! the public.
+//! The admin address: metrics, health and readiness, and a page that shows what the uplink does. It is
+//! for operators, not for the public. Served on the main thread.
 
 mod history;
 mod page;
