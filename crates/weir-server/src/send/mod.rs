@@ -1,6 +1,7 @@
 //! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink, whose gate
 //! decides which response goes next. Used by connections, for every response.
 
+mod fetch;
 mod push;
 
 use std::cell::RefCell;
@@ -9,10 +10,9 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use self::push::{Pushed, SCRATCH};
-use crate::body::Broken;
 use crate::client::rate::Pace;
 use crate::client::{Client, Left, Times};
-use crate::content::{Body, CHUNK, Site};
+use crate::content::{CHUNK, Site};
 use crate::metrics::Metrics;
 use crate::response::{AbortOn, Part, Response};
 use crate::runtime::turn;
@@ -55,7 +55,11 @@ impl Sender {
         response: &'a Response,
         name: &'a str,
     ) -> Sending<'a> {
-        Sending::new(self, client, response, name)
+        let part = response.first.clone();
+        let window = self.site.as_ref().map_or(0, Site::window);
+        let fetched_to = part.as_ref().map(|part| part.at + window);
+        let (fetching, pace) = (None, None);
+        Sending { client, response, sender: self, name, sent: 0, part, fetched_to, fetching, pace }
     }
 }
 
@@ -71,23 +75,14 @@ pub(crate) struct Sending<'a> {
     /// A part of the body that a helper fetched.
     part: Option<Part>,
     /// To where helpers were asked to fetch the file, if some of it was missing.
-    asked: Option<u64>,
+    fetched_to: Option<u64>,
     /// Helpers that fetch more of the file; most responses need none, and no set of them.
-    ahead: Option<JoinSet<()>>,
+    fetching: Option<JoinSet<()>>,
     /// Known once the client was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
 }
 
-impl<'a> Sending<'a> {
-    /// `name`: what was asked for, for messages.
-    fn new(sender: &'a Sender, client: &'a Client, response: &'a Response, name: &'a str) -> Self {
-        let part = response.first.clone();
-        let window = sender.site.as_ref().map_or(0, Site::window);
-        let asked = part.as_ref().map(|part| part.at + window);
-        let (ahead, pace) = (None, None);
-        Sending { client, response, sender, name, sent: 0, part, asked, ahead, pace }
-    }
-
+impl Sending<'_> {
     /// Bytes the kernel has taken.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
@@ -265,63 +260,6 @@ impl<'a> Sending<'a> {
             AbortOn::HalfClose => drop(self.client.left().await),
             AbortOn::FullClose | AbortOn::Never => self.client.gone(b"").await,
         }
-    }
-
-    /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
-    async fn fetch(&mut self) -> Result<(), Outcome> {
-        if let Body::Relayed(relayed) = &self.response.body {
-            let more = relayed.more(self.body_sent());
-            return tokio::select! {
-                biased;
-                more = more => more.map_err(|Broken(why)| self.content_failed(why)),
-                () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
-            };
-        }
-        let (Body::File(file), Some(site)) = (&self.response.body, &self.sender.site) else {
-            return Err(self.content_failed("it is not a file, and not in memory"));
-        };
-        let at = self.response.body_at + self.body_sent();
-        let (disk, window) = (site.disk(), site.window());
-        let fetched = tokio::select! {
-            biased;
-            fetched = file.fetch(disk, at, window) => fetched,
-            () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
-        };
-        let (start, bytes) = fetched.map_err(|error| self.unreadable(error))?;
-        if start + bytes.len() as u64 <= at {
-            return Err(self.truncated());
-        }
-        self.part = Some(Part { at: start, bytes });
-        self.asked = Some(start + window);
-        Ok(())
-    }
-
-    /// Once something was missing, asks for what follows before it is needed.
-    fn read_ahead(&mut self) {
-        let (Some(asked), Body::File(file), Some(site)) =
-            (self.asked, &self.response.body, &self.sender.site)
-        else {
-            return;
-        };
-        let window = site.window();
-        let at = self.response.body_at + self.body_sent();
-        let end = self.response.body_at + self.response.body_length.unwrap_or(0);
-        // What was sent meanwhile is not asked for any more.
-        let asked = asked.max(at - at % CHUNK);
-        if asked >= end || at + window / 2 < asked {
-            return;
-        }
-        self.asked = Some(asked + window);
-        if !file.tells_residency() {
-            return;
-        }
-        let (file, disk) = (file.clone(), site.disk().clone());
-        let ahead = self.ahead.get_or_insert_default();
-        while ahead.try_join_next().is_some() {}
-        ahead.spawn_local(async move {
-            // If it fails, it will fail again when it is needed.
-            let _ = file.fetch(&disk, asked, window).await;
-        });
     }
 
     fn body_sent(&self) -> u64 {

@@ -19,6 +19,7 @@ use tokio::sync::{Notify, oneshot};
 use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer, Path};
 
 use crate::config::UplinkConfig;
+use crate::identity;
 use crate::metrics::Metrics;
 
 use kernel::InKernel;
@@ -147,12 +148,11 @@ impl Uplink {
     }
 }
 
-/// Who has a share of the link: an IPv4 address, or an IPv6 network of 64 bits, which is what one
-/// subscriber is given at least (RFC 6177).
+/// Who has a share of the link.
 fn client(peer: SocketAddr) -> ClientId {
-    match peer.ip().to_canonical() {
+    match identity::network(peer.ip()) {
         IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
-        IpAddr::V6(address) => ClientId(address.to_bits() >> 64 << 64),
+        IpAddr::V6(network) => ClientId(network.to_bits()),
     }
 }
 
