@@ -15,7 +15,7 @@ use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::runtime::stop::StopSender;
 
-/// How long workers may take to cut what is under way; then the process ends without them.
+/// How long workers may take to cut what is under way; then the process exits without them.
 const CUT_WITHIN: Duration = Duration::from_secs(1);
 
 /// What is needed to stop.
@@ -23,20 +23,20 @@ pub(super) struct Shutdown<'a> {
     pub(super) config: &'a Config,
     pub(super) access_log: &'a LogHandle,
     pub(super) stop: StopSender,
-    /// For the admin address. It answers until the last response has ended, unless a successor that
-    /// listens beside answers there instead.
+    /// For the admin address, which answers until the last response has ended. Where a successor listens
+    /// on the same address (`reuse_port`), it closes earlier.
     pub(super) admin_stop: StopSender,
-    /// Copies of the listening sockets: they would keep the ports open, and connections would wait
-    /// there for nobody.
+    /// Copies of the listening sockets. While they are open, the kernel goes on accepting connections,
+    /// which nobody would serve.
     pub(super) watched: &'a Mutex<Vec<TcpListener>>,
 }
 
 impl Shutdown<'_> {
-    /// Serves until a signal asks to end, and returns when all workers have ended.
+    /// Serves until a signal asks to stop, and returns when all workers have ended.
     ///
     /// The first SIGTERM or SIGINT (or SIGHUP on a terminal) makes `/readyz` say 503. After
     /// `stop_delay`, or at the next signal, nobody new is served. After `stop_timeout`, or at the next
-    /// signal, what is under way is cut. Logs are opened anew all the while.
+    /// signal, what is under way is cut. Signals to reopen logs are obeyed all the while.
     ///
     /// # Errors
     ///
@@ -82,12 +82,12 @@ impl Shutdown<'_> {
         Ok(())
     }
 
-    /// Waits for a signal of those who do not want to wait.
+    /// Waits for a signal that asks to hurry: SIGTERM or SIGINT again.
     async fn until_hurried(&self, signals: &mut Signals) {
         while self.next(signals).await != Command::Stop {}
     }
 
-    /// What the next signal asks for; logs have been opened anew if it was that.
+    /// The next command; logs have been reopened if it was that.
     async fn next(&self, signals: &mut Signals) -> Command {
         let command = signals.next().await;
         if command == Command::Reopen {
@@ -102,7 +102,7 @@ impl Shutdown<'_> {
     }
 }
 
-/// Waits for all workers; tells how many connections they have cut.
+/// Waits for all workers; returns how many connections they have cut.
 fn join(workers: Vec<Worker>) -> io::Result<usize> {
     let mut cut = 0;
     for worker in workers {

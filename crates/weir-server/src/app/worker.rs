@@ -29,10 +29,10 @@ use crate::service::proxy::{self, Proxy};
 use crate::sys::descriptors::Shortages;
 use crate::uplink::{self, InFlightQuery, LocalUplink, Uplink};
 
-/// How often a worker looks for files to close.
+/// How often a worker closes files that nobody requests any more.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// How often a worker looks whether descriptors are short.
+/// How often a worker checks whether descriptors are short.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What all workers share.
@@ -65,13 +65,13 @@ struct Plan {
     queries: mpsc::UnboundedReceiver<InFlightQuery>,
 }
 
-/// A worker's thread; it tells how many connections it has cut.
+/// A worker's thread, which returns how many connections it has cut.
 pub(super) type Worker = JoinHandle<io::Result<usize>>;
 
-/// Where a worker is asked for the unacknowledged bytes of its connections.
+/// Asks a worker for the unacknowledged bytes of its connections.
 pub(super) type Queries = mpsc::UnboundedSender<InFlightQuery>;
 
-/// Starts one worker for each set of listeners; they end some time after the wish to stop.
+/// Starts one worker for each set of listeners. They end when the server stops.
 ///
 /// # Errors
 ///
@@ -100,8 +100,8 @@ fn start(plan: Plan) -> io::Result<Worker> {
         .spawn(move || runtime::build(&plan.shared.metrics)?.block_on(run(plan)))
 }
 
-/// Listens, serves, and after the wish to stop lets responses under way end. Returns how many
-/// connections had one that did not end in time.
+/// Serves until the server stops, then waits for responses under way. Returns how many connections had
+/// one that did not end in time.
 async fn run(plan: Plan) -> io::Result<usize> {
     let Plan { index, shared, site, listeners, gate, queries } = plan;
     let owned = shared.uplink.clone().zip(gate).map(|(uplink, gate)| {
@@ -151,7 +151,7 @@ fn context(index: usize, shared: Shared, site: Option<SiteConfig>) -> Context {
 
 async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
     if let Err(error) = uplink::own(uplink, gate).await {
-        // Without its pacer the server cannot send: better to end than to hang.
+        // Without its pacer the server cannot send: better to crash than to hang.
         tracing::error!("the uplink's timer failed: {error}");
         messages::finish();
         std::process::abort();
@@ -187,7 +187,7 @@ async fn keep_routes(context: Rc<Context>, is_first: bool) {
     }
 }
 
-/// Closes files that nobody has asked for lately: they may have been deleted.
+/// Closes files that were not requested lately: they may have been deleted.
 async fn sweep(context: Rc<Context>) {
     let Some(site) = context.service.site() else { return };
     loop {
@@ -196,7 +196,7 @@ async fn sweep(context: Rc<Context>) {
     }
 }
 
-/// Closes what only waits while descriptors are short, whoever found out.
+/// Closes idle connections while descriptors are short, whichever worker has noticed that.
 pub(super) async fn keep_descriptors(context: Rc<Context>) {
     let mut shortages = Shortages::default();
     loop {

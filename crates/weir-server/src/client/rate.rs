@@ -13,7 +13,7 @@ pub(crate) struct MinRate {
     pub(crate) period: Duration,
 }
 
-/// How fast one client is in one body.
+/// How fast one client reads or sends one body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     rate: MinRate,

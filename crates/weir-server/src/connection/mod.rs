@@ -12,18 +12,18 @@ mod proxied;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use self::answer::answer;
-use self::close::{End, LINGER_AT_STOP, close};
-pub(crate) use self::context::Context;
-pub(crate) use self::journal::Journal;
-pub(crate) use self::open::OpenConnections;
-pub(crate) use self::origin::ProxyHeaders;
 use tokio::task::coop::consume_budget;
 use weir_http::Status;
 use weir_http::request::{self, Limits, Parsed, Request, RequestBody};
 use weir_http::response::still_there;
 use weir_sched::Time;
 
+use self::answer::answer;
+use self::close::{End, LINGER_AT_STOP, close};
+pub(crate) use self::context::Context;
+pub(crate) use self::journal::Journal;
+pub(crate) use self::open::OpenConnections;
+pub(crate) use self::origin::ProxyHeaders;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
 use crate::response::{Response, ResponseTemplate};
@@ -55,9 +55,9 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
     context.metrics.connections.dec();
 }
 
-/// Answers request after request.
+/// Answers request after request; returns how that ended.
 ///
-/// Those for backends go their own way, since their bodies are read and their answers sent at once.
+/// Requests for backends are answered by [`proxied`], which reads their bodies while it sends answers.
 async fn exchange(
     context: &Context,
     client: &Client,
@@ -65,7 +65,7 @@ async fn exchange(
     flow: &mut Option<Flow>,
 ) -> End {
     let limits = Limits::default();
-    // Its beginning may have come with a PROXY header.
+    // The first head may have begun to come together with a PROXY header.
     let mut head_begun = beginning(input);
     let mut is_first = true;
     let connected = turn::began();
@@ -79,7 +79,7 @@ async fn exchange(
         let begun = turn::began();
         let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
-                client.asked();
+                client.has_requested();
                 let to = context.service.destination(&request);
                 if let Destination::Backends(route) = &to {
                     // Boxed: idle connections are smaller for it.
@@ -155,7 +155,7 @@ async fn exchange(
     }
 }
 
-/// When the next head has begun, if some of it is here already.
+/// When the next head began to come, if some of it is here already.
 fn beginning(input: &Input) -> Option<Time> {
     (!input.bytes().is_empty()).then(turn::began)
 }

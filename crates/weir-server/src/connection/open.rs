@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::client::deadlines::Deadlines;
 use crate::sys::descriptors;
 
-/// Connections whose client has not closed yet that are kept at most.
+/// Connections that may wait at a time until their client has closed its side.
 const LINGERING: usize = 16_384;
 
 /// The connections that are open, and those that only wait for their client to close.
@@ -45,13 +45,13 @@ impl OpenConnections {
         &self.deadlines
     }
 
-    /// Whether there is a number of its own that they keep to.
+    /// Whether their number is limited by more than descriptors.
     pub(crate) fn is_limited(&self) -> bool {
         self.most.is_some()
     }
 
-    /// How many others must go for a connection that has come on `socket`: there are to be descriptors
-    /// for files and backends, and for the admin address always.
+    /// How many others must be closed for a new connection on `socket`, so that files and backends, and
+    /// above all the admin address, always find descriptors.
     pub(crate) fn too_many(&self, socket: impl AsFd) -> usize {
         match self.most {
             None => descriptors::taken_of_reserve(socket),
@@ -59,8 +59,8 @@ impl OpenConnections {
         }
     }
 
-    /// Has `count` connections that wait for a request end, and 1 in 128 of all more, so that it is not
-    /// looked through them for each that comes; the longest idle first. Tells how many.
+    /// Has `count` connections end that wait for a request, the longest idle first; and 1 in 128 of all
+    /// beyond these, so that they are not searched for every newcomer. Returns how many end.
     pub(crate) fn give_up_idle(&self, count: usize) -> usize {
         self.deadlines.give_up(count + self.count() / 128)
     }

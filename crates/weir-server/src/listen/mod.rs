@@ -31,14 +31,14 @@ use crate::sys::clock;
 use crate::sys::descriptors;
 use crate::sys::socket::Socket;
 
-/// How long to wait when descriptors are short.
+/// How long to wait before accepting again when descriptors are short.
 const RECOVER: Duration = Duration::from_millis(50);
 
 /// An error that comes again within this time is not logged again.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Serves whoever connects to `listeners`, until the server stops. Those who have waited to be accepted
-/// are among the connections then.
+/// Serves everybody who connects to `listeners` until the server stops. Connections that the kernel has
+/// let in by then are accepted as well.
 ///
 /// # Errors
 ///
@@ -110,11 +110,11 @@ async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
     }
 }
 
-/// Ends `count` connections that only wait for a request, in favour of `socket`. If none does, the
-/// newcomer waits until some have ended, or were given up by other workers.
+/// Has `count` idle connections end in favour of `socket`. If none is idle, the newcomer waits until
+/// some have ended, or until other workers have given up some of theirs.
 async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> OwnedFd {
     loop {
-        // Others that have just come must have looked for their requests before it is known who waits.
+        // Newcomers must have looked for their requests before it is known which connections are idle.
         yield_now().await;
         match context.open.give_up_idle(count) {
             0 => sleep(RECOVER).await,
@@ -131,8 +131,8 @@ async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> Owne
     }
 }
 
-/// Waits for the next connection. What was accepted once is tried again at once, since connections
-/// come in bursts.
+/// Waits for the next connection. After one was accepted, the next is tried at once: connections come
+/// in bursts.
 async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, SocketAddr)> {
     loop {
         let mut ready = listener.readable().await?;
@@ -152,7 +152,7 @@ fn take(listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
     Ok((fd, peer))
 }
 
-/// Accepts those who wait: they would be reset together with the listener.
+/// Accepts all connections that wait: they would be reset together with the listener.
 fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
     for _ in 0..sockets::BACKLOG {
         match take(listener) {
