@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::open::CHUNK;
-use super::{FileDisk, Root};
+use super::root::Root;
+use super::work::FileDisk;
 use crate::config::Config;
 use crate::error::ServeError;
 use crate::metrics::Metrics;

@@ -19,7 +19,7 @@ use weir_sched::Time;
 
 use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
-use super::{DiskResult, FileDisk, Key};
+use super::work::{DiskResult, FileDisk, Key};
 use crate::disk::DiskError;
 use crate::runtime::turn;
 use crate::sys;
@@ -51,7 +51,7 @@ pub(crate) struct File {
     identity: Identity,
     access: Access,
     /// cachestat(2) answers.
-    told: Cell<bool>,
+    has_cachestat: Cell<bool>,
     /// When each chunk was last seen to be in memory, whole.
     seen: RefCell<Vec<Time>>,
 }
@@ -66,13 +66,13 @@ pub(crate) enum ReadError {
 
 impl File {
     pub(super) fn new(opened: &Opened, access: Access, name: Rc<[u8]>) -> File {
-        let told = Cell::new(access == Access::NoWait);
+        let has_cachestat = Cell::new(access == Access::NoWait);
         if access == Access::NoWait && opened.identity.length > DIRECT_FROM {
             // It is read in large pieces, when they are needed: the kernel need not guess.
             let _ = fadvise(&opened.fd, 0, None, Advice::Random);
         }
         let (fd, identity) = (opened.fd.clone(), opened.identity);
-        File { fd, name, identity, access, told, seen: RefCell::default() }
+        File { fd, name, identity, access, has_cachestat, seen: RefCell::default() }
     }
 
     /// The name below the root that was opened.
@@ -102,7 +102,7 @@ impl File {
             return true;
         }
         // To ask for a byte would read a little from the disk, and the rest in another operation.
-        !self.told.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
+        !self.has_cachestat.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
     }
 
     pub(crate) fn fd(&self) -> &Descriptor {
@@ -112,7 +112,7 @@ impl File {
     /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many there
     /// were: none only at the end.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
-        if self.told.get()
+        if self.has_cachestat.get()
             && turn::began().since(MISSED.get()) < TRUST
             && !self.is_cached(
                 offset,
@@ -155,7 +155,7 @@ impl File {
             Access::Blocking | Access::Remote => return 0,
         }
         let known = self.lately_seen(offset, count);
-        if known > 0 || !self.told.get() {
+        if known > 0 || !self.has_cachestat.get() {
             return known;
         }
         let start = offset - offset % CHUNK;
@@ -173,7 +173,7 @@ impl File {
             // Pages that are still being read count as cached; the last is read last.
             Ok(all) => all && (count == 0 || self.has_byte(offset + count - 1)),
             Err(_) => {
-                self.told.set(false);
+                self.has_cachestat.set(false);
                 false
             }
         }

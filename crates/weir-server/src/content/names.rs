@@ -12,10 +12,11 @@ use weir_http::conditions::{ETag, Validators};
 use weir_http::path::SitePath;
 use weir_sched::{ObjectId, Time};
 
+use super::file::File;
 use super::hot::Hot;
+use super::object::Facts;
 use super::open::Identity;
 use super::uses::Uses;
-use super::{Facts, File};
 use crate::sys::clock;
 
 /// How long a change may go unnoticed; with the time a look may take it is one second.

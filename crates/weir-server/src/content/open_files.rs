@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_sched::Time;
 
-use super::File;
+use super::file::File;
 use super::names::Entry;
 
 /// How long a descriptor is kept that nobody uses.

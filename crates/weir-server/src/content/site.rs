@@ -19,14 +19,15 @@ use weir_http::path::SitePath;
 
 use self::lookup::OPENING;
 use super::config::SiteConfig;
-use super::file::FetchError;
+use super::file::{FetchError, File};
 use super::hot::HotSet;
 use super::mount::Access;
 use super::names::{Entry, Known, KnownFile, Names};
+use super::object::{Body, Found, Object};
 use super::open::{self, CHUNK};
 use super::open_files::OpenFiles;
 use super::root::{Directory, Look, Root};
-use super::{Body, DiskResult, File, FileDisk, Found, Key, Object};
+use super::work::{DiskResult, FileDisk, Key};
 use crate::disk::DiskError;
 use crate::metrics::{Cause, Metrics};
 use crate::runtime::turn;

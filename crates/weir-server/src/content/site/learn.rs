@@ -9,10 +9,12 @@ use weir_http::conditions::ETag;
 use weir_http::path::SitePath;
 
 use super::Inner;
+use crate::content::file::File;
 use crate::content::mount::{self, Access};
 use crate::content::names::{Entry, Known, KnownFile, facts};
+use crate::content::object::{Body, Found, Object};
 use crate::content::open::{CHUNK, Opened};
-use crate::content::{Body, File, Found, Object, tag};
+use crate::content::tag;
 use crate::metrics::Cause;
 use crate::runtime::turn;
 

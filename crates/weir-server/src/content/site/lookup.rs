@@ -12,12 +12,13 @@ use weir_http::Status;
 use weir_http::path::SitePath;
 
 use super::Inner;
-use crate::content::file::FetchError;
+use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
 use crate::content::names::{Entry, Known};
+use crate::content::object::Found;
 use crate::content::open::{self, Opened};
 use crate::content::root::Look;
-use crate::content::{DiskResult, File, Found, Key};
+use crate::content::work::{DiskResult, Key};
 use crate::disk::DiskError;
 use crate::runtime::turn;
 
