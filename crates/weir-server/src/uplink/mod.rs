@@ -28,7 +28,7 @@ pub(crate) use flow::Flow;
 pub(crate) use local::LocalUplink;
 pub(crate) use owner::own;
 
-/// What connections tell the gate's owner. Connections are known by their number.
+/// What connections tell the gate's owner. A connection is known by its number.
 #[derive(Debug)]
 enum Event {
     Open {
@@ -63,7 +63,7 @@ enum Event {
     },
 }
 
-/// Asks a worker for the unacknowledged bytes of its connections.
+/// Asks a worker for the unacknowledged bytes of its connections; the answer goes into it.
 pub(crate) type InFlightQuery = oneshot::Sender<u64>;
 
 /// What all threads share of the uplink.
@@ -75,7 +75,7 @@ pub(crate) struct Uplink {
     grant: u64,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
-    /// Responses that are at the gate or on their way there.
+    /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection.
     flows: AtomicU64,
@@ -88,7 +88,7 @@ pub(crate) struct Uplink {
     metrics: Arc<Metrics>,
 }
 
-/// A gate and what its users share.
+/// A gate for the uplink of the configuration, and what its users share.
 pub(crate) fn build(
     config: UplinkConfig,
     workers: usize,
@@ -156,7 +156,7 @@ fn client(peer: SocketAddr) -> ClientId {
     }
 }
 
-/// What one thread leaves for another.
+/// Items that threads leave for one reader.
 #[derive(Debug)]
 struct Mailbox<T> {
     items: Mutex<Vec<T>>,

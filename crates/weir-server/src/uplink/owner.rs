@@ -44,7 +44,7 @@ struct Owner {
     gate: Gate,
     held: HashMap<u64, Held>,
     events: Vec<Event>,
-    /// Bytes of grants whose receipts have not come.
+    /// Bytes of grants that were not reported as used yet.
     granted: u64,
 }
 
@@ -111,12 +111,12 @@ impl Owner {
         }
     }
 
-    /// Grants while the link is free; returns what to wait for then.
+    /// Hands out grants while the link is free; returns what to wait for then.
     fn grant(&mut self) -> Next {
         let now = clock::now();
         self.gate.tick(now);
         loop {
-            // The next count of what is in the kernel wakes the owner.
+            // The owner is woken by the next count of what is in the kernel.
             if self.uplink.in_kernel.as_ref().is_some_and(|kernel| kernel.is_full(self.granted)) {
                 return Next::Idle;
             }
