@@ -10,7 +10,7 @@ pub(crate) use self::push::SCRATCH;
 use crate::client::{Client, Left};
 use crate::content::{Body, CHUNK, Site};
 use crate::context::Context;
-use crate::proxy::Broken;
+use crate::proxy::Truncated;
 use crate::rate::Pace;
 use crate::response::{Departure, Part, Response};
 use crate::sys;
@@ -247,7 +247,7 @@ impl<'a> Sending<'a> {
             let more = relayed.more(self.body_sent());
             return tokio::select! {
                 biased;
-                more = more => more.map_err(|Broken(why)| self.content_failed(why)),
+                more = more => more.map_err(|Truncated(why)| self.content_failed(why)),
                 () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
             };
         }

@@ -15,7 +15,7 @@ use super::{End, answer};
 use crate::buffers::Input;
 use crate::client::Client;
 use crate::context::Context;
-use crate::proxy::{self, Asked, ClientBody, Passed, Route, Unread, Upstream};
+use crate::proxy::{self, ClientBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream};
 use crate::response::{Departure, Framing, Response};
 use crate::send::Outcome;
 use crate::turn;
@@ -44,7 +44,7 @@ pub(super) async fn plain(
     }
     let asked = asked(context, client, route, head, request, begun);
     let waiting = context.waiting(client, request, begun);
-    let Some(Passed { response, charge, .. }) = proxy::respond(&asked, None).await else {
+    let Some(ProxyOutcome { response, charge, .. }) = proxy::respond(&asked, None).await else {
         waiting.left();
         return Some(End::Broken);
     };
@@ -77,7 +77,7 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     }
     let asked = asked(context, client, route, &head, &request, begun);
-    let most = route.most_body();
+    let most = route.max_body();
     let mut body = ClientBody::new(client, input, request.body, most, &context.times);
     let waiting = context.waiting(client, &request, begun);
     let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
@@ -85,7 +85,7 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     };
     waiting.answered();
-    let Passed { mut response, upstream, unread, charge } = passed;
+    let ProxyOutcome { mut response, upstream, unread, charge } = passed;
     if upstream.is_some() || unread.is_some() {
         response.departure = Departure::Unwatched;
     }
@@ -106,9 +106,9 @@ fn asked<'a>(
     head: &'a [u8],
     request: &'a Request<'a>,
     begun: Time,
-) -> Asked<'a> {
+) -> ProxyRequest<'a> {
     let framing = framing(context, request, begun);
-    Asked { client, route, head, request, framing, source: client.peer }
+    ProxyRequest { client, route, head, request, framing, source: client.peer }
 }
 
 fn framing(context: &Context, request: &Request<'_>, begun: Time) -> Framing {
@@ -125,7 +125,7 @@ async fn refused(
     request: &Request<'_>,
     begun: Time,
 ) -> Option<End> {
-    let most = route.most_body().unwrap_or(u64::MAX);
+    let most = route.max_body().unwrap_or(u64::MAX);
     let status = match request.body {
         _ if request.unknown_expectation => Status::ExpectationFailed,
         RequestBody::Length(length) if length > most => Status::ContentTooLarge,
@@ -159,7 +159,7 @@ fn ended(
 /// Sends an answer that has begun before its request had come whole.
 async fn uploading(
     down: impl Future<Output = Outcome>,
-    unread: Unread,
+    unread: UnreadBody,
     body: &mut ClientBody<'_>,
 ) -> Outcome {
     let mut down = pin!(down);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use weir_http::message::Request;
 
 use super::incoming::ClientBody;
-use super::outgoing::{Cut, Pipe};
+use super::outgoing::{IncompleteBody, Pipe};
 use super::route::Route;
 use super::space::{Account, Charge};
 use super::tunnel::Upstream;
@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::response::{Framing, Response};
 
 /// A request on its way.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ProxyRequest<'a> {
     pub(crate) client: &'a Client,
     pub(crate) route: &'a Route,
     /// The head as it came.
@@ -26,7 +26,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) source: SocketAddr,
 }
 
-impl Asked<'_> {
+impl ProxyRequest<'_> {
     /// What waits on the way is charged to this account.
     pub(super) fn account(&self) -> &Account {
         self.client.account(&self.route.shared.space)
@@ -43,31 +43,31 @@ impl Asked<'_> {
 }
 
 /// What it came to.
-pub(crate) struct Passed {
+pub(crate) struct ProxyOutcome {
     pub(crate) response: Response,
     /// The protocol was switched: the way from the client to the backend.
     pub(crate) upstream: Option<Upstream>,
     /// The backend has answered before the request had come whole.
-    pub(crate) unread: Option<Unread>,
+    pub(crate) unread: Option<UnreadBody>,
     /// What the body takes of the memory for bodies, until it has been sent. Not in the response: it
     /// goes from hand to hand for each file, too.
     pub(crate) charge: Option<Charge>,
 }
 
-impl Passed {
+impl ProxyOutcome {
     /// A response, and nothing else.
-    pub(super) fn plain(response: Response) -> Passed {
-        Passed { response, upstream: None, unread: None, charge: None }
+    pub(super) fn response(response: Response) -> ProxyOutcome {
+        ProxyOutcome { response, upstream: None, unread: None, charge: None }
     }
 }
 
 /// The rest of a request that its backend may still want. When it is dropped, the backend hears that
 /// no more comes.
-pub(crate) struct Unread(Rc<Pipe>);
+pub(crate) struct UnreadBody(Rc<Pipe>);
 
-impl Unread {
-    pub(super) fn new(pipe: &Rc<Pipe>) -> Unread {
-        Unread(pipe.clone())
+impl UnreadBody {
+    pub(super) fn new(pipe: &Rc<Pipe>) -> UnreadBody {
+        UnreadBody(pipe.clone())
     }
 
     /// Passes on what comes of it.
@@ -77,8 +77,8 @@ impl Unread {
     }
 }
 
-impl Drop for Unread {
+impl Drop for UnreadBody {
     fn drop(&mut self) {
-        self.0.cut(Cut { left: false });
+        self.0.abort(IncompleteBody { client_left: false });
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Refused {
     pub(super) retry_after: Duration,
 }
 
-type Verdict = Result<(), Refused>;
+type Admission = Result<(), Refused>;
 
 /// See the module.
 pub(super) struct Backend {
@@ -36,7 +36,7 @@ pub(super) struct Backend {
     /// How it is asked whether it is well.
     pub(super) check: Option<HealthCheck>,
     /// Clients that left while they were sent its answers.
-    left_in_answer: AtomicU64,
+    left_while_sending: AtomicU64,
     state: Mutex<State>,
     health: Mutex<Health>,
 }
@@ -44,8 +44,8 @@ pub(super) struct Backend {
 struct State {
     gate: BackendGate,
     /// Who waits at the gate, by the tag of the call.
-    waiting: HashMap<u64, oneshot::Sender<Verdict>>,
-    issued: u64,
+    waiting: HashMap<u64, oneshot::Sender<Admission>>,
+    last_tag: u64,
 }
 
 impl fmt::Debug for Backend {
@@ -63,11 +63,11 @@ impl Backend {
     ) -> Arc<Backend> {
         let active = check.as_ref().map(|check| (check.healthy, check.unhealthy));
         let gate = BackendGate::new(config);
-        let state = State { gate, waiting: HashMap::new(), issued: 0 };
+        let state = State { gate, waiting: HashMap::new(), last_tag: 0 };
         let health = Mutex::new(Health::new(passive, active));
         let authority = authority(&address);
-        let (left_in_answer, state) = (AtomicU64::new(0), Mutex::new(state));
-        Arc::new(Backend { address, authority, check, left_in_answer, state, health })
+        let (left_while_sending, state) = (AtomicU64::new(0), Mutex::new(state));
+        Arc::new(Backend { address, authority, check, left_while_sending, state, health })
     }
 
     /// Waits until the backend may be called. Dropping the future takes the request from the queue.
@@ -77,38 +77,38 @@ impl Backend {
         let (mut entry, entered) = self.enter(spec);
         // An error of the channel means that the server is ending.
         let ended = Refused { retry_after: Duration::from_secs(1) };
-        let verdict = match entered {
-            Ok(Some(verdict)) => verdict.await.unwrap_or(Err(ended)),
+        let admission = match entered {
+            Ok(Some(admission)) => admission.await.unwrap_or(Err(ended)),
             Ok(None) => Ok(()),
             Err(refused) => Err(refused),
         };
-        entry.held = false;
-        verdict?;
-        Ok(Slot { backend: self.clone(), call: entry.call, ended: false, gone: false })
+        entry.is_waiting = false;
+        admission?;
+        Ok(Slot { backend: self.clone(), call: entry.call, ended: false, client_gone: false })
     }
 
     /// Enters the queue; without a verdict to wait for, the call has started.
     fn enter(
         self: &Arc<Self>,
         spec: CallSpec,
-    ) -> (Entry, Result<Option<oneshot::Receiver<Verdict>>, Refused>) {
+    ) -> (QueueEntry, Result<Option<oneshot::Receiver<Admission>>, Refused>) {
         let mut state = self.lock();
         let now = clock::now();
-        state.issued += 1;
-        let tag = state.issued;
+        state.last_tag += 1;
+        let tag = state.last_tag;
         let spec = CallSpec { tag, ..spec };
         if let Some(call) = state.gate.start_at_once(now, spec) {
-            return (Entry { backend: self.clone(), call, tag, held: true }, Ok(None));
+            return (QueueEntry { backend: self.clone(), call, tag, is_waiting: true }, Ok(None));
         }
         let call = state.gate.arrive(now, spec);
         let mut own = None;
-        state.hand_out(now, |other, verdict| match other == tag {
-            true => own = Some(verdict),
-            false => unreachable_tag(other),
+        state.dispatch(now, |other, admission| match other == tag {
+            true => own = Some(admission),
+            false => report_unknown_tag(other),
         });
-        let entry = Entry { backend: self.clone(), call, tag, held: true };
+        let entry = QueueEntry { backend: self.clone(), call, tag, is_waiting: true };
         let entered = match own {
-            Some(verdict) => verdict.map(|()| None),
+            Some(admission) => admission.map(|()| None),
             None => {
                 let (sender, receiver) = oneshot::channel();
                 state.waiting.insert(tag, sender);
@@ -119,10 +119,10 @@ impl Backend {
     }
 
     /// Looks who must not wait any longer; call it now and then.
-    pub(super) fn look(&self) {
+    pub(super) fn poll_gate(&self) {
         let mut state = self.lock();
         if state.gate.waiting() > 0 {
-            state.hand_out(clock::now(), |tag, _| unreachable_tag(tag));
+            state.dispatch(clock::now(), |tag, _| report_unknown_tag(tag));
         }
     }
 
@@ -143,29 +143,29 @@ impl Backend {
             refused: counts.refused,
             dead_in_queue: counts.gone_waiting,
             dead_in_service: counts.gone_under_way,
-            dead_while_sending: self.left_in_answer.load(Ordering::Relaxed),
+            dead_while_sending: self.left_while_sending.load(Ordering::Relaxed),
             saved: counts.dead_work_saved,
             wasted: counts.dead_work_wasted,
         }
     }
 
     /// A client left while it was sent an answer.
-    pub(super) fn left_in_answer(&self) {
-        self.left_in_answer.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn left_while_sending(&self) {
+        self.left_while_sending.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Calls that wait or are under way, and whether one more would start at once; `None` if the
     /// backend is not well and a call of `client` may not try whether it is again.
     pub(super) fn load(&self, client: IpAddr) -> Option<(usize, bool)> {
         let health = self.health();
-        let well = health.is_well();
-        let may_try = !well && health.may_try(turn::began(), identity::client(client));
+        let healthy = health.is_well();
+        let may_try = !healthy && health.may_try(turn::began(), identity::client_key(client));
         drop(health);
         let gate = &self.lock().gate;
         let load = gate.waiting() + gate.under_way();
         // One that is tried is not waited for. Calls that hang there do not keep it from being tried.
         let may_try = may_try && load - gate.aside() < gate.limit() as usize;
-        (well || may_try).then(|| (load, gate.has_room()))
+        (healthy || may_try).then(|| (load, gate.has_room()))
     }
 
     /// Whether more is asked of it than it can do now.
@@ -180,13 +180,13 @@ impl Backend {
 
     /// A call of it was answered.
     pub(super) fn call_answered(&self, tried: Option<Try>) {
-        self.noting_change("", |health| health.call_ended(turn::began(), tried, true));
+        self.update_health("", |health| health.call_ended(turn::began(), tried, true));
     }
 
     /// A call of it ended without an answer: why.
     pub(super) fn call_failed(&self, tried: Option<Try>, why: impl fmt::Display) {
         let why = format_args!("calls fail, the last: {why}");
-        self.noting_change(why, |health| health.call_ended(turn::began(), tried, false));
+        self.update_health(why, |health| health.call_ended(turn::began(), tried, false));
     }
 
     /// The client of a call has left before the answer, which may come still.
@@ -197,7 +197,7 @@ impl Backend {
     }
 
     /// A call came to nothing, and neither client nor backend is to blame.
-    pub(super) fn take_back(&self, tried: Option<Try>) {
+    pub(super) fn inconclusive(&self, tried: Option<Try>) {
         if let Some(tried) = tried {
             self.health().take_back(turn::began(), tried);
         }
@@ -205,13 +205,13 @@ impl Backend {
 
     /// A check of it ended, and if it was no good one, why.
     pub(super) fn checked(&self, found: Result<(), String>) {
-        let well = found.is_ok();
+        let healthy = found.is_ok();
         let why = found.err().unwrap_or_default();
         let why = format_args!("checks fail, the last: {why}");
-        self.noting_change(why, |health| health.checked(well));
+        self.update_health(why, |health| health.checked(healthy));
     }
 
-    fn noting_change(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
+    fn update_health(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
         let mut health = self.health();
         let before = health.is_well();
         change(&mut health);
@@ -240,7 +240,7 @@ fn authority(address: &BackendAddress) -> HeaderValue {
 }
 
 /// Every tag the gate returns belongs to somebody who waits.
-fn unreachable_tag(tag: u64) {
+fn report_unknown_tag(tag: u64) {
     tracing::error!(tag, "a backend's gate named a request that nobody knows");
 }
 
@@ -250,37 +250,37 @@ impl State {
         let now = clock::now();
         self.gate.requeue(now, call);
         self.gate.gone(now, call);
-        self.hand_out(now, |tag, _| unreachable_tag(tag));
+        self.dispatch(now, |tag, _| report_unknown_tag(tag));
     }
 
     /// Tells those whose turn has come. `other` hears of tags that do not wait here.
-    fn hand_out(&mut self, now: Time, mut other: impl FnMut(u64, Verdict)) {
+    fn dispatch(&mut self, now: Time, mut other: impl FnMut(u64, Admission)) {
         loop {
-            let (tag, verdict) = match self.gate.next(now) {
+            let (tag, admission) = match self.gate.next(now) {
                 CallNext::Start { tag, .. } => (tag, Ok(())),
                 CallNext::Refuse { tag, retry_after, .. } => (tag, Err(Refused { retry_after })),
                 CallNext::Full { .. } | CallNext::Idle => return,
             };
             match self.waiting.remove(&tag) {
                 // Who has stopped waiting in this moment says so when its entry is dropped.
-                Some(waiter) => drop(waiter.send(verdict)),
-                None => other(tag, verdict),
+                Some(waiter) => drop(waiter.send(admission)),
+                None => other(tag, admission),
             }
         }
     }
 }
 
 /// A place in the queue.
-struct Entry {
+struct QueueEntry {
     backend: Arc<Backend>,
     call: Call,
     tag: u64,
-    held: bool,
+    is_waiting: bool,
 }
 
-impl Drop for Entry {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
-        if !self.held {
+        if !self.is_waiting {
             return;
         }
         let mut state = self.backend.lock();
@@ -294,7 +294,7 @@ impl Drop for Entry {
 pub(super) struct Slot {
     backend: Arc<Backend>,
     call: Call,
-    gone: bool,
+    client_gone: bool,
     ended: bool,
 }
 
@@ -309,14 +309,14 @@ impl Slot {
     }
 
     /// The client turned out to have left before the backend was asked.
-    pub(super) fn found_dead(mut self) {
+    pub(super) fn withdraw(mut self) {
         self.ended = true;
         self.backend.lock().withdraw(self.call);
     }
 
     /// The client has left; the backend is still at work.
     pub(super) fn client_left(&mut self) {
-        if !std::mem::replace(&mut self.gone, true) {
+        if !std::mem::replace(&mut self.client_gone, true) {
             self.backend.lock().gate.gone(clock::now(), self.call);
         }
     }
@@ -331,17 +331,17 @@ impl Slot {
         self.give_back(false);
     }
 
-    fn give_back(&mut self, well: bool) {
+    fn give_back(&mut self, healthy: bool) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         let mut state = self.backend.lock();
         let now = clock::now();
-        match well {
+        match healthy {
             true => state.gate.ended(now, self.call),
             false => state.gate.failed(now, self.call),
         }
-        state.hand_out(now, |tag, _| unreachable_tag(tag));
+        state.dispatch(now, |tag, _| report_unknown_tag(tag));
     }
 }
 

@@ -16,23 +16,23 @@ use tokio::time::timeout;
 use weir_sched::health::Try;
 
 use super::backend::{Backend, Slot};
-use super::conn::{Answer, Conn, Unanswered};
-use super::interim::Counted;
-use super::outgoing::{Cut, Outgoing, Pipe};
+use super::conn::{Conn, NoResponse, PendingResponse};
+use super::interim::InterimCount;
+use super::outgoing::{IncompleteBody, OutgoingBody, Pipe};
 use super::pool::Pool;
 use super::stream::Stream;
 use crate::config::BackendAddress;
 
 /// Bytes of an answer that nobody wants which are read so that its connection can be used again, or
 /// until the backend has stopped; a longer one is ended by closing the connection.
-const WORTH_READING: u64 = 1024 * 1024;
+const MAX_DRAIN: u64 = 1024 * 1024;
 
 /// The longest that a backend may take for what nobody waits for any more, and for closing when it
 /// was told to stop. Then its slot comes back all the same.
-const LONGEST_DEAD: Duration = Duration::from_secs(300);
+const MAX_DRAIN_TIME: Duration = Duration::from_secs(300);
 
 /// A call that is under way.
-pub(super) struct Exchange {
+pub(super) struct BackendCall {
     conn: Conn,
     /// `None`: it was given back before the answer ended.
     slot: Option<Slot>,
@@ -40,16 +40,16 @@ pub(super) struct Exchange {
     tried: Option<Try>,
     backend: Arc<Backend>,
     pool: Rc<Pool>,
-    answer: Option<Answer>,
+    response: Option<PendingResponse>,
     /// The backend stops its work when its connection closes.
     cancels: bool,
     /// The body of the request.
     pipe: Option<Rc<Pipe>>,
-    interim: Counted,
+    interim: InterimCount,
 }
 
 /// What a call is given to begin with.
-pub(super) struct Given {
+pub(super) struct CallSetup {
     pub(super) slot: Slot,
     /// It tries whether the backend is back.
     pub(super) tried: Option<Try>,
@@ -65,25 +65,25 @@ pub(super) enum Piece {
     Trailers(HeaderMap),
 }
 
-impl Exchange {
+impl BackendCall {
     /// Sends the request.
     pub(super) fn begin(
         mut conn: Conn,
-        given: Given,
-        request: Request<Outgoing>,
+        setup: CallSetup,
+        request: Request<OutgoingBody>,
         pipe: Option<Rc<Pipe>>,
-        interim: Counted,
-    ) -> Exchange {
-        let answer = Some(conn.start(request));
-        let Given { slot, tried, pool, cancels } = given;
+        interim: InterimCount,
+    ) -> BackendCall {
+        let response = Some(conn.send(request));
+        let CallSetup { slot, tried, pool, cancels } = setup;
         let backend = slot.backend().clone();
         let slot = Some(slot);
-        Exchange { conn, slot, tried, backend, pool, answer, cancels, pipe, interim }
+        BackendCall { conn, slot, tried, backend, pool, response, cancels, pipe, interim }
     }
 
     /// Waits for the head of the answer. `turn` is called now and then, such as when something else
     /// has come.
-    pub(super) async fn head(&mut self, turn: impl Fn()) -> Result<Response<Incoming>, Unanswered> {
+    pub(super) async fn head(&mut self, turn: impl Fn()) -> Result<Response<Incoming>, NoResponse> {
         poll_fn(|context| {
             let head = self.poll_head(context);
             turn();
@@ -95,11 +95,11 @@ impl Exchange {
     fn poll_head(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Response<Incoming>, Unanswered>> {
-        let Some(answer) = &mut self.answer else { return Poll::Pending };
-        let head = self.conn.poll_answer(answer, context);
+    ) -> Poll<Result<Response<Incoming>, NoResponse>> {
+        let Some(response) = &mut self.response else { return Poll::Pending };
+        let head = self.conn.poll_response(response, context);
         if let Poll::Ready(head) = &head {
-            self.answer = None;
+            self.response = None;
             if let (Ok(_), Some(slot)) = (head, &self.slot) {
                 slot.answered();
             }
@@ -128,7 +128,7 @@ impl Exchange {
         })
     }
 
-    /// As [`Exchange::poll_piece`], waiting.
+    /// As [`BackendCall::poll_piece`], waiting.
     pub(super) async fn piece(
         &mut self,
         body: &mut Incoming,
@@ -156,8 +156,8 @@ impl Exchange {
     }
 
     /// The client has left while its answer came.
-    pub(super) fn left_in_answer(self, body: Incoming) {
-        self.backend.left_in_answer();
+    pub(super) fn client_left_while_sending(self, body: Incoming) {
+        self.backend.left_while_sending();
         self.abandon(Some(body));
     }
 
@@ -172,8 +172,8 @@ impl Exchange {
     }
 
     /// No answer came, and nobody is to blame.
-    pub(super) fn take_back(&mut self) {
-        self.backend.take_back(self.tried.take());
+    pub(super) fn inconclusive(&mut self) {
+        self.backend.inconclusive(self.tried.take());
     }
 
     /// No answer came, and the backend is to blame.
@@ -185,9 +185,9 @@ impl Exchange {
 
     /// The connection itself, after the backend has switched protocols. The slot is free: such
     /// connections last, and say nothing of how much the backend has to do.
-    pub(super) async fn switched(mut self) -> (Stream, Bytes) {
+    pub(super) async fn into_tunnel(mut self) -> (Stream, Bytes) {
         self.free_slot();
-        self.conn.switched().await;
+        self.conn.finish_switch().await;
         self.conn.into_stream()
     }
 
@@ -197,29 +197,29 @@ impl Exchange {
         if let Some(slot) = &mut self.slot {
             slot.client_left();
         }
-        self.let_end(body);
+        self.drain(body);
     }
 
     /// Why the rest of the request will not come, if so.
-    pub(super) fn cut(&self) -> Option<Cut> {
-        self.pipe.as_ref().and_then(|pipe| pipe.why_cut())
+    pub(super) fn incomplete_body(&self) -> Option<IncompleteBody> {
+        self.pipe.as_ref().and_then(|pipe| pipe.incomplete())
     }
 
     /// The rest of the request will not come. The backend may be at work on what it has: it is told
     /// by the end of our side, and its slot comes back when it closes its own.
-    pub(super) fn cut_short(mut self) {
+    pub(super) fn abort(mut self) {
         self.cancels = true;
         self.backend.client_left(self.tried.take());
-        match self.cut().is_some_and(|cut| cut.left) {
+        match self.incomplete_body().is_some_and(|body| body.client_left) {
             true => self.abandon(None),
-            false => self.let_end(None),
+            false => self.drain(None),
         }
     }
 
     /// Nobody wants the answer any more. The slot comes back when the backend is done: freed at
     /// once, the backend's own queue would fill with calls for nobody. One that tries is not
     /// cancelled before its head has come: whoever leaves would keep the backend out.
-    pub(super) fn let_end(mut self, body: Option<Incoming>) {
+    pub(super) fn drain(mut self, body: Option<Incoming>) {
         tokio::task::spawn_local(async move {
             let done = async {
                 if self.cancels && self.tried.is_none() {
@@ -234,18 +234,18 @@ impl Exchange {
                 }
                 let Some(body) = body else { return };
                 // One that is too long has been answered, but its connection is of no use.
-                if self.read_out(body).await {
+                if self.read_to_end(body).await {
                     self.ended();
                 }
             };
-            let _ = timeout(LONGEST_DEAD, done).await;
+            let _ = timeout(MAX_DRAIN_TIME, done).await;
         });
     }
 
     /// The head of an answer that nobody waits for, if there comes one after all interim ones.
     async fn late_head(&mut self) -> Option<Response<Incoming>> {
         let head = poll_fn(|context| match self.poll_head(context) {
-            Poll::Pending if self.interim.are_too_many() => Poll::Ready(None),
+            Poll::Pending if self.interim.exceeds_limit() => Poll::Ready(None),
             head => head.map(Result::ok),
         })
         .await;
@@ -256,7 +256,7 @@ impl Exchange {
     }
 
     /// Reads the rest of an answer; false if it is not worth it, or broke.
-    async fn read_out(&mut self, mut body: Incoming) -> bool {
+    async fn read_to_end(&mut self, mut body: Incoming) -> bool {
         let mut bytes = 0;
         while let Ok(piece) = self.piece(&mut body).await {
             match piece {
@@ -264,7 +264,7 @@ impl Exchange {
                 Some(Piece::Data(data)) => bytes += data.len() as u64,
                 Some(Piece::Trailers(_)) => {}
             }
-            if bytes > WORTH_READING {
+            if bytes > MAX_DRAIN {
                 return false;
             }
         }
@@ -273,14 +273,14 @@ impl Exchange {
 
     /// Closes our side, and waits until the backend has closed its own: then it has stopped.
     async fn cancel(self) {
-        let Exchange { conn, slot, answer, .. } = self;
-        drop(answer);
+        let BackendCall { conn, slot, response, .. } = self;
+        drop(response);
         let (mut stream, _) = conn.into_stream();
         if stream.shutdown().await.is_ok() {
             let mut sink = vec![0; 16 * 1024];
             let mut bytes = 0;
             // One that goes on sending is told by a reset.
-            while bytes <= WORTH_READING
+            while bytes <= MAX_DRAIN
                 && let Ok(count @ 1..) = stream.read(&mut sink).await
             {
                 bytes += count as u64;

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
 /// One client: of IPv6 a whole network of 64 bits, which a single host has to choose from.
-pub(super) fn client(address: IpAddr) -> u64 {
+pub(super) fn client_key(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => hash(&address),
         IpAddr::V6(address) => hash(&(address.to_bits() >> 64)),

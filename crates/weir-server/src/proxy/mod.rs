@@ -43,12 +43,12 @@ use weir_http::message::Request;
 use crate::config::{Action, RouteConfig};
 use crate::metrics::Reading;
 use backend::Backend;
-use route::{Known, SharedRoute};
+use route::{BackendRegistry, SharedRoute};
 use table::Routes;
 
-pub(crate) use asked::{Asked, Passed, Unread};
+pub(crate) use asked::{ProxyOutcome, ProxyRequest, UnreadBody};
 pub(crate) use incoming::ClientBody;
-pub(crate) use relayed::{Broken, Reader};
+pub(crate) use relayed::{Reader, Truncated};
 pub(crate) use request::respond;
 pub(crate) use route::Route;
 pub(crate) use space::{Account, Space};
@@ -73,7 +73,7 @@ enum SharedAction {
 impl Shared {
     /// `space`: where bodies wait on their way between clients and backends.
     pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
-        let mut known = Known::default();
+        let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
         let action = |(number, route): (usize, &RouteConfig)| {
             let action = match &route.action {
@@ -87,7 +87,7 @@ impl Shared {
                     &route.path,
                     config,
                     &space,
-                    &mut known,
+                    &mut registry,
                 ))),
             };
             (route.path.clone(), action)
@@ -153,7 +153,7 @@ impl Proxy {
         match (&self.shared.routes[number], &self.routes[number]) {
             (_, Some(route)) => Destination::Backends(route.clone()),
             ((prefix, SharedAction::Redirect { to, status }), None) => {
-                match rewrite::location(to, prefix, request.path, request.query) {
+                match rewrite::redirect_location(to, prefix, request.path, request.query) {
                     Ok(location) => Destination::Redirect { location, status: *status },
                     Err(_) => Destination::Nowhere(Status::BadRequest),
                 }
@@ -178,14 +178,14 @@ impl Proxy {
             }
         }
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(SWEEP_INTERVAL).await;
             for route in self.routes.iter().flatten() {
                 route.sweep();
-                route.shared.backends.all.iter().for_each(|backend| backend.look());
+                route.shared.backends.all.iter().for_each(|backend| backend.poll_gate());
             }
         }
     }
 }
 
 /// How often [`Proxy::run`] looks.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+const SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);

@@ -19,11 +19,11 @@ use super::buffer::{Buffer, Limits, Next, Room};
 use super::space::Account;
 
 /// Bytes that hyper gets at a time: what it has taken counts no more, so it must not be much.
-const FRAME: usize = 16 * 1024;
+const MAX_FRAME: usize = 16 * 1024;
 
 /// A body, or none.
 #[derive(Debug)]
-pub(super) struct Outgoing(Option<Rc<Pipe>>);
+pub(super) struct OutgoingBody(Option<Rc<Pipe>>);
 
 /// What has come of a body and was not sent yet.
 #[derive(Debug)]
@@ -33,41 +33,41 @@ pub(super) struct Pipe {
     length: Option<u64>,
     /// What its trailers may not have.
     edits: Arc<FieldEdits>,
-    end: RefCell<Option<Result<Option<HeaderMap>, Cut>>>,
+    end: RefCell<Option<Result<Option<HeaderMap>, IncompleteBody>>>,
     /// Pieces that the backend has taken.
-    taken: Cell<u64>,
-    starved: Cell<Starved>,
+    frames_taken: Cell<u64>,
+    starved: Cell<Starvation>,
 }
 
 /// The time in which the backend waited for the client.
 #[derive(Clone, Copy, Debug, Default)]
-struct Starved {
+struct Starvation {
     since: Option<Instant>,
     before: Duration,
 }
 
 /// The client did not send its body to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct IncompleteBody {
     /// It has left.
-    pub(super) left: bool,
+    pub(super) client_left: bool,
 }
 
-impl fmt::Display for Cut {
+impl fmt::Display for IncompleteBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the client did not send the body of its request to the end")
     }
 }
 
-impl std::error::Error for Cut {}
+impl std::error::Error for IncompleteBody {}
 
-impl Outgoing {
-    pub(super) fn none() -> Outgoing {
-        Outgoing(None)
+impl OutgoingBody {
+    pub(super) fn none() -> OutgoingBody {
+        OutgoingBody(None)
     }
 
-    pub(super) fn from(pipe: &Rc<Pipe>) -> Outgoing {
-        Outgoing(Some(pipe.clone()))
+    pub(super) fn from(pipe: &Rc<Pipe>) -> OutgoingBody {
+        OutgoingBody(Some(pipe.clone()))
     }
 }
 
@@ -80,19 +80,19 @@ impl Pipe {
         edits: Arc<FieldEdits>,
     ) -> Rc<Pipe> {
         let buffer = Buffer::new(limits, account);
-        let (end, taken, starved) = Default::default();
-        Rc::new(Pipe { buffer, length, edits, end, taken, starved })
+        let (end, frames_taken, starved) = Default::default();
+        Rc::new(Pipe { buffer, length, edits, end, frames_taken, starved })
     }
 
     /// Pieces that the backend has taken so far.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken.get()
+    pub(super) fn frames_taken(&self) -> u64 {
+        self.frames_taken.get()
     }
 
     /// Why the rest of the body will not come, if so.
-    pub(super) fn why_cut(&self) -> Option<Cut> {
+    pub(super) fn incomplete(&self) -> Option<IncompleteBody> {
         let cut = self.end.borrow().as_ref().and_then(|end| end.as_ref().err().copied());
-        cut.or_else(|| self.buffer.is_lost().then_some(Cut { left: false }))
+        cut.or_else(|| self.buffer.is_lost().then_some(IncompleteBody { client_left: false }))
     }
 
     /// Whether the backend has had all that came, and the body has not ended.
@@ -101,12 +101,12 @@ impl Pipe {
     }
 
     /// How long the backend has waited for the client in all.
-    pub(super) fn starved(&self) -> Duration {
-        self.starved.get().before + self.starves()
+    pub(super) fn starved_time(&self) -> Duration {
+        self.starved.get().before + self.starving_for()
     }
 
     /// How long it has waited since it last got something; zero if it does not wait.
-    pub(super) fn starves(&self) -> Duration {
+    pub(super) fn starving_for(&self) -> Duration {
         self.starved.get().since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
@@ -122,29 +122,29 @@ impl Pipe {
 
     /// More has come.
     pub(super) fn copy(&self, bytes: &[u8]) {
-        self.fed();
+        self.stop_starving();
         self.buffer.copy(bytes);
     }
 
     /// The body has come whole.
     pub(super) fn end(&self, mut trailers: Option<HeaderMap>) {
         trailers.iter_mut().for_each(|fields| self.edits.apply_to_trailers(fields));
-        self.ended(Ok(trailers.filter(|fields| !fields.is_empty())));
+        self.set_end(Ok(trailers.filter(|fields| !fields.is_empty())));
     }
 
     /// The rest of the body will not come.
-    pub(super) fn cut(&self, why: Cut) {
-        self.ended(Err(why));
+    pub(super) fn abort(&self, why: IncompleteBody) {
+        self.set_end(Err(why));
     }
 
-    fn ended(&self, how: Result<Option<HeaderMap>, Cut>) {
-        self.fed();
+    fn set_end(&self, how: Result<Option<HeaderMap>, IncompleteBody>) {
+        self.stop_starving();
         self.end.borrow_mut().get_or_insert(how);
         self.buffer.end();
     }
 
-    fn fed(&self) {
-        self.starved.set(Starved { since: None, before: self.starved() });
+    fn stop_starving(&self) {
+        self.starved.set(Starvation { since: None, before: self.starved_time() });
     }
 
     /// Whether the body has come whole.
@@ -157,10 +157,13 @@ impl Pipe {
         self.has_ended() && self.buffer.is_done()
     }
 
-    fn poll_frame(&self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        match self.buffer.poll_take(context, FRAME) {
+    fn poll_frame(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
+        match self.buffer.poll_take(context, MAX_FRAME) {
             Poll::Ready(Next::Bytes(bytes)) => {
-                self.taken.set(self.taken.get() + 1);
+                self.frames_taken.set(self.frames_taken.get() + 1);
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
             Poll::Ready(Next::End) => Poll::Ready(match &mut *self.end.borrow_mut() {
@@ -168,11 +171,13 @@ impl Pipe {
                 Some(Err(cut)) => Some(Err(*cut)),
                 None => None,
             }),
-            Poll::Ready(Next::Lost) => Poll::Ready(Some(Err(Cut { left: false }))),
+            Poll::Ready(Next::Lost) => {
+                Poll::Ready(Some(Err(IncompleteBody { client_left: false })))
+            }
             Poll::Pending => {
                 let starved = self.starved.get();
                 if starved.since.is_none() && self.is_starved() {
-                    self.starved.set(Starved { since: Some(Instant::now()), ..starved });
+                    self.starved.set(Starvation { since: Some(Instant::now()), ..starved });
                 }
                 Poll::Pending
             }
@@ -180,20 +185,20 @@ impl Pipe {
     }
 }
 
-impl Drop for Outgoing {
+impl Drop for OutgoingBody {
     fn drop(&mut self) {
         self.0.iter().for_each(|pipe| pipe.buffer.leave());
     }
 }
 
-impl Body for Outgoing {
+impl Body for OutgoingBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = IncompleteBody;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
         self.0.as_ref().map_or(Poll::Ready(None), |pipe| pipe.poll_frame(context))
     }
 

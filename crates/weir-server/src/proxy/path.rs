@@ -7,7 +7,7 @@ use percent_encoding::percent_decode;
 
 /// Why a path names nothing. Answer it with 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BadPath {
+pub(crate) enum InvalidPath {
     /// A `%` without two hexadecimal digits.
     BadEncoding,
     /// More `..` segments than segments before them.
@@ -19,22 +19,22 @@ pub(crate) enum BadPath {
     /// that takes another route without its parameters.
     Ambiguous,
     /// It does not begin with a slash.
-    NoPath,
+    NoSlash,
 }
 
-impl fmt::Display for BadPath {
+impl fmt::Display for InvalidPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            BadPath::BadEncoding => "invalid percent-encoding in the path",
-            BadPath::AboveRoot => "the path leads above the root",
-            BadPath::Nul => "NUL in the path",
-            BadPath::Ambiguous => "backends differ in what the path names",
-            BadPath::NoPath => "the path does not begin with a slash",
+            InvalidPath::BadEncoding => "invalid percent-encoding in the path",
+            InvalidPath::AboveRoot => "the path leads above the root",
+            InvalidPath::Nul => "NUL in the path",
+            InvalidPath::Ambiguous => "backends differ in what the path names",
+            InvalidPath::NoSlash => "the path does not begin with a slash",
         })
     }
 }
 
-impl std::error::Error for BadPath {}
+impl std::error::Error for InvalidPath {}
 
 /// The path of a request target (no query) as nginx matches it: percent-decoded once, slashes that
 /// follow each other merged, dot segments removed (RFC 3986, sections 2.1 and 5.2.4). An encoded
@@ -43,13 +43,13 @@ impl std::error::Error for BadPath {}
 /// backslash among them.
 ///
 /// `*`, the target of `OPTIONS *`, and an empty path are `/`.
-pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, BadPath> {
+pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, InvalidPath> {
     let path = match path {
         "" | "*" => "/",
         path => path,
     };
     if !path.starts_with('/') {
-        return Err(BadPath::NoPath);
+        return Err(InvalidPath::NoSlash);
     }
     if is_normal(path.as_bytes()) {
         return Ok(Cow::Borrowed(path.as_bytes()));
@@ -63,33 +63,33 @@ fn is_normal(path: &[u8]) -> bool {
     plain && !path.windows(2).any(|pair| matches!(pair, b"//" | b"/."))
 }
 
-fn decoded(path: &[u8]) -> Result<Vec<u8>, BadPath> {
+fn decoded(path: &[u8]) -> Result<Vec<u8>, InvalidPath> {
     let mut after_percent = path.split(|byte| *byte == b'%').skip(1);
     let is_octet =
         |text: &[u8]| text.iter().take(2).filter(|byte| byte.is_ascii_hexdigit()).count() == 2;
     if !after_percent.all(is_octet) {
-        return Err(BadPath::BadEncoding);
+        return Err(InvalidPath::BadEncoding);
     }
     let bytes: Vec<u8> = percent_decode(path).collect();
     match bytes.iter().find(|byte| matches!(byte, 0 | b'\\')) {
         None => Ok(bytes),
-        Some(0) => Err(BadPath::Nul),
-        Some(_) => Err(BadPath::Ambiguous),
+        Some(0) => Err(InvalidPath::Nul),
+        Some(_) => Err(InvalidPath::Ambiguous),
     }
 }
 
 /// Removes empty and dot segments of a decoded path.
-fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, BadPath> {
+fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, InvalidPath> {
     let mut out = Vec::with_capacity(path.len());
     let mut directory = true;
     for segment in path.split(|byte| *byte == b'/') {
         directory = matches!(segment, b"" | b"." | b"..");
         match segment {
             b"" | b"." => {}
-            [b'.', b';', ..] | [b'.', b'.', b';', ..] => return Err(BadPath::Ambiguous),
+            [b'.', b';', ..] | [b'.', b'.', b';', ..] => return Err(InvalidPath::Ambiguous),
             b".." => {
                 let parent = out.iter().rposition(|byte| *byte == b'/');
-                out.truncate(parent.ok_or(BadPath::AboveRoot)?);
+                out.truncate(parent.ok_or(InvalidPath::AboveRoot)?);
             }
             name => {
                 out.push(b'/');
@@ -116,14 +116,14 @@ pub(super) fn without_parameters(normal: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::BadPath::{AboveRoot, Ambiguous, BadEncoding, NoPath, Nul};
+    use super::InvalidPath::{AboveRoot, Ambiguous, BadEncoding, NoSlash, Nul};
     use super::*;
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
     use proptest::prelude::*;
 
     const ALL_BUT_SLASHES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 
-    fn normal(path: &str) -> Result<String, BadPath> {
+    fn normal(path: &str) -> Result<String, InvalidPath> {
         normalise(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -173,9 +173,9 @@ mod tests {
             ("/%", BadEncoding),
             ("/a%2", BadEncoding),
             ("/%zz", BadEncoding),
-            ("a", NoPath),
-            ("example.org:443", NoPath),
-            ("%2fa", NoPath),
+            ("a", NoSlash),
+            ("example.org:443", NoSlash),
+            ("%2fa", NoSlash),
         ] {
             assert_eq!(normal(path), Err(error), "{path}");
         }

@@ -35,21 +35,23 @@ impl Backends {
         if self.all.len() == 1 {
             return tried.is_empty().then_some(0);
         }
-        let load = |(place, backend): (usize, &Arc<Backend>)| match tried.contains(&place) {
+        let load = |(index, backend): (usize, &Arc<Backend>)| match tried.contains(&index) {
             true => None,
             false => backend.load(client),
         };
         let loads: Vec<_> = self.all.iter().enumerate().map(load).collect();
         // Nobody goes to wait for one backend while another could begin.
-        let picky = !self.sticky && loads.iter().flatten().any(|(_, has_room)| *has_room);
-        let open = |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !picky);
-        let loads: Vec<_> = loads.into_iter().map(|it| open(it).map(|(load, _)| load)).collect();
+        let only_with_room = !self.sticky && loads.iter().flatten().any(|(_, has_room)| *has_room);
+        let eligible =
+            |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !only_with_room);
+        let loads: Vec<_> =
+            loads.into_iter().map(|it| eligible(it).map(|(load, _)| load)).collect();
         let mut balancer = self.balancer.lock().unwrap_or_else(PoisonError::into_inner);
         let picked = balancer.pick(&loads, key())?;
         // Of none that is well it picks any: one that was tried already is no use.
         match tried.contains(&picked) {
             false => Some(picked),
-            true => (0..self.all.len()).find(|place| !tried.contains(place)),
+            true => (0..self.all.len()).find(|index| !tried.contains(index)),
         }
     }
 }

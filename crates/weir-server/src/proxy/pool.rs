@@ -8,7 +8,7 @@ use crate::clock;
 use weir_sched::Time;
 
 /// Connections that are kept at most.
-const MOST: usize = 1024;
+const MAX_IDLE: usize = 1024;
 
 /// See the module.
 #[derive(Default)]
@@ -31,16 +31,16 @@ impl Pool {
             return;
         }
         let mut idle = self.0.borrow_mut();
-        if idle.len() < MOST {
+        if idle.len() < MAX_IDLE {
             idle.push((conn, clock::now()));
         }
     }
 
     /// Closes those that nobody has used for `longest`.
-    pub(super) fn sweep(&self, longest: Duration) {
+    pub(super) fn sweep(&self, max_idle: Duration) {
         let now = clock::now();
         let mut idle = self.0.borrow_mut();
-        let old = idle.iter().take_while(|(_, since)| now.since(*since) >= longest).count();
+        let old = idle.iter().take_while(|(_, since)| now.since(*since) >= max_idle).count();
         idle.drain(..old);
     }
 }

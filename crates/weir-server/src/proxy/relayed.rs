@@ -14,21 +14,21 @@ use super::space::Account;
 /// Bytes of an answer that its client has not taken. They are as they go over the connection, so
 /// already in chunks if the client is to get chunks.
 #[derive(Debug)]
-pub(crate) struct Relayed {
+pub(crate) struct RelayedBody {
     buffer: Rc<Buffer>,
-    end: Cell<Option<Result<(), Broken>>>,
+    end: Cell<Option<Result<(), Truncated>>>,
 }
 
 /// The backend's answer ended before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Broken(pub(crate) &'static str);
+pub(crate) struct Truncated(pub(crate) &'static str);
 
-const LOST: Broken = Broken("its temporary file cannot be read");
+const LOST: Truncated = Truncated("its temporary file cannot be read");
 
-impl Relayed {
+impl RelayedBody {
     /// For the client of `account`.
-    pub(super) fn new(limits: Limits, account: &Account) -> Rc<Relayed> {
-        Rc::new(Relayed { buffer: Buffer::new(limits, account), end: Cell::new(None) })
+    pub(super) fn new(limits: Limits, account: &Account) -> Rc<RelayedBody> {
+        Rc::new(RelayedBody { buffer: Buffer::new(limits, account), end: Cell::new(None) })
     }
 
     /// More has come from the backend.
@@ -42,7 +42,7 @@ impl Relayed {
     }
 
     /// The backend has ended its answer, well or not. The first end counts.
-    pub(super) fn end(&self, how: Result<(), Broken>) {
+    pub(super) fn end(&self, how: Result<(), Truncated>) {
         self.end.set(self.end.get().or(Some(how)));
         self.buffer.end();
     }
@@ -75,7 +75,7 @@ impl Relayed {
     }
 
     /// Waits until there is something from `offset` on, or nothing more comes.
-    pub(crate) async fn more(&self, offset: u64) -> Result<(), Broken> {
+    pub(crate) async fn more(&self, offset: u64) -> Result<(), Truncated> {
         match self.buffer.more(offset).await {
             Next::Bytes(_) => Ok(()),
             Next::End => self.end.get().unwrap_or(Ok(())),
@@ -86,12 +86,12 @@ impl Relayed {
 
 /// The backend's side of an answer: when it is dropped, nothing more comes.
 #[derive(Debug)]
-pub(super) struct Writer(pub(super) Rc<Relayed>);
+pub(super) struct Writer(pub(super) Rc<RelayedBody>);
 
 impl Deref for Writer {
-    type Target = Rc<Relayed>;
+    type Target = Rc<RelayedBody>;
 
-    fn deref(&self) -> &Rc<Relayed> {
+    fn deref(&self) -> &Rc<RelayedBody> {
         &self.0
     }
 }
@@ -99,19 +99,19 @@ impl Deref for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         // An end that was told stays.
-        self.0.end(Err(Broken("it was given up")));
+        self.0.end(Err(Truncated("it was given up")));
     }
 }
 
 /// The client's side of an answer: when it is dropped, the backend's side hears that nobody takes
 /// the rest.
 #[derive(Debug)]
-pub(crate) struct Reader(pub(super) Rc<Relayed>);
+pub(crate) struct Reader(pub(super) Rc<RelayedBody>);
 
 impl Deref for Reader {
-    type Target = Relayed;
+    type Target = RelayedBody;
 
-    fn deref(&self) -> &Relayed {
+    fn deref(&self) -> &RelayedBody {
         &self.0
     }
 }
@@ -131,17 +131,17 @@ mod tests {
     async fn a_broken_answer_is_no_end_and_who_left_frees_its_memory() {
         let space = Space::new(1 << 20, 0, None);
         let account = space.account([10, 0, 0, 1].into());
-        let relayed = Relayed::new(Limits { memory: 4, file: 0 }, &account);
+        let relayed = RelayedBody::new(Limits { memory: 4, file: 0 }, &account);
         relayed.push(Bytes::from_static(b"12345"));
         assert_eq!(relayed.room().await, Room::Full);
-        relayed.end(Err(Broken("reset")));
+        relayed.end(Err(Truncated("reset")));
         relayed.end(Ok(()));
         assert_eq!(relayed.more(0).await, Ok(()));
         assert_eq!(relayed.extent(), (5, false));
         let mut out = [0; 9];
         assert_eq!((relayed.read(3, &mut out), &out[..2]), (Some(2), &b"45"[..]));
         assert_eq!(relayed.read(5, &mut out), None);
-        assert_eq!(relayed.more(5).await, Err(Broken("reset")));
+        assert_eq!(relayed.more(5).await, Err(Truncated("reset")));
         drop(Reader(relayed.clone()));
         assert!(!relayed.has_room().await);
         assert_eq!(space.memory_used(), 0);

@@ -13,7 +13,7 @@ use super::buffer::Limits;
 use super::pick::Backends;
 use super::pool::Pool;
 use super::space::Space;
-use super::spare::Spare;
+use super::spare::HeaderMapPool;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 
 /// How long an unused connection is kept while descriptors are short.
@@ -21,9 +21,9 @@ const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
 
 /// The backends of all routes so far: routes to one backend share its gate.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
+pub(super) struct BackendRegistry(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
 
-impl Known {
+impl BackendRegistry {
     /// The backend at `address`; the first route that names it says how its gate works.
     fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
         if let Some((backend, first)) = self.0.get(address) {
@@ -61,10 +61,10 @@ impl SharedRoute {
         prefix: &str,
         config: &ProxyConfig,
         space: &Arc<Space>,
-        known: &mut Known,
+        registry: &mut BackendRegistry,
     ) -> SharedRoute {
         let backends: Vec<_> =
-            config.backends.iter().map(|address| known.get(address, config)).collect();
+            config.backends.iter().map(|address| registry.get(address, config)).collect();
         SharedRoute {
             number,
             priority,
@@ -81,19 +81,19 @@ pub(crate) struct Route {
     pub(super) shared: Arc<SharedRoute>,
     pub(super) pools: Vec<Rc<Pool>>,
     /// Maps for the fields of requests and answers.
-    pub(super) spare: Spare,
+    pub(super) header_maps: HeaderMapPool,
 }
 
 impl Route {
     pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
         let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
-        Route { shared, pools, spare: Spare::default() }
+        Route { shared, pools, header_maps: HeaderMapPool::default() }
     }
 
     /// Closes connections to backends that were not used lately.
     pub(super) fn sweep(&self) {
-        let longest: Duration = self.shared.config.keep_alive;
-        self.pools.iter().for_each(|pool| pool.sweep(longest));
+        let max_idle: Duration = self.shared.config.keep_alive;
+        self.pools.iter().for_each(|pool| pool.sweep(max_idle));
     }
 
     /// Closes those that descriptors are too short to keep.
@@ -110,7 +110,7 @@ impl Route {
         }
     }
 
-    pub(super) fn forwarded(&self) -> ForwardedStyle {
+    pub(super) fn forwarded_style(&self) -> ForwardedStyle {
         match self.shared.config.forwarded {
             Forwarded::XForwarded => ForwardedStyle::XForwarded,
             Forwarded::Standard => ForwardedStyle::Forwarded,
@@ -128,7 +128,7 @@ impl Route {
     }
 
     /// The largest body of a request; `None`: any.
-    pub(crate) fn most_body(&self) -> Option<u64> {
+    pub(crate) fn max_body(&self) -> Option<u64> {
         self.shared.config.max_body
     }
 

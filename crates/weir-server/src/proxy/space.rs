@@ -14,7 +14,7 @@ use super::temporary::TemporaryFiles;
 /// sinks as space gets scarce, so that the largest gives way first and something is always left for
 /// who comes (Choudhury & Hahne 1998, "Dynamic queue length thresholds for shared-memory packet
 /// switches"). One client alone comes to a ninth of the whole, n of them to 1/(8 + n) each.
-const PART: u64 = 8;
+const FREE_DIVISOR: u64 = 8;
 
 /// See the module.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Space {
 #[derive(Debug)]
 struct Level {
     used: AtomicU64,
-    most: u64,
+    capacity: u64,
 }
 
 /// What one client has of both.
@@ -65,7 +65,7 @@ impl Space {
     /// Of `memory` bytes and, if there are `temporary` files, `files` bytes of them. Both may be
     /// exceeded a little: by a piece of each body, and by a batch on its way to each file.
     pub(crate) fn new(memory: u64, files: u64, temporary: Option<TemporaryFiles>) -> Arc<Space> {
-        let level = |most| Level { used: AtomicU64::new(0), most };
+        let level = |capacity| Level { used: AtomicU64::new(0), capacity };
         let (memory, files) = (level(memory), level(files));
         Arc::new(Space { memory, files, clients: Mutex::default(), temporary })
     }
@@ -121,8 +121,8 @@ impl Account {
     /// Whether this client may take more.
     pub(super) fn has_room(&self, kind: Kind) -> bool {
         let (own, level) = self.0.of(kind);
-        let free = level.most.saturating_sub(level.used.load(Ordering::Relaxed));
-        own.load(Ordering::Relaxed) < free / PART
+        let free = level.capacity.saturating_sub(level.used.load(Ordering::Relaxed));
+        own.load(Ordering::Relaxed) < free / FREE_DIVISOR
     }
 
     /// Takes `bytes`, whether or not there is room.
@@ -210,7 +210,7 @@ mod tests {
                 }
                 let after = accounts[number].0.memory.load(Ordering::Relaxed);
                 let free = MOST - space.memory_used();
-                prop_assert!(after == before || after <= free / PART + bytes * (PART + 1));
+                prop_assert!(after == before || after <= free / FREE_DIVISOR + bytes * (FREE_DIVISOR + 1));
                 prop_assert!(space.account(address("10.0.1.1")).has_room(Kind::Memory));
             }
             drop(held);

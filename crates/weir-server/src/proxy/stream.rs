@@ -17,7 +17,7 @@ use crate::limits;
 use crate::listen::keep_alive;
 
 /// A backend that does not even answer the kernel's probes for so long is gone.
-const SILENT: Duration = Duration::from_secs(60);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One connection.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Stream {
             }
             BackendAddress::Unix(path) => {
                 let socket = UnixSocket::new_stream()?;
-                not_last(&socket)?;
+                keep_reserve(&socket)?;
                 socket.connect(path).await.map(Stream::Unix)
             }
         }
@@ -54,14 +54,14 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    not_last(&socket)?;
+    keep_reserve(&socket)?;
     socket.set_nodelay(true)?;
-    SockRef::from(&socket).set_tcp_keepalive(&keep_alive(SILENT))?;
+    SockRef::from(&socket).set_tcp_keepalive(&keep_alive(KEEPALIVE_TIMEOUT))?;
     socket.connect(address).await
 }
 
 /// Before it is waited for: many that wait would keep the last descriptors from the admin address.
-fn not_last(socket: impl AsFd) -> io::Result<()> {
+fn keep_reserve(socket: impl AsFd) -> io::Result<()> {
     if limits::is_last(socket) { Err(limits::none_left()) } else { Ok(()) }
 }
 
