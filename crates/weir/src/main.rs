@@ -8,7 +8,6 @@ mod sim;
 mod trace;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -68,12 +67,7 @@ fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    let text = error.render();
-    let text = match io::stderr().is_terminal() {
-        true => text.ansi().to_string(),
-        false => text.to_string(),
-    };
-    messages::say(text.trim_end());
+    messages::say(error.render().to_string().trim_end());
     messages::finish();
     ExitCode::from(2)
 }

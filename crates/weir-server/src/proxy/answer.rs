@@ -1,5 +1,5 @@
-//! From a backend's answer to a response for the client: small ones are had whole first, larger ones
-//! are passed on as they come. It does not send.
+//! Makes a response for the client of a backend's response: one that has arrived whole is passed on
+//! with its length, others as they arrive. Used by [`super::attempt`].
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -22,24 +22,23 @@ use super::spare::HeaderMapPool;
 use crate::content::Body;
 use crate::response::Framing;
 
-/// An answer that has come whole by the time its head is read, and is not longer, goes on with its
-/// length, however the backend framed it.
+/// A response of at most this many bytes that has arrived whole by the time its head is read is
+/// passed on with its length, however the backend framed it: then the uplink knows its size.
 const MAX_WHOLE: usize = 64 * 1024;
 
-/// How answers of a route are passed on.
+/// How to pass a response on.
 pub(super) struct RelayOptions<'a> {
     pub(super) edits: &'a Arc<FieldEdits>,
-    /// Where the memory of its fields goes.
+    /// Takes back the memory of its fields.
     pub(super) header_maps: &'a HeaderMapPool,
-    /// Whose the answer is.
+    /// The account that is charged for its body.
     pub(super) account: &'a Account,
-    /// Bytes of one answer that may wait for the client.
+    /// How much of its body may be buffered for the client.
     pub(super) limits: Limits,
     pub(super) timeouts: ResponseTimeouts,
 }
 
-/// The response for the client, and what it takes of the memory for bodies. An error is what is wrong
-/// with the answer.
+/// The response for the client. An error says what is invalid about the backend's response.
 pub(super) async fn respond(
     mut call: BackendCall,
     response: http::Response<Incoming>,
@@ -55,7 +54,7 @@ pub(super) async fn respond(
     let mut start = BodyStart { max_whole, ..BodyStart::default() };
     let ended = poll_fn(|context| Poll::Ready(start.take(&mut call, &mut body, context))).await;
     let coming = match ended {
-        Arrived::Broken => return Err("its connection ended within the answer"),
+        Arrived::Broken => return Err("its connection closed within the response"),
         Arrived::Whole => {
             call.ended();
             None
@@ -114,10 +113,10 @@ pub(super) async fn respond(
     Ok(ProxyOutcome::response(framing.passed_on(code, head, body, length)))
 }
 
-/// What has come of a body.
+/// The beginning of a body.
 #[derive(Default)]
 struct BodyStart {
-    /// Bytes that are waited for: none while memory is scarce, for what comes then may go to a file.
+    /// Most bytes to take: none while memory is scarce, as the rest may then go to a file.
     max_whole: usize,
     pieces: Vec<Bytes>,
     bytes: usize,
@@ -131,7 +130,7 @@ enum Arrived {
 }
 
 impl BodyStart {
-    /// Takes what is there without waiting.
+    /// Takes what has arrived, without waiting.
     fn take(
         &mut self,
         call: &mut BackendCall,

@@ -1,5 +1,5 @@
-//! One attempt to have a request answered by one backend: leave of its gate, a connection, the
-//! request, the head of the answer. It does not know other attempts.
+//! One attempt at one backend: admission by its gate, a connection, the request, the head of its
+//! response. Used by [`super::request`], which decides about further attempts.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -31,10 +31,10 @@ use crate::content::Body;
 use crate::limits;
 use crate::response::Departure;
 
-/// When a connection is tried again for which there was no descriptor.
+/// How long to wait before connecting again after descriptors were short.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Asks the backend at `place` once. `fresh`: on a new connection.
+/// Calls backend number `index` of the route once; `fresh`: on a new connection.
 pub(super) async fn attempt(
     proxied: &ProxyRequest<'_>,
     pipe: Option<&Rc<Pipe>>,
@@ -53,7 +53,7 @@ pub(super) async fn attempt(
             slot.withdraw();
             return Err(AttemptError::ClientLeft);
         }
-        // It says nothing of the backend.
+        // It is no sign of the backend's health.
         Err(AttemptError::OutOfResources) => {
             backend.inconclusive(tried);
             slot.ended();
@@ -99,7 +99,7 @@ pub(super) async fn attempt(
     Ok(outcome)
 }
 
-/// Waits at the gate.
+/// Waits at the backend's gate for a slot.
 async fn admission(
     proxied: &ProxyRequest<'_>,
     backend: &Arc<Backend>,
@@ -125,7 +125,7 @@ async fn admission(
     Ok(slot)
 }
 
-/// A connection to the backend: one that was kept, or a new one; and whether it was kept.
+/// A connection to the backend, and whether it is a reused one.
 async fn connection(
     proxied: &ProxyRequest<'_>,
     backend: &Backend,
@@ -135,12 +135,12 @@ async fn connection(
     if !fresh && let Some(conn) = proxied.route.pools[index].take() {
         return Ok((conn, true));
     }
-    // Boxed: most calls find a connection, and need no room for this.
+    // Boxed: most calls find an idle connection, and need no room for this.
     let conn = Box::pin(open(proxied, backend)).await?;
     Ok((conn, false))
 }
 
-/// A new connection, if the client waits for it.
+/// A new connection, unless the client leaves first.
 async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, AttemptError> {
     let limit = proxied.route.shared.config.connect_timeout;
     let out_of_resources = Cell::new(false);
@@ -156,8 +156,8 @@ async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, Att
     }
 }
 
-/// A new connection, for which others make room if descriptors are short. `exhausted` says whether it
-/// waits for that.
+/// A new connection. While descriptors are short, idle ones are closed to make room, and
+/// `out_of_resources` is true.
 async fn open_when_possible(
     proxied: &ProxyRequest<'_>,
     backend: &Backend,
@@ -180,7 +180,7 @@ async fn open_when_possible(
     }
 }
 
-/// The backend speaks another protocol from now on.
+/// Makes the connection a tunnel after the backend answered 101.
 async fn switch_protocols(
     proxied: &ProxyRequest<'_>,
     call: BackendCall,
@@ -188,13 +188,13 @@ async fn switch_protocols(
 ) -> Result<ProxyOutcome, AttemptError> {
     if !forward::is_switch_allowed(forward::upgrade(proxied.request), fields) {
         return Err(AttemptError::InvalidResponse(
-            "it switched to a protocol that nobody asked for",
+            "it switched to a protocol that the client did not offer",
         ));
     }
     let mut head = Vec::with_capacity(256);
     forward::switching_protocols_head(&mut head, fields, proxied.route.response_edits());
     let (stream, ahead) = call.into_tunnel().await;
-    // Without a file: it holds no slot.
+    // No file: a tunnel holds no slot, so nothing is gained by buffering much.
     let limits = Limits { file: 0, ..proxied.route.limits() };
     let relayed = RelayedBody::new(limits, proxied.account());
     let upstream = tunnel::open(stream, ahead, relayed.clone());

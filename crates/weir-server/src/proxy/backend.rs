@@ -1,5 +1,5 @@
-//! A backend as all workers share it: its gate, the requests that wait there, and whether it is
-//! well. It opens no connections and does not know requests.
+//! A backend as all workers share it: its gate, the requests that wait there, and its health. Used by
+//! [`super::attempt`] and [`super::call`] for each call, by [`super::pick`] and by the metrics.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::config::{BackendAddress, HealthCheck};
 use crate::metrics::Reading;
 use crate::turn;
 
-/// Nobody answers from this backend: why.
+/// The gate refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// When to ask again.
+    /// When to try again.
     pub(super) retry_after: Duration,
 }
 
@@ -31,11 +31,11 @@ type Admission = Result<(), Refused>;
 /// See the module.
 pub(super) struct Backend {
     pub(super) address: BackendAddress,
-    /// Its name as a `Host` field has it.
+    /// Its name, for `Host`.
     pub(super) authority: HeaderValue,
-    /// How it is asked whether it is well.
+    /// Its health check, if it has one.
     pub(super) check: Option<HealthCheck>,
-    /// Clients that left while they were sent its answers.
+    /// Clients that left while its responses were sent to them.
     left_while_sending: AtomicU64,
     state: Mutex<State>,
     health: Mutex<Health>,
@@ -43,7 +43,7 @@ pub(super) struct Backend {
 
 struct State {
     gate: BackendGate,
-    /// Who waits at the gate, by the tag of the call.
+    /// The requests that wait at the gate, by the tag of the call.
     waiting: HashMap<u64, oneshot::Sender<Admission>>,
     last_tag: u64,
 }
@@ -71,11 +71,10 @@ impl Backend {
     }
 
     /// Waits until the backend may be called. Dropping the future takes the request from the queue.
-    ///
-    /// `spec`: its tag is chosen here.
+    /// The tag of `spec` is chosen here.
     pub(super) async fn admit(self: &Arc<Self>, spec: CallSpec) -> Result<Slot, Refused> {
         let (mut entry, entered) = self.enter(spec);
-        // An error of the channel means that the server is ending.
+        // The channel breaks only when the server ends.
         let ended = Refused { retry_after: Duration::from_secs(1) };
         let admission = match entered {
             Ok(Some(admission)) => admission.await.unwrap_or(Err(ended)),
@@ -87,7 +86,7 @@ impl Backend {
         Ok(Slot { backend: self.clone(), call: entry.call, ended: false, client_gone: false })
     }
 
-    /// Enters the queue; without a verdict to wait for, the call has started.
+    /// Enters the queue. `Ok(None)`: the call has started.
     fn enter(
         self: &Arc<Self>,
         spec: CallSpec,
@@ -118,7 +117,7 @@ impl Backend {
         (entry, entered)
     }
 
-    /// Looks who must not wait any longer; call it now and then.
+    /// Refuses requests that have waited too long; to be called regularly.
     pub(super) fn poll_gate(&self) {
         let mut state = self.lock();
         if state.gate.waiting() > 0 {
@@ -126,7 +125,7 @@ impl Backend {
         }
     }
 
-    /// What the gate is doing and has counted.
+    /// The state and the counters, for the metrics.
     pub(super) fn reading(&self) -> Reading {
         let up = self.health().is_well();
         let state = self.lock();
@@ -149,13 +148,13 @@ impl Backend {
         }
     }
 
-    /// A client left while it was sent an answer.
+    /// Counts a client that left while a response was sent to it.
     pub(super) fn left_while_sending(&self) {
         self.left_while_sending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls that wait or are under way, and whether one more would start at once; `None` if the
-    /// backend is not well and a call of `client` may not try whether it is again.
+    /// The number of calls that wait or are in progress, and whether one more would start at once.
+    /// `None`: the backend is ejected, and a call of `client` may not try it.
     pub(super) fn load(&self, client: IpAddr) -> Option<(usize, bool)> {
         let health = self.health();
         let healthy = health.is_well();
@@ -163,47 +162,47 @@ impl Backend {
         drop(health);
         let gate = &self.lock().gate;
         let load = gate.waiting() + gate.under_way();
-        // One that is tried is not waited for. Calls that hang there do not keep it from being tried.
+        // Nobody queues at a backend that is being tried. Calls that hang there do not prevent a try.
         let may_try = may_try && load - gate.aside() < gate.limit() as usize;
         (healthy || may_try).then(|| (load, gate.has_room()))
     }
 
-    /// Whether more is asked of it than it can do now.
+    /// Whether requests wait at its gate.
     pub(super) fn is_overloaded(&self) -> bool {
         self.lock().gate.waiting() > 0
     }
 
-    /// A call of this client goes to it, and may be one that tries whether it is back.
+    /// A call of this client starts; it may be one that tries an ejected backend.
     pub(super) fn call_started(&self, client: u64) -> Option<Try> {
         self.health().call_started(turn::began(), client)
     }
 
-    /// A call of it was answered.
+    /// A call got its response.
     pub(super) fn call_answered(&self, tried: Option<Try>) {
         self.update_health("", |health| health.call_ended(turn::began(), tried, true));
     }
 
-    /// A call of it ended without an answer: why.
+    /// A call failed: why.
     pub(super) fn call_failed(&self, tried: Option<Try>, why: impl fmt::Display) {
         let why = format_args!("calls fail, the last: {why}");
         self.update_health(why, |health| health.call_ended(turn::began(), tried, false));
     }
 
-    /// The client of a call has left before the answer, which may come still.
+    /// The client left before the response, which may still arrive.
     pub(super) fn client_left(&self, tried: Option<Try>) {
         if let Some(tried) = tried {
             self.health().client_left(turn::began(), tried);
         }
     }
 
-    /// A call came to nothing, and neither client nor backend is to blame.
+    /// A call had no result that says anything about the backend's health.
     pub(super) fn inconclusive(&self, tried: Option<Try>) {
         if let Some(tried) = tried {
             self.health().take_back(turn::began(), tried);
         }
     }
 
-    /// A check of it ended, and if it was no good one, why.
+    /// A health check ended; an error says why it failed.
     pub(super) fn checked(&self, found: Result<(), String>) {
         let healthy = found.is_ok();
         let why = found.err().unwrap_or_default();
@@ -239,13 +238,13 @@ fn authority(address: &BackendAddress) -> HeaderValue {
     HeaderValue::from_str(name).unwrap_or(HeaderValue::from_static("localhost"))
 }
 
-/// Every tag the gate returns belongs to somebody who waits.
+/// Every tag that the gate returns belongs to a waiting request.
 fn report_unknown_tag(tag: u64) {
-    tracing::error!(tag, "a backend's gate named a request that nobody knows");
+    tracing::error!(tag, "internal error: a backend's gate named an unknown request");
 }
 
 impl State {
-    /// The client left before the backend heard of its call, even if its turn had come.
+    /// The client left before its call was sent, even if the gate had admitted it.
     fn withdraw(&mut self, call: Call) {
         let now = clock::now();
         self.gate.requeue(now, call);
@@ -253,7 +252,7 @@ impl State {
         self.dispatch(now, |tag, _| report_unknown_tag(tag));
     }
 
-    /// Tells those whose turn has come. `other` hears of tags that do not wait here.
+    /// Tells the requests that the gate admits or refuses; `other` gets tags that are not in `waiting`.
     fn dispatch(&mut self, now: Time, mut other: impl FnMut(u64, Admission)) {
         loop {
             let (tag, admission) = match self.gate.next(now) {
@@ -262,7 +261,7 @@ impl State {
                 CallNext::Full { .. } | CallNext::Idle => return,
             };
             match self.waiting.remove(&tag) {
-                // Who has stopped waiting in this moment says so when its entry is dropped.
+                // If it has just stopped waiting, dropping its entry withdraws the call.
                 Some(waiter) => drop(waiter.send(admission)),
                 None => other(tag, admission),
             }
@@ -270,7 +269,7 @@ impl State {
     }
 }
 
-/// A place in the queue.
+/// A place in the queue; dropping it while it waits withdraws the call.
 struct QueueEntry {
     backend: Arc<Backend>,
     call: Call,
@@ -289,7 +288,7 @@ impl Drop for QueueEntry {
     }
 }
 
-/// Leave for one call; it comes back when this says that the call has ended, or is dropped.
+/// The right to make one call. It is given back when the call has ended, or on drop.
 #[derive(Debug)]
 pub(super) struct Slot {
     backend: Arc<Backend>,
@@ -303,30 +302,30 @@ impl Slot {
         &self.backend
     }
 
-    /// The answer begins.
+    /// The response has begun.
     pub(super) fn answered(&self) {
         self.backend.lock().gate.answered(clock::now(), self.call);
     }
 
-    /// The client turned out to have left before the backend was asked.
+    /// The client was found to have left before the call was sent.
     pub(super) fn withdraw(mut self) {
         self.ended = true;
         self.backend.lock().withdraw(self.call);
     }
 
-    /// The client has left; the backend is still at work.
+    /// The client has left, while the backend is still working.
     pub(super) fn client_left(&mut self) {
         if !std::mem::replace(&mut self.client_gone, true) {
             self.backend.lock().gate.gone(clock::now(), self.call);
         }
     }
 
-    /// The backend has done what it was asked, or need not do it any more.
+    /// The backend is done, or is not needed any more.
     pub(super) fn ended(mut self) {
         self.give_back(true);
     }
 
-    /// The backend gave no answer, and it is to blame.
+    /// The backend failed.
     pub(super) fn failed(mut self) {
         self.give_back(false);
     }

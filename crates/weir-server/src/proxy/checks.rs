@@ -1,4 +1,5 @@
-//! Asks backends now and then whether they are well. It does not decide what follows from that.
+//! Health checks: GET requests to backends at an interval. Run by the first worker;
+//! [`super::backend`] decides what follows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +28,8 @@ pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
     }
 }
 
-/// Any answer from 200 to 399 is a good one; otherwise what it came to. `None`: it could not be asked,
-/// for want of a descriptor.
+/// A status from 200 to 399 is healthy; an error says what came instead. `None`: nothing was checked,
+/// as no descriptor was left.
 async fn check_once(backend: &Backend, check: &HealthCheck) -> Option<Result<(), String>> {
     match Conn::open(&backend.address).await {
         Ok(conn) => Some(request(conn, backend, check).await),

@@ -1,5 +1,6 @@
-//! A connection to a backend with hyper's client on it, driven by whoever uses it: it has no task of
-//! its own, so that a call costs no wake-ups beside those of its sockets.
+//! A connection to a backend with hyper's client on it. Whoever uses it drives it, as it has no task
+//! of its own: a call costs no wake-ups besides those of its sockets. Used by [`super::call`],
+//! [`super::pool`] and [`super::checks`].
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -17,8 +18,8 @@ use super::outgoing::OutgoingBody;
 use super::stream::Stream;
 use crate::config::BackendAddress;
 
-/// Bytes of the largest head of an answer, and of its trailers; more are a failure, and so are more
-/// than 100 fields: with a number of our own, hyper would allocate room for so many with each answer.
+/// The largest head of a response, and the largest trailers, in bytes; more are an error. So are more
+/// than 100 fields, hyper's default: with another number it would allocate the room for each response.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
 /// See the module.
@@ -26,19 +27,19 @@ pub(super) struct Conn {
     sender: SendRequest<OutgoingBody>,
     /// Boxed: it is large, and the connection goes from hand to hand with each call.
     driver: Box<Connection<TokioIo<Stream>, OutgoingBody>>,
-    /// The driver has ended: it must not be polled again.
+    /// The driver has finished: it must not be polled again.
     finished: bool,
 }
 
-/// An answer that is to come.
+/// A response that hyper will give.
 pub(super) type PendingResponse =
     Pin<Box<dyn Future<Output = Result<Response<Incoming>, TrySendError<Request<OutgoingBody>>>>>>;
 
-/// Why no answer came.
+/// Why there is no response.
 #[derive(Debug)]
 pub(super) struct NoResponse {
     pub(super) error: hyper::Error,
-    /// None of the request was sent.
+    /// Nothing of the request was sent.
     pub(super) unsent: bool,
 }
 
@@ -47,7 +48,7 @@ impl Conn {
         let stream = Stream::connect(address).await?;
         let (sender, driver) = http1::Builder::new()
             .max_buf_size(MAX_HEAD)
-            // The buffer alone would do so only for heads that do not come in one piece.
+            // The buffer size alone would limit only heads that arrive in several pieces.
             .max_header_size(MAX_HEAD)
             // Heads alone, mostly: one buffer is cheaper to send than a list of them.
             .writev(false)
@@ -57,13 +58,13 @@ impl Conn {
         Ok(Conn { sender, driver: Box::new(driver), finished: false })
     }
 
-    /// Begins to send a request. What is returned must be kept until the answer has come: hyper
-    /// closes the connection when it is dropped before.
+    /// Begins to send a request. Keep the result until the response has arrived: hyper closes the
+    /// connection if it is dropped before.
     pub(super) fn send(&mut self, request: Request<OutgoingBody>) -> PendingResponse {
         Box::pin(self.sender.try_send_request(request))
     }
 
-    /// The head of the answer.
+    /// The head of the response.
     pub(super) fn poll_response(
         &mut self,
         response: &mut PendingResponse,
@@ -80,7 +81,7 @@ impl Conn {
         })
     }
 
-    /// The next piece of the body of the answer; `None` at its end.
+    /// The next piece of the body of the response; `None` at its end.
     pub(super) fn poll_frame(
         &mut self,
         body: &mut Incoming,
@@ -100,14 +101,13 @@ impl Conn {
         !self.finished && self.sender.is_ready()
     }
 
-    /// The bare connection and what was read ahead, after the protocol was switched or when
-    /// nothing more is wanted of it.
+    /// The bare connection and what was read ahead, after a switch of protocols or to close it.
     pub(super) fn into_stream(self) -> (Stream, Bytes) {
         let parts = self.driver.into_parts();
         (parts.io.into_inner(), parts.read_buf)
     }
 
-    /// Lets hyper finish with an answer that switches protocols.
+    /// Lets hyper finish a response that switches protocols.
     pub(super) async fn finish_switch(&mut self) {
         let (driver, finished) = (&mut self.driver, &mut self.finished);
         poll_fn(|context| {
@@ -123,7 +123,7 @@ fn drive(
     finished: &mut bool,
     context: &mut Context<'_>,
 ) {
-    // Errors reach whoever waits for the answer or its body.
+    // Errors reach whoever waits for the response or its body.
     if !*finished && Pin::new(driver).poll(context).is_ready() {
         *finished = true;
     }

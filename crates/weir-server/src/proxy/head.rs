@@ -1,5 +1,5 @@
-//! Waits for the head of an answer: as long as the client is there, its request still comes, and the
-//! backend may take. It does not know what becomes of the answer.
+//! Waits for the head of a response: until it arrives, the client leaves, the rest of the request
+//! fails to arrive, or the backend takes too long. Used by [`super::attempt`].
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -21,38 +21,38 @@ use super::relay::TotalDeadline;
 use super::trouble::AttemptError;
 use super::watch;
 
-/// A backend that has waited so long for more of a request's body is held up by the client: its slot
-/// goes to others.
+/// A backend that has waited this long for more of a request body waits for the client: its slot goes
+/// to others.
 const STARVED_TOO_LONG: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether it waits at all: a client that sends slowly and steadily holds it up
-/// as well.
+/// How often to check whether it waits at all: a client that sends slowly but steadily delays it as
+/// well.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A call whose answer has not begun.
+/// A call whose response has not begun.
 pub(super) struct ResponseWait<'a> {
     pub(super) proxied: &'a ProxyRequest<'a>,
     pub(super) pipe: Option<&'a Rc<Pipe>>,
     pub(super) backend: &'a Backend,
-    /// Its connection had been used before.
+    /// Its connection was used before.
     pub(super) reused: bool,
-    /// When its answer must have ended.
+    /// When its response must have ended.
     pub(super) total: TotalDeadline,
 }
 
-/// What a wait came to.
+/// What ended the wait.
 enum Event {
     Head(Result<Response<Incoming>, NoResponse>),
     /// The backend took too long.
     TimedOut,
     /// The client has left.
     ClientLeft,
-    /// The rest of the request will not come.
+    /// The rest of the request will not arrive.
     BodyIncomplete,
 }
 
 impl ResponseWait<'_> {
-    /// The head of the answer, and the call.
+    /// The head of the response, and the call.
     pub(super) async fn head(
         &self,
         mut call: BackendCall,
@@ -91,12 +91,12 @@ impl ResponseWait<'_> {
                 call.abandon(Some(head.into_body()));
                 Err(AttemptError::ClientLeft)
             }
-            // No answer can follow half of an interim one, not even that there is none.
+            // Nothing can follow half an interim response, not even an error.
             (Err(_), InterimState::Broken) => Err(AttemptError::ClientLeft),
         }
     }
 
-    /// What follows for the call.
+    /// Ends or continues the call after what ended the wait.
     fn conclude(
         &self,
         mut call: BackendCall,
@@ -105,14 +105,14 @@ impl ResponseWait<'_> {
     ) -> Result<(BackendCall, Response<Incoming>), AttemptError> {
         match event {
             _ if interim == InterimState::TooLarge => {
-                let why = "it sent more than 64 KB of interim answers";
+                let why = "it sent more than 64 KB of interim responses";
                 call.blame(why);
                 call.failed();
                 Err(AttemptError::InvalidResponse(why))
             }
             Event::Head(Ok(head)) => Ok((call, head)),
             Event::Head(Err(NoResponse { error, unsent })) => {
-                // That a kept connection was closed meanwhile says nothing of the backend.
+                // That an idle connection was closed meanwhile is no sign of the backend's health.
                 if self.reused {
                     call.inconclusive();
                 } else {
@@ -127,7 +127,7 @@ impl ResponseWait<'_> {
             }
             Event::TimedOut => {
                 call.blame(AttemptError::TimedOut);
-                // It may be at work still.
+                // It may still be working on it.
                 call.drain(None);
                 Err(AttemptError::TimedOut)
             }
@@ -136,7 +136,7 @@ impl ResponseWait<'_> {
                 Err(AttemptError::ClientLeft)
             }
             Event::ClientLeft | Event::BodyIncomplete => {
-                // Also where nothing of the body is read, because the backend takes no more.
+                // Also if nothing of the body is being read, because the backend takes no more.
                 self.pipe.inspect(|pipe| pipe.abort(IncompleteBody { client_left: true }));
                 call.abort();
                 Err(AttemptError::ClientLeft)
@@ -144,7 +144,7 @@ impl ResponseWait<'_> {
         }
     }
 
-    /// The same until the backend has taken the whole body, which is `None`.
+    /// The same while the request body is sent; `None` once the backend has taken all of it.
     async fn while_sending_body(
         &self,
         call: &mut BackendCall,
@@ -170,7 +170,7 @@ impl ResponseWait<'_> {
                 checked = Instant::now();
             }
             if pipe.starving_for() >= STARVED_TOO_LONG || is_due && pipe.is_starved() {
-                // Its client holds it up, and must not hold up others.
+                // The backend waits for the client: others must not.
                 call.free_slot();
             }
             if pipe.is_starved() || pipe.frames_taken() != taken {
@@ -182,12 +182,12 @@ impl ResponseWait<'_> {
     }
 }
 
-/// Waits for what the task itself brings about.
+/// Waits until `condition` holds, which is looked at whenever the task is polled.
 async fn until(condition: impl Fn() -> bool) {
     poll_fn(|_| if condition() { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
-/// Waits until the client is found to have left, as its route looks for it.
+/// Waits until the client is found to have left, by the route's way of detecting that.
 pub(super) async fn client_departure(proxied: &ProxyRequest<'_>, backend: &Backend) {
     let config = &proxied.route.shared.config;
     let probe = disconnect_probe(proxied.request.version);

@@ -1,9 +1,10 @@
-//! Numbers by which gates and balancing tell clients and paths apart. They know nothing of either.
+//! Keys by which gates, balancing and accounts tell clients and paths apart. Used by
+//! [`super::attempt`], [`super::request`], [`super::backend`] and [`super::space`].
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// One client: of IPv6 a whole network of 64 bits, which a single host has to choose from.
+/// The key of a client: for IPv6 of its network of 64 bits, as one host can use all its addresses.
 pub(super) fn client_key(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => hash(&address),

@@ -1,5 +1,5 @@
-//! Reads the body of a request from its client, in either framing, into the queue to the backend. Used
-//! by [`super::request`], before the backend is asked and while it answers.
+//! Reads the body of a request from its client, in either framing, into the pipe to the backend. Used
+//! by [`super::request`] before the backend is called and while it responds.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::context::Times;
 use crate::rate::Pace;
 use crate::turn;
 
-/// How a body ended before its end.
+/// Why a body ended before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
     ClientLeft,
@@ -30,12 +30,12 @@ pub(crate) struct ClientBody<'a> {
     client: &'a Client,
     input: &'a mut Input,
     coding: Coding,
-    /// Bytes it may have yet.
+    /// Bytes of data that the limit of the route still allows.
     bytes_left: u64,
-    /// The longest that the client may send nothing.
+    /// The longest time in which the client sends nothing.
     timeout: Duration,
     pace: Pace,
-    /// Bytes that were read so far, with their framing.
+    /// Bytes read so far, with their framing, for the rate.
     bytes_read: i64,
 }
 
@@ -64,7 +64,7 @@ impl<'a> ClientBody<'a> {
         Some(ClientBody { client, input, coding, bytes_left, timeout, pace, bytes_read: 0 })
     }
 
-    /// Bytes of the whole, if that was said.
+    /// The length of the whole body in bytes, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
         match self.coding {
             Coding::Length(length) => Some(length),
@@ -72,8 +72,8 @@ impl<'a> ClientBody<'a> {
         }
     }
 
-    /// Reads until the body has ended, or `pipe` is full and `until_full`. Anything but its end
-    /// cuts what goes to the backend.
+    /// Reads to the end of the body, or, with `until_full`, until `pipe` is full. An error also
+    /// aborts the pipe.
     pub(super) async fn read(
         &mut self,
         pipe: &Rc<Pipe>,
@@ -101,7 +101,7 @@ impl<'a> ClientBody<'a> {
         }
     }
 
-    /// Waits for more from the client.
+    /// Waits for more from the client, as long as it keeps to the timeout and the least rate.
     async fn read_more(&mut self) -> Result<(), BodyError> {
         let begun = turn::began();
         loop {
@@ -124,7 +124,7 @@ impl<'a> ClientBody<'a> {
         }
     }
 
-    /// Passes on what has come; true at the end of the body.
+    /// Puts what has arrived into the pipe; true at the end of the body.
     fn decode(&mut self, pipe: &Pipe) -> Result<bool, BodyError> {
         loop {
             let bytes = self.input.bytes();

@@ -1,5 +1,5 @@
-//! Interim answers of a backend (1xx), which come before its answer and go on to the client at once
-//! (RFC 9110, section 15.2). Used while the head of the answer is waited for.
+//! Interim responses (1xx) of a backend, which are passed on at once (RFC 9110, section 15.2). Used by
+//! [`super::attempt`] and [`super::head`] while the final response is awaited.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,27 +12,28 @@ use super::conn::MAX_HEAD;
 use super::outgoing::OutgoingBody;
 use crate::client::Client;
 
-/// What one is counted as beside its fields, so that empty ones have an end, too.
+/// What a response counts besides its fields, in bytes, so that empty ones are limited, too.
 const OVERHEAD: usize = 32;
 
-/// What has come of them and was not passed on yet.
+/// The interim responses of one call.
 #[derive(Debug)]
 pub(super) struct InterimResponses {
     received: InterimCount,
     state: Cell<InterimState>,
 }
 
-/// Whether the call can go on.
+/// Whether a final response can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InterimState {
     Fine,
-    /// The client has half of one, or takes nothing more: no answer can follow.
+    /// The client got half of one, or takes nothing more.
     Broken,
-    /// Together they are larger than the head of an answer may be.
+    /// Together they are larger than the head of a response may be.
     TooLarge,
 }
 
-/// What has come, for whoever waits for the end of the call. hyper brings it from whatever thread.
+/// What has arrived. Shared with hyper, which may call from another thread, and with the call, which
+/// may outlive the client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InterimCount(Arc<Mutex<Received>>);
 
@@ -46,7 +47,7 @@ impl Received {
     fn add(&mut self, status: StatusCode, fields: &HeaderMap, is_passed_on: bool) {
         let lengths = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
         self.bytes = self.bytes.saturating_add(OVERHEAD + lengths.sum::<usize>());
-        // 100 is between hyper and the backend: the client has had its own.
+        // 100 is between weir and the backend: weir has sent the client its own.
         if is_passed_on && self.bytes <= MAX_HEAD && status != StatusCode::CONTINUE {
             self.waiting.push((status, fields.clone()));
         }
@@ -54,7 +55,7 @@ impl Received {
 }
 
 impl InterimResponses {
-    /// Those that `request` will have, for a client that speaks `version`: HTTP/1.0 knows none.
+    /// Collects those of `request`, for a client that speaks `version`: HTTP/1.0 has none.
     pub(super) fn of(request: &mut Request<OutgoingBody>, version: Version) -> InterimResponses {
         let received = InterimCount::default();
         let (own, is_passed_on) = (received.clone(), version == Version::Http11);
@@ -64,8 +65,8 @@ impl InterimResponses {
         InterimResponses { received, state: Cell::new(InterimState::Fine) }
     }
 
-    /// Sends the client what has come, changed by `edits`. They are hints: one for which there is no
-    /// room is left out.
+    /// Sends the client what has arrived, changed by `edits`. One for which the socket has no room is
+    /// left out: they are hints.
     pub(super) fn pass_on(&self, client: &Client, edits: &FieldEdits) {
         let mut received = self.received.lock();
         for (status, fields) in received.waiting.drain(..) {
@@ -90,7 +91,7 @@ impl InterimResponses {
 }
 
 impl InterimCount {
-    /// Whether they have become more than may be.
+    /// Whether together they are larger than the head of a response may be.
     pub(super) fn exceeds_limit(&self) -> bool {
         self.lock().bytes > MAX_HEAD
     }

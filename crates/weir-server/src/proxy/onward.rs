@@ -1,4 +1,5 @@
-//! The head of a request as a backend gets it. It does not send it.
+//! The head of a request as its backend gets it: path rewritten, host and fields as the route says.
+//! Used by [`super::request`] for each attempt.
 
 use http::request::Parts;
 use weir_http::Status;
@@ -8,7 +9,7 @@ use super::asked::ProxyRequest;
 use super::backend::Backend;
 use super::rewrite;
 
-/// The request as backends get it.
+/// The head for `backend`; an error is a path that must not be passed on.
 pub(super) fn request(
     proxied: &ProxyRequest<'_>,
     backend: &Backend,
@@ -17,7 +18,7 @@ pub(super) fn request(
     let config = &route.shared.config;
     let prefix = &route.shared.prefix;
     let path = match config.prefix_becomes() {
-        // What is matched must be what the backend sees.
+        // The route was found by the path without dot segments: the backend must see the same.
         None if !rewrite::has_dot_segments(request.path) => Ok(None),
         None => rewrite::replace_prefix(request.path, "/", "/").map(Some),
         Some(new) => rewrite::replace_prefix(request.path, prefix, new).map(Some),
@@ -26,7 +27,7 @@ pub(super) fn request(
     if let (Some(path), Some(new)) = (&path, config.prefix_becomes())
         && !forward::is_below(path, new)
     {
-        return Err(invalid_path("the path leads out of what the route is for"));
+        return Err(invalid_path("the rewritten path leads out of the prefix of the route"));
     }
     let options = RequestOptions {
         client: proxied.source,

@@ -1,5 +1,5 @@
-//! The body of a request on its way to a backend: filled from the client's connection
-//! ([`super::incoming`]), emptied by hyper.
+//! The body of a request on its way to a backend. Filled from the client's connection by
+//! [`super::incoming`], read by hyper.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -18,44 +18,44 @@ use weir_http::forward::FieldEdits;
 use super::buffer::{Buffer, Limits, Next, Room};
 use super::space::Account;
 
-/// Bytes that hyper gets at a time: what it has taken counts no more, so it must not be much.
+/// The most bytes that hyper gets at a time: those in its buffers are charged to nobody.
 const MAX_FRAME: usize = 16 * 1024;
 
-/// A body, or none.
+/// The body of a request for hyper; `None`: no body.
 #[derive(Debug)]
 pub(super) struct OutgoingBody(Option<Rc<Pipe>>);
 
-/// What has come of a body and was not sent yet.
+/// Bytes of a body that have arrived and were not sent yet.
 #[derive(Debug)]
 pub(super) struct Pipe {
     buffer: Rc<Buffer>,
-    /// Bytes of the whole, if that was said.
+    /// The length of the whole body in bytes, if it is known.
     length: Option<u64>,
-    /// What its trailers may not have.
+    /// The edits of the request's fields, for its trailers.
     edits: Arc<FieldEdits>,
     end: RefCell<Option<Result<Option<HeaderMap>, IncompleteBody>>>,
-    /// Pieces that the backend has taken.
+    /// Frames that hyper has taken.
     frames_taken: Cell<u64>,
     starved: Cell<Starvation>,
 }
 
-/// The time in which the backend waited for the client.
+/// Time in which the backend waited for the client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Starvation {
     since: Option<Instant>,
     before: Duration,
 }
 
-/// The client did not send its body to the end.
+/// The client did not send the whole body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IncompleteBody {
-    /// It has left.
+    /// Because it has left.
     pub(super) client_left: bool,
 }
 
 impl fmt::Display for IncompleteBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the client did not send the body of its request to the end")
+        f.write_str("the client did not send the whole request body")
     }
 }
 
@@ -72,7 +72,7 @@ impl OutgoingBody {
 }
 
 impl Pipe {
-    /// For the client of `account`. `edits`: those of the head.
+    /// An empty pipe, charged to `account`; `edits` are those of the head.
     pub(super) fn new(
         limits: Limits,
         length: Option<u64>,
@@ -84,55 +84,55 @@ impl Pipe {
         Rc::new(Pipe { buffer, length, edits, end, frames_taken, starved })
     }
 
-    /// Pieces that the backend has taken so far.
+    /// Frames that hyper has taken so far.
     pub(super) fn frames_taken(&self) -> u64 {
         self.frames_taken.get()
     }
 
-    /// Why the rest of the body will not come, if so.
+    /// Why the rest of the body will not arrive, if so.
     pub(super) fn incomplete(&self) -> Option<IncompleteBody> {
         let cut = self.end.borrow().as_ref().and_then(|end| end.as_ref().err().copied());
         cut.or_else(|| self.buffer.is_lost().then_some(IncompleteBody { client_left: false }))
     }
 
-    /// Whether the backend has had all that came, and the body has not ended.
+    /// Whether the backend has got everything that has arrived, and the body has not ended.
     pub(super) fn is_starved(&self) -> bool {
         self.buffer.is_starved()
     }
 
-    /// How long the backend has waited for the client in all.
+    /// How long the backend has waited for the client in total.
     pub(super) fn starved_time(&self) -> Duration {
         self.starved.get().before + self.starving_for()
     }
 
-    /// How long it has waited since it last got something; zero if it does not wait.
+    /// How long the backend has been waiting for the client; zero if it is not.
     pub(super) fn starving_for(&self) -> Duration {
         self.starved.get().since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Whether there is room; waits while that is not known.
+    /// Whether there is room for more; waits while that is not known.
     pub(super) async fn room(&self) -> Room {
         self.buffer.room().await
     }
 
-    /// Waits until there is room; false if nobody reads any more.
+    /// Waits until there is room for more; false if the backend reads no more.
     pub(super) async fn has_room(&self) -> bool {
         self.buffer.until_room().await
     }
 
-    /// More has come.
+    /// Adds a copy of `bytes`.
     pub(super) fn copy(&self, bytes: &[u8]) {
         self.stop_starving();
         self.buffer.copy(bytes);
     }
 
-    /// The body has come whole.
+    /// Ends the body: all of it has arrived.
     pub(super) fn end(&self, mut trailers: Option<HeaderMap>) {
         trailers.iter_mut().for_each(|fields| self.edits.apply_to_trailers(fields));
         self.set_end(Ok(trailers.filter(|fields| !fields.is_empty())));
     }
 
-    /// The rest of the body will not come.
+    /// Ends the body: the rest will not arrive.
     pub(super) fn abort(&self, why: IncompleteBody) {
         self.set_end(Err(why));
     }
@@ -147,12 +147,12 @@ impl Pipe {
         self.starved.set(Starvation { since: None, before: self.starved_time() });
     }
 
-    /// Whether the body has come whole.
+    /// Whether the whole body has arrived.
     pub(super) fn has_ended(&self) -> bool {
         matches!(&*self.end.borrow(), Some(Ok(_)))
     }
 
-    /// Whether the backend has had the whole of it.
+    /// Whether the backend has got the whole body.
     pub(super) fn is_taken(&self) -> bool {
         self.has_ended() && self.buffer.is_done()
     }
@@ -203,7 +203,7 @@ impl Body for OutgoingBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        // An empty body in chunks is one all the same: hyper would send it without its framing.
+        // Not even for an empty chunked body: hyper would send it without its framing.
         self.0.is_none()
     }
 

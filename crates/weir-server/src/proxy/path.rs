@@ -1,11 +1,12 @@
-//! The one spelling of a path that routes are found by. It knows neither routes nor files.
+//! The normal form of a path, by which routes are found. Used by [`super::table`] and
+//! [`super::rewrite`].
 
 use std::borrow::Cow;
 use std::fmt;
 
 use percent_encoding::percent_decode;
 
-/// Why a path names nothing. Answer it with 400.
+/// Why a path has no normal form. The response is 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InvalidPath {
     /// A `%` without two hexadecimal digits.
@@ -57,7 +58,7 @@ pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, InvalidPath> {
     without_dot_segments(&decoded(path.as_bytes())?).map(Cow::Owned)
 }
 
-/// Whether the path is surely its own normal form, as most are; this costs them no allocation.
+/// Whether the path is certainly in normal form, as most are: that saves them an allocation.
 fn is_normal(path: &[u8]) -> bool {
     let plain = !path.iter().any(|byte| matches!(byte, b'%' | b'\\' | 0));
     plain && !path.windows(2).any(|pair| matches!(pair, b"//" | b"/."))
@@ -103,8 +104,8 @@ fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, InvalidPath> {
     Ok(out)
 }
 
-/// A normal path as a backend sees it that cuts the parameters off its segments (RFC 3986, section
-/// 3.3, leaves to applications what they mean), and merges what is empty then. `None`: it has none.
+/// A normal path as it looks to a backend that cuts parameters off its segments (RFC 3986, section
+/// 3.3, leaves their meaning to applications) and merges empty ones. `None`: it has no parameters.
 pub(super) fn without_parameters(normal: &[u8]) -> Option<Vec<u8>> {
     if !normal.contains(&b';') {
         return None;

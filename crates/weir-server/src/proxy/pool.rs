@@ -1,4 +1,5 @@
-//! Connections to one backend that are kept between calls, one pool to a worker.
+//! Idle connections of one worker to one backend, kept for later calls. Used by [`super::attempt`] and
+//! [`super::call`], and swept by [`super::route`].
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use super::conn::Conn;
 use crate::clock;
 use weir_sched::Time;
 
-/// Connections that are kept at most.
+/// The most connections that are kept.
 const MAX_IDLE: usize = 1024;
 
 /// See the module.
@@ -15,7 +16,7 @@ const MAX_IDLE: usize = 1024;
 pub(super) struct Pool(RefCell<Vec<(Conn, Time)>>);
 
 impl Pool {
-    /// The connection that was used last, of those the backend has not closed.
+    /// The most recently used connection that the backend has not closed.
     pub(super) fn take(&self) -> Option<Conn> {
         loop {
             let (mut conn, _) = self.0.borrow_mut().pop()?;
@@ -25,7 +26,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection whose answer was read whole, if it can be used again.
+    /// Keeps a connection whose response was read to its end, if it can be used again.
     pub(super) fn keep(&self, mut conn: Conn) {
         if !conn.is_ready() {
             return;
@@ -36,7 +37,7 @@ impl Pool {
         }
     }
 
-    /// Closes those that nobody has used for `longest`.
+    /// Closes those that have been idle for `max_idle`.
     pub(super) fn sweep(&self, max_idle: Duration) {
         let now = clock::now();
         let mut idle = self.0.borrow_mut();

@@ -1,5 +1,5 @@
-//! Reads the rest of an answer from its backend and puts it, framed for the client, where the client
-//! takes it from ([`super::relayed`]). Started by [`super::answer`].
+//! Reads the rest of a response from its backend and puts it, framed for the client, into a
+//! [`super::relayed::RelayedBody`]. A task of its own, started by [`super::answer`].
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::call::{BackendCall, Piece};
 use super::outgoing::Pipe;
 use super::relayed::{RelayedBody, Truncated, Writer};
 
-/// Puts data into the framing that the client gets.
+/// Frames the body for the client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyEncoder {
     pub(super) in_chunks: bool,
@@ -44,62 +44,62 @@ impl BodyEncoder {
     }
 }
 
-/// An answer that has been coming for so long is a stream, such as of events: it says nothing of how
-/// much the backend has to do.
+/// A response that lasts longer than this is a stream, such as of events: it says nothing about the
+/// backend's load, and its slot goes to others.
 const STREAM_AFTER: Duration = Duration::from_secs(10);
 
 const TIMED_OUT: Truncated = Truncated("the backend took too long");
 
-/// How long the parts of an answer may take.
+/// How long a response may take.
 #[derive(Clone, Debug)]
 pub(super) struct ResponseTimeouts {
-    /// The longest that the backend may send nothing.
+    /// The longest time in which the backend sends nothing.
     pub(super) idle: Duration,
     pub(super) total: TotalDeadline,
 }
 
-/// When all of an answer must have come. Time in which the backend waits for the client, which is
-/// slow to send or to take, does not count: it is not to blame for it.
+/// When the whole response must have arrived. Time in which the backend waits for the client, which
+/// sends or reads slowly, does not count.
 #[derive(Clone, Debug)]
 pub(super) struct TotalDeadline {
     until: Option<Instant>,
-    /// The request, whose rest may be slow to come.
+    /// The request body, which may arrive slowly.
     pipe: Option<Rc<Pipe>>,
 }
 
 impl TotalDeadline {
-    /// `longest` from now on, when the request begins to be sent; `None`: any time.
+    /// `limit` from now, when the request begins to be sent; `None`: no deadline.
     pub(super) fn new(limit: Option<Duration>, pipe: Option<&Rc<Pipe>>) -> TotalDeadline {
         let pipe = pipe.filter(|_| limit.is_some()).cloned();
         TotalDeadline { until: limit.map(|limit| Instant::now() + limit), pipe }
     }
 
-    /// When that is, as far as is known; it can become later.
+    /// The deadline as far as it is known; it can become later.
     pub(super) fn until(&self) -> Option<Instant> {
         let starved = self.pipe.as_ref().map_or(Duration::ZERO, |pipe| pipe.starved_time());
         self.until.map(|until| until + starved)
     }
 
-    /// The client held up the answer.
+    /// The backend waited for the client for this long.
     fn extend(&mut self, by: Duration) {
         self.until = self.until.map(|until| until + by);
     }
 }
 
-/// An answer that is being read.
+/// A response that is being relayed.
 pub(super) struct Relay {
     pub(super) call: BackendCall,
     pub(super) body: Incoming,
     pub(super) encoder: BodyEncoder,
     pub(super) relayed: Writer,
     pub(super) timeouts: ResponseTimeouts,
-    /// What its trailers may not have.
+    /// The edits of its fields, for its trailers.
     pub(super) edits: Arc<FieldEdits>,
 }
 
 impl Relay {
-    /// Reads to the end. The slot is free as soon as the backend has sent everything, however slow
-    /// the client is.
+    /// Relays to the end. The slot is free as soon as the backend has sent everything, however
+    /// slow the client is.
     pub(super) async fn run(mut self) {
         let mut trailers = None;
         let stream_from = Instant::now() + STREAM_AFTER;
@@ -112,17 +112,17 @@ impl Relay {
                 }
                 Ok(Step::Piece(None)) => break,
                 Ok(Step::ClientLeft) => return self.call.client_left_while_sending(self.body),
-                // What is wrong is the request, not the answer.
+                // The request failed, not the response.
                 Err(_) if self.call.incomplete_body().is_some() => {
-                    self.relayed.end(Err(Truncated("its request was not sent to the end")));
+                    self.relayed.end(Err(Truncated("the client did not send its whole request")));
                     return self.call.abort();
                 }
                 Err(broken) => {
                     let backend = self.call.backend();
-                    tracing::warn!("backend {backend}: an answer was cut short: {}", broken.0);
+                    tracing::warn!("backend {backend}: response cut short: {}", broken.0);
                     self.relayed.end(Err(broken));
                     if broken == TIMED_OUT {
-                        // It may be at work still.
+                        // It may still be working on it.
                         self.call.drain(Some(self.body));
                     }
                     return;
@@ -134,13 +134,13 @@ impl Relay {
         self.relayed.end(Ok(()));
     }
 
-    /// The next piece of the answer, when there is a place for it.
+    /// The next piece, once there is room for it.
     async fn next(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
         match self.relayed.room().await {
             Room::Yes => {}
             Room::Gone => return Ok(Step::ClientLeft),
             Room::Full => {
-                // From here on the client holds it up, and must not hold up others.
+                // From here on the backend waits for the client: others must not.
                 self.call.free_slot();
                 let since = Instant::now();
                 if !self.relayed.has_room().await {
@@ -152,7 +152,7 @@ impl Relay {
         self.piece(stream_from).await
     }
 
-    /// The next piece, if it comes in time. From `lasting` on the slot is free.
+    /// The next piece, if it arrives in time. From `stream_from` on the slot is free.
     async fn piece(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
         let relayed = Rc::clone(&self.relayed);
         let idle = Instant::now() + self.timeouts.idle;
@@ -163,7 +163,7 @@ impl Relay {
                 biased;
                 piece = self.call.piece(&mut self.body) => return match piece {
                     Ok(piece) => Ok(Step::Piece(piece)),
-                    Err(_) => Err(Truncated("the backend's answer broke off")),
+                    Err(_) => Err(Truncated("the backend's connection broke")),
                 },
                 () = relayed.client_left() => return Ok(Step::ClientLeft),
                 () = sleep_until(wake) => {}
@@ -180,10 +180,10 @@ impl Relay {
     }
 }
 
-/// What comes next of an answer.
+/// What the relay got next.
 enum Step {
-    /// `None`: its end.
+    /// `None`: the end of the response.
     Piece(Option<Piece>),
-    /// Its client has left.
+    /// The client has left.
     ClientLeft,
 }

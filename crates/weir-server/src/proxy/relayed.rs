@@ -1,6 +1,5 @@
-//! The body of a backend's answer between the backend, which fills it, and the client, which empties
-//! it at its own pace and the uplink's. Filled by [`super::relay`] and [`super::tunnel`], read as the
-//! body of a response.
+//! The body of a backend's response on its way to the client, who reads it at their own pace and the
+//! uplink's. Filled by [`super::relay`] and [`super::tunnel`], read as the body of a response.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -11,70 +10,70 @@ use bytes::Bytes;
 use super::buffer::{Buffer, Limits, Next, Room};
 use super::space::Account;
 
-/// Bytes of an answer that its client has not taken. They are as they go over the connection, so
-/// already in chunks if the client is to get chunks.
+/// Bytes that the client has not read yet, in the framing that the client gets: already in chunks if
+/// the body is chunked.
 #[derive(Debug)]
 pub(crate) struct RelayedBody {
     buffer: Rc<Buffer>,
     end: Cell<Option<Result<(), Truncated>>>,
 }
 
-/// The backend's answer ended before its end.
+/// The response ended before its end: why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truncated(pub(crate) &'static str);
 
 const LOST: Truncated = Truncated("its temporary file cannot be read");
 
 impl RelayedBody {
-    /// For the client of `account`.
+    /// An empty body, charged to `account`.
     pub(super) fn new(limits: Limits, account: &Account) -> Rc<RelayedBody> {
         Rc::new(RelayedBody { buffer: Buffer::new(limits, account), end: Cell::new(None) })
     }
 
-    /// More has come from the backend.
+    /// Adds bytes from the backend.
     pub(super) fn push(&self, bytes: Bytes) {
         self.buffer.push(bytes);
     }
 
-    /// The same of bytes that are somebody else's.
+    /// Adds a copy of `bytes`.
     pub(super) fn copy(&self, bytes: &[u8]) {
         self.buffer.copy(bytes);
     }
 
-    /// The backend has ended its answer, well or not. The first end counts.
+    /// Ends the body, whole or not. The first end counts.
     pub(super) fn end(&self, how: Result<(), Truncated>) {
         self.end.set(self.end.get().or(Some(how)));
         self.buffer.end();
     }
 
-    /// Whether more may come; waits while that is not known.
+    /// Whether there is room for more; waits while that is not known.
     pub(super) async fn room(&self) -> Room {
         self.buffer.room().await
     }
 
-    /// Waits until the client has taken so much that more may come; false if it takes no more.
+    /// Waits until there is room for more; false if the client reads no more.
     pub(super) async fn has_room(&self) -> bool {
         self.buffer.until_room().await
     }
 
-    /// Waits until the client is not served any more.
+    /// Waits until the client reads no more.
     pub(super) async fn client_left(&self) {
         self.buffer.until_left().await;
     }
 
-    /// Fills `out` with what has come from `offset` on; what is before it is let go. `None`: nothing
-    /// has come yet, it is not in memory, or nothing more comes.
+    /// Fills `out` with the bytes from `offset` on and drops those before. `None`: none have arrived
+    /// yet, they are not in memory, or no more follow.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Option<usize> {
         let count = self.buffer.read(offset, out);
         (count > 0).then_some(count)
     }
 
-    /// Bytes of the body so far, and whether these are all.
+    /// The bytes that have arrived so far, and whether these are all.
     pub(crate) fn extent(&self) -> (u64, bool) {
         (self.buffer.came(), self.end.get() == Some(Ok(())))
     }
 
-    /// Waits until there is something from `offset` on, or nothing more comes.
+    /// Waits until there are bytes from `offset` on, or no more follow.
     pub(crate) async fn more(&self, offset: u64) -> Result<(), Truncated> {
         match self.buffer.more(offset).await {
             Next::Bytes(_) => Ok(()),
@@ -84,7 +83,7 @@ impl RelayedBody {
     }
 }
 
-/// The backend's side of an answer: when it is dropped, nothing more comes.
+/// The backend's end: dropping it ends the body.
 #[derive(Debug)]
 pub(super) struct Writer(pub(super) Rc<RelayedBody>);
 
@@ -98,13 +97,12 @@ impl Deref for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // An end that was told stays.
-        self.0.end(Err(Truncated("it was given up")));
+        // An end that was set before stays.
+        self.0.end(Err(Truncated("weir gave up relaying it")));
     }
 }
 
-/// The client's side of an answer: when it is dropped, the backend's side hears that nobody takes
-/// the rest.
+/// The client's end: dropping it tells the backend's end that nobody reads the rest.
 #[derive(Debug)]
 pub(crate) struct Reader(pub(super) Rc<RelayedBody>);
 

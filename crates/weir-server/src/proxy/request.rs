@@ -1,5 +1,5 @@
-//! What becomes of one request that goes to backends: they are asked one after the other as far as
-//! that is safe, and an answer, or what went wrong, becomes a response.
+//! Answers one request by calling backends, one after the other as far as repeating the request is
+//! safe. Used by the client's connection: the entrance to the proxy.
 
 use std::rc::Rc;
 
@@ -18,8 +18,8 @@ use super::trouble::AttemptError;
 
 /// The response, or `None` if the client leaves before there is one.
 ///
-/// `body`: the rest of the request. It is read before the backend's slot is asked for as far as
-/// there is room for it in memory and in a file, so that a client that sends slowly holds up nobody.
+/// `body`, the rest of the request, is buffered in memory and in a file as far as there is room before
+/// a slot is requested, so that a client that sends slowly delays nobody else.
 pub(crate) async fn respond(
     proxied: &ProxyRequest<'_>,
     body: Option<&mut ClientBody<'_>>,
@@ -41,7 +41,7 @@ pub(crate) async fn respond(
     attempts(proxied, pipe.as_ref()).await
 }
 
-/// Reads the rest of the body while backends are asked.
+/// Calls backends while the rest of the body is read.
 async fn respond_while_reading(
     proxied: &ProxyRequest<'_>,
     body: &mut ClientBody<'_>,
@@ -55,7 +55,7 @@ async fn respond_while_reading(
             return outcome.map(|outcome| ProxyOutcome { unread, ..outcome });
         }
         read = body.read(pipe, false) => if let Err(error) = read {
-            // A call that is under way hears of it; one that is not is not begun.
+            // Polled once more, so that a call that is under way hears of it.
             tokio::select! {
                 biased;
                 _ = &mut response => {}
@@ -67,7 +67,7 @@ async fn respond_while_reading(
     response.await
 }
 
-/// The client did not send its request to the end.
+/// The response if the client did not send the whole body.
 fn incomplete(proxied: &ProxyRequest<'_>, error: BodyError) -> Option<ProxyOutcome> {
     let status = match error {
         BodyError::ClientLeft => return None,
@@ -78,12 +78,12 @@ fn incomplete(proxied: &ProxyRequest<'_>, error: BodyError) -> Option<ProxyOutco
     Some(ProxyOutcome::response(proxied.framing.then_closing().error(status)))
 }
 
-/// Asks one backend after the other as far as that is safe.
+/// Tries one backend after the other as far as that is safe.
 async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option<ProxyOutcome> {
     let shared = &proxied.route.shared;
     let mut tried = Vec::new();
     let mut retries_left = shared.config.retries;
-    let mut error = AttemptError::InvalidResponse("there is no backend");
+    let mut error = AttemptError::InvalidResponse("no backend is configured");
     while let Some(index) =
         shared.backends.pick(proxied.source.ip(), || affinity_key(proxied), &tried)
     {
@@ -94,14 +94,14 @@ async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option
                 return Some(ProxyOutcome::response(proxied.framing_after(pipe).error(bad.status)));
             }
         };
-        // A connection that had been kept and was closed says nothing of the others that were.
+        // If a reused connection was found closed, the other idle ones may be closed, too.
         let fresh = matches!(error, AttemptError::ConnectionClosed { reused: true, .. });
         error = match attempt::attempt(proxied, pipe, parts, index, fresh).await {
             Ok(outcome) => return Some(outcome),
             Err(AttemptError::ClientLeft) => return None,
             Err(error) => error,
         };
-        // A want of descriptors is told once, not by each that finds it.
+        // A shortage of descriptors is logged once, where it is noticed.
         if !matches!(error, AttemptError::Overloaded(_) | AttemptError::OutOfResources) {
             tracing::warn!("backend {}: {}", backend.address, error);
         }
@@ -109,7 +109,7 @@ async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option
             break;
         }
         retries_left -= 1;
-        // The same one again only if it closed a connection that it had kept for us.
+        // The same backend again only if it had closed an idle connection.
         if !matches!(error, AttemptError::ConnectionClosed { reused: true, .. }) {
             tried.push(index);
         }
@@ -123,8 +123,8 @@ async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option
     }))
 }
 
-/// Whether asking again can do no harm (RFC 9110, section 9.2.2): nothing was sent, or the method
-/// may be repeated and a kept connection was closed as the request came.
+/// Whether it is safe to send the request again (RFC 9110, section 9.2.2): nothing was sent, or the
+/// method is idempotent and a reused connection was closed as the request arrived.
 fn may_repeat(request: &Request<'_>, has_body: bool, error: &AttemptError) -> bool {
     match error {
         AttemptError::Unreachable(_) => true,
@@ -137,7 +137,7 @@ fn may_repeat(request: &Request<'_>, has_body: bool, error: &AttemptError) -> bo
     }
 }
 
-/// What requests that belong together share: who asks, or what for.
+/// What requests share that go to the same backend under a hashing balance: client or path.
 fn affinity_key(proxied: &ProxyRequest<'_>) -> u64 {
     match proxied.route.shared.config.balance {
         Balance::HashPath => identity::hash(&proxied.request.path),

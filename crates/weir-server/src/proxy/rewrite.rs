@@ -1,5 +1,5 @@
-//! Paths of which a prefix is replaced: for a backend, and in the `Location` of a redirect. It knows
-//! neither routes nor messages.
+//! Replaces the prefix of a path: for a backend, and in the `Location` of a redirect. Used by
+//! [`super::onward`] and [`super::Proxy`].
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 
 use super::path::{InvalidPath, normalise};
 
-/// Stands in the target of a redirect for what follows the prefix of its route.
+/// Stands for what follows the prefix of the route, in the target of a redirect.
 const REST: &str = "{rest}";
 
-/// What must be encoded in a text that is encoded already (RFC 3986, appendix A).
+/// Characters to encode in a text that is percent-encoded already (RFC 3986, appendix A).
 const IN_ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -25,11 +25,10 @@ const IN_ENCODED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// What must be encoded in decoded bytes.
+/// Characters to encode in decoded bytes.
 const IN_DECODED: &AsciiSet = &IN_ENCODED.add(b'%').add(b'?').add(b'#');
 
-/// `path` with `new` in place of `prefix`, the path of the route that was found by it: the path for
-/// the backend. What follows the prefix stays as the client wrote it (an encoded slash stays
+/// The path for the backend: `path` with `new` in place of `prefix`, the path of its route. What follows the prefix stays as the client wrote it (an encoded slash stays
 /// encoded, as names of some applications need it), unless it holds dot segments or empty ones:
 /// those are removed. The result begins with a slash if `new` does, and is ASCII.
 pub(crate) fn replace_prefix(path: &str, prefix: &str, new: &str) -> Result<String, InvalidPath> {
@@ -72,14 +71,13 @@ fn rest(path: &str, prefix: &str) -> Result<Option<String>, InvalidPath> {
     Ok(tail.strip_prefix(b"/").map(|rest| percent_encode(rest, IN_DECODED).to_string()))
 }
 
-/// Whether a path holds segments that lead elsewhere, however they are written: readers differ in
-/// when they follow them.
+/// Whether a path has dot segments, encoded or not: readers differ in when they resolve them.
 pub(super) fn has_dot_segments(path: &str) -> bool {
     let decoded: Cow<'_, [u8]> = percent_encoding::percent_decode_str(path).into();
     decoded.split(|byte| *byte == b'/').any(|segment| matches!(segment, b"." | b".."))
 }
 
-/// Whether a path that begins with a slash holds no segment that would be removed, decoded or not.
+/// Whether decoding a path that begins with a slash gives its normal form.
 fn is_in_normal_form(path: &str) -> bool {
     let Ok(normal) = normalise(path) else { return false };
     let decoded: Cow<'_, [u8]> = percent_encoding::percent_decode_str(path).into();

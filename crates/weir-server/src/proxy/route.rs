@@ -1,4 +1,5 @@
-//! A route to backends as a worker sees it: what all workers share, and its own connections.
+//! A route to backends: its configuration and backends, which all workers share, and the idle
+//! connections of one worker. Used by everything in the proxy that answers requests.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,22 +17,24 @@ use super::space::Space;
 use super::spare::HeaderMapPool;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 
-/// How long an unused connection is kept while descriptors are short.
+/// How long an idle connection is kept while descriptors are short.
 const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
 
-/// The backends of all routes so far: routes to one backend share its gate.
+/// The backends of all routes, by address: routes to one backend share its gate.
 #[derive(Debug, Default)]
 pub(super) struct BackendRegistry(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
 
 impl BackendRegistry {
-    /// The backend at `address`; the first route that names it says how its gate works.
+    /// The backend at `address`; the first route that names it configures its gate and checks.
     fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
         if let Some((backend, first)) = self.0.get(address) {
             let same = first.gate == config.gate
                 && first.passive == config.passive
                 && (config.health.is_none() || first.health == config.health);
             if !same {
-                tracing::warn!("{address}: its gate and checks are as the first route to it says");
+                tracing::warn!(
+                    "backend {address}: several routes name it with different gates or checks; those of the first route apply"
+                );
             }
             return backend.clone();
         }
@@ -48,7 +51,7 @@ pub(super) struct SharedRoute {
     pub(super) number: u32,
     pub(super) priority: u8,
     pub(super) config: ProxyConfig,
-    /// What the paths of its requests begin with.
+    /// The path prefix of the route.
     pub(super) prefix: String,
     pub(super) backends: Backends,
     pub(super) space: Arc<Space>,
@@ -80,7 +83,7 @@ impl SharedRoute {
 pub(crate) struct Route {
     pub(super) shared: Arc<SharedRoute>,
     pub(super) pools: Vec<Rc<Pool>>,
-    /// Maps for the fields of requests and answers.
+    /// Maps for the fields of requests and responses.
     pub(super) header_maps: HeaderMapPool,
 }
 
@@ -90,18 +93,18 @@ impl Route {
         Route { shared, pools, header_maps: HeaderMapPool::default() }
     }
 
-    /// Closes connections to backends that were not used lately.
+    /// Closes connections that were idle for longer than `keep_alive`.
     pub(super) fn sweep(&self) {
         let max_idle: Duration = self.shared.config.keep_alive;
         self.pools.iter().for_each(|pool| pool.sweep(max_idle));
     }
 
-    /// Closes those that descriptors are too short to keep.
+    /// Closes all but the most recently used connections, because descriptors are short.
     pub(super) fn close_idle(&self) {
         self.pools.iter().for_each(|pool| pool.sweep(SHORT_OF_DESCRIPTORS));
     }
 
-    /// What `backend` is told to be called; `None`: what the client called it.
+    /// The `Host` for `backend`; `None`: that of the client.
     pub(super) fn host<'a>(&'a self, backend: &'a Backend) -> Option<&'a HeaderValue> {
         match &self.shared.config.host_header {
             HostHeader::Client => None,
@@ -127,12 +130,12 @@ impl Route {
         &self.shared.config.response_headers
     }
 
-    /// The largest body of a request; `None`: any.
+    /// The largest request body, in bytes; `None`: unlimited.
     pub(crate) fn max_body(&self) -> Option<u64> {
         self.shared.config.max_body
     }
 
-    /// Bytes of one body that may wait.
+    /// How much of one body may be buffered.
     pub(super) fn limits(&self) -> Limits {
         let config = &self.shared.config;
         let file = if config.overflow == Overflow::Spill { config.max_spill } else { 0 };

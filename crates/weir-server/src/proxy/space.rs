@@ -1,6 +1,6 @@
-//! Memory and temporary files for bodies on their way between clients and backends: how much there
-//! is, and whose it is. Every buffer of the proxy ([`super::buffer`], and answers that come whole) is
-//! charged here with what it allocates.
+//! Accounts for the memory and the temporary files that buffered bodies take, by client. Used by
+//! [`super::buffer`], which charges what it allocates, and by [`super::answer`] for responses that
+//! arrive whole.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::identity;
 use super::temporary::TemporaryFiles;
 
-/// A client may take more while it has less than this part of what nobody has: a threshold that
+/// A client may take more while it has less than the free space divided by this: a threshold that
 /// sinks as space gets scarce, so that the largest gives way first and something is always left for
-/// who comes (Choudhury & Hahne 1998, "Dynamic queue length thresholds for shared-memory packet
-/// switches"). One client alone comes to a ninth of the whole, n of them to 1/(8 + n) each.
+/// new clients (Choudhury & Hahne 1998, "Dynamic queue length thresholds for shared-memory packet
+/// switches"). One client alone can take a ninth of the whole, each of n clients 1/(8 + n).
 const FREE_DIVISOR: u64 = 8;
 
 /// See the module.
@@ -22,18 +22,18 @@ pub(crate) struct Space {
     memory: Level,
     files: Level,
     clients: Mutex<HashMap<IpAddr, Weak<Usage>>>,
-    /// `None`: bodies wait in memory only.
+    /// `None`: bodies are buffered in memory only.
     temporary: Option<TemporaryFiles>,
 }
 
-/// What is taken of one of the two, and what there is.
+/// How much of a resource is used, and how much there is, in bytes.
 #[derive(Debug)]
 struct Level {
     used: AtomicU64,
     capacity: u64,
 }
 
-/// What one client has of both.
+/// How much one client uses, in bytes.
 #[derive(Debug)]
 struct Usage {
     client: IpAddr,
@@ -46,14 +46,14 @@ struct Usage {
 #[derive(Clone, Debug)]
 pub(crate) struct Account(Arc<Usage>);
 
-/// Which of the two is charged.
+/// Which resource is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Memory,
     Files,
 }
 
-/// Bytes that somebody holds; they are given back when this is dropped.
+/// Bytes that are charged to an account until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     account: Account,
@@ -62,8 +62,8 @@ pub(crate) struct Charge {
 }
 
 impl Space {
-    /// Of `memory` bytes and, if there are `temporary` files, `files` bytes of them. Both may be
-    /// exceeded a little: by a piece of each body, and by a batch on its way to each file.
+    /// At most `memory` bytes and, with `temporary` files, `files` bytes of those. Both may be
+    /// exceeded a little: by one piece of each body, and by a batch on its way to each file.
     pub(crate) fn new(memory: u64, files: u64, temporary: Option<TemporaryFiles>) -> Arc<Space> {
         let level = |capacity| Level { used: AtomicU64::new(0), capacity };
         let (memory, files) = (level(memory), level(files));
@@ -83,12 +83,12 @@ impl Space {
         Account(usage)
     }
 
-    /// Bytes of memory that are taken.
+    /// Bytes of memory in use.
     pub(crate) fn memory_used(&self) -> u64 {
         self.memory.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes of temporary files that are taken.
+    /// Bytes of temporary files in use.
     pub(crate) fn files_used(&self) -> u64 {
         self.files.used.load(Ordering::Relaxed)
     }
@@ -125,7 +125,7 @@ impl Account {
         own.load(Ordering::Relaxed) < free / FREE_DIVISOR
     }
 
-    /// Takes `bytes`, whether or not there is room.
+    /// Charges `bytes`, whether or not there is room.
     pub(super) fn charge(&self, kind: Kind, bytes: u64) -> Charge {
         let mut charge = Charge { account: self.clone(), kind, bytes: 0 };
         charge.set(bytes);
@@ -139,7 +139,7 @@ impl Account {
 }
 
 impl Charge {
-    /// From now on it is `bytes`.
+    /// Changes the charge to `bytes`.
     pub(super) fn set(&mut self, bytes: u64) {
         let (own, level) = self.account.0.of(self.kind);
         for used in [own, &level.used] {

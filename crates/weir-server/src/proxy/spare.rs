@@ -1,14 +1,15 @@
-//! Emptied maps of fields whose memory is used again. It does not know what was in them.
+//! Emptied header maps whose memory is reused. Used by [`super::onward`] for requests and by
+//! [`super::answer`] for responses.
 
 use std::cell::RefCell;
 
 use http::HeaderMap;
 
-/// Maps that are kept at most: about as many as are in use between two looks at the sockets.
+/// The most maps that are kept: about as many as are in use between two polls of the sockets.
 const MAX_KEPT: usize = 64;
-/// Fields that a kept map has room for at most.
+/// The largest capacity, in fields, of a map that is kept.
 const MAX_CAPACITY: usize = 64;
-/// Fields that a new map has room for: a request's, and then its answer's, mostly fit.
+/// The capacity, in fields, of a new map: those of most requests and responses fit.
 const NEW_CAPACITY: usize = 12;
 
 /// See the module.
@@ -21,7 +22,7 @@ impl HeaderMapPool {
         self.0.borrow_mut().pop().unwrap_or_else(|| HeaderMap::with_capacity(NEW_CAPACITY))
     }
 
-    /// Gives back a map that is done with.
+    /// Takes a map back.
     pub(super) fn give_back(&self, mut fields: HeaderMap) {
         let mut kept = self.0.borrow_mut();
         if kept.len() < MAX_KEPT && (1..=MAX_CAPACITY).contains(&fields.capacity()) {

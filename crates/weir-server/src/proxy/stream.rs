@@ -1,5 +1,5 @@
-//! Connections to backends: TCP or a Unix socket, as hyper reads and writes them. It does not know
-//! what goes over them.
+//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::conn`] for hyper and by
+//! [`super::tunnel`].
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::config::BackendAddress;
 use crate::limits;
 use crate::listen::keep_alive;
 
-/// A backend that does not even answer the kernel's probes for so long is gone.
+/// A backend that does not answer the kernel's keepalive probes for this long is gone.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One connection.
@@ -27,7 +27,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Connects; a name is looked up anew each time.
+    /// Connects; a name is resolved anew each time.
     pub(super) async fn connect(address: &BackendAddress) -> io::Result<Stream> {
         match address {
             BackendAddress::Tcp { host, port } => {
@@ -60,7 +60,8 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     socket.connect(address).await
 }
 
-/// Before it is waited for: many that wait would keep the last descriptors from the admin address.
+/// Leaves the last descriptors to the admin address. Checked before connecting, as many connections
+/// that wait would take them.
 fn keep_reserve(socket: impl AsFd) -> io::Result<()> {
     if limits::is_last(socket) { Err(limits::none_left()) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! Which route a request takes, by host and path. It knows nothing of what routes do.
+//! The routing table: which route a request takes, by host and path. Used by [`super::Proxy`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use super::path::{InvalidPath, normalise, without_parameters};
 use crate::config::{RouteConfig, ipv6_literal};
 
-/// No name of a host is longer (RFC 1035, section 2.3.4).
+/// The longest host name, in bytes (RFC 1035, section 2.3.4).
 const MAX_HOST_NAME: usize = 255;
 
-/// The routes, ready to be found.
+/// The routes, indexed by host and prefix.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     /// Those of one host, by its name.
@@ -21,7 +21,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Of two routes with the same host and path the first is found; the configuration has no such.
+    /// Of two routes with the same host and path the first wins; the configuration refuses such.
     pub(crate) fn new(routes: &[RouteConfig]) -> Routes {
         let mut table = Routes::default();
         for (index, route) in routes.iter().enumerate() {
@@ -37,7 +37,7 @@ impl Routes {
         table
     }
 
-    /// The place in the list of the route for `path`, the path of a request target without its
+    /// The index of the route for `path`, the path of a request target without its
     /// query, on `host`, the `Host` field or the authority of the target as it was sent.
     ///
     /// Routes of the very host come first, then those of wildcards, the longest first, then those

@@ -1,5 +1,5 @@
-//! Temporary files without names, for what memory has no room for: where they are, how many there may
-//! be, and reading and writing them by helper threads. Used by [`super::buffer`].
+//! Temporary files without names, for bodies that memory has no room for: limits, and reading and
+//! writing by helper threads. Used by [`super::buffer`].
 
 use std::fs::File;
 use std::io;
@@ -18,37 +18,37 @@ use weir_sched::Time;
 
 use crate::clock;
 
-/// Reads and writes that are under way at most: so many threads a disk that hangs can keep.
+/// The most reads and writes at once: a disk that hangs can block this many threads.
 const MAX_CONCURRENT: usize = 32;
 
-/// After a failure no file is tried for so long: a full disk must not be asked by every body.
+/// How long no new file is made after a failure: not every body must try a full disk.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// A failure is not logged again within this time.
+/// A failure is logged at most once in this time.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct TemporaryFiles {
     directory: PathBuf,
-    /// Files at once.
+    /// The most files at once.
     max_files: usize,
     open: Arc<AtomicUsize>,
-    /// The longest that a read or write may take.
+    /// The longest time for a read or write.
     limit: Duration,
     permits: Arc<Semaphore>,
     failures: Mutex<Failures>,
     closer: mpsc::Sender<OpenFile>,
 }
 
-/// When it last failed.
+/// When a file last failed, and when that was last logged.
 #[derive(Debug, Default)]
 struct Failures {
     failed: Option<Time>,
     logged: Option<Time>,
 }
 
-/// One file. Its space comes back when it is dropped.
+/// One file; dropping it frees its space.
 #[derive(Debug)]
 pub(super) struct TemporaryFile {
     /// `None` while it is being dropped.
@@ -62,7 +62,7 @@ struct OpenFile {
     _count: OpenCount,
 }
 
-/// One of the files that may be open.
+/// Counts an open file until it is dropped.
 #[derive(Debug)]
 struct OpenCount(Arc<AtomicUsize>);
 
@@ -73,16 +73,16 @@ impl Drop for OpenCount {
 }
 
 impl TemporaryFiles {
-    /// At most `most` files in `directory`; a read or write that takes longer than `patience` has
-    /// failed.
+    /// At most `max_files` files in `directory`; a read or write that takes longer than `limit` counts
+    /// as failed.
     ///
     /// # Errors
     ///
-    /// No file can be made there, or no thread.
+    /// If no file can be made there, or no thread can be started.
     pub(crate) fn new(directory: &Path, max_files: usize, limit: Duration) -> io::Result<Self> {
         tempfile::tempfile_in(directory)?;
         let (closer, closed) = mpsc::channel::<OpenFile>();
-        // Closing one gives back its space, which can take a while: a worker must not wait for it.
+        // Closing a file frees its space, which can take a while: a worker must not wait for it.
         thread::Builder::new()
             .name("weir-temporary".to_owned())
             .spawn(move || closed.into_iter().for_each(drop))?;
@@ -97,7 +97,7 @@ impl TemporaryFiles {
         })
     }
 
-    /// Whether a body may be put into a file now; `another`: into one that is to be made.
+    /// Whether a body may be written to a file now; `another`: to a new one.
     pub(super) fn are_usable(&self, another: bool) -> bool {
         if another && self.open.load(Ordering::Relaxed) >= self.max_files {
             return false;
@@ -110,7 +110,7 @@ impl TemporaryFiles {
     ///
     /// # Errors
     ///
-    /// It was not written whole: the disk is full, failed or took too long. That was logged.
+    /// If not all was written, as the disk is full, failed or took too long. The error is logged.
     pub(super) async fn write(
         &self,
         file: Option<Arc<TemporaryFile>>,
@@ -134,7 +134,7 @@ impl TemporaryFiles {
     ///
     /// # Errors
     ///
-    /// They cannot be read. That was logged.
+    /// If they cannot be read. The error is logged.
     pub(super) async fn read(
         &self,
         file: Arc<TemporaryFile>,
@@ -156,7 +156,7 @@ impl TemporaryFiles {
         let permits = self.permits.clone();
         let done = async {
             let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
-            // Who is given up with keeps the permit for as long as the thread hangs.
+            // The permit is kept for as long as the thread hangs, even if the caller gave up.
             let work = move || {
                 let _permit = permit;
                 work()
@@ -175,8 +175,8 @@ impl TemporaryFiles {
             let directory = self.directory.display();
             tracing::warn!(
                 "cannot {what} a temporary file in {directory}: {error}; bodies of requests and \
-                 answers wait in memory only, so that slow clients hold up backends: make room \
-                 there, or name another directory with `proxy_temp_dir`"
+                 responses are buffered in memory only, so slow clients can delay backends: free \
+                 space there, or set `proxy_temp_dir` to another directory"
             );
         }
     }
@@ -217,7 +217,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
-            // Without the thread it is closed here.
+            // Without the thread, it is closed here.
             drop(self.closer.send(open));
         }
     }

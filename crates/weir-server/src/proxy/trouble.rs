@@ -1,25 +1,27 @@
-//! Why a backend gave no answer, in words for the log. It does not know what follows from it.
+//! Why an attempt failed, in words for the log. Made by [`super::attempt`] and [`super::head`], judged
+//! by [`super::request`].
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why a backend gave no answer.
+/// Why a backend gave no response.
 #[derive(Debug)]
 pub(super) enum AttemptError {
-    /// It cannot be reached: nothing was sent.
+    /// The backend cannot be reached: nothing was sent.
     Unreachable(std::io::Error),
-    /// Nor can anybody else: no descriptor, port or memory is left here. Nothing was sent.
+    /// This machine has no descriptor, port or memory left: nothing was sent.
     OutOfResources,
-    /// Its connection ended first; whether it has seen the request, and on a connection that had
-    /// been used before.
+    /// The backend closed the connection first. `reused`: the connection was used before; `unsent`:
+    /// nothing was sent.
     ConnectionClosed {
         reused: bool,
         unsent: bool,
         why: String,
     },
     TimedOut,
+    /// Its gate refuses the request; when to try again.
     Overloaded(Duration),
-    /// Its answer makes no sense.
+    /// Its response is invalid: why.
     InvalidResponse(&'static str),
     ClientLeft,
 }
@@ -29,7 +31,7 @@ impl fmt::Display for AttemptError {
         match self {
             AttemptError::Unreachable(error) => write!(f, "cannot be reached: {error}"),
             AttemptError::OutOfResources => {
-                f.write_str("not asked: no descriptor, port or memory is left")
+                f.write_str("not called: no descriptor, port or memory is left")
             }
             AttemptError::ConnectionClosed { why, .. } => write!(f, "no answer: {why}"),
             AttemptError::TimedOut => f.write_str("no answer in time"),

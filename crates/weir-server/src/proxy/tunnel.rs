@@ -1,5 +1,5 @@
 //! A connection whose protocol was switched, such as to WebSocket: bytes in both directions, those to
-//! the client by way of the uplink like every response. Used by [`super::attempt`] and by the client's
+//! the client over the uplink like every response. Opened by [`super::attempt`], driven by the client's
 //! connection.
 
 use std::future::poll_fn;
@@ -20,17 +20,17 @@ use crate::buffers::Input;
 use crate::client::{Client, Read};
 use crate::stop::Stop;
 
-/// What is read of a backend at a time.
+/// The most bytes that are read from a backend at a time.
 const READ_SIZE: usize = 16 * 1024;
 
-/// The longest that a client may be silent; probes tell whether either end is still there.
+/// The longest silence of a client; TCP keepalive tells whether either end is still there.
 const MAX_SILENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The way from the client to the backend.
+/// The direction from the client to the backend.
 #[derive(Debug)]
 pub(crate) struct Upstream(WriteHalf<Stream>);
 
-/// Begins to read from the backend into `relayed`. `ahead`: what was read of it already.
+/// Begins to read from the backend into `relayed`, after the bytes `ahead` that were read already.
 pub(super) fn open(stream: Stream, ahead: Bytes, relayed: Rc<RelayedBody>) -> Upstream {
     let (from, to) = split(stream);
     relayed.push(ahead);
@@ -52,7 +52,7 @@ async fn read(mut from: ReadHalf<Stream>, relayed: Writer) {
     }
 }
 
-/// Passes on what has come; returns how many bytes that are.
+/// Passes on what has arrived; returns how many bytes.
 fn pass_on(
     from: &mut ReadHalf<Stream>,
     relayed: &RelayedBody,
@@ -68,8 +68,8 @@ fn pass_on(
 }
 
 impl Upstream {
-    /// Passes on what the client sends, until it ends its side, either end breaks or the server
-    /// stops, or the backend takes nothing for `longest`.
+    /// Passes on what the client sends, until the client closes its side, either connection breaks,
+    /// the server stops, or the backend takes nothing for `limit`.
     pub(crate) async fn pump(
         &mut self,
         client: &Client,
@@ -79,7 +79,7 @@ impl Upstream {
     ) {
         loop {
             if !input.bytes().is_empty() {
-                // While it is not taken nobody looks whether the client is there.
+                // During this nobody watches whether the client is there: so there is a limit.
                 if !matches!(timeout(limit, self.0.write_all(input.bytes())).await, Ok(Ok(()))) {
                     return;
                 }

@@ -1,5 +1,5 @@
-//! Whether the client of a request that waits, or is being answered, is still there: by one of the
-//! ways that a route chooses (Carter & Cherkasova 1999, section 2). It does not know what for.
+//! Whether the client of a request is still there, detected in the way that its route configures
+//! (Carter & Cherkasova 1999, section 2). Used by [`super::attempt`] and [`super::head`].
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::client::{Client, Left};
 use crate::config::{DeadRequests, HalfClose, How, When};
 use crate::sys;
 
-/// How often a client is looked at that does not tell by itself.
+/// How often to look at a client, where no event tells.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the client has gone, as far as this route looks for it. `question`: what a client
-/// is asked that may still read.
+/// Waits until the client has gone, as far as its route detects that. `probe` is sent to a client that
+/// closed its side but may still read.
 pub(super) async fn client_gone(
     client: &Client,
     backend: &Backend,
@@ -31,13 +31,13 @@ pub(super) async fn client_gone(
             }
         }
     }
-    // Without overload nobody looks, as in the paper; here overload is that somebody waits.
+    // As in the paper, nobody looks without overload; here that means an empty queue.
     while dead.when == When::Overload && !backend.is_overloaded() {
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Whether it is found to have gone when its turn comes.
+/// Whether the client is found to have gone when its turn comes.
 pub(super) fn has_left(client: &Client, backend: &Backend, dead: DeadRequests) -> bool {
     let looks = dead.when == When::Always || backend.is_overloaded();
     looks && looks_closed(client, dead.how)
@@ -59,7 +59,7 @@ async fn closed_event(client: &Client, half_close: HalfClose, probe: &[u8]) {
 
 fn looks_closed(client: &Client, how: How) -> bool {
     match how {
-        // Blind while bytes are unread: then it tells nothing.
+        // It sees nothing while bytes are unread.
         How::Peek => {
             let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
             matches!(recv(&*client.socket, &mut [0_u8; 1], flags), Ok((0, _)))
