@@ -7,27 +7,23 @@
 //! the pieces of work that wait for a disk, and a [`BackendGate`] for calls of an application.
 
 pub mod backend;
-pub mod balance;
 mod disk;
-mod framing;
-mod gate;
-pub mod health;
 mod heap;
-mod pacer;
 pub mod policy;
 mod time;
+mod uplink;
 mod virtual_fair;
 
 pub use backend::{
-    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left,
+    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left, balance,
+    health,
 };
 pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
-pub use framing::{Framing, Packets};
-pub use gate::{
-    ClientId, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next, ObjectId,
-    Settled,
-};
-pub use pacer::{BitRate, Pacer};
 pub use policy::{FairState, Path, Policy, PolicyKind};
 pub use time::Time;
+pub use uplink::{
+    ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next,
+    ObjectId, Pacer, Packets, Settled,
+};
 pub use virtual_fair::{Level, VirtualFair};
+pub use weir_units::BitRate;

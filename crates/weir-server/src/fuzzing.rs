@@ -18,19 +18,21 @@ use rustix::net::{SendFlags, send};
 use tempfile::TempDir;
 use tokio::task::{spawn_local, yield_now};
 
-use crate::access_log::{self, LogHandle};
-use crate::clock::DateLine;
+use crate::body::Space;
+use crate::client::Times;
+use crate::client::rate::MinRate;
 use crate::config::{self, AccessLog, Config, ConfigError, ProxyProtocol, RouteConfig};
 use crate::connection;
-use crate::context::{Context, Origin, Service, Times};
+use crate::connection::context::{Context, Origin, Service};
+use crate::logs::access_log::{self, LogHandle};
 use crate::metrics::Metrics;
-use crate::proxy::{Proxy, Shared, Space};
-use crate::rate::MinRate;
+use crate::runtime;
+use crate::runtime::stop;
+use crate::runtime::turn;
 use crate::send::SCRATCH;
-use crate::socket::Socket;
-use crate::stop;
-use crate::turn;
-use crate::worker;
+use crate::service::proxy::{Proxy, Shared};
+use crate::sys::clock::DateLine;
+use crate::sys::socket::Socket;
 
 /// So many turns of the worker without a byte from anybody: nothing will come without another step.
 const QUIET: u32 = 8;
@@ -108,7 +110,7 @@ impl Bench {
     ///
     /// No runtime or no sockets, for want of descriptors.
     pub fn play<'a>(&self, steps: impl IntoIterator<Item = Step<'a>>) -> io::Result<Seen> {
-        worker::runtime(&self.metrics)?.block_on(async {
+        runtime::build(&self.metrics)?.block_on(async {
             let (client, server) = UnixStream::pair()?;
             client.set_nonblocking(true)?;
             server.set_nonblocking(true)?;

@@ -3,42 +3,26 @@
 //! A request's path reads in order: listen, read, resolve, schedule, send, log. This crate
 //! knows nothing of experiments or of how load is made.
 
-mod access_log;
-mod addresses;
-mod admin;
-mod buffers;
-mod check;
+mod app;
+mod body;
 mod client;
-mod clock;
 pub mod config;
 mod connection;
 mod content;
-mod context;
-mod deadlines;
 mod disk;
-mod end;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-mod limits;
-mod lines;
+mod identity;
 mod listen;
-pub mod messages;
+mod logs;
 mod metrics;
-mod proxy;
-mod rate;
-mod refusals;
 mod response;
+mod runtime;
 mod send;
-mod serve;
-mod shown;
-mod signals;
-mod socket;
-mod stop;
+mod service;
 mod sys;
-mod turn;
 mod uplink;
-mod worker;
 
-pub use check::check;
+pub use app::{ServeError, check, serve};
 pub use config::{Config, ConfigError, Settings};
-pub use serve::{ServeError, serve};
+pub use logs::messages;

@@ -1,7 +1,7 @@
 //! Which of the waiting jobs goes next: the policies, each in a file of its own, and what they are
 //! told. Used by the gate, and by the simulator without one.
 
-mod list;
+mod descriptor;
 mod path;
 mod ranked;
 mod slack;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::time::Time;
 use crate::virtual_fair::Level;
 
-pub use list::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
+pub use descriptor::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
 pub use ranked::{Facts, Ranked, Rule};
 
 /// Names each policy's file and the descriptor in it.

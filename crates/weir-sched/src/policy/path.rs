@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Path;
-use crate::pacer::BitRate;
+use weir_units::BitRate;
 
 impl Path {
     /// Bytes that a link of `rate` carries while `left` bytes wait for acknowledgements, sent as soon

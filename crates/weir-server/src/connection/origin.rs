@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use weir_http::proxy_protocol::{self, Parsed};
 
-use crate::buffers::Input;
+use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
-use crate::context::Context;
-use crate::turn;
+use crate::connection::context::Context;
+use crate::runtime::turn;
 
 /// Bytes of what came instead of a header that are put into the log: of a line as many as the longest
 /// of version 1 has, of anything else as many as a header of version 2 with addresses of IPv4.

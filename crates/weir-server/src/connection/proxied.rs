@@ -12,13 +12,15 @@ use weir_http::message::{Request, RequestBody, Version};
 use weir_sched::Time;
 
 use super::{End, answer};
-use crate::buffers::Input;
 use crate::client::Client;
-use crate::context::Context;
-use crate::proxy::{self, ClientBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream};
+use crate::client::input::Input;
+use crate::connection::context::Context;
 use crate::response::{Departure, Framing, Response};
+use crate::runtime::turn;
 use crate::send::Outcome;
-use crate::turn;
+use crate::service::proxy::{
+    self, ClientBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
+};
 use crate::uplink::Flow;
 
 /// How long a backend may go on sending after the client of a switched connection has ended its side.

@@ -7,15 +7,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::*;
-use crate::access_log;
-use crate::clock::DateLine;
+use crate::client::Times;
+use crate::client::rate::MinRate;
 use crate::config::{AccessLog, ProxyProtocol};
-use crate::context::{Origin, Service, Times};
+use crate::connection::context::{Origin, Service};
+use crate::logs::access_log;
 use crate::metrics::{Format, Metrics};
-use crate::rate::MinRate;
+use crate::runtime;
+use crate::runtime::stop;
 use crate::send::SCRATCH;
-use crate::stop;
-use crate::worker;
+use crate::sys::clock::DateLine;
 
 const LONG: Duration = Duration::from_secs(600);
 const NO_RATE: MinRate = MinRate { bytes_per_second: 0, period: LONG };
@@ -62,7 +63,7 @@ fn many_requests_at_once_do_not_keep_the_worker_from_others() {
         .unwrap();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let metrics = Arc::new(Metrics::new());
-    let before_others = worker::runtime(&metrics).unwrap().block_on(async {
+    let before_others = runtime::build(&metrics).unwrap().block_on(async {
         let socket = Socket::new(OwnedFd::from(server));
         let connection = run(Rc::new(context(&metrics)), socket, peer);
         let connection = tokio::task::spawn_local(connection);

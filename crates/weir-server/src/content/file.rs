@@ -21,8 +21,8 @@ use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
 use super::{Done, FileDisk, Key};
 use crate::disk::Trouble;
+use crate::runtime::turn;
 use crate::sys;
-use crate::turn;
 
 /// From this length on, files are sent straight from the page cache: copying costs more.
 pub(crate) const DIRECT_FROM: u64 = 32 * 1024;

@@ -22,8 +22,8 @@ use weir_http::message::conditions::Validators;
 use weir_http::message::path::SitePath;
 use weir_sched::ObjectId;
 
+use crate::body::Reader;
 use crate::disk::{self, Disk};
-use crate::proxy::Reader;
 
 pub(crate) use builtin::Builtin;
 pub(crate) use file::{DIRECT_FROM, File, ReadError};

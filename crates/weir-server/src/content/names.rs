@@ -17,7 +17,7 @@ use super::hot::Hot;
 use super::open::Identity;
 use super::uses::Uses;
 use super::{Facts, File};
-use crate::clock;
+use crate::sys::clock;
 
 /// How long a change may go unnoticed; with the time a look may take it is one second.
 const FRESH: Duration = Duration::from_millis(900);

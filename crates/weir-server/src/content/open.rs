@@ -17,9 +17,9 @@ use weir_sched::Time;
 
 use super::mount::{self, Access};
 use super::root::Directory;
-use crate::clock;
-use crate::limits;
-use crate::turn;
+use crate::runtime::turn;
+use crate::sys::clock;
+use crate::sys::descriptors;
 
 /// What is read of a file at once, and the step in which it is known what is in memory.
 pub(crate) const CHUNK: u64 = 128 * 1024;
@@ -213,7 +213,7 @@ fn below(
 ) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
     let file = openat2(&directory.fd, name, flags, Mode::empty(), resolve)?;
-    if limits::is_last(&file) {
+    if descriptors::is_last(&file) {
         return Err(Errno::MFILE);
     }
     Ok(file)
@@ -234,11 +234,11 @@ fn descriptors() -> Option<&'static OwnedFd> {
 /// A file that was opened beside another descriptor of it, under that one's number if descriptors are
 /// short.
 fn spared(file: OwnedFd) -> Result<OwnedFd, Errno> {
-    if limits::taken_of_reserve(&file) == 0 {
+    if descriptors::taken_of_reserve(&file) == 0 {
         return Ok(file);
     }
-    let file = limits::out_of_reserve(file).unwrap_or_else(|same| same);
-    if limits::is_last(&file) { Err(Errno::MFILE) } else { Ok(file) }
+    let file = descriptors::out_of_reserve(file).unwrap_or_else(|same| same);
+    if descriptors::is_last(&file) { Err(Errno::MFILE) } else { Ok(file) }
 }
 
 // NONBLOCK: nothing waits for a lease on the file.
@@ -295,7 +295,7 @@ pub(super) fn status(error: Errno) -> Status {
         // XDEV: a symbolic link that leads outside.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
         Errno::MFILE | Errno::NFILE => {
-            limits::note_shortage();
+            descriptors::note_shortage();
             Status::ServiceUnavailable
         }
         Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,

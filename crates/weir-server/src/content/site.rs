@@ -25,10 +25,10 @@ use super::names::{Entry, Known, KnownFile, Names};
 use super::open::{self, CHUNK};
 use super::root::{Directory, Look, Root};
 use super::{Body, Done, File, FileDisk, Found, Key, Object};
-use crate::clock;
 use crate::disk::Trouble;
 use crate::metrics::{Cause, Metrics};
-use crate::turn;
+use crate::runtime::turn;
+use crate::sys::clock;
 
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);

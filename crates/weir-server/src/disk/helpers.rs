@@ -8,7 +8,7 @@ use std::time::Duration;
 use weir_sched::DiskNext;
 
 use super::{Disk, Job, Key, State, Trouble};
-use crate::clock;
+use crate::sys::clock;
 
 /// How long a helper waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);

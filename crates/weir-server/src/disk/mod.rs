@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_sched::{DiskConfig, DiskGate, DiskJob, Joined};
 
-use crate::clock;
 use crate::metrics::Metrics;
+use crate::sys::clock;
 
 /// Jobs that may be queued; more are refused.
 const QUEUED: usize = 100_000;

@@ -9,10 +9,10 @@ use rustix::net::{SendFlags, send};
 
 use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
+use crate::logs::shown::shown;
 use crate::metrics::Cause;
 use crate::response::Response;
-use crate::shown::shown;
-use crate::turn;
+use crate::runtime::turn;
 
 /// Where bytes are put together; a head and a chunk fit.
 pub(crate) const SCRATCH: usize = CHUNK as usize + 32 * 1024;

@@ -16,9 +16,9 @@ use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path, Settled};
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
 use super::{Message, Uplink, client};
-use crate::clock;
 use crate::metrics::Waiting;
-use crate::socket::Socket;
+use crate::sys::clock;
+use crate::sys::socket::Socket;
 use crate::sys::{self, TcpInfo};
 
 /// How many grants go by between looks at what was retransmitted.

@@ -3,8 +3,8 @@
 
 use weir_sched::Framing;
 
-use crate::socket::Socket;
 use crate::sys;
+use crate::sys::socket::Socket;
 
 /// Handshake options make a SYN-ACK longer than a plain acknowledgement with timestamps.
 const SYN_OPTIONS: u64 = 8;

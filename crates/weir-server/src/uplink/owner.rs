@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, Next, Time};
 
 use super::{Message, Uplink};
-use crate::clock::{self, Alarm};
+use crate::sys::clock::{self, Alarm};
 
 /// While nothing is sent, how often the virtual fair server is told that time passes.
 const IDLE_TICK: Duration = Duration::from_millis(250);

@@ -1,8 +1,8 @@
 //! What latencies and the order of the answers say of how many calls the backend serves at once, and
 //! how sure that is. Part of the limit.
 
+use super::moments::Latencies;
 use super::{Limit, MOST, SLOW, TOO_FEW};
-use crate::backend::moments::Latencies;
 
 /// Square of the coefficient of variation of service times below which they are all alike.
 pub(super) const ALIKE: f64 = 0.05;

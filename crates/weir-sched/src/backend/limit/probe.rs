@@ -2,8 +2,8 @@
 //! little to do. Part of the limit.
 
 use super::evidence::Served;
+use super::moments::Latencies;
 use super::{BASE_MEMORY, BETWEEN_PROBES, Limit, MOST_BETWEEN_PROBES, TOO_FEW};
-use crate::backend::moments::Latencies;
 
 /// Answers of a probe at least.
 const PROBE: u32 = 32;

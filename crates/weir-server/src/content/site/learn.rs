@@ -14,7 +14,7 @@ use crate::content::names::{Entry, Known, KnownFile, facts};
 use crate::content::open::{CHUNK, Opened};
 use crate::content::{Body, File, Found, Object, tag};
 use crate::metrics::Cause;
-use crate::turn;
+use crate::runtime::turn;
 
 impl Inner {
     /// Serves a file that was opened under `name`, and remembers it unless it changed just now: its

@@ -19,7 +19,7 @@ use crate::content::open::{self, Opened};
 use crate::content::root::Look;
 use crate::content::{Done, File, Found, Key};
 use crate::disk::Trouble;
-use crate::turn;
+use crate::runtime::turn;
 
 /// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
 /// nothing to look up, nor to remember.

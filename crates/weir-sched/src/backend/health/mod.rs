@@ -1,0 +1,171 @@
+//! Whether a backend is taken to be well, from what calls and checks of it came to. It makes none.
+//!
+//! Passive: calls that fail in a row put it out for a while; then calls of different clients may try,
+//! one after the other, whether it answers again (half-open, as in a circuit breaker). Active: checks
+//! that fail in a row put it out until enough of them went well. It is well if neither has put it out.
+
+mod trials;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::time::Time;
+use trials::Out;
+pub use trials::Try;
+
+/// When failed calls put a backend out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassiveConfig {
+    /// So many calls that fail in a row within `fail_timeout` put it out. Default 3; zero: failed
+    /// calls never do.
+    pub max_fails: u32,
+    /// The time within which they fail, and for how long it is out at first. Default 10 s.
+    pub fail_timeout: Duration,
+}
+
+impl Default for PassiveConfig {
+    fn default() -> PassiveConfig {
+        PassiveConfig { max_fails: 3, fail_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// The health of one backend. Its `now` should not go back; if it does, spans are taken as zero.
+#[derive(Clone, Debug)]
+pub struct Health {
+    passive: PassiveConfig,
+    /// When calls failed since the last that did not, within `fail_timeout` of each other.
+    failed: VecDeque<Time>,
+    /// Put out by failed calls.
+    out: Option<Out>,
+    /// The latest call that has tried.
+    latest: Try,
+    checks: Option<Checks>,
+}
+
+/// What active checks came to.
+#[derive(Clone, Copy, Debug)]
+struct Checks {
+    healthy: u32,
+    unhealthy: u32,
+    up: bool,
+    /// Checks in a row that speak against `up`.
+    against: u32,
+}
+
+impl Health {
+    /// A backend that is taken to be well until something says otherwise. `active`: so many good
+    /// checks in a row bring it back, so many bad ones put it out; zero is taken as one. `None`:
+    /// checks do not count.
+    pub fn new(passive: PassiveConfig, active: Option<(u32, u32)>) -> Health {
+        let checks = active.map(|(healthy, unhealthy)| Checks {
+            healthy: healthy.max(1),
+            unhealthy: unhealthy.max(1),
+            up: true,
+            against: 0,
+        });
+        Health { passive, failed: VecDeque::new(), out: None, latest: Try::NONE, checks }
+    }
+
+    /// Whether ordinary calls may go to it.
+    pub fn is_well(&self) -> bool {
+        self.out.is_none() && self.is_up()
+    }
+
+    /// Whether failed calls have put it out and a call of `client` may go to it to see if it is back.
+    ///
+    /// Each try of a round is another client's, and none waits for the others: what one client asks
+    /// for may hang, or fail, on a backend that is well. The second starts an eighth of the time out
+    /// after the first, and the more of them nobody has heard of, the later the next. A client may
+    /// try again when it has been as long as the backend was put out for.
+    pub fn may_try(&self, now: Time, client: u64) -> bool {
+        self.is_up() && self.out.as_ref().is_some_and(|out| out.may_try(now, client))
+    }
+
+    /// A call of `client` starts. If it [may try](Health::may_try) it is one that does.
+    pub fn call_started(&mut self, now: Time, client: u64) -> Option<Try> {
+        if !self.may_try(now, client) {
+            return None;
+        }
+        let tried = self.latest.next();
+        self.latest = tried;
+        self.out.as_mut()?.start(now, client, tried, self.passive.fail_timeout);
+        Some(tried)
+    }
+
+    /// A call has ended: `ok` if it was answered, with whatever status; not if it was refused or
+    /// reset, or took too long. Any answer brings the backend back; the second try that fails, or has
+    /// lasted as long as the backend was put out for, ends the round, and the time out doubles, up to
+    /// a minute or `fail_timeout`.
+    pub fn call_ended(&mut self, now: Time, tried: Option<Try>, ok: bool) {
+        if ok {
+            self.bring_back();
+            return;
+        }
+        match (&mut self.out, tried) {
+            (Some(out), Some(tried)) => out.failed(now, tried, self.passive.fail_timeout),
+            // Of a call that started before it was put out, or beside those that try.
+            (Some(_), None) => {}
+            (None, _) => self.failed(now),
+        }
+    }
+
+    /// The client of a try has left before the answer: another's call may try at once. If the answer
+    /// comes all the same, it can be reported still. For calls that do not try there is nothing to
+    /// report: who leaves says nothing about the backend.
+    pub fn client_left(&mut self, now: Time, tried: Try) {
+        if let Some(out) = &mut self.out {
+            out.client_left(now, tried);
+        }
+    }
+
+    /// A try has come to nothing that says anything of backend or client, as if it had not begun.
+    pub fn take_back(&mut self, now: Time, tried: Try) {
+        if let Some(out) = &mut self.out {
+            out.take_back(now, tried);
+        }
+    }
+
+    /// A check has ended. Ignored if checks do not count.
+    pub fn checked(&mut self, ok: bool) {
+        let Some(checks) = &mut self.checks else { return };
+        if ok == checks.up {
+            checks.against = 0;
+            return;
+        }
+        checks.against += 1;
+        let enough = if ok { checks.healthy } else { checks.unhealthy };
+        if checks.against < enough {
+            return;
+        }
+        checks.up = ok;
+        checks.against = 0;
+        if ok {
+            // What calls came to before it went down is old.
+            self.bring_back();
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        self.checks.is_none_or(|checks| checks.up)
+    }
+
+    fn bring_back(&mut self) {
+        self.out = None;
+        self.failed.clear();
+    }
+
+    fn failed(&mut self, now: Time) {
+        let PassiveConfig { max_fails, fail_timeout } = self.passive;
+        if max_fails == 0 {
+            return;
+        }
+        self.failed.push_back(now);
+        while self.failed.front().is_some_and(|first| now.since(*first) > fail_timeout) {
+            self.failed.pop_front();
+        }
+        if self.failed.len() >= max_fails as usize {
+            self.failed.clear();
+            self.out = Some(Out::new(now, fail_timeout));
+        }
+    }
+}

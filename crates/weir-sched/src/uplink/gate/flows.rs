@@ -1,0 +1,288 @@
+//! Connections and their responses: who is here, who can take data, who has gone.
+
+use super::short_queue::ShortQueue;
+use super::{Gate, UNKNOWN};
+use crate::policy::Path;
+use crate::time::Time;
+use crate::uplink::ids::{ClientId, EntryId, FlowId, JobId, ObjectId};
+use crate::uplink::wire::Packets;
+
+/// A connection that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    /// Whose it is.
+    pub client: ClientId,
+    /// How its stream is cut into packets.
+    pub packets: Packets,
+    /// The owner's own number for it; grants carry it.
+    pub tag: u64,
+    /// What is known of the way to the client.
+    pub path: Path,
+}
+
+/// A response that arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct JobSpec {
+    /// Its connection. Only the first of a connection's jobs is sent; the others wait behind it.
+    pub flow: FlowId,
+    /// Bytes of its stream, head included; `None` if that is not known yet. Zero counts as one.
+    pub size: Option<u64>,
+    /// For a range: what it is a range of. Ranges of one object that one client asks at the same
+    /// time count as one job.
+    pub range_of: Option<ObjectId>,
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) number: u64,
+    pub(super) client: ClientId,
+    pub(super) packets: Packets,
+    pub(super) tag: u64,
+    pub(super) path: Path,
+    /// The entry of its last response, with its number.
+    pub(super) last: Option<(EntryId, u64)>,
+    ready: bool,
+    /// Places of its jobs in order; only the first can be sent.
+    jobs: ShortQueue<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: u64,
+    pub(super) flow: usize,
+    pub(super) entry: EntryId,
+    /// Bytes neither sent nor granted.
+    pub(super) remaining: u64,
+    pub(super) attained: u64,
+    pub(super) known: bool,
+    /// Grants that are out.
+    pub(super) leases: u32,
+    pub(super) last_grant: Time,
+    /// It can be sent, and its entry has been told.
+    pub(super) queued: bool,
+    /// It could be sent but for a grant that is out.
+    pub(super) pending: bool,
+}
+
+impl Gate {
+    /// A connection arrives. It can take data until [`Gate::blocked`] says otherwise.
+    pub fn open(&mut self, spec: FlowSpec) -> FlowId {
+        let number = self.issue();
+        let largest = spec.packets.wire(self.whole_segments(spec.packets.mss));
+        self.widest = self.widest.max(largest);
+        let flow = Flow {
+            number,
+            client: spec.client,
+            packets: spec.packets,
+            tag: spec.tag,
+            path: spec.path,
+            last: None,
+            ready: true,
+            jobs: ShortQueue::default(),
+        };
+        FlowId { place: self.flows.insert(flow), number }
+    }
+
+    /// What is known now of the way to the client. The policy is told of it for the responses that
+    /// are here; the virtual fair server keeps for each the way it had when it arrived.
+    pub fn path(&mut self, flow: FlowId, path: Path) {
+        if self.flow(flow).is_none_or(|flow| flow.path == path) {
+            return;
+        }
+        self.flows[flow.place].path = path;
+        for &place in self.flows[flow.place].jobs.iter() {
+            self.policy.path_changed(self.jobs[place].entry, path);
+        }
+    }
+
+    /// A response arrives. `None` if its connection has been closed.
+    pub fn arrive(&mut self, now: Time, spec: JobSpec) -> Option<JobId> {
+        let client = self.flow(spec.flow)?.client;
+        self.pass_time(now);
+        self.idle_since = None;
+        let number = self.issue();
+        let size = spec.size.unwrap_or(UNKNOWN).max(1);
+        let work = self.flows[spec.flow.place].packets.wire(size);
+        let group = spec
+            .range_of
+            .filter(|_| self.config.policy.needs().joined_ranges)
+            .map(|object| (client, object));
+        let entry = match group.and_then(|group| self.entries.group(group)) {
+            Some(entry) => {
+                self.grow_entry(entry, size, work);
+                self.entries.get_mut(entry).members += 1;
+                entry
+            }
+            None => self.enter(now, number, &spec, size, group),
+        };
+        let job = Job {
+            number,
+            flow: spec.flow.place,
+            entry,
+            remaining: size,
+            attained: 0,
+            known: spec.size.is_some(),
+            leases: 0,
+            last_grant: now,
+            queued: false,
+            pending: false,
+        };
+        let last = (entry, self.entries.get_mut(entry).number);
+        self.flows[spec.flow.place].last = Some(last);
+        let place = self.jobs.insert(job);
+        self.relief.watch(now, place, number, &self.jobs);
+        self.flows[spec.flow.place].jobs.push(place);
+        self.refresh(place);
+        Some(JobId { place, number })
+    }
+
+    /// The connection can take data.
+    pub fn ready(&mut self, now: Time, flow: FlowId) {
+        self.set_ready(now, flow, true);
+    }
+
+    /// The connection cannot take data: its window or buffer is full.
+    pub fn blocked(&mut self, now: Time, flow: FlowId) {
+        self.set_ready(now, flow, false);
+    }
+
+    /// The client half closed: it may have gone. It gets a few bytes ahead of its turn, which one
+    /// that has gone answers with a reset.
+    pub fn probe(&mut self, job: JobId) {
+        if self.job_place(job).is_some() {
+            self.probes.push_back(job);
+        }
+    }
+
+    /// The length of a response that was unknown is known now to end after `bytes` more, counted
+    /// from what has been granted.
+    pub fn ends_after(&mut self, now: Time, id: JobId, bytes: u64) {
+        let Some(place) = self.job_place(id) else { return };
+        let job = &mut self.jobs[place];
+        job.known = true;
+        let (entry, old) = (job.entry, std::mem::replace(&mut job.remaining, bytes));
+        let packets = self.flows[job.flow].packets;
+        let (work, counted) = (packets.wire(bytes), packets.wire(old));
+        if bytes > old {
+            self.grow_entry(entry, bytes - old, work - counted);
+        } else {
+            self.shorten_entry(entry, counted - work);
+        }
+        self.account(now, place, 0);
+    }
+
+    /// The response has been sent whole. The gate knows it from the receipts, unless one of them
+    /// came after the end of its lease.
+    pub fn finished(&mut self, now: Time, id: JobId) {
+        if let Some(place) = self.job_place(id) {
+            self.leave(now, place, true);
+        }
+    }
+
+    /// The job's client has gone: nothing more is sent for it, and its place is free.
+    pub fn gone(&mut self, now: Time, id: JobId) {
+        if let Some(place) = self.job_place(id) {
+            self.leave(now, place, false);
+        }
+    }
+
+    /// The connection is closed; its jobs go with it. Returns how many there were.
+    pub fn close(&mut self, now: Time, id: FlowId) -> usize {
+        if self.flow(id).is_none() {
+            return 0;
+        }
+        let jobs = self.flows[id.place].jobs.clone();
+        for &place in jobs.iter() {
+            self.leave(now, place, false);
+        }
+        self.flows.remove(id.place);
+        jobs.len()
+    }
+
+    pub(super) fn flow(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(id.place).filter(|flow| flow.number == id.number)
+    }
+
+    pub(super) fn job_place(&self, id: JobId) -> Option<usize> {
+        let job = self.jobs.get(id.place)?;
+        (job.number == id.number).then_some(id.place)
+    }
+
+    fn set_ready(&mut self, now: Time, id: FlowId, ready: bool) {
+        if self.flow(id).is_none() {
+            return;
+        }
+        if self.flows[id.place].ready == ready {
+            return;
+        }
+        // What the link did until now it did with the client as it was.
+        self.pass_time(now);
+        let flow = &mut self.flows[id.place];
+        flow.ready = ready;
+        let Some(&head) = flow.jobs.first() else { return };
+        self.refresh(head);
+        let id = self.jobs[head].entry;
+        if ready {
+            self.client_reads(id);
+        } else if !self.entries.get_mut(id).ready() && self.jobs[head].remaining > 0 {
+            self.client_blocks(now, id);
+        }
+    }
+
+    /// Tells the job's entry whether the job can be sent, and the policy whether the entry can.
+    pub(super) fn refresh(&mut self, place: usize) {
+        let job = &mut self.jobs[place];
+        let flow = &self.flows[job.flow];
+        let sendable = flow.ready && flow.jobs.first() == Some(&place) && job.remaining > 0;
+        let (queued, pending) = (sendable && job.leases == 0, sendable && job.leases > 0);
+        let (was_queued, was_pending) = (job.queued, job.pending);
+        (job.queued, job.pending) = (queued, pending);
+        let id = job.entry;
+        let entry = self.entries.get_mut(id);
+        let was_ready = entry.ready();
+        if queued && !was_queued {
+            entry.waiting.push(place);
+        } else if was_queued && !queued {
+            entry.waiting.remove(&place);
+        }
+        entry.pending = entry.pending + u32::from(pending) - u32::from(was_pending);
+        match (was_ready, entry.ready()) {
+            (false, true) => self.policy.ready(id),
+            (true, false) => self.policy.blocked(id),
+            _ => {}
+        }
+    }
+
+    /// Removes a job: it was sent whole, or its client has gone.
+    pub(super) fn leave(&mut self, now: Time, place: usize, complete: bool) {
+        let left = std::mem::take(&mut self.jobs[place].remaining);
+        self.refresh(place);
+        let job = self.jobs.remove(place);
+        for (_, lease) in self.leases.iter_mut().filter(|_| job.leases > 0) {
+            if lease.job == Some(place) {
+                lease.job = None;
+            }
+        }
+        let flow = &mut self.flows[job.flow];
+        let was_head = flow.jobs.first() == Some(&place);
+        flow.jobs.remove(&place);
+        let next = flow.jobs.first().copied().filter(|_| was_head);
+        let work = flow.packets.wire(left);
+        if work > 0 {
+            self.shorten_entry(job.entry, work);
+        }
+        let entry = self.entries.get_mut(job.entry);
+        entry.members -= 1;
+        entry.complete &= complete;
+        if entry.members == 0 {
+            self.depart(now, job.entry);
+        }
+        if let Some(next) = next {
+            self.refresh(next);
+        }
+        if self.jobs.is_empty() {
+            self.idle_since = Some(now.max(self.transit.free_at()));
+        }
+        self.bound_the_departed();
+    }
+}

@@ -1,0 +1,13 @@
+//! Bodies on their way between clients and backends: where they wait, in memory or in temporary
+//! files, and which client that is charged to. Used by the proxy, which fills and empties them, and
+//! by `content` and `send`, for which a backend's answer is one more kind of body.
+
+mod buffer;
+mod relayed;
+mod space;
+mod temporary;
+
+pub(crate) use buffer::{Buffer, Limits, Next, Room};
+pub(crate) use relayed::{Reader, RelayedBody, Truncated, Writer};
+pub(crate) use space::{Account, Charge, Kind, Space};
+pub(crate) use temporary::TemporaryFiles;
