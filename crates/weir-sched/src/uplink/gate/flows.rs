@@ -154,25 +154,8 @@ impl Gate {
         }
     }
 
-    /// The length of a response that was unknown is known now to end after `bytes` more, counted
-    /// from what has been granted.
-    pub fn ends_after(&mut self, now: Time, id: JobId, bytes: u64) {
-        let Some(place) = self.job_place(id) else { return };
-        let job = &mut self.jobs[place];
-        job.known = true;
-        let (entry, old) = (job.entry, std::mem::replace(&mut job.remaining, bytes));
-        let packets = self.flows[job.flow].packets;
-        let (work, counted) = (packets.wire(bytes), packets.wire(old));
-        if bytes > old {
-            self.grow_entry(entry, bytes - old, work - counted);
-        } else {
-            self.shorten_entry(entry, counted - work);
-        }
-        self.account(now, place, 0);
-    }
-
-    /// The response has been sent whole. The gate knows it from the receipts, unless one of them
-    /// came after the end of its lease.
+    /// The response has been sent whole. The gate knows it from the receipts, unless its length was
+    /// unknown or one of them came after the end of its lease.
     pub fn finished(&mut self, now: Time, id: JobId) {
         if let Some(place) = self.job_place(id) {
             self.leave(now, place, true);
