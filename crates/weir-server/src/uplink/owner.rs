@@ -67,10 +67,15 @@ impl Owner {
             Message::Arrive { flow, size, range_of, path } => {
                 if let Some(held) = self.held.get_mut(&flow) {
                     if let Some(path) = path {
-                        self.gate.path(held.flow, path);
+                        self.gate.path_changed(held.flow, path);
                     }
                     let spec = JobSpec { flow: held.flow, size, range_of };
                     held.job = self.gate.arrive(now, spec);
+                }
+            }
+            Message::PathChanged { flow, path } => {
+                if let Some(held) = self.held.get(&flow) {
+                    self.gate.path_changed(held.flow, path);
                 }
             }
             Message::Ready { flow } => {

@@ -16,7 +16,7 @@ pub struct FlowSpec {
     pub packets: Packets,
     /// The owner's own number for it; grants carry it.
     pub tag: u64,
-    /// What is known of the way to the client.
+    /// What is known of the path to the client.
     pub path: Path,
 }
 
@@ -83,9 +83,10 @@ impl Gate {
         FlowId { place: self.flows.insert(flow), number }
     }
 
-    /// What is known now of the way to the client. The policy is told of it for the responses that
-    /// are here; the virtual fair server keeps for each the way it had when it arrived.
-    pub fn path(&mut self, flow: FlowId, path: Path) {
+    /// The path to the client is as `path` says now: round-trip time, window, window credit. The policy
+    /// is told of it for the responses of the connection that are here; the virtual fair server keeps
+    /// for each the path that it arrived with.
+    pub fn path_changed(&mut self, flow: FlowId, path: Path) {
         if self.flow(flow).is_none_or(|flow| flow.path == path) {
             return;
         }
