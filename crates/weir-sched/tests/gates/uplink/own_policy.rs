@@ -1,12 +1,10 @@
 //! A policy that is not weir's own: the gate takes it by its description, and tells it of the ways
 //! to clients.
 
-mod support;
-
 use std::time::Duration;
 
-use support::calls::{arrive, drain, open};
-use support::{Link, time};
+use super::support::calls::{arrive, drain, open};
+use super::support::{Link, time};
 use weir_sched::policy::{Descriptor, Facts, Needs, Ranked, Rule};
 use weir_sched::{Path, PolicyKind};
 

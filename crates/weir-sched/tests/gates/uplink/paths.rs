@@ -1,14 +1,12 @@
 //! What the gate is told of paths, its policy sees: round-trip time, window and window credit, those
 //! at the arrival of a response and those of every change after it.
 
-mod support;
-
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use super::support::calls::{arrive, grant, open};
+use super::support::{Link, time};
 use proptest::prelude::*;
-use support::calls::{arrive, grant, open};
-use support::{Link, time};
 use weir_sched::policy::{Descriptor, Facts, Needs, Ranked, Rule};
 use weir_sched::{JobId, Path, PolicyKind};
 

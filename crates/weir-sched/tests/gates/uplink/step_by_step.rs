@@ -1,12 +1,10 @@
 //! The gate contract: leases, blocked and departing clients, pipelined jobs, joined ranges.
 
-mod support;
-
 use std::time::Duration;
 
+use super::support::calls::{arrive, drain, grant, open};
+use super::support::{Link, request, time};
 use proptest::prelude::*;
-use support::calls::{arrive, drain, grant, open};
-use support::{Link, time};
 use weir_sched::{
     FlowId, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind, Time, policy,
 };
@@ -294,8 +292,8 @@ fn a_response_of_unknown_length_ranks_by_what_it_has_had() {
 #[test]
 fn under_lasting_overload_nobody_starves() {
     let finish = |policy| {
-        let mut requests = vec![support::request(0.0, 12_000)];
-        requests.extend((0..12_000).map(|i| support::request(f64::from(i) / 1200.0, 1000)));
+        let mut requests = vec![request(0.0, 12_000)];
+        requests.extend((0..12_000).map(|i| request(f64::from(i) / 1200.0, 1000)));
         Link::exact(policy).play(&requests)[0].unwrap()
     };
     for policy in [policy::FAIR, policy::FIFO, policy::FSP, policy::PROTECTIVE] {
@@ -309,7 +307,7 @@ type Sent = (JobId, Option<u64>, u64);
 
 #[test]
 fn the_ledger_tells_who_won_and_who_lost() {
-    let requests = [support::request(0.0, 300_000), support::request(0.01, 20_000)];
+    let requests = [request(0.0, 300_000), request(0.01, 20_000)];
     let won = |policy| {
         let (_, mut settled) = Link::exact(policy).play_and_settle(&requests);
         settled.sort_by_key(|one| one.size);
