@@ -11,8 +11,6 @@ pub mod file;
 pub mod inversion;
 pub mod lag;
 pub mod lateness;
-#[cfg(feature = "parquet")]
-pub mod parquet;
 pub mod record;
 pub mod samples;
 pub mod series;
