@@ -1,15 +1,15 @@
-//! When the next request is due and which it is, for open, closed and saturating demand alike. It
-//! does not know what becomes of requests beyond that they end.
+//! When the next request is due and which it is, for open-loop, closed-loop and saturating demand
+//! alike. The engine takes requests from here and reports their ends.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use weir_workload::Request;
 
-use crate::plan::{Demand, Users};
+use crate::demand::{Demand, Users};
 
 /// The requests still to come.
-pub(crate) struct Source {
+pub(crate) struct Schedule {
     kind: Kind,
     /// Nothing starts at this time or later, in seconds.
     until: f64,
@@ -33,24 +33,24 @@ pub(crate) struct Due {
     pub(crate) user: Option<u32>,
 }
 
-impl Source {
-    pub(crate) fn new(demand: Demand, duration: Option<f64>) -> Source {
+impl Schedule {
+    pub(crate) fn new(demand: Demand, duration: Option<f64>) -> Schedule {
         let kind = match demand {
             Demand::Open(mut rest) => Kind::Open { next: rest.next(), rest },
             Demand::Saturate(mut rest, room) => Kind::Saturate { next: rest.next(), rest, room },
             Demand::Closed(users) => Kind::Closed { users, thinking: BinaryHeap::new() },
         };
-        let mut source = Source { kind, until: duration.unwrap_or(f64::INFINITY), last: 0.0 };
-        if let Kind::Closed { users, .. } = &source.kind {
+        let mut schedule = Schedule { kind, until: duration.unwrap_or(f64::INFINITY), last: 0.0 };
+        if let Kind::Closed { users, .. } = &schedule.kind {
             for user in 0..users.count() {
-                source.think(user, 0.0);
+                schedule.think(user, 0.0);
             }
         }
-        source
+        schedule
     }
 
-    /// When the next request is due; `None` while that depends on others' ends, or when there is
-    /// none.
+    /// When the next request is due, in seconds of the run; `None` while that depends on the ends of
+    /// others, or when there is none.
     pub(crate) fn next_at(&self) -> Option<f64> {
         let at = match &self.kind {
             Kind::Open { next, .. } => next.as_ref()?.at,
@@ -88,7 +88,7 @@ impl Source {
         Some(due)
     }
 
-    /// End the demand if its time is over and nothing that was due before is still to start.
+    /// Ends the demand if its time is over and nothing that was due before is still to start.
     pub(crate) fn cut(&mut self, now: f64) {
         let late = match self.kind {
             Kind::Open { .. } | Kind::Closed { .. } => {
@@ -120,7 +120,7 @@ impl Source {
         self.kind = Kind::Ended;
     }
 
-    /// Whether requests may still come, now or after others' ends.
+    /// Whether no request can come any more, even after others have ended.
     pub(crate) fn is_exhausted(&self) -> bool {
         match &self.kind {
             Kind::Open { next, .. } | Kind::Saturate { next, .. } => next.is_none(),
@@ -129,7 +129,7 @@ impl Source {
         }
     }
 
-    /// When [`Source::cut`] has something to do.
+    /// When [`Schedule::cut`] has something to do.
     pub(crate) fn until(&self) -> f64 {
         if matches!(self.kind, Kind::Ended) { f64::INFINITY } else { self.until }
     }
@@ -148,7 +148,7 @@ impl Source {
     }
 }
 
-/// A closed-loop user and what he asks for next.
+/// A closed-loop user who thinks, and what is asked for next.
 struct Thinking {
     at: f64,
     user: u32,
