@@ -1,9 +1,8 @@
 //! Whether a generator kept its own schedule: a percentile of latency is no measurement of the
-//! server when the generator's start lag is more than a hundredth of it. It does not measure lag.
+//! server when the generator's start lag is more than a hundredth of it. Streaming figures and the
+//! view of `weir-lab load` judge by it.
 
 use serde::{Deserialize, Serialize};
-
-use crate::{Record, Samples};
 
 /// The part of a latency that lag may be.
 pub const TOLERANCE: f64 = 0.01;
@@ -37,20 +36,9 @@ pub fn judge(reported: impl IntoIterator<Item = (f64, f64)>, lag: f64) -> Vec<Ve
     reported.map(verdict).collect()
 }
 
-/// Verdicts on exact percentiles of the records' response times. Empty without a complete response:
-/// nothing is reported then.
-pub fn judge_records(records: &[Record], shares: &[f64]) -> Vec<Verdict> {
-    let latency = Samples::new(records.iter().filter_map(Record::response_time));
-    let lag = Samples::new(records.iter().map(Record::lag));
-    let lag = lag.percentile(LAG_SHARE).unwrap_or(f64::NAN);
-    judge(shares.iter().filter_map(|&share| Some((share, latency.percentile(share)?))), lag)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
-    use crate::record::tests::record;
 
     #[test]
     fn lag_of_more_than_a_hundredth_voids_a_percentile() {
@@ -59,26 +47,8 @@ mod tests {
     }
 
     #[test]
-    fn lag_of_records_is_its_99th_percentile() {
-        let mut records: Vec<Record> =
-            (0..100).map(|i| record(f64::from(i), 1, Outcome::Ok, Some(0.1))).collect();
-        // One late start in a hundred is above the 99th percentile, two are not.
-        records[7].started += 0.05;
-        assert!(judge_records(&records, &[0.5])[0].valid);
-        records[8].started += 0.05;
-        let found = judge_records(&records, &[0.5]);
-        assert!(!found[0].valid && (found[0].lag.unwrap() - 0.05).abs() < 1e-9, "{found:?}");
-    }
-
-    #[test]
     fn an_unknown_lag_voids_everything_and_no_latency_is_no_report() {
         let found = judge([(0.5, 0.1), (0.9, f64::NAN)], f64::NAN);
         assert_eq!(found, [Verdict { share: 0.5, latency: 0.1, lag: None, valid: false }]);
-    }
-
-    #[test]
-    fn nothing_reported_nothing_judged() {
-        assert!(judge_records(&[], &[0.5]).is_empty());
-        assert!(judge_records(&[record(0.0, 1, Outcome::Reset, None)], &[0.5]).is_empty());
     }
 }

@@ -32,7 +32,7 @@ fn near(found: Option<f64>, expected: f64, share: f64) {
 #[test]
 fn figures_are_near_the_exact_ones() {
     let records = records();
-    let (streaming, exact) = (counted(&records), Summary::of_records(&records).unwrap());
+    let (streaming, exact) = (counted(&records), Summary::of(&responses(&records)).unwrap());
     near(streaming.times().mean(), exact.mean, 1e-9);
     near(streaming.times().variance(), exact.variance, 1e-9);
     near(streaming.percentile(0.5), exact.median, 0.001);
