@@ -1,5 +1,5 @@
-//! The far end of a connection: how much its path and its reader let be under way. It does not know
-//! the gate.
+//! The far end of a connection: how much its path and its reader let be in flight. The simulated
+//! line has one for each connection.
 
 use std::time::Duration;
 

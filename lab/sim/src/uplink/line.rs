@@ -1,5 +1,5 @@
 //! The server's gate, the link behind it and the connections over it, step by step in virtual time:
-//! what `link` and `loops` have in common. It does not know who asks what, or when.
+//! what `link` and `loops` have in common.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,6 @@
 //! Connections that carry several requests, and which requests may share them.
 
-mod scripted;
-
-use scripted::{Act, Server, answer, count, one_by_one, open, plan, request, requests};
+use crate::scripted::{Act, Server, answer, count, one_by_one, open, plan, request, requests};
 use weir_load::Source;
 use weir_stats::Outcome;
 
@@ -47,7 +45,7 @@ fn classes_and_slow_readers_do_not_share() {
 #[test]
 fn a_connection_that_the_server_closed_between_requests_is_no_failure() {
     // The second request on a connection finds it closed.
-    let close = |seen: &scripted::Seen| match seen.before {
+    let close = |seen: &crate::scripted::Seen| match seen.before {
         0 => Act::Send(answer(4)),
         _ => Act::SendAndClose(Vec::new()),
     };
@@ -62,7 +60,7 @@ fn a_connection_that_the_server_closed_between_requests_is_no_failure() {
 
 #[test]
 fn a_reset_between_requests_is_no_failure_but_one_on_a_new_connection_is() {
-    let reset = |seen: &scripted::Seen| match (seen.connection, seen.before) {
+    let reset = |seen: &crate::scripted::Seen| match (seen.connection, seen.before) {
         (0, 0) => Act::Send(answer(4)),
         _ => Act::Reset,
     };
@@ -76,7 +74,7 @@ fn a_reset_between_requests_is_no_failure_but_one_on_a_new_connection_is() {
 
 #[test]
 fn a_server_that_closes_long_after_the_request_has_failed_it() {
-    let close = |seen: &scripted::Seen| match seen.before {
+    let close = |seen: &crate::scripted::Seen| match seen.before {
         0 => Act::Send(answer(4)),
         _ => {
             std::thread::sleep(std::time::Duration::from_millis(1100));

@@ -1,5 +1,5 @@
-//! What is offered to the server: when clients come and what they ask for. It does not know the
-//! server, so every strategy meets the same clients.
+//! The offered load: when clients come and how large what they ask for is. Both models draw from
+//! here, so equal seeds give every strategy and every gate the same clients.
 
 use std::fmt;
 use std::sync::Arc;

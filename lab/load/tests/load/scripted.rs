@@ -1,5 +1,4 @@
 //! A server that does what a test tells it, and what the tests of runs share.
-#![expect(dead_code, reason = "each test file uses its own part")]
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

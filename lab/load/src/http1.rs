@@ -1,6 +1,6 @@
 //! HTTP/1.1 as a client speaks it: the bytes of a request, and what a response is, fed in whatever
-//! pieces it comes in. It knows nothing of sockets and times; another protocol would be another
-//! such module.
+//! pieces it comes in. Every connection of the engine has a [`Response`]; a fuzz target feeds one
+//! through [`outcome_of`].
 
 use std::mem::MaybeUninit;
 
@@ -55,9 +55,9 @@ pub(crate) struct Ending {
     pub(crate) reusable: bool,
 }
 
-/// Where the body ends.
+/// How the end of the body is told.
 #[derive(Clone, Debug)]
-enum Framing {
+enum BodyFraming {
     /// The head is not complete.
     Head,
     Length(u64),
@@ -71,7 +71,7 @@ enum Framing {
 pub(crate) struct Response {
     /// Body bytes there should be, if that is known.
     size: Option<u64>,
-    framing: Framing,
+    framing: BodyFraming,
     /// What has come of a head that is not complete.
     head: Vec<u8>,
     status: u16,
@@ -84,7 +84,7 @@ impl Response {
     pub(crate) fn new(size: Option<u64>) -> Response {
         Response {
             size,
-            framing: Framing::Head,
+            framing: BodyFraming::Head,
             head: Vec::new(),
             status: 0,
             persistent: false,
@@ -119,7 +119,7 @@ impl Response {
     /// response's, and make the connection unfit for another request.
     pub(crate) fn take(&mut self, bytes: &[u8], body: &Body) -> Progress {
         let mut bytes = bytes;
-        while matches!(self.framing, Framing::Head) {
+        while matches!(self.framing, BodyFraming::Head) {
             let used = match self.take_head(bytes) {
                 Ok(Some(used)) => used,
                 Ok(None) => return Progress::More,
@@ -136,11 +136,11 @@ impl Response {
     /// The server has closed its side.
     pub(crate) fn closed(&self) -> Outcome {
         match self.framing {
-            Framing::Close if self.is_asked_status() => match self.size {
+            BodyFraming::Close if self.is_asked_status() => match self.size {
                 Some(size) if self.body_bytes < size => Outcome::Short,
                 _ => Outcome::Ok,
             },
-            Framing::Close => Outcome::Status,
+            BodyFraming::Close => Outcome::Status,
             _ => Outcome::Short,
         }
     }
@@ -198,7 +198,7 @@ impl Response {
         self.status = head.code.unwrap_or(0);
         self.head_bytes += length as u64;
         self.persistent = head.version == Some(1);
-        self.framing = Framing::Close;
+        self.framing = BodyFraming::Close;
         let mut announced = None;
         let mut coded = false;
         for field in head.headers.iter() {
@@ -212,7 +212,7 @@ impl Response {
                 coded = true;
                 // The last coding counts, and none may follow chunked (RFC 9112, section 6.1).
                 if tokens(field.value).last().is_some_and(|t| t.eq_ignore_ascii_case(b"chunked")) {
-                    self.framing = Framing::Chunked(ChunkedDecoder::lenient());
+                    self.framing = BodyFraming::Chunked(ChunkedDecoder::lenient());
                 }
             } else if field.name.eq_ignore_ascii_case("connection") {
                 for token in tokens(field.value) {
@@ -225,7 +225,7 @@ impl Response {
             }
         }
         if let (Some(length), false) = (announced, coded) {
-            self.framing = Framing::Length(length);
+            self.framing = BodyFraming::Length(length);
         }
         Ok(Some(length))
     }
@@ -236,13 +236,13 @@ impl Response {
             // Switching protocols was not asked for.
             101 => return Some(Outcome::Wrong),
             100..=199 => {
-                self.framing = Framing::Head;
+                self.framing = BodyFraming::Head;
                 return None;
             }
             204 | 304 => return Some(Outcome::Status),
             _ => {}
         }
-        let Framing::Length(length) = self.framing else { return None };
+        let BodyFraming::Length(length) = self.framing else { return None };
         if self.is_asked_status() && self.size.is_some_and(|size| size != length) {
             return Some(Outcome::Wrong);
         }
@@ -262,13 +262,13 @@ impl Response {
         let mut bytes = bytes;
         loop {
             let (skip, data) = match &mut self.framing {
-                Framing::Head => return Progress::More,
-                Framing::Close => (0, bytes.len()),
-                Framing::Length(length) => {
+                BodyFraming::Head => return Progress::More,
+                BodyFraming::Close => (0, bytes.len()),
+                BodyFraming::Length(length) => {
                     let left = *length - self.body_bytes;
                     (0, bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX)))
                 }
-                Framing::Chunked(chunked) => match chunked.decode(bytes) {
+                BodyFraming::Chunked(chunked) => match chunked.decode(bytes) {
                     Piece::Data { skip, data } => (skip, data),
                     Piece::End(used) => return self.end_with(self.complete(), &bytes[used..]),
                     Piece::Malformed => return wrong(),
@@ -278,7 +278,7 @@ impl Response {
                 return wrong();
             }
             bytes = &bytes[skip + data..];
-            if matches!(self.framing, Framing::Length(length) if length == self.body_bytes) {
+            if matches!(self.framing, BodyFraming::Length(length) if length == self.body_bytes) {
                 return self.end_with(self.complete(), bytes);
             }
             if bytes.is_empty() {

@@ -1,11 +1,9 @@
 //! Open, closed and saturating demand: what may wait for what.
 
-mod scripted;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
-use scripted::{Act, Server, answer, count, open, plan, play, request, requests};
+use crate::scripted::{Act, Server, answer, count, open, plan, play, request, requests};
 use weir_load::{Demand, Live, Step, Users, run};
 use weir_stats::Outcome;
 

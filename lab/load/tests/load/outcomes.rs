@@ -1,8 +1,6 @@
 //! How requests end against servers that do wrong, and what impatient users do about it.
 
-mod scripted;
-
-use scripted::{Act, Server, answer, count, one_by_one, open, plan, request, requests};
+use crate::scripted::{Act, Server, answer, count, one_by_one, open, plan, request, requests};
 use weir_stats::Outcome;
 
 /// An address at which nobody listens, for as long as the socket is kept.
@@ -102,8 +100,9 @@ fn each_request_has_its_own_patience() {
 
 #[test]
 fn latency_of_a_retry_counts_from_the_scheduled_time() {
-    let first =
-        |seen: &scripted::Seen| if seen.connection == 0 { Act::Stall } else { script("/ok") };
+    let first = |seen: &crate::scripted::Seen| {
+        if seen.connection == 0 { Act::Stall } else { script("/ok") }
+    };
     let server = Server::start(first);
     let mut plan = plan(server.address);
     (plan.abort_after, plan.retries) = (Some(0.3), 1);
@@ -173,7 +172,7 @@ fn an_answer_that_comes_before_the_request_is_seen() {
     // One is looked at ahead: the first has been started when the end is asked for.
     let late = weir_workload::Request { at: 0.001, ..request(0.0, "/", 4) };
     let demand = vec![request(0.0, "/", 4), late].into_iter().chain(end);
-    let (_, records) = scripted::play(&plan, weir_load::Demand::Open(Box::new(demand)));
+    let (_, records) = crate::scripted::play(&plan, weir_load::Demand::Open(Box::new(demand)));
     assert!(records.iter().any(|record| record.outcome == Outcome::Status), "{records:?}");
     drop(server);
 }

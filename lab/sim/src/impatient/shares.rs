@@ -1,5 +1,4 @@
-//! Shares and means of counts, and counts by interval, as all simulations of clients who leave need
-//! them. It does not know what is counted.
+//! Means, shares in % and rates of counts, for [`super::counts`] and the results of both models.
 
 /// A mean; `None` of nothing.
 pub(crate) fn mean(sum: f64, count: u64) -> Option<f64> {
@@ -12,7 +11,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// Adds counts place by place.
-pub(crate) fn add(sums: &mut Vec<u64>, counts: &[u64]) {
+pub(super) fn add(sums: &mut Vec<u64>, counts: &[u64]) {
     sums.resize(sums.len().max(counts.len()), 0);
     for (sum, one) in sums.iter_mut().zip(counts) {
         *sum += one;
@@ -21,7 +20,7 @@ pub(crate) fn add(sums: &mut Vec<u64>, counts: &[u64]) {
 
 /// Counts in intervals of `length` seconds, of which the last may be shorter, as rates in % of
 /// `capacity` a second. `duration`: seconds of all together.
-pub(crate) fn of_intervals(counts: &[u64], length: f64, duration: f64, capacity: f64) -> Vec<f64> {
+pub(super) fn of_intervals(counts: &[u64], length: f64, duration: f64, capacity: f64) -> Vec<f64> {
     let long = |place: usize| length.min(duration - place as f64 * length);
     let percent = |(place, count): (usize, &u64)| *count as f64 / (long(place) * capacity / 100.0);
     counts.iter().enumerate().map(percent).collect()
