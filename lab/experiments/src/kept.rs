@@ -7,6 +7,9 @@ use weir_stats::{Record, RecordWriter};
 
 use crate::error::{Error, Result};
 
+/// The file of a cell's figures in its directory.
+pub(crate) const OUTCOME: &str = "outcome.json";
+
 /// Writes `text` as it is.
 pub(crate) fn text(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|e| Error::file("write", path, &e))

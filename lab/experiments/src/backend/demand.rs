@@ -8,7 +8,7 @@ use weir_workload::arrivals::{LoadIs, Offered};
 use weir_workload::law::{Law, carter};
 use weir_workload::shape::{Period, Shape};
 
-use super::application::BODY;
+use super::service::BODY;
 use crate::cell::{Cell, Demand};
 use crate::error::{Error, Result};
 

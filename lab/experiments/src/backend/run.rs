@@ -10,15 +10,15 @@ use std::time::Duration;
 use weir_load::{Body, Live, Plan, Report, Source};
 use weir_stats::Record;
 
-use super::application::BODY;
 use super::demand::{Asked, Terms};
 use super::figures::Seen;
-use super::{clock, proxies, served};
+use super::service::BODY;
+use super::{clock, proxies, service_log};
 use crate::cell::Cell;
 use crate::error::{Error, Result};
+use crate::link::systems::{Server, get, metrics};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::systems::{Server, get, metrics};
 use crate::{figures, interrupt, kept, machine, processes};
 
 /// Where clients come from: each is another than the thousand before it, and there are ports for
@@ -88,7 +88,7 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     if settings.keep_records {
         kept::records(&observed.records, &directory.join("records.csv.zst"))?;
     }
-    Ok(assess(cell, &terms, &asked, observed, &served::read(&log)?, server_cpu))
+    Ok(assess(cell, &terms, &asked, observed, &service_log::read(&log)?, server_cpu))
 }
 
 /// An address that no other cell of any process has, so that all may use the same ports, and no
@@ -198,7 +198,7 @@ fn assess(
     terms: &Terms,
     asked: &Asked,
     observed: Observed,
-    served: &[served::Served],
+    served: &[service_log::Served],
     server_cpu: f64,
 ) -> Outcome {
     let Observed { records, report, origin } = observed;

@@ -3,8 +3,9 @@
 
 use crate::cell::{Cell, Demand, Law, Network, Users};
 
+use super::definition::Group;
 use super::workload::{W1, Workload};
-use super::{Group, Scale};
+use crate::choice::Scale;
 
 /// Queues of half-open and of waiting connections, and Apache's, in section 3.2.
 pub(crate) const PAPER_BACKLOG: u32 = 512;

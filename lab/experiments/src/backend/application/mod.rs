@@ -24,8 +24,6 @@ use super::service::Service;
 use crate::error::{Error, Result};
 use crate::machine;
 
-/// Bytes of every answer's body.
-pub(crate) const BODY: [u8; 1024] = [b'w'; 1024];
 /// Connections that wait to be accepted, which is never for long.
 const BACKLOG: u32 = 4096;
 /// After running out of descriptors.

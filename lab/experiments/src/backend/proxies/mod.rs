@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use crate::command::must_exist;
 use crate::error::{Error, Result};
+use crate::link::systems::first;
 use crate::settings::Settings;
-use crate::systems::first;
 
 /// The systems that are known. `direct` is nothing at all; `checking` is the application that itself
 /// drops a request whose client has left when its turn comes (the paper's server); `weir:proxy` takes

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use super::Place;
 use crate::error::Result;
+use crate::link::systems::weir::{serve, words};
 use crate::settings::Settings;
-use crate::systems::weir::{serve, words};
 
 /// `options` are `proxy`, or a policy of the uplink, and then flags of `weir serve`.
 pub(super) fn command(options: &str, place: &Place<'_>, settings: &Settings) -> Result<Command> {
