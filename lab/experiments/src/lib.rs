@@ -3,8 +3,9 @@
 //!
 //! From the ground up, each module uses those before it only:
 //!
-//! - `error`, `settings`: how things fail, where things are
+//! - `settings`: where things are
 //! - `choice`, [`cell`], [`outcome`]: what the user chose, what is run, what it showed
+//! - `machine`, `tuning`: what a run needs of the machine
 //! - `kept`, `figures`: files of a cell, figures of its records
 //! - `link`, [`backend`]: cells with a link, cells with an application behind proxies
 //! - `run_cell`, `runner`: one cell of either kind, many side by side
@@ -13,17 +14,13 @@
 //! - [`report`]: sections as HTML, Markdown and JSON
 //! - [`papers`]: the experiments, paper by paper
 
-mod error;
 mod settings;
 
 pub mod cell;
 mod choice;
 pub mod outcome;
 
-mod command;
-mod interrupt;
 mod machine;
-mod processes;
 mod tuning;
 
 mod figures;
@@ -45,10 +42,9 @@ pub mod papers;
 
 pub use cell::{Cell, cell_name};
 pub use choice::{Choice, Scale};
-pub use error::{Error, Result};
-pub use interrupt::interrupted;
-pub use link::initial_rto;
 pub use outcome::Outcome;
 pub use run_cell::run_cell;
 pub use runner::{Progress, run_cells};
 pub use settings::Settings;
+pub use weir_peers::interrupt::interrupted;
+pub use weir_peers::{Error, Result};

@@ -4,12 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use weir_peers::interrupt;
+use weir_peers::{Error, Result};
+
 use crate::cell::{Cell, Demand};
-use crate::error::{Error, Result};
 use crate::link::{self, initial_rto, namespace};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::{backend, interrupt, kept, machine};
+use crate::{backend, kept, machine};
 
 /// Once before the first cell: root, open files, Ctrl-C, what killed runs left.
 ///

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use weir_peers::Result;
+use weir_peers::interrupt;
+
 use crate::cell::Cell;
-use crate::error::Result;
 use crate::link::demand::duration;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::tuning::Tuning;
-use crate::{backend, interrupt, kept, run_cell};
+use crate::{backend, kept, run_cell};
 
 /// Who is told how far a run is.
 pub trait Progress: Sync {

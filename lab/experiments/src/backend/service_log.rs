@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use weir_peers::{Error, Result};
 
 /// One request served. Times are nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

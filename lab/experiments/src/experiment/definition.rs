@@ -1,11 +1,10 @@
 //! What an experiment is: the cells it needs, and what it says of their outcomes. Every module of
 //! `papers` defines one or more.
 
+use super::runs::Runs;
 use crate::cell::{Cell, cell_name};
 use crate::choice::{Choice, Scale};
 use crate::findings::{Counts, Section};
-
-use super::runs::Runs;
 
 /// What an experiment's section is written from.
 pub(crate) struct Evidence<'a> {

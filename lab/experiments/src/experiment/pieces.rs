@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::{Axis, Plot, Range, Table, Unit, label, series};
-use crate::outcome::{Outcome, SHARES};
-
 use super::case::Case;
 use super::definition::Evidence;
 use super::measures::{Measure, largest, link_use, mean};
+use crate::findings::{Axis, Plot, Range, Table, Unit, label, series};
+use crate::outcome::{Outcome, SHARES};
 
 /// Response times, large responses, link use and losses of each system.
 pub(crate) fn table(

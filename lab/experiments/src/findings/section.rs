@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use weir_plot::Plot;
 
-use crate::choice::Scale;
-
 use super::number;
 use super::row::{Ours, Row, Unit};
+use crate::choice::Scale;
 
 /// How many runs there are, and how many count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -16,8 +16,8 @@ use netlink_packet_sock_diag::constants::{
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
 use netlink_sys::protocols::{NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 use netlink_sys::{Socket, SocketAddr};
+use weir_peers::{Error, Result};
 
-use crate::error::{Error, Result};
 use crate::link::namespace::within;
 
 /// What the queue of a device has done so far.

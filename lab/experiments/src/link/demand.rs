@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weir_peers::{Error, Result};
 use weir_workload::arrivals::{Offered, document_path};
 use weir_workload::documents::{Content, Documents};
 use weir_workload::law::{Law, Rounded, Surge, WorldCup};
@@ -14,7 +15,6 @@ use weir_workload::surge::{Model, SurgeUsers};
 use weir_workload::{Request, Wire, read};
 
 use crate::cell::{self, Cell, Demand};
-use crate::error::{Error, Result};
 use crate::settings::Settings;
 
 /// Sizes to each factor of 10 where there are too many for a document each: about as fine as the

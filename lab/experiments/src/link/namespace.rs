@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-
-use crate::command::run;
-use crate::error::{Error, Result};
+use weir_peers::tool::run;
+use weir_peers::{Error, Result};
 
 const NAMESPACES: &str = "/run/netns";
 const PREFIX: &str = "weirlab";

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use weir_peers::tool::run;
+use weir_peers::{Error, Result, interrupt};
 use weir_wan::{Class, Direction, End, Loss, Wan};
 
-use crate::command::run;
-use crate::error::{Error, Result};
+use crate::cell;
 use crate::link::namespace::{Namespace, unique, within};
-use crate::{cell, interrupt};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Bytes of an Ethernet header. A TUN device has none, so HTB is told to add them there.

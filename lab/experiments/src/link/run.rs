@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 use weir_load::{Body, Live, Plan, Report, Step};
+use weir_peers::{Error, Result, Server, interrupt, probe};
 use weir_stats::Record;
 use weir_workload::Wire;
 use weir_workload::documents::{Content, pool};
@@ -18,13 +19,13 @@ use super::demand::{Asked, Requests, duration, wire};
 use super::initial_rto;
 use super::namespace::within;
 use super::network::Network;
+use super::probe::{answers, probe_head};
 use super::sampling::{End, Sampler, Seen};
-use super::systems::{Place, Server, probe_head};
+use super::systems::{self, ADMIN, Place};
 use crate::cell::{Cell, Demand};
-use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::{figures, interrupt, kept, machine};
+use crate::{figures, kept, machine};
 
 /// The start of each period of overload is left out of the link use: the queue fills.
 const FILLING: f64 = 5.0;
@@ -54,7 +55,7 @@ pub(crate) fn run(
         backlog: cell.network.backlog,
         rate: cell.network.rate,
     };
-    let mut server = Server::start(&cell.system, &place, &network, settings)?;
+    let mut server = start(&cell.system, &place, &network, settings)?;
     let (path, size) = asked.probe().ok_or("the workload has no documents")?;
     let head = probe_head(&network, &path, size)?;
     // The probe's last packets are gone before the counters are read.
@@ -63,10 +64,10 @@ pub(crate) fn run(
     interrupt::check()?;
     server.must_run()?;
     // The figures are worth keeping even if the server's own are not to be had.
-    match server.metrics(&network) {
-        Ok(Some(text)) => kept::text(&directory.join("metrics.txt"), &text)?,
-        Ok(None) => {}
-        Err(error) => kept::text(&directory.join("metrics.txt"), &format!("# {error}\n"))?,
+    if systems::has_metrics(&cell.system) {
+        let metrics = within(network.server.name(), || probe::metrics(SocketAddr::from(ADMIN)));
+        let text = metrics.unwrap_or_else(|error| format!("# {error}\n"));
+        kept::text(&directory.join("metrics.txt"), &text)?;
     }
     for (role, namespace) in [("server", &network.server), ("client", &network.client)] {
         kept::text(&directory.join(format!("tcp-{role}.txt")), &tcp_counters(namespace.name())?)?;
@@ -80,6 +81,24 @@ pub(crate) fn run(
         kept::records(&seen.records, &directory.join("records.csv.zst"))?;
     }
     Ok(assess(cell, head, seen))
+}
+
+/// Start the system in the server's namespace and wait until it accepts. It runs before all ordinary
+/// work on the machine, as the load generator does.
+fn start(
+    system: &str,
+    place: &Place<'_>,
+    network: &Network,
+    settings: &Settings,
+) -> Result<Server> {
+    let error_log = place.directory.join("server-error.log");
+    let program = systems::program(system, place, &error_log, settings)?;
+    let command = program.command(machine::BEFORE_ORDINARY_WORK);
+    let log = place.directory.join("server.log");
+    let mut server =
+        within(network.server.name(), || Server::spawn(command, log, Some(error_log)))?;
+    server.wait_until_ready(&|| answers(network))?;
+    Ok(server)
 }
 
 /// What users, network and machine showed.

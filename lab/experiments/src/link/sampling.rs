@@ -4,12 +4,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::error::Result;
+use weir_peers::Result;
+use weir_peers::processes::{Usage, usage};
+
 use crate::link::counters::{Counters, Queue, device, listen_drops};
 use crate::link::namespace::within;
 use crate::link::network::{BOTTLENECK, Network};
 use crate::outcome::Sample;
-use crate::processes::{Usage, usage};
 
 /// A server of so many processes is looked at with every few samples only.
 const MANY: u32 = 16;

@@ -8,8 +8,9 @@ mod schroeder;
 
 use std::path::Path;
 
+use weir_peers::{Error, Result};
+
 use crate::choice::Choice;
-use crate::error::{Error, Result};
 use crate::experiment::{Experiment, Runs};
 use crate::findings::Section;
 use crate::outcome::Outcome;

@@ -1,8 +1,7 @@
 //! What a report contains, as plain values. `papers::report` gathers it, `html` and `markdown` print it.
 
-use crate::findings::Section;
-
 use super::run::Run;
+use crate::findings::Section;
 
 /// What one or several runs showed.
 #[derive(Debug, serde::Serialize)]

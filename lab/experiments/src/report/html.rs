@@ -2,11 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::contents::Report;
 use crate::choice::Scale;
 use crate::findings::number::{bar, ours};
 use crate::findings::{Counts, Row, Section, Table, Verdict};
-
-use super::contents::Report;
 
 const STYLE: &str = include_str!("style.css");
 

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::contents::Report;
+use super::html;
 use crate::choice::Scale;
 use crate::findings::number::{bar, ours};
 use crate::findings::{Row, Section, Table, Verdict};
-
-use super::contents::Report;
-use super::html;
 
 /// The document.
 pub fn markdown(report: &Report) -> String {

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use weir_peers::{Error, Result};
 
 use crate::choice::Choice;
-use crate::error::{Error, Result};
 use crate::kept::OUTCOME;
 use crate::outcome::Outcome;
 

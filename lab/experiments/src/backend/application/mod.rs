@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
+use weir_peers::{Error, Result};
 
 use self::line::{Line, Waiting};
 use self::request::Head;
 use super::clock;
 use super::service::Service;
-use crate::error::{Error, Result};
 use crate::machine;
 
 /// Connections that wait to be accepted, which is never for long.

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use bpf::Instruction;
+use weir_peers::Error;
 
-use crate::error::Error;
+use bpf::Instruction;
 
 /// `BPF_SOCK_OPS_TIMEOUT_INIT`: the kernel asks for the initial timeout.
 const TIMEOUT_INIT: i32 = 1;
 
 /// The calling thread, and what it starts, has another initial timeout while this lives.
 #[derive(Debug)]
-pub struct Guard {
+pub(crate) struct Guard {
     thread: u32,
     home: PathBuf,
     group: PathBuf,
@@ -33,7 +33,7 @@ pub struct Guard {
 ///
 /// Without root, without a control group file system of version 2, or where the kernel's tick
 /// cannot be found out: says what is missing.
-pub fn set(ms: u32) -> Result<Guard, Error> {
+pub(crate) fn set(ms: u32) -> Result<Guard, Error> {
     let ticks = ticks(ms, tick_rate()?);
     let root = unified()?;
     let thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
@@ -83,7 +83,7 @@ impl Drop for Guard {
 }
 
 /// Removes the control groups of runs whose process has gone.
-pub fn remove_stale() {
+pub(crate) fn remove_stale() {
     let Some(entries) = unified().ok().and_then(|root| fs::read_dir(root).ok()) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -4,10 +4,9 @@ use weir_sim::dtoc::{self, Model, Strategy};
 use weir_workload::Invalid;
 use weir_workload::shape::Shape;
 
+use super::simulated::{Simulated, refused, simulate};
 use crate::experiment::{Evidence, Experiment};
 use crate::findings::{Axis, Plot, Row, Section, Unit, series};
-
-use super::simulated::{Simulated, refused, simulate};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "carter-days",

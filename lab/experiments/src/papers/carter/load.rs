@@ -3,11 +3,10 @@
 use weir_sim::dtoc::{Model, Results, Strategy};
 use weir_workload::Invalid;
 
+use super::simulated::{Simulated, constant, over_load, refused, simulate};
 use crate::choice::Scale;
 use crate::experiment::{Evidence, Experiment};
 use crate::findings::{Bar, Interval, Ours, Row, Section, Table, Unit};
-
-use super::simulated::{Simulated, constant, over_load, refused, simulate};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "carter-load",

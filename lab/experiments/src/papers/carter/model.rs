@@ -6,11 +6,10 @@ use weir_sim::model::mm1k::Mm1k;
 use weir_workload::Invalid;
 use weir_workload::law::{Law, carter};
 
+use super::simulated::{constant, refused, simulate};
 use crate::choice::Scale;
 use crate::experiment::{Evidence, Experiment};
 use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
-
-use super::simulated::{constant, refused, simulate};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "carter-model",

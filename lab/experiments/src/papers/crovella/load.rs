@@ -1,13 +1,12 @@
 //! Crovella, Frangioso & Harchol-Balter 1999, section 5: SURGE's users in a closed loop, below, around
 //! and above saturation, and how much of the order is lost to bytes that wait in the kernel.
 
-use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::Outcome;
-
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{APACHE, FAIR, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, Measure, largest, mean, pieces};
+use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const LOAD: Experiment = Experiment {
     name: "crovella",

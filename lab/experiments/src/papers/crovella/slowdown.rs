@@ -5,9 +5,8 @@ use weir_sim::model::mg1::{Mg1, Order};
 use weir_workload::Invalid;
 use weir_workload::law::{BoundedPareto, Exponential, Law};
 
-use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
-
 use crate::experiment::{Evidence, Experiment};
+use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "crovella-slowdown",

@@ -1,12 +1,11 @@
 //! Schroeder 2003, section 4.1 (H): users who give up and press reload.
 
-use crate::findings::{Axis, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::Outcome;
-
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{NGINX, RIVALS, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, Measure, mean};
+use crate::findings::{Axis, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-aborts",

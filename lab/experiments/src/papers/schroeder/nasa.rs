@@ -1,13 +1,12 @@
 //! Schroeder 2003, appendix B: the experiments again with the NASA trace.
 
-use crate::findings::{Axis, Plot, Row, Section, Unit, series};
-
 use super::realistic::realistic;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{FEW, NGINX, SRPT};
 use crate::experiment::workload::WORKLOADS;
 use crate::experiment::{Evidence, Experiment, Group, largest, mean, pieces};
+use crate::findings::{Axis, Plot, Row, Section, Unit, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-nasa",

@@ -9,10 +9,9 @@ use weir_workload::arrivals::{LoadIs, Offered};
 use weir_workload::law::{Law, WorldCup};
 use weir_workload::shape::Shape;
 
-use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
-
 use crate::choice::Scale;
 use crate::experiment::{Evidence, Experiment};
+use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-onoff",

@@ -1,14 +1,13 @@
 //! Schroeder 2003, section 4.1 (A), persistent overload: a load of 1.2 that does not end.
 
-use crate::findings::{Bar, Row, Section, Table, Unit, label};
-use crate::outcome::Outcome;
-
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{
     Evidence, Experiment, Group, Measure, link_use, listen_drops, mean, most_connections, pieces,
 };
+use crate::findings::{Bar, Row, Section, Table, Unit, label};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-persistent",

@@ -1,12 +1,11 @@
 //! Schroeder 2003, section 4.1 (J): delay, loss, persistent connections and impatient users together.
 
-use crate::findings::{Bar, Row, Section, Unit, label};
-
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::workload::{W1, W4, W8, Workload};
 use crate::experiment::{Evidence, Experiment, Group, Measure, largest, mean, pieces};
+use crate::findings::{Bar, Row, Section, Unit, label};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-realistic",

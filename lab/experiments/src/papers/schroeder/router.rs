@@ -1,13 +1,12 @@
 //! The bottleneck in a router behind the server: what a server that cannot see the queue does to its
 //! users, and one that paces itself. Not in the paper, whose bottleneck is the server's own interface.
 
-use crate::findings::{Bar, Row, Section, Unit};
-
 use crate::choice::Choice;
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::mean;
 use crate::experiment::{Evidence, Experiment, Group, pieces};
+use crate::findings::{Bar, Row, Section, Unit};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-router",

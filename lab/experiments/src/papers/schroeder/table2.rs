@@ -1,13 +1,12 @@
 //! Schroeder 2003, Table 2, the rows that change one thing of the baseline: persistent connections
 //! (E), initial RTO (F), SYN cookies (G), packet length (I).
 
-use crate::findings::{Axis, Ours, Row, Section, Unit, label};
-
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::{Case, PAPER_BACKLOG};
 use crate::experiment::conditions::{APACHE, NGINX, RIVALS, SRPT};
 use crate::experiment::workload::{W1, W4};
 use crate::experiment::{Evidence, Experiment, Group, listen_drops, mean, pieces};
+use crate::findings::{Axis, Ours, Row, Section, Unit, label};
 
 pub(in crate::papers) const PERSISTENT_CONNECTIONS: Experiment = Experiment {
     name: "schroeder-persistent-connections",

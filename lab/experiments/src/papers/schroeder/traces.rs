@@ -1,12 +1,11 @@
 //! The comparison of W1 on three real traces, request by request, scaled to the link.
 
-use crate::findings::{Bar, Row, Section, Unit};
-
 use super::nasa::NASA;
 use crate::choice::Choice;
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, largest, mean, pieces};
+use crate::findings::{Bar, Row, Section, Unit};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "real-traces",

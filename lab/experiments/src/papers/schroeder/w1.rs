@@ -1,14 +1,13 @@
 //! Schroeder 2003, section 4.1 (A), transient overload: workload W1 on the simple baseline.
 
-use crate::findings::{Bar, Row, Section, Table, Unit, label};
-use crate::outcome::Outcome;
-
 use crate::choice::Choice;
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{FAIR, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS};
 use crate::experiment::{
     Evidence, Experiment, Group, largest, link_use, mean, most_connections, pieces,
 };
+use crate::findings::{Bar, Row, Section, Table, Unit, label};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-w1",

@@ -1,13 +1,12 @@
 //! Schroeder 2003, section 4.1 (D): a round trip of 100 ms and 5 % loss.
 
 use crate::cell::Cell;
-use crate::findings::{Bar, Row, Section, Unit};
-
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::mean;
 use crate::experiment::{Evidence, Experiment, Group, pieces};
+use crate::findings::{Bar, Row, Section, Unit};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-wan",

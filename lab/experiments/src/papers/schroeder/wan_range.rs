@@ -1,14 +1,13 @@
 //! Schroeder 2003, section 4.1 (B) and (C): ranges of round-trip times and of losses, and the plane of
 //! both around row D's own case.
 
-use crate::findings::{Axis, Row, Section, Unit};
-
 use super::wan::{DELAY, LOSS, wan};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::conditions::{FEW, NGINX, SRPT};
 use crate::experiment::mean;
 use crate::experiment::{Evidence, Experiment, Group, pieces};
+use crate::findings::{Axis, Row, Section, Unit};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-wan-range",

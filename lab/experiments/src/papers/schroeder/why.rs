@@ -2,14 +2,13 @@
 //! one: refused SYNs by a larger backlog, long timeouts by a short RTO, drops in the transmit queue by
 //! its length. What is left is queueing behind others.
 
-use crate::findings::{Axis, Row, Section, Unit, label};
-
 use super::realistic::realistic;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::{Case, PAPER_BACKLOG};
 use crate::experiment::conditions::{APACHE, NGINX, SRPT};
 use crate::experiment::workload::W4;
 use crate::experiment::{Evidence, Experiment, Group, listen_drops, mean, pieces};
+use crate::findings::{Axis, Row, Section, Unit, label};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-why",

@@ -1,8 +1,5 @@
 //! Schroeder 2003, section 4.2: the nine workloads of Table 1 on the baseline.
 
-use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::Outcome;
-
 use super::w1::worst_by_size;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
@@ -11,6 +8,8 @@ use crate::experiment::workload::{WORKLOADS, Workload};
 use crate::experiment::{
     Evidence, Experiment, Group, Measure, Runs, largest, listen_drops, mean, pieces,
 };
+use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-workloads",

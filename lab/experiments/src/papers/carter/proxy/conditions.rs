@@ -1,9 +1,8 @@
 //! Loads, patience and retries of the comparison, and the cells they make. A quick run has a tenth of
 //! all times, and so ten times the rates.
 
-use crate::cell::{Cell, Demand, Network, Users};
-
 use super::systems::{DIRECT, SHORTEST, WEIR};
+use crate::cell::{Cell, Demand, Network, Users};
 use crate::choice::Scale;
 
 /// Offered loads, as multiples of the capacity.

@@ -1,10 +1,9 @@
 //! Figures of cells with an application, over the seeds. It does not know which are told.
 
+use super::conditions::Conditions;
 use crate::experiment::Evidence;
 use crate::findings::{Interval, Ours};
 use crate::outcome::{Estimate, Figures, Outcome};
-
-use super::conditions::Conditions;
 
 /// A mean over the window.
 pub(super) type Mean = fn(&Figures) -> Estimate;

@@ -1,12 +1,11 @@
 //! What weir is to reach, and the others beside the paper's figures and earlier measurements.
 
-use crate::experiment::Evidence;
-use crate::findings::{Bar, Row, Section, Unit, label};
-
 use super::conditions::{Conditions, OVERLOADS, PATIENCE, loads, pace, retries};
 use super::figures::{Found, recovery, requests, work};
 use super::systems::{CHECKING, DIRECT, SHORTEST, WEIR, main};
 use super::tables::again;
+use crate::experiment::Evidence;
+use crate::findings::{Bar, Row, Section, Unit, label};
 
 /// Useful work of weir with its defaults, at least.
 const WORK: f64 = 0.98;

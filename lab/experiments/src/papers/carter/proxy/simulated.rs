@@ -8,14 +8,13 @@ use weir_sim::replications;
 use weir_workload::Invalid;
 use weir_workload::shape::Shape;
 
-use crate::choice::Scale;
-use crate::experiment::Evidence;
-use crate::findings::{Bar, Interval, Ours, Row, Section, Unit, label};
-
 use super::conditions::{Conditions, OVERLOADS, PATIENCE, WARM_UP, WINDOW, loads, retries};
 use super::figures::{Found, requests, work};
 use super::systems::{CHECKING, DIRECT, SHORTEST, WEIR};
 use super::tables::again;
+use crate::choice::Scale;
+use crate::experiment::Evidence;
+use crate::findings::{Bar, Interval, Ours, Row, Section, Unit, label};
 
 /// Most that measured and simulated may differ, as a share of the capacity.
 const POINTS: f64 = 0.03;

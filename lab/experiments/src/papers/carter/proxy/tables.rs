@@ -1,14 +1,13 @@
 //! Systems beside each other: useful requests and work over the load, and what became of work and
 //! clients in the worst of it.
 
-use crate::experiment::Evidence;
-use crate::findings::{Axis, Plot, Section, Table, Unit, label, series};
-use crate::outcome::Figures;
-
 use super::conditions::{Conditions, PATIENCE, STEADY_LOAD, STEADY_SYSTEMS, loads, pace, retries};
 use super::figures::{Found, Mean, recovery, requests, work};
 use super::systems::{PATIENT, all, main};
 use crate::choice::Scale;
+use crate::experiment::Evidence;
+use crate::findings::{Axis, Plot, Section, Table, Unit, label, series};
+use crate::outcome::Figures;
 
 /// What is useful, and how it is called.
 const USEFUL: [(&str, Mean); 2] = [("useful requests", requests), ("useful work", work)];

@@ -1,15 +1,16 @@
-//! Why something of the lab failed, as a sentence for the user. It knows no kinds: nobody decides
-//! by them.
+//! Why something of the lab failed, as a sentence for the user: what was wrong, where, and what to do
+//! about it. Nobody decides by kinds of errors, so there are none.
 
 use std::fmt;
+use std::path::Path;
 
 /// What was wrong, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(pub String);
 
 impl Error {
-    /// An error of a file or directory.
-    pub(crate) fn file(doing: &str, path: &std::path::Path, error: &dyn fmt::Display) -> Error {
+    /// `cannot DOING PATH: ERROR`, for a file or directory.
+    pub fn file(doing: &str, path: &Path, error: &dyn fmt::Display) -> Error {
         Error(format!("cannot {doing} {}: {error}", path.display()))
     }
 }
