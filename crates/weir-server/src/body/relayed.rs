@@ -1,6 +1,5 @@
-//! The body of a backend's answer between the backend, which fills it, and the client, which empties
-//! it at its own pace and the uplink's. Filled by [`super::relay`] and [`super::tunnel`], read as the
-//! body of a response.
+//! The body of a backend's answer on its way to the client, which takes it at its own pace and the
+//! uplink's. The proxy fills it; `send` reads it as the body of a response.
 
 use std::cell::Cell;
 use std::ops::Deref;

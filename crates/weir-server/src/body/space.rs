@@ -1,6 +1,5 @@
-//! Memory and temporary files for bodies on their way between clients and backends: how much there
-//! is, and whose it is. Every buffer of the proxy ([`super::buffer`], and answers that come whole) is
-//! charged here with what it allocates.
+//! Memory and temporary files for bodies: how much there is, and how much each client holds. Every
+//! [`super::Buffer`], and every answer that came whole, is charged here with what it allocates.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
-//! A body on its way between client and backend: memory first, then a temporary file, then whoever
-//! sends it waits. Requests ([`super::outgoing`]) and answers ([`super::relayed`]) go through it; both
-//! ends are tasks of one worker, and [`mover`] moves bytes to the file and back.
+//! A body on its way between client and backend: it waits in memory first, then in a temporary file;
+//! when both are full, whoever sends it waits. Bodies of requests and of answers ([`super::Relayed`]) go
+//! through it. Both ends are tasks of one worker, and [`mover`] moves bytes to the file and back.
 
 mod mover;
 mod pieces;

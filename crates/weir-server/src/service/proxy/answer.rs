@@ -20,7 +20,7 @@ use crate::body::Limits;
 use crate::body::{Account, Kind};
 use crate::body::{Reader, Relayed, Writer};
 use crate::content::Body;
-use crate::response::Framing;
+use crate::response::ResponseTemplate;
 
 /// An answer that has come whole by the time its head is read, and is not longer, goes on with its
 /// length, however the backend framed it.
@@ -44,7 +44,7 @@ pub(super) async fn respond(
     mut exchange: Exchange,
     answer: http::Response<Incoming>,
     request: &Request<'_>,
-    framing: &Framing,
+    framing: &ResponseTemplate,
     how: Passing<'_>,
 ) -> Result<Passed, &'static str> {
     let (parts, mut body) = answer.into_parts();

@@ -11,7 +11,7 @@ use super::route::Route;
 use super::tunnel::Upstream;
 use crate::body::{Account, Charge};
 use crate::client::Client;
-use crate::response::{Framing, Response};
+use crate::response::{Response, ResponseTemplate};
 
 /// A request on its way.
 pub(crate) struct Asked<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) head: &'a [u8],
     pub(crate) request: &'a Request<'a>,
     /// How a response is framed, if the request can be read to its end.
-    pub(crate) framing: Framing,
+    pub(crate) framing: ResponseTemplate,
     /// Who asks.
     pub(crate) source: SocketAddr,
 }
@@ -34,7 +34,7 @@ impl Asked<'_> {
 
     /// How the response is framed: what is left of a body that was not read to its end cannot be
     /// told from the next request.
-    pub(super) fn framing_after(&self, pipe: Option<&Rc<Pipe>>) -> Framing {
+    pub(super) fn framing_after(&self, pipe: Option<&Rc<Pipe>>) -> ResponseTemplate {
         match pipe.is_none_or(|pipe| pipe.has_ended()) {
             true => self.framing,
             false => self.framing.then_closing(),

@@ -28,7 +28,7 @@ use crate::body::{Reader, Relayed};
 use crate::config::{HalfClose, How};
 use crate::content::Body;
 use crate::identity;
-use crate::response::Departure;
+use crate::response::AbortOn;
 use crate::sys::descriptors;
 
 /// When a connection is tried again for which there was no descriptor.
@@ -91,10 +91,10 @@ pub(super) async fn ask(
     let framing = asked.framing_after(pipe);
     let passed = answer::respond(exchange, head, asked.request, &framing, passing).await;
     let mut passed = passed.map_err(Trouble::Nonsense)?;
-    passed.response.departure = match (config.dead_requests.how, config.half_close) {
-        (How::Off, _) => Departure::Unwatched,
-        (_, HalfClose::Gone) => Departure::Closed,
-        (_, HalfClose::Alive | HalfClose::Probe) => Departure::Gone,
+    passed.response.abort_on = match (config.dead_requests.how, config.half_close) {
+        (How::Off, _) => AbortOn::Never,
+        (_, HalfClose::Gone) => AbortOn::HalfClose,
+        (_, HalfClose::Alive | HalfClose::Probe) => AbortOn::FullClose,
     };
     Ok(passed)
 }

@@ -35,8 +35,9 @@ use std::sync::Arc;
 use weir_http::Status;
 use weir_http::message::Request;
 
-use crate::body::Space;
-use crate::config::{Action, RouteConfig};
+use crate::body::{Space, open_space};
+use crate::config::{Action, Config, RouteConfig};
+use crate::error::ServeError;
 use crate::metrics::Reading;
 use backend::Backend;
 use route::{Known, SharedRoute};
@@ -64,6 +65,18 @@ enum SharedAction {
 }
 
 impl Shared {
+    /// The routes of `config`; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// There is no place for bodies that wait.
+    pub(crate) fn open(config: &Config) -> Result<Option<Arc<Shared>>, ServeError> {
+        match config.routes.as_slice() {
+            [] => Ok(None),
+            routes => Ok(Some(Shared::new(routes, open_space(config)?))),
+        }
+    }
+
     /// `space`: where bodies wait on their way between clients and backends.
     pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
         let mut known = Known::default();
