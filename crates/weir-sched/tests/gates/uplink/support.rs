@@ -1,8 +1,8 @@
 //! A gate in front of a simulated link, in virtual time, and an independent processor-sharing
 //! server to hold it against.
-#![allow(dead_code, unreachable_pub)] // every test file uses its own part of this
+#![allow(unreachable_pub)]
 
-pub mod calls;
+pub(super) mod calls;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! Every policy on the worked case: jobs (arrival, size) (0,4) (1,2) (2,1) on a unit server.
 
-mod support;
-
-use support::{LINK, Link, processor_sharing, request};
+use super::support::{LINK, Link, processor_sharing, request};
 use weir_sched::{PolicyKind, policy};
 
 const CASE: [(f64, u64); 3] = [(0.0, 4), (1.0, 2), (2.0, 1)];

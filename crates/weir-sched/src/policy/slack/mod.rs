@@ -9,8 +9,13 @@
 //! that a decision scans a column of sums and one row instead of all jobs: O(√n), and a few
 //! nanoseconds a row.
 
+mod entry;
+
 use super::FairState;
 use crate::virtual_fair::{Level, whole_bytes};
+use entry::{NOBODY, Rank};
+
+pub(super) use entry::Entry;
 
 /// A row is split when it grows past this; half of it stays. A column of many rows costs more to
 /// run down than a long row, so rows may be longer then.
@@ -18,82 +23,9 @@ fn row_limit(rows: usize) -> usize {
     (rows / 4).clamp(32, 64)
 }
 
-/// A job by its place in the order of virtual finishing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) finish: Level,
-    pub(super) id: u32,
-    pub(super) order: u64,
-    /// What it still needs here.
-    pub(super) remaining: u64,
-    /// At most the slack, if the job is `tested`, once the row's `spent` is taken from it.
-    bound: i64,
-    /// Here and promised its fair finish; otherwise only the virtual server still counts it.
-    pub(super) protected: bool,
-    pub(super) ready: bool,
-    /// The virtual server shares with it.
-    pub(super) sharing: bool,
-    /// The virtual server has paused it, with so many bytes still to be had there.
-    pub(super) frozen: Option<u64>,
-    /// Bytes of the link's time that its own path needs beside what remains.
-    pub(super) margin: u64,
-}
-
-impl Entry {
-    pub(super) fn new(id: u32, order: u64, size: u64, finish: Level) -> Entry {
-        Entry {
-            finish,
-            id,
-            order,
-            remaining: size,
-            bound: 0,
-            protected: true,
-            ready: false,
-            sharing: true,
-            frozen: None,
-            margin: 0,
-        }
-    }
-
-    pub(super) fn place(&self) -> (Level, u32) {
-        (self.finish, self.id)
-    }
-
-    /// Whether its path will make it later than `tolerated` if `grant` bytes go to others first. Only
-    /// after its bound has been made exact.
-    pub(super) fn is_late_by(&self, tolerated: u64, grant: u64) -> bool {
-        self.margin > 0 && self.bound.saturating_add_unsigned(tolerated) < grant as i64
-    }
-
-    /// A job with nothing left to be granted cannot be late any more.
-    fn tested(&self) -> bool {
-        self.protected && self.remaining > 0 && self.ready
-    }
-
-    fn rank(&self) -> Option<Rank> {
-        (self.protected && self.ready).then_some((self.remaining, self.order, self.id))
-    }
-
-    /// What it takes from the slack of those after it; of one that is paused, only what the virtual
-    /// server does not give it later.
-    fn owed(&self) -> u64 {
-        let later = self.frozen.unwrap_or(0);
-        if self.protected { self.remaining.saturating_sub(later) } else { 0 }
-    }
-
-    /// What it will be given beyond what it needs, once it is not paused any more.
-    fn given(&self) -> u64 {
-        self.frozen.map_or(0, |later| later.saturating_sub(self.remaining))
-    }
-}
-
-/// A ready job by what it has left, then by arrival; the least goes first.
-pub(super) type Rank = (u64, u64, u32);
-
 /// Where a job stands: row and place in it. Good until the next insertion or removal.
 pub(super) type Place = (usize, usize);
 
-const NOBODY: Rank = (u64::MAX, u64::MAX, u32::MAX);
 const NOBODY_TESTED: i64 = i64::MAX;
 
 /// All jobs in order of their virtual finish, with their slack.

@@ -1,12 +1,10 @@
 //! The promise of `fsp` and `protective`: nobody finishes later than under exact processor sharing
 //! had nobody left, give or take a grant.
 
-mod support;
-
 use std::time::Duration;
 
+use super::support::{Link, Numbers, PAUSE, Request, mean_response, processor_sharing, request};
 use proptest::prelude::*;
-use support::{Link, Numbers, PAUSE, Request, mean_response, processor_sharing, request};
 use weir_sched::{PolicyKind, policy};
 
 /// A grant of 1 ms that was under way when a job arrived, and rounding.

@@ -1,9 +1,7 @@
 //! The learned limit of calls under way, at applications that serve one call at a time, several,
 //! or any number, in virtual time.
 
-mod application;
-
-use application::{Application, Scene, Service};
+use super::application::{Application, Scene, Service};
 use std::collections::VecDeque;
 use std::time::Duration;
 use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};

@@ -1,9 +1,9 @@
 //! An application behind a gate, in virtual time, with clients that come as they please and leave
 //! when they have waited too long.
-#![allow(dead_code, unreachable_pub)] // every test file uses its own part of this
+#![allow(unreachable_pub)]
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use rand::rngs::Xoshiro256PlusPlus;
@@ -114,7 +114,6 @@ pub struct Application {
     pub limits: Vec<(Time, u32)>,
     scene: Scene,
     requests: Vec<Request>,
-    calls: HashMap<Call, usize>,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     numbered: u64,
     /// Calls inside the application that are not served yet.
@@ -140,7 +139,6 @@ impl Application {
             limits: Vec::new(),
             scene,
             requests: Vec::new(),
-            calls: HashMap::new(),
             events: BinaryHeap::new(),
             numbered: 0,
             inside: VecDeque::new(),

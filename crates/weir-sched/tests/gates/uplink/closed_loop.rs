@@ -1,10 +1,8 @@
 //! Requests of one client that follow each other share as one: the next response takes over what
 //! fair sharing still owes the last, and one that left owes nobody more than it took.
 
-mod support;
-
-use support::calls::{arrive, drain, grant, open};
-use support::{Link, time};
+use super::support::calls::{arrive, drain, grant, open};
+use super::support::{Link, time};
 use weir_sched::{FlowId, Gate, JobSpec, ObjectId, Settled, Time, policy};
 
 /// A protective gate before 1 MB/s where another client waits for `others` bytes.

@@ -1,10 +1,8 @@
 //! The backend gate under random calls, against a naive model of its rules.
 
-mod naive_backend;
-
 use std::time::Duration;
 
-use naive_backend::{Known, Model, State};
+use super::naive_gate::{Known, Model, State};
 use proptest::prelude::*;
 use weir_sched::{BackendConfig, BackendOrder, CallLimit, CallNext, CallSpec, Left, Time};
 

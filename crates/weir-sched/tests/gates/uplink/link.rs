@@ -1,8 +1,6 @@
 //! The policies in front of a link that is slower than it was set.
 
-mod support;
-
-use support::{LINK, Link, Numbers, mean_response, request};
+use super::support::{LINK, Link, Numbers, mean_response, request};
 use weir_sched::policy;
 
 #[test]

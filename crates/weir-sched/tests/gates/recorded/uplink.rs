@@ -141,7 +141,8 @@ impl Uplink {
             return Path::default();
         }
         let round_trip = Duration::from_millis(self.numbers.heavy_tailed(8));
-        Path { round_trip, window: 1448 * self.numbers.heavy_tailed(7) }
+        let window = 1448 * self.numbers.heavy_tailed(7);
+        Path { round_trip, window, window_credit: window }
     }
 
     /// Asks for what comes next until there is nothing to send or the turn is over.
@@ -221,7 +222,7 @@ impl Uplink {
     fn change_path(&mut self) {
         let path = self.any_path();
         if let Some(flow) = self.numbers.some_of(&self.flows) {
-            self.gate.path(flow, path);
+            self.gate.path_changed(flow, path);
         }
     }
 

@@ -1,9 +1,7 @@
 //! Overload of an application that serves one call at a time and never looks whether its clients
 //! are still there (Carter & Cherkasova 1999, Figure 21, patience of 5 s), in virtual time.
 
-mod application;
-
-use application::{Application, Fate, Scene};
+use super::application::{Application, Fate, Scene};
 use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 
 const WARM_UP: f64 = 30.0;
