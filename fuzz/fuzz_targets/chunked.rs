@@ -13,7 +13,10 @@ enum Read {
     Malformed,
 }
 
-fn read<'a>(mut reader: ChunkedDecoder, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Read, ChunkedDecoder) {
+fn read<'a>(
+    mut reader: ChunkedDecoder,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Read, ChunkedDecoder) {
     let (mut data, mut used) = (Vec::new(), 0);
     for mut piece in pieces {
         while !piece.is_empty() {
@@ -46,7 +49,9 @@ fuzz_target!(|input: &[u8]| {
     }
     let (first, second) = body.split_at(usize::from(*cut).min(body.len()));
     let steps = usize::from(*step).max(1);
-    for (whole, reader) in [(&strict, ChunkedDecoder::strict()), (&lenient, ChunkedDecoder::lenient())] {
+    for (whole, reader) in
+        [(&strict, ChunkedDecoder::strict()), (&lenient, ChunkedDecoder::lenient())]
+    {
         assert_eq!(&read(reader.clone(), [first, second]).0, whole);
         assert_eq!(&read(reader, body.chunks(steps)).0, whole);
     }

@@ -8,12 +8,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, BodyFraming, RequestOptions, ResponseOptions, interim_head, request_head,
-    response_head, response_length, switching_protocols_head,
+    BodyFraming, FieldEdits, ForwardedStyle, RequestOptions, ResponseOptions, interim_head,
+    request_head, response_head, response_length, switching_protocols_head,
 };
 use weir_http::h1::request::{Limits, Parsed, parse};
-use weir_http::message::Version;
 use weir_http::h1::response::Connection;
+use weir_http::message::Version;
 
 fuzz_target!(|data: &[u8]| {
     let [choice, code, rest @ ..] = data else {
@@ -97,7 +97,12 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
     let version = if choice & 2 != 0 { Version::Http10 } else { Version::Http11 };
     let framing = BodyFraming::for_client(length, version);
     let edits = FieldEdits::default();
-    let how = ResponseOptions { framing, connection: Connection::Default, date: [b'x'; 29], edits: &edits };
+    let how = ResponseOptions {
+        framing,
+        connection: Connection::Default,
+        date: [b'x'; 29],
+        edits: &edits,
+    };
     out.clear();
     response_head(&mut out, status, &fields, &how);
     let framed = read(&out);

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::message::conditions::{ETag, Validators, not_modified, range_applies};
 use weir_http::h1::request::{BadRequest, Limits, Parsed, parse};
+use weir_http::message::conditions::{ETag, Validators, not_modified, range_applies};
 use weir_http::message::{Method, Request, RequestBody};
 
 fuzz_target!(|data: &[u8]| {

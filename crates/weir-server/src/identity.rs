@@ -4,8 +4,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A number that tells clients apart, for hashing and for the gates of backends.
-pub(crate) fn client(address: IpAddr) -> u64 {
+/// The key of a client, for hashing and for the gates of backends.
+pub(crate) fn client_key(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => hash(&address),
         IpAddr::V6(address) => hash(&(address.to_bits() >> 64)),

@@ -4,7 +4,6 @@
 mod serve;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -52,12 +51,7 @@ fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    let text = error.render();
-    let text = match io::stderr().is_terminal() {
-        true => text.ansi().to_string(),
-        false => text.to_string(),
-    };
-    messages::say(text.trim_end());
+    messages::say(error.render().to_string().trim_end());
     messages::finish();
     ExitCode::from(2)
 }

@@ -10,71 +10,71 @@ use bytes::Bytes;
 use super::buffer::{Buffer, Limits, Next, Room};
 use super::space::Account;
 
-/// Bytes of an answer that its client has not taken. They are as they go over the connection, so
-/// already in chunks if the client is to get chunks.
+/// Bytes that the client has not read yet, in the framing that the client gets: already in chunks if
+/// the body is chunked.
 #[derive(Debug)]
-pub(crate) struct Relayed {
+pub(crate) struct RelayedBody {
     buffer: Rc<Buffer>,
-    end: Cell<Option<Result<(), Broken>>>,
+    end: Cell<Option<Result<(), Truncated>>>,
 }
 
-/// The backend's answer ended before its end.
+/// The response ended before its end: why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Broken(pub(crate) &'static str);
+pub(crate) struct Truncated(pub(crate) &'static str);
 
-const LOST: Broken = Broken("its temporary file cannot be read");
+const LOST: Truncated = Truncated("its temporary file cannot be read");
 
-impl Relayed {
-    /// For the client of `account`.
-    pub(crate) fn new(limits: Limits, account: &Account) -> Rc<Relayed> {
-        Rc::new(Relayed { buffer: Buffer::new(limits, account), end: Cell::new(None) })
+impl RelayedBody {
+    /// An empty body, charged to `account`.
+    pub(crate) fn new(limits: Limits, account: &Account) -> Rc<RelayedBody> {
+        Rc::new(RelayedBody { buffer: Buffer::new(limits, account), end: Cell::new(None) })
     }
 
-    /// More has come from the backend.
+    /// Adds bytes from the backend.
     pub(crate) fn push(&self, bytes: Bytes) {
         self.buffer.push(bytes);
     }
 
-    /// The same of bytes that are somebody else's.
+    /// Adds a copy of `bytes`.
     pub(crate) fn copy(&self, bytes: &[u8]) {
         self.buffer.copy(bytes);
     }
 
-    /// The backend has ended its answer, well or not. The first end counts.
-    pub(crate) fn end(&self, how: Result<(), Broken>) {
+    /// Ends the body, whole or not. The first end counts.
+    pub(crate) fn end(&self, how: Result<(), Truncated>) {
         self.end.set(self.end.get().or(Some(how)));
         self.buffer.end();
     }
 
-    /// Whether more may come; waits while that is not known.
+    /// Whether there is room for more; waits while that is not known.
     pub(crate) async fn room(&self) -> Room {
         self.buffer.room().await
     }
 
-    /// Waits until the client has taken so much that more may come; false if it takes no more.
+    /// Waits until there is room for more; false if the client reads no more.
     pub(crate) async fn has_room(&self) -> bool {
         self.buffer.until_room().await
     }
 
-    /// Waits until the client is not served any more.
+    /// Waits until the client reads no more.
     pub(crate) async fn client_left(&self) {
         self.buffer.until_left().await;
     }
 
-    /// Fills `out` with what has come from `offset` on; what is before it is let go. `None`: nothing
-    /// has come yet, it is not in memory, or nothing more comes.
+    /// Fills `out` with the bytes from `offset` on and drops those before. `None`: none have arrived
+    /// yet, they are not in memory, or no more follow.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Option<usize> {
         let count = self.buffer.read(offset, out);
         (count > 0).then_some(count)
     }
 
-    /// Bytes of the body so far, and whether these are all.
+    /// The bytes that have arrived so far, and whether these are all.
     pub(crate) fn extent(&self) -> (u64, bool) {
         (self.buffer.came(), self.end.get() == Some(Ok(())))
     }
 
-    /// Waits until there is something from `offset` on, or nothing more comes.
-    pub(crate) async fn more(&self, offset: u64) -> Result<(), Broken> {
+    /// Waits until there are bytes from `offset` on, or no more follow.
+    pub(crate) async fn more(&self, offset: u64) -> Result<(), Truncated> {
         match self.buffer.more(offset).await {
             Next::Bytes(_) => Ok(()),
             Next::End => self.end.get().unwrap_or(Ok(())),
@@ -83,34 +83,33 @@ impl Relayed {
     }
 }
 
-/// The backend's side of an answer: when it is dropped, nothing more comes.
+/// The backend's end: dropping it ends the body.
 #[derive(Debug)]
-pub(crate) struct Writer(pub(crate) Rc<Relayed>);
+pub(crate) struct Writer(pub(crate) Rc<RelayedBody>);
 
 impl Deref for Writer {
-    type Target = Rc<Relayed>;
+    type Target = Rc<RelayedBody>;
 
-    fn deref(&self) -> &Rc<Relayed> {
+    fn deref(&self) -> &Rc<RelayedBody> {
         &self.0
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // An end that was told stays.
-        self.0.end(Err(Broken("it was given up")));
+        // An end that was set before stays.
+        self.0.end(Err(Truncated("weir gave up relaying it")));
     }
 }
 
-/// The client's side of an answer: when it is dropped, the backend's side hears that nobody takes
-/// the rest.
+/// The client's end: dropping it tells the backend's end that nobody reads the rest.
 #[derive(Debug)]
-pub(crate) struct Reader(pub(crate) Rc<Relayed>);
+pub(crate) struct Reader(pub(crate) Rc<RelayedBody>);
 
 impl Deref for Reader {
-    type Target = Relayed;
+    type Target = RelayedBody;
 
-    fn deref(&self) -> &Relayed {
+    fn deref(&self) -> &RelayedBody {
         &self.0
     }
 }
@@ -130,17 +129,17 @@ mod tests {
     async fn a_broken_answer_is_no_end_and_who_left_frees_its_memory() {
         let space = Space::new(1 << 20, 0, None);
         let account = space.account([10, 0, 0, 1].into());
-        let relayed = Relayed::new(Limits { memory: 4, file: 0 }, &account);
+        let relayed = RelayedBody::new(Limits { memory: 4, file: 0 }, &account);
         relayed.push(Bytes::from_static(b"12345"));
         assert_eq!(relayed.room().await, Room::Full);
-        relayed.end(Err(Broken("reset")));
+        relayed.end(Err(Truncated("reset")));
         relayed.end(Ok(()));
         assert_eq!(relayed.more(0).await, Ok(()));
         assert_eq!(relayed.extent(), (5, false));
         let mut out = [0; 9];
         assert_eq!((relayed.read(3, &mut out), &out[..2]), (Some(2), &b"45"[..]));
         assert_eq!(relayed.read(5, &mut out), None);
-        assert_eq!(relayed.more(5).await, Err(Broken("reset")));
+        assert_eq!(relayed.more(5).await, Err(Truncated("reset")));
         drop(Reader(relayed.clone()));
         assert!(!relayed.has_room().await);
         assert_eq!(space.memory_used(), 0);

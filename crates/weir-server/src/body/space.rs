@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::temporary::TemporaryFiles;
 use crate::identity;
 
-/// A client may take more while it has less than this part of what nobody has: a threshold that
+/// A client may take more while it has less than the free space divided by this: a threshold that
 /// sinks as space gets scarce, so that the largest gives way first and something is always left for
-/// who comes (Choudhury & Hahne 1998, "Dynamic queue length thresholds for shared-memory packet
-/// switches"). One client alone comes to a ninth of the whole, n of them to 1/(8 + n) each.
-const PART: u64 = 8;
+/// new clients (Choudhury & Hahne 1998, "Dynamic queue length thresholds for shared-memory packet
+/// switches"). One client alone can take a ninth of the whole, each of n clients 1/(8 + n).
+const FREE_DIVISOR: u64 = 8;
 
 /// See the module.
 #[derive(Debug)]
@@ -21,18 +21,18 @@ pub(crate) struct Space {
     memory: Level,
     files: Level,
     clients: Mutex<HashMap<IpAddr, Weak<Usage>>>,
-    /// `None`: bodies wait in memory only.
+    /// `None`: bodies are buffered in memory only.
     temporary: Option<TemporaryFiles>,
 }
 
-/// What is taken of one of the two, and what there is.
+/// How much of a resource is used, and how much there is, in bytes.
 #[derive(Debug)]
 struct Level {
     used: AtomicU64,
-    most: u64,
+    capacity: u64,
 }
 
-/// What one client has of both.
+/// How much one client uses, in bytes.
 #[derive(Debug)]
 struct Usage {
     client: IpAddr,
@@ -45,14 +45,14 @@ struct Usage {
 #[derive(Clone, Debug)]
 pub(crate) struct Account(Arc<Usage>);
 
-/// Which of the two is charged.
+/// Which resource is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Memory,
     Files,
 }
 
-/// Bytes that somebody holds; they are given back when this is dropped.
+/// Bytes that are charged to an account until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     account: Account,
@@ -61,10 +61,10 @@ pub(crate) struct Charge {
 }
 
 impl Space {
-    /// Of `memory` bytes and, if there are `temporary` files, `files` bytes of them. Both may be
-    /// exceeded a little: by a piece of each body, and by a batch on its way to each file.
+    /// At most `memory` bytes and, with `temporary` files, `files` bytes of those. Both may be
+    /// exceeded a little: by one piece of each body, and by a batch on its way to each file.
     pub(crate) fn new(memory: u64, files: u64, temporary: Option<TemporaryFiles>) -> Arc<Space> {
-        let level = |most| Level { used: AtomicU64::new(0), most };
+        let level = |capacity| Level { used: AtomicU64::new(0), capacity };
         let (memory, files) = (level(memory), level(files));
         Arc::new(Space { memory, files, clients: Mutex::default(), temporary })
     }
@@ -82,12 +82,12 @@ impl Space {
         Account(usage)
     }
 
-    /// Bytes of memory that are taken.
+    /// Bytes of memory in use.
     pub(crate) fn memory_used(&self) -> u64 {
         self.memory.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes of temporary files that are taken.
+    /// Bytes of temporary files in use.
     pub(crate) fn files_used(&self) -> u64 {
         self.files.used.load(Ordering::Relaxed)
     }
@@ -120,11 +120,11 @@ impl Account {
     /// Whether this client may take more.
     pub(crate) fn has_room(&self, kind: Kind) -> bool {
         let (own, level) = self.0.of(kind);
-        let free = level.most.saturating_sub(level.used.load(Ordering::Relaxed));
-        own.load(Ordering::Relaxed) < free / PART
+        let free = level.capacity.saturating_sub(level.used.load(Ordering::Relaxed));
+        own.load(Ordering::Relaxed) < free / FREE_DIVISOR
     }
 
-    /// Takes `bytes`, whether or not there is room.
+    /// Charges `bytes`, whether or not there is room.
     pub(crate) fn charge(&self, kind: Kind, bytes: u64) -> Charge {
         let mut charge = Charge { account: self.clone(), kind, bytes: 0 };
         charge.set(bytes);
@@ -138,7 +138,7 @@ impl Account {
 }
 
 impl Charge {
-    /// From now on it is `bytes`.
+    /// Changes the charge to `bytes`.
     pub(crate) fn set(&mut self, bytes: u64) {
         let (own, level) = self.account.0.of(self.kind);
         for used in [own, &level.used] {
@@ -209,7 +209,7 @@ mod tests {
                 }
                 let after = accounts[number].0.memory.load(Ordering::Relaxed);
                 let free = MOST - space.memory_used();
-                prop_assert!(after == before || after <= free / PART + bytes * (PART + 1));
+                prop_assert!(after == before || after <= free / FREE_DIVISOR + bytes * (FREE_DIVISOR + 1));
                 prop_assert!(space.account(address("10.0.1.1")).has_room(Kind::Memory));
             }
             drop(held);

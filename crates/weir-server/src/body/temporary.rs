@@ -18,99 +18,99 @@ use weir_sched::Time;
 
 use crate::sys::clock;
 
-/// Reads and writes that are under way at most: so many threads a disk that hangs can keep.
-const AT_ONCE: usize = 32;
+/// The most reads and writes at once: a disk that hangs can block this many threads.
+const MAX_CONCURRENT: usize = 32;
 
-/// After a failure no file is tried for so long: a full disk must not be asked by every body.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long no new file is made after a failure: not every body must try a full disk.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// A failure is not logged again within this time.
-const QUIET: Duration = Duration::from_secs(60);
+/// A failure is logged at most once in this time.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct TemporaryFiles {
     directory: PathBuf,
-    /// Files at once.
-    most: usize,
+    /// The most files at once.
+    max_files: usize,
     open: Arc<AtomicUsize>,
-    /// The longest that a read or write may take.
-    patience: Duration,
+    /// The longest time for a read or write.
+    limit: Duration,
     permits: Arc<Semaphore>,
-    trouble: Mutex<Trouble>,
-    closer: mpsc::Sender<Open>,
+    failures: Mutex<Failures>,
+    closer: mpsc::Sender<OpenFile>,
 }
 
-/// When it last failed.
+/// When a file last failed, and when that was last logged.
 #[derive(Debug, Default)]
-struct Trouble {
+struct Failures {
     failed: Option<Time>,
     logged: Option<Time>,
 }
 
-/// One file. Its space comes back when it is dropped.
+/// One file; dropping it frees its space.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     /// `None` while it is being dropped.
-    open: Option<Open>,
-    closer: mpsc::Sender<Open>,
+    open: Option<OpenFile>,
+    closer: mpsc::Sender<OpenFile>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenFile {
     file: File,
-    _place: Place,
+    _count: OpenCount,
 }
 
-/// One of the files that may be open.
+/// Counts an open file until it is dropped.
 #[derive(Debug)]
-struct Place(Arc<AtomicUsize>);
+struct OpenCount(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for OpenCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl TemporaryFiles {
-    /// At most `most` files in `directory`; a read or write that takes longer than `patience` has
-    /// failed.
+    /// At most `max_files` files in `directory`; a read or write that takes longer than `limit` counts
+    /// as failed.
     ///
     /// # Errors
     ///
-    /// No file can be made there, or no thread.
-    pub(crate) fn new(directory: &Path, most: usize, patience: Duration) -> io::Result<Self> {
+    /// If no file can be made there, or no thread can be started.
+    pub(crate) fn new(directory: &Path, max_files: usize, limit: Duration) -> io::Result<Self> {
         tempfile::tempfile_in(directory)?;
-        let (closer, closed) = mpsc::channel::<Open>();
-        // Closing one gives back its space, which can take a while: a worker must not wait for it.
+        let (closer, closed) = mpsc::channel::<OpenFile>();
+        // Closing a file frees its space, which can take a while: a worker must not wait for it.
         thread::Builder::new()
             .name("weir-temporary".to_owned())
             .spawn(move || closed.into_iter().for_each(drop))?;
         Ok(TemporaryFiles {
             directory: directory.to_owned(),
-            most,
+            max_files,
             open: Arc::default(),
-            patience,
-            permits: Arc::new(Semaphore::new(AT_ONCE)),
-            trouble: Mutex::default(),
+            limit,
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+            failures: Mutex::default(),
             closer,
         })
     }
 
-    /// Whether a body may be put into a file now; `another`: into one that is to be made.
+    /// Whether a body may be written to a file now; `another`: to a new one.
     pub(crate) fn are_usable(&self, another: bool) -> bool {
-        if another && self.open.load(Ordering::Relaxed) >= self.most {
+        if another && self.open.load(Ordering::Relaxed) >= self.max_files {
             return false;
         }
-        let failed = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).failed;
-        failed.is_none_or(|failed| clock::now().since(failed) >= PAUSE)
+        let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).failed;
+        failed.is_none_or(|failed| clock::now().since(failed) >= RETRY_AFTER)
     }
 
     /// Writes `pieces` into `file`, or a new one, from the offset `at` on.
     ///
     /// # Errors
     ///
-    /// It was not written whole: the disk is full, failed or took too long. That was logged.
+    /// If not all was written, as the disk is full, failed or took too long. The error is logged.
     pub(crate) async fn write(
         &self,
         file: Option<Arc<TemporaryFile>>,
@@ -134,7 +134,7 @@ impl TemporaryFiles {
     ///
     /// # Errors
     ///
-    /// They cannot be read. That was logged.
+    /// If they cannot be read. The error is logged.
     pub(crate) async fn read(
         &self,
         file: Arc<TemporaryFile>,
@@ -156,27 +156,27 @@ impl TemporaryFiles {
         let permits = self.permits.clone();
         let done = async {
             let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
-            // Who is given up with keeps the permit for as long as the thread hangs.
+            // The permit is kept for as long as the thread hangs, even if the caller gave up.
             let work = move || {
                 let _permit = permit;
                 work()
             };
             spawn_blocking(work).await?
         };
-        timeout(self.patience, done).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        timeout(self.limit, done).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn failed(&self, what: &str, error: &io::Error) {
         let now = clock::now();
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble.failed = Some(now);
-        if trouble.logged.is_none_or(|logged| now.since(logged) >= QUIET) {
-            trouble.logged = Some(now);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.failed = Some(now);
+        if failures.logged.is_none_or(|logged| now.since(logged) >= LOG_INTERVAL) {
+            failures.logged = Some(now);
             let directory = self.directory.display();
             tracing::warn!(
                 "cannot {what} a temporary file in {directory}: {error}; bodies of requests and \
-                 answers wait in memory only, so that slow clients hold up backends: make room \
-                 there, or name another directory with `proxy_temp_dir`"
+                 responses are buffered in memory only, so slow clients can delay backends: free \
+                 space there, or set `proxy_temp_dir` to another directory"
             );
         }
     }
@@ -186,12 +186,12 @@ impl TemporaryFile {
     fn new(
         directory: &Path,
         open: Arc<AtomicUsize>,
-        closer: mpsc::Sender<Open>,
+        closer: mpsc::Sender<OpenFile>,
     ) -> io::Result<TemporaryFile> {
         open.fetch_add(1, Ordering::Relaxed);
-        let place = Place(open);
+        let count = OpenCount(open);
         let file = tempfile::tempfile_in(directory)?;
-        Ok(TemporaryFile { open: Some(Open { file, _place: place }), closer })
+        Ok(TemporaryFile { open: Some(OpenFile { file, _count: count }), closer })
     }
 
     fn file(&self) -> io::Result<&File> {
@@ -217,7 +217,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
-            // Without the thread it is closed here.
+            // Without the thread, it is closed here.
             drop(self.closer.send(open));
         }
     }
@@ -227,10 +227,10 @@ impl Drop for TemporaryFile {
 mod tests {
     use super::*;
 
-    fn files(most: usize) -> (TemporaryFiles, tempfile::TempDir) {
+    fn files(max_files: usize) -> (TemporaryFiles, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
-        let patience = Duration::from_secs(600);
-        (TemporaryFiles::new(directory.path(), most, patience).unwrap(), directory)
+        let limit = Duration::from_secs(600);
+        (TemporaryFiles::new(directory.path(), max_files, limit).unwrap(), directory)
     }
 
     fn bytes(text: &'static str) -> Vec<Bytes> {

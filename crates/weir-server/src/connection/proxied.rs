@@ -19,7 +19,9 @@ use crate::client::input::Input;
 use crate::response::{AbortOn, Response, ResponseTemplate};
 use crate::runtime::turn;
 use crate::send::Outcome;
-use crate::service::proxy::{self, Asked, ClientBody, Passed, Route, Unread, Upstream};
+use crate::service::proxy::{
+    self, ClientBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
+};
 use crate::uplink::Flow;
 
 /// How long a backend may go on sending after the client of a switched connection has ended its side.
@@ -45,7 +47,7 @@ pub(super) async fn plain(
     }
     let asked = asked(context, client, route, head, request, begun);
     let waiting = context.journal.waiting(client, request, begun);
-    let Some(Passed { response, charge, .. }) = proxy::respond(&asked, None).await else {
+    let Some(ProxyOutcome { response, charge, .. }) = proxy::respond(&asked, None).await else {
         waiting.left();
         return Some(End::Broken);
     };
@@ -78,7 +80,7 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     }
     let asked = asked(context, client, route, &head, &request, begun);
-    let most = route.most_body();
+    let most = route.max_body();
     let mut body = ClientBody::new(client, input, request.body, most, &context.times);
     let waiting = context.journal.waiting(client, &request, begun);
     let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
@@ -86,7 +88,7 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     };
     waiting.answered();
-    let Passed { mut response, upstream, unread, charge } = passed;
+    let ProxyOutcome { mut response, upstream, unread, charge } = passed;
     if upstream.is_some() || unread.is_some() {
         response.abort_on = AbortOn::Never;
     }
@@ -107,9 +109,9 @@ fn asked<'a>(
     head: &'a [u8],
     request: &'a Request<'a>,
     begun: Time,
-) -> Asked<'a> {
+) -> ProxyRequest<'a> {
     let framing = template(context, request, begun);
-    Asked { client, route, head, request, framing, source: client.peer }
+    ProxyRequest { client, route, head, request, framing, source: client.peer }
 }
 
 fn template(context: &Context, request: &Request<'_>, begun: Time) -> ResponseTemplate {
@@ -126,7 +128,7 @@ async fn refused(
     request: &Request<'_>,
     begun: Time,
 ) -> Option<End> {
-    let most = route.most_body().unwrap_or(u64::MAX);
+    let most = route.max_body().unwrap_or(u64::MAX);
     let status = match request.body {
         _ if request.unknown_expectation => Status::ExpectationFailed,
         RequestBody::Length(length) if length > most => Status::ContentTooLarge,
@@ -160,7 +162,7 @@ fn ended(
 /// Sends an answer that has begun before its request had come whole.
 async fn uploading(
     down: impl Future<Output = Outcome>,
-    unread: Unread,
+    unread: UnreadBody,
     body: &mut ClientBody<'_>,
 ) -> Outcome {
     let mut down = pin!(down);

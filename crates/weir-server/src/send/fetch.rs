@@ -2,7 +2,7 @@
 //! that has not sent it yet. Used by [`super::Sending`] when a push has found nothing.
 
 use super::{Outcome, Sending};
-use crate::body::Broken;
+use crate::body::Truncated;
 use crate::content::{Body, CHUNK};
 use crate::response::Part;
 
@@ -13,7 +13,7 @@ impl Sending<'_> {
             let more = relayed.more(self.body_sent());
             return tokio::select! {
                 biased;
-                more = more => more.map_err(|Broken(why)| self.content_failed(why)),
+                more = more => more.map_err(|Truncated(why)| self.content_failed(why)),
                 () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
             };
         }

@@ -17,15 +17,15 @@ use self::pieces::{JOINED, Pieces};
 use self::spool::Spool;
 use super::space::{Account, Charge, Kind};
 
-/// Bytes that are written to the file, or read from it, at a time.
+/// The most bytes that are written to the file, or read from it, at a time.
 const BATCH: u64 = 256 * 1024;
 
-/// Bytes of one body that may wait.
+/// How many bytes of one body may be buffered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// In memory, beside a batch on its way to the file and one that gathers for it.
+    /// In memory, besides a batch on its way to the file and one that gathers for it.
     pub(crate) memory: u64,
-    /// In a file; 0: in none.
+    /// In a file; 0: no file.
     pub(crate) file: u64,
 }
 
@@ -47,18 +47,18 @@ struct State {
     back: Pieces,
     /// Bytes that are being read from the file.
     reading: u64,
-    /// What is in memory of all this.
+    /// The memory that all this takes.
     charge: Charge,
-    /// Bytes that came, and that were taken.
+    /// Bytes that arrived, and bytes that were read.
     came: u64,
     gone: u64,
-    /// No more comes.
+    /// The body has ended: no more bytes follow.
     ended: bool,
-    /// Nobody takes more.
+    /// Nobody reads any more.
     left: bool,
-    /// What is in the file cannot be read.
+    /// The file cannot be read.
     lost: bool,
-    /// The file takes no more until all of it was read.
+    /// The file takes no more bytes until all of it was read.
     refused: bool,
     is_moving: bool,
     taker: Option<Waker>,
@@ -66,23 +66,23 @@ struct State {
     mover: Option<Waker>,
 }
 
-/// Whether more may come.
+/// Whether there is room for more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Yes,
-    /// Not until some of it is taken.
+    /// Not until some are read.
     Full,
-    /// Nobody takes it.
+    /// Nobody reads them.
     Gone,
 }
 
-/// What comes next.
+/// What the reader gets next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Bytes(Bytes),
-    /// There were no more.
+    /// The body has ended.
     End,
-    /// It cannot be read.
+    /// The file cannot be read.
     Lost,
 }
 
@@ -111,12 +111,12 @@ impl Buffer {
         Rc::new(Buffer { state: RefCell::new(state), limits, account: account.clone() })
     }
 
-    /// More has come. It is kept whether or not there is room.
+    /// Adds bytes, whether or not there is room.
     pub(crate) fn push(self: &Rc<Self>, bytes: Bytes) {
         self.put(bytes.len(), |pieces| pieces.push(bytes));
     }
 
-    /// The same of bytes that are somebody else's.
+    /// Adds a copy of `bytes`, whether or not there is room.
     pub(crate) fn copy(self: &Rc<Self>, bytes: &[u8]) {
         self.put(bytes.len(), |pieces| pieces.copy(bytes));
     }
@@ -141,20 +141,20 @@ impl Buffer {
         state.settle();
     }
 
-    /// No more comes.
+    /// Ends the body.
     pub(crate) fn end(&self) {
         let mut state = self.state.borrow_mut();
         state.ended = true;
         wake(&mut state.taker);
     }
 
-    /// Whether more may come; waits while that is not known, because bytes are on their way to the
+    /// Whether there is room; waits while that is not known, because bytes are on their way to the
     /// file.
     pub(crate) async fn room(&self) -> Room {
         poll_fn(|context| self.poll_room(context, true)).await
     }
 
-    /// Waits until more may come; false if nobody takes it.
+    /// Waits until there is room; false if nobody reads any more.
     pub(crate) async fn until_room(&self) -> bool {
         poll_fn(|context| self.poll_room(context, false)).await == Room::Yes
     }
@@ -164,7 +164,7 @@ impl Buffer {
         match self.room_in(&state) {
             Some(room) if or_full || room != Room::Full => return Poll::Ready(room),
             Some(_) => {}
-            // Others' space may have come back since the mover looked.
+            // Other bodies may have freed space since the mover looked.
             None => wake(&mut state.mover),
         }
         state.giver = Some(context.waker().clone());
@@ -186,19 +186,19 @@ impl Buffer {
         (state.back.is_empty() || gathers).then_some(Room::Yes)
     }
 
-    /// Whether a body of which `taken` bytes are in memory can have more there. One piece may always
-    /// wait, or nothing would ever go on.
+    /// Whether a body that takes `taken` bytes of memory may take more. One piece is always allowed,
+    /// or nothing would ever move.
     fn has_memory(&self, taken: u64) -> bool {
         taken == 0 || taken < self.limits.memory && self.account.has_room(Kind::Memory)
     }
 
-    /// Whether the file takes more, once it has taken `before` bytes that wait for it.
+    /// Whether the file has room behind `before` bytes that are to be written first.
     fn may_write(&self, state: &State, before: u64) -> bool {
         !state.refused
             && state.spool.taken() + before < self.limits.file
             && self.account.has_room(Kind::Files)
             && self.account.temporary().is_some_and(|files| {
-                // A file that there is need not be made.
+                // An existing file need not be made.
                 files.are_usable(state.spool.is_empty())
             })
     }
@@ -208,7 +208,7 @@ impl Buffer {
         self.limits.memory.clamp(JOINED as u64, BATCH)
     }
 
-    /// Waits until nobody takes more.
+    /// Waits until nobody reads any more.
     pub(crate) async fn until_left(&self) {
         poll_fn(|context| {
             let mut state = self.state.borrow_mut();
@@ -221,24 +221,24 @@ impl Buffer {
         .await;
     }
 
-    /// Whether all that came was taken, and there is more to come.
+    /// Whether everything that arrived was read, and more is to follow.
     pub(crate) fn is_starved(&self) -> bool {
         let state = self.state.borrow();
         state.front.is_empty() && !state.is_behind() && !state.ended && !state.left
     }
 
-    /// Whether all was taken that is to come.
+    /// Whether the whole body was read.
     pub(crate) fn is_done(&self) -> bool {
         let state = self.state.borrow();
         state.left || state.ended && state.gone == state.came
     }
 
-    /// Whether what is in the file cannot be read.
+    /// Whether the file cannot be read.
     pub(crate) fn is_lost(&self) -> bool {
         self.state.borrow().lost
     }
 
-    /// Bytes that have come so far.
+    /// Bytes that have arrived so far.
     pub(crate) fn came(&self) -> u64 {
         self.state.borrow().came
     }
@@ -254,16 +254,15 @@ impl Buffer {
         Poll::Ready(Next::Bytes(bytes))
     }
 
-    /// Fills `out` with what is in memory from `offset` on, and returns how much that is; what is
-    /// before `offset` is let go.
+    /// Fills `out` with the bytes in memory from `offset` on, and returns how many; drops those
+    /// before `offset`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> usize {
         let mut state = self.state.borrow_mut();
         self.let_go(&mut state, offset);
         state.front.peek(out)
     }
 
-    /// Waits until something can be read from `offset` on, or nothing more comes; what is before
-    /// `offset` is let go.
+    /// Waits until bytes can be read from `offset` on, or no more follow; drops those before `offset`.
     pub(crate) async fn more(&self, offset: u64) -> Next {
         poll_fn(|context| {
             let mut state = self.state.borrow_mut();
@@ -284,7 +283,7 @@ impl Buffer {
         }
     }
 
-    /// `count` bytes have left the front.
+    /// `count` bytes were read from the front.
     fn taken(&self, state: &mut State, count: u64) {
         state.gone += count;
         self.close_up(state);
@@ -293,7 +292,7 @@ impl Buffer {
         wake(&mut state.mover);
     }
 
-    /// What waits behind an empty file need not go there once there is room before it.
+    /// Once there is room in memory, bytes that wait for an empty file need not be written.
     fn close_up(&self, state: &mut State) {
         let reaches = state.spool.is_empty() && state.writing.is_none();
         if reaches && !state.back.is_empty() && self.has_memory(state.front.taken()) {
@@ -303,7 +302,7 @@ impl Buffer {
         }
     }
 
-    /// Nobody takes the rest.
+    /// Nobody reads the rest.
     pub(crate) fn leave(&self) {
         let mut state = self.state.borrow_mut();
         state.left = true;
@@ -313,12 +312,12 @@ impl Buffer {
 }
 
 impl State {
-    /// Whether something is behind the front.
+    /// Whether there are bytes behind the front.
     fn is_behind(&self) -> bool {
         !self.spool.is_empty() || self.writing.is_some() || !self.back.is_empty()
     }
 
-    /// What comes when the front has been taken.
+    /// What the reader gets when the front is empty.
     fn poll_beyond(&mut self, context: &mut Context<'_>) -> Poll<Next> {
         if self.lost {
             return Poll::Ready(Next::Lost);
@@ -330,7 +329,7 @@ impl State {
         Poll::Pending
     }
 
-    /// Charges what is in memory now.
+    /// Updates the charge for memory.
     fn settle(&mut self) {
         let writing = self.writing.as_ref().map_or(0, Pieces::taken);
         self.charge.set(self.front.taken() + writing + self.back.taken() + self.reading);

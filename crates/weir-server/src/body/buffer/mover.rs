@@ -1,5 +1,5 @@
-//! The task that moves bytes of one body between memory and its temporary file, for as long as some
-//! are in the file or wait for it. Started by [`super`] when memory has no room.
+//! The task that moves the bytes of one body between memory and its temporary file. Started by
+//! [`super`] when memory has no room; it runs as long as bytes are in the file or wait for it.
 
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
@@ -13,21 +13,21 @@ use super::{Buffer, State, wake};
 use crate::body::space::{Account, Kind};
 use crate::body::temporary::TemporaryFile;
 
-/// What there is to do next.
+/// What to do next.
 #[derive(Debug)]
 enum Move {
     Write { file: Option<Arc<TemporaryFile>>, at: u64, pieces: Vec<Bytes> },
     Read { file: Arc<TemporaryFile>, at: u64, count: u64 },
 }
 
-/// Begins to move what is behind the front of `buffer`.
+/// Begins to move the bytes behind the front of `buffer`.
 pub(super) fn start(buffer: &Rc<Buffer>, account: &Account) {
     tokio::task::spawn_local(run(Rc::downgrade(buffer), account.clone()));
 }
 
 async fn run(buffer: Weak<Buffer>, account: Account) {
     let Some(files) = account.temporary() else { return };
-    // It does not keep the buffer: one that nobody has any more wakes it when it is dropped.
+    // A weak reference: dropping the buffer wakes this task, which then ends.
     let next = || {
         poll_fn(|context| match buffer.upgrade() {
             Some(buffer) => buffer.poll_move(context),
@@ -50,7 +50,7 @@ async fn run(buffer: Weak<Buffer>, account: Account) {
 }
 
 impl Buffer {
-    /// What there is to move next; `None` once nothing is behind the front any more.
+    /// The next move; `None` once there are no bytes behind the front.
     fn poll_move(&self, context: &mut Context<'_>) -> Poll<Option<Move>> {
         let mut state = self.state.borrow_mut();
         self.close_up(&mut state);
@@ -92,7 +92,7 @@ impl Buffer {
         Some(Move::Read { file, at, count })
     }
 
-    /// A batch was written to a file, or could not be.
+    /// A batch was written to `file`; `None`: it could not be.
     fn was_written(&self, file: Option<Arc<TemporaryFile>>) {
         let mut state = self.state.borrow_mut();
         let Some(mut batch) = state.writing.take() else { return };
@@ -109,7 +109,7 @@ impl Buffer {
         wake(&mut state.giver);
     }
 
-    /// Bytes were read from the file, or could not be.
+    /// Bytes were read from the file; `None`: they could not be.
     fn was_read(&self, bytes: Option<Bytes>) {
         let mut state = self.state.borrow_mut();
         state.reading = 0;

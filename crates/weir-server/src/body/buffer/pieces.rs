@@ -1,38 +1,38 @@
-//! Bytes of a body in memory, in the order in which they came, and what they take: what is
-//! allocated, not what was sent. Used by [`super`].
+//! A queue of bytes in memory that counts what is allocated, not only what was sent. Used by
+//! [`super`].
 
 use std::collections::VecDeque;
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// Shorter pieces are copied and joined up to so many bytes: a piece that was read from a socket may
+/// Shorter pieces are copied and joined up to this many bytes: a piece that was read from a socket may
 /// hold on to a whole read's allocation, and a byte at a time must not cost a piece each.
 pub(super) const JOINED: usize = 16 * 1024;
 
-/// What a piece takes beside its bytes: its place in the queue, and the heads of its allocations.
+/// What a piece takes besides its bytes: its entry in the queue and the headers of its allocations.
 const BESIDE: u64 = 128;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     queue: VecDeque<Piece>,
-    /// What comes last, while more can be joined to it.
+    /// The last bytes, while more can be joined to them.
     open: BytesMut,
-    /// Bytes of the queue.
+    /// Bytes in the queue.
     length: u64,
-    /// What the queue takes.
+    /// Memory that the queue takes, in bytes.
     taken: u64,
 }
 
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
-    /// What it takes until its last byte has gone.
+    /// Memory that it takes until its last byte is read.
     taken: u64,
 }
 
 impl Pieces {
-    /// Bytes that are here.
+    /// The number of bytes.
     pub(super) fn len(&self) -> u64 {
         self.length + self.open.len() as u64
     }
@@ -41,7 +41,7 @@ impl Pieces {
         self.len() == 0
     }
 
-    /// Bytes of memory that they take.
+    /// The memory that they take, in bytes.
     pub(super) fn taken(&self) -> u64 {
         match self.open.capacity() {
             0 => self.taken,
@@ -49,7 +49,7 @@ impl Pieces {
         }
     }
 
-    /// Puts `bytes` behind what is here.
+    /// Appends `bytes`.
     pub(super) fn push(&mut self, bytes: Bytes) {
         if bytes.len() < JOINED {
             return self.copy(&bytes);
@@ -59,7 +59,7 @@ impl Pieces {
         self.enter(bytes, taken);
     }
 
-    /// Puts a copy of `bytes` behind what is here.
+    /// Appends a copy of `bytes`.
     pub(super) fn copy(&mut self, bytes: &[u8]) {
         if !self.open.is_empty() && self.open.len() + bytes.len() > JOINED {
             self.close();
@@ -67,7 +67,7 @@ impl Pieces {
         self.open.extend_from_slice(bytes);
     }
 
-    /// Puts all of `other` behind what is here.
+    /// Moves all bytes of `other` behind these.
     pub(super) fn append(&mut self, other: &mut Pieces) {
         self.close();
         other.close();
@@ -115,7 +115,7 @@ impl Pieces {
         filled
     }
 
-    /// Forgets `count` bytes from the front, or all.
+    /// Drops `count` bytes from the front, or all.
     pub(super) fn advance(&mut self, mut count: u64) {
         while count > 0 {
             self.settle();
@@ -136,14 +136,14 @@ impl Pieces {
         self.queue.iter().map(|piece| piece.bytes.clone()).collect()
     }
 
-    /// Sees to it that what comes first is in the queue.
+    /// Makes sure that the first bytes are in the queue.
     fn settle(&mut self) {
         if self.queue.is_empty() {
             self.close();
         }
     }
 
-    /// Nothing more is joined to what came last.
+    /// Ends joining: the last bytes become a piece.
     fn close(&mut self) {
         let taken = self.open.capacity() as u64 + BESIDE;
         let open = std::mem::take(&mut self.open);

@@ -1,4 +1,4 @@
-//! The part of one body that waits in a temporary file: what was written and what was read again.
+//! The part of a body that is in a temporary file: how much was written, and how much was read again.
 //! Used by [`super`].
 
 use std::sync::Arc;
@@ -20,12 +20,12 @@ impl Spool {
         Spool { file: None, written: 0, read: 0, charge: account.charge(Kind::Files, 0) }
     }
 
-    /// Whether nothing waits in it.
+    /// Whether everything was read again.
     pub(super) fn is_empty(&self) -> bool {
         self.read == self.written
     }
 
-    /// Bytes that wait in it.
+    /// Bytes that were not read again yet.
     pub(super) fn len(&self) -> u64 {
         self.written - self.read
     }
@@ -35,13 +35,13 @@ impl Spool {
         (self.file.clone(), self.written)
     }
 
-    /// The file, and where in it to read next; `None` if there is nothing.
+    /// The file, and where in it to read next; `None`: there is no file.
     pub(super) fn start(&self) -> Option<(Arc<TemporaryFile>, u64)> {
         self.file.clone().map(|file| (file, self.read))
     }
 
-    /// Bytes that the file takes. What was read is among them until all was: a file without holes is
-    /// kept by every file system.
+    /// The size of the file. Bytes that were read again count until all were: punching holes would not
+    /// work on every file system.
     pub(super) fn taken(&self) -> u64 {
         self.written
     }
@@ -51,7 +51,7 @@ impl Spool {
         self.charge.set(self.written + count);
     }
 
-    /// They were written to `file`; `None`: they were not.
+    /// `count` bytes were written to `file`; `None`: they were not.
     pub(super) fn wrote(&mut self, count: u64, file: Option<Arc<TemporaryFile>>) {
         if let Some(file) = file {
             self.file = Some(file);
@@ -60,7 +60,7 @@ impl Spool {
         self.charge.set(self.written);
     }
 
-    /// The next `count` bytes were read. The space of a file that is done with comes back at once.
+    /// The next `count` bytes were read. When all were, the file is dropped.
     pub(super) fn was_read(&mut self, count: u64) {
         self.read += count;
         if self.is_empty() {
@@ -68,7 +68,7 @@ impl Spool {
         }
     }
 
-    /// Forgets all that is in it.
+    /// Drops the file.
     pub(super) fn clear(&mut self) {
         (self.file, self.written, self.read) = (None, 0, 0);
         self.charge.set(0);

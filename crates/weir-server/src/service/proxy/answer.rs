@@ -1,5 +1,5 @@
-//! From a backend's answer to a response for the client: small ones are had whole first, larger ones
-//! are passed on as they come. It does not send.
+//! Makes a response for the client of a backend's response: one that has arrived whole is passed on
+//! with its length, others as they arrive. Used by [`super::attempt`].
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -12,96 +12,95 @@ use hyper::body::Incoming;
 use weir_http::forward::{self, BodyFraming, FieldEdits};
 use weir_http::message::{Method, Request};
 
-use super::asked::Passed;
-use super::call::{Exchange, Piece};
-use super::relay::{Coder, Patience, Relay};
-use super::spare::Spare;
+use super::asked::ProxyOutcome;
+use super::call::{BackendCall, Piece};
+use super::relay::{BodyEncoder, Relay, ResponseTimeouts};
+use super::spare::HeaderMapPool;
 use crate::body::Limits;
 use crate::body::{Account, Kind};
-use crate::body::{Reader, Relayed, Writer};
+use crate::body::{Reader, RelayedBody, Writer};
 use crate::content::Body;
 use crate::response::ResponseTemplate;
 
-/// An answer that has come whole by the time its head is read, and is not longer, goes on with its
-/// length, however the backend framed it.
-const AT_ONCE: usize = 64 * 1024;
+/// A response of at most this many bytes that has arrived whole by the time its head is read is
+/// passed on with its length, however the backend framed it: then the uplink knows its size.
+const MAX_WHOLE: usize = 64 * 1024;
 
-/// How answers of a route are passed on.
-pub(super) struct Passing<'a> {
+/// How to pass a response on.
+pub(super) struct RelayOptions<'a> {
     pub(super) edits: &'a Arc<FieldEdits>,
-    /// Where the memory of its fields goes.
-    pub(super) spare: &'a Spare,
-    /// Whose the answer is.
+    /// Takes back the memory of its fields.
+    pub(super) header_maps: &'a HeaderMapPool,
+    /// The account that is charged for its body.
     pub(super) account: &'a Account,
-    /// Bytes of one answer that may wait for the client.
+    /// How much of its body may be buffered for the client.
     pub(super) limits: Limits,
-    pub(super) patience: Patience,
+    pub(super) timeouts: ResponseTimeouts,
 }
 
-/// The response for the client, and what it takes of the memory for bodies. An error is what is wrong
-/// with the answer.
+/// The response for the client. An error says what is invalid about the backend's response.
 pub(super) async fn respond(
-    mut exchange: Exchange,
-    answer: http::Response<Incoming>,
+    mut call: BackendCall,
+    response: http::Response<Incoming>,
     request: &Request<'_>,
     framing: &ResponseTemplate,
-    how: Passing<'_>,
-) -> Result<Passed, &'static str> {
-    let (parts, mut body) = answer.into_parts();
+    options: RelayOptions<'_>,
+) -> Result<ProxyOutcome, &'static str> {
+    let (parts, mut body) = response.into_parts();
     let is_head = request.method == Method::Head;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
         .map_err(|bad| bad.reason)?;
-    let at_once = if how.account.has_room(Kind::Memory) { AT_ONCE } else { 0 };
-    let mut begun = Begun { at_once, ..Begun::default() };
-    let ended = poll_fn(|context| Poll::Ready(begun.take(&mut exchange, &mut body, context))).await;
+    let max_whole = if options.account.has_room(Kind::Memory) { MAX_WHOLE } else { 0 };
+    let mut start = BodyStart { max_whole, ..BodyStart::default() };
+    let ended = poll_fn(|context| Poll::Ready(start.take(&mut call, &mut body, context))).await;
     let coming = match ended {
-        Taken::Broken => return Err("its connection ended within the answer"),
-        Taken::Whole => {
-            exchange.ended();
+        Arrived::Broken => return Err("its connection closed within the response"),
+        Arrived::Whole => {
+            call.ended();
             None
         }
-        Taken::Part => Some((exchange, body)),
+        Arrived::Part => Some((call, body)),
     };
-    begun.trailers.iter_mut().for_each(|fields| how.edits.apply_to_trailers(fields));
+    start.trailers.iter_mut().for_each(|fields| options.edits.apply_to_trailers(fields));
     let mut to_client = BodyFraming::for_client(length, request.version);
-    let is_whole = coming.is_none() && begun.trailers.is_none();
+    let is_whole = coming.is_none() && start.trailers.is_none();
     if is_whole && !matches!(to_client, BodyFraming::None | BodyFraming::Length(_)) {
-        to_client = BodyFraming::Length(begun.bytes as u64);
+        to_client = BodyFraming::Length(start.bytes as u64);
     }
     let until_close = matches!(to_client, BodyFraming::UntilClose);
     let framing = if until_close { framing.then_closing() } else { *framing };
     let mut head = Vec::with_capacity(512);
-    let passing = forward::ResponseOptions {
+    let head_options = forward::ResponseOptions {
         framing: to_client,
         connection: framing.connection(),
         date: framing.date(),
-        edits: how.edits,
+        edits: options.edits,
     };
-    forward::response_head(&mut head, parts.status, &parts.headers, &passing);
-    how.spare.give_back(parts.headers);
+    forward::response_head(&mut head, parts.status, &parts.headers, &head_options);
+    options.header_maps.give_back(parts.headers);
     let code = parts.status.as_u16();
     if is_whole {
-        let bytes: Arc<[u8]> = match begun.pieces.as_slice() {
+        let bytes: Arc<[u8]> = match start.pieces.as_slice() {
             [whole] => Arc::from(&**whole),
             pieces => pieces.concat().into(),
         };
         let length = bytes.len() as u64;
         let response = framing.passed_on(code, head, Body::Text(bytes), Some(length));
-        let charge = Some(how.account.charge(Kind::Memory, length));
-        return Ok(Passed { charge, ..Passed::plain(response) });
+        let charge = Some(options.account.charge(Kind::Memory, length));
+        return Ok(ProxyOutcome { charge, ..ProxyOutcome::response(response) });
     }
-    let relayed = Relayed::new(how.limits, how.account);
-    let coder = Coder { in_chunks: matches!(to_client, BodyFraming::Chunked) };
-    begun.pieces.into_iter().for_each(|data| coder.data(data, &relayed));
+    let relayed = RelayedBody::new(options.limits, options.account);
+    let encoder = BodyEncoder { in_chunks: matches!(to_client, BodyFraming::Chunked) };
+    start.pieces.into_iter().for_each(|data| encoder.data(data, &relayed));
     match coming {
         None => {
-            coder.end(begun.trailers.as_ref(), &relayed);
+            encoder.end(start.trailers.as_ref(), &relayed);
             relayed.end(Ok(()));
         }
-        Some((exchange, body)) => {
-            let Passing { patience, edits, .. } = how;
+        Some((call, body)) => {
+            let RelayOptions { timeouts, edits, .. } = options;
             let (relayed, edits) = (Writer(relayed.clone()), edits.clone());
-            let relay = Relay { exchange, body, coder, relayed, patience, edits };
+            let relay = Relay { call, body, encoder, relayed, timeouts, edits };
             tokio::task::spawn_local(relay.run());
         }
     }
@@ -111,45 +110,45 @@ pub(super) async fn respond(
         BodyFraming::Chunked | BodyFraming::UntilClose => None,
     };
     let body = Body::Relayed(Rc::new(Reader(relayed)));
-    Ok(Passed::plain(framing.passed_on(code, head, body, length)))
+    Ok(ProxyOutcome::response(framing.passed_on(code, head, body, length)))
 }
 
-/// What has come of a body.
+/// The beginning of a body.
 #[derive(Default)]
-struct Begun {
-    /// Bytes that are waited for: none while memory is scarce, for what comes then may go to a file.
-    at_once: usize,
+struct BodyStart {
+    /// Most bytes to take: none while memory is scarce, as the rest may then go to a file.
+    max_whole: usize,
     pieces: Vec<Bytes>,
     bytes: usize,
     trailers: Option<HeaderMap>,
 }
 
-enum Taken {
+enum Arrived {
     Whole,
     Part,
     Broken,
 }
 
-impl Begun {
-    /// Takes what is there without waiting.
+impl BodyStart {
+    /// Takes what has arrived, without waiting.
     fn take(
         &mut self,
-        exchange: &mut Exchange,
+        call: &mut BackendCall,
         body: &mut Incoming,
         context: &mut std::task::Context<'_>,
-    ) -> Taken {
-        while self.bytes <= self.at_once {
-            match exchange.poll_piece(body, context) {
-                Poll::Ready(Ok(None)) => return Taken::Whole,
+    ) -> Arrived {
+        while self.bytes <= self.max_whole {
+            match call.poll_piece(body, context) {
+                Poll::Ready(Ok(None)) => return Arrived::Whole,
                 Poll::Ready(Ok(Some(Piece::Data(data)))) => {
                     self.bytes += data.len();
                     self.pieces.push(data);
                 }
                 Poll::Ready(Ok(Some(Piece::Trailers(fields)))) => self.trailers = Some(fields),
-                Poll::Ready(Err(_)) => return Taken::Broken,
-                Poll::Pending => return Taken::Part,
+                Poll::Ready(Err(_)) => return Arrived::Broken,
+                Poll::Pending => return Arrived::Part,
             }
         }
-        Taken::Part
+        Arrived::Part
     }
 }

@@ -1,4 +1,5 @@
-//! A request on its way to backends, and what it comes to. Made by the client's connection.
+//! A request that the proxy is to answer, and its outcome. The client's connection makes the one and
+//! reads the other; [`super::request`] stands between.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -6,34 +7,34 @@ use std::rc::Rc;
 use weir_http::message::Request;
 
 use super::incoming::ClientBody;
-use super::outgoing::{Cut, Pipe};
+use super::outgoing::{IncompleteBody, Pipe};
 use super::route::Route;
 use super::tunnel::Upstream;
 use crate::body::{Account, Charge};
 use crate::client::Client;
 use crate::response::{Response, ResponseTemplate};
 
-/// A request on its way.
-pub(crate) struct Asked<'a> {
+/// A request for backends.
+pub(crate) struct ProxyRequest<'a> {
     pub(crate) client: &'a Client,
     pub(crate) route: &'a Route,
-    /// The head as it came.
+    /// The head as the client sent it, for its fields.
     pub(crate) head: &'a [u8],
     pub(crate) request: &'a Request<'a>,
-    /// How a response is framed, if the request can be read to its end.
+    /// How weir frames the response, provided that the request is read to its end.
     pub(crate) framing: ResponseTemplate,
-    /// Who asks.
+    /// The client's address: the peer, or whom the PROXY header named.
     pub(crate) source: SocketAddr,
 }
 
-impl Asked<'_> {
-    /// What waits on the way is charged to this account.
+impl ProxyRequest<'_> {
+    /// The account that is charged for buffered bodies.
     pub(super) fn account(&self) -> &Account {
         self.client.account(&self.route.shared.space)
     }
 
-    /// How the response is framed: what is left of a body that was not read to its end cannot be
-    /// told from the next request.
+    /// How weir frames the response. The connection closes after it if the body was not read to its
+    /// end: the rest could not be told from the next request.
     pub(super) fn framing_after(&self, pipe: Option<&Rc<Pipe>>) -> ResponseTemplate {
         match pipe.is_none_or(|pipe| pipe.has_ended()) {
             true => self.framing,
@@ -42,43 +43,43 @@ impl Asked<'_> {
     }
 }
 
-/// What it came to.
-pub(crate) struct Passed {
+/// What became of a request.
+pub(crate) struct ProxyOutcome {
     pub(crate) response: Response,
-    /// The protocol was switched: the way from the client to the backend.
+    /// After a switch of protocols: the direction from the client to the backend.
     pub(crate) upstream: Option<Upstream>,
-    /// The backend has answered before the request had come whole.
-    pub(crate) unread: Option<Unread>,
-    /// What the body takes of the memory for bodies, until it has been sent. Not in the response: it
-    /// goes from hand to hand for each file, too.
+    /// The backend responded before the whole request had arrived: the rest of it.
+    pub(crate) unread: Option<UnreadBody>,
+    /// The memory that the body takes, until it has been sent. It is not part of the response, which
+    /// would be larger for every file, too.
     pub(crate) charge: Option<Charge>,
 }
 
-impl Passed {
+impl ProxyOutcome {
     /// A response, and nothing else.
-    pub(super) fn plain(response: Response) -> Passed {
-        Passed { response, upstream: None, unread: None, charge: None }
+    pub(super) fn response(response: Response) -> ProxyOutcome {
+        ProxyOutcome { response, upstream: None, unread: None, charge: None }
     }
 }
 
-/// The rest of a request that its backend may still want. When it is dropped, the backend hears that
-/// no more comes.
-pub(crate) struct Unread(Rc<Pipe>);
+/// The rest of a request body that its backend may still read. Dropping it tells the backend that no
+/// more follows.
+pub(crate) struct UnreadBody(Rc<Pipe>);
 
-impl Unread {
-    pub(super) fn new(pipe: &Rc<Pipe>) -> Unread {
-        Unread(pipe.clone())
+impl UnreadBody {
+    pub(super) fn new(pipe: &Rc<Pipe>) -> UnreadBody {
+        UnreadBody(pipe.clone())
     }
 
-    /// Passes on what comes of it.
+    /// Passes the rest on as it arrives.
     pub(crate) async fn pass_on(&self, body: &mut ClientBody<'_>) {
-        // What is wrong with it ends the call, and so the answer, too.
+        // An error in it ends the call, and with it the response.
         let _ = body.read(&self.0, false).await;
     }
 }
 
-impl Drop for Unread {
+impl Drop for UnreadBody {
     fn drop(&mut self) {
-        self.0.cut(Cut { left: false });
+        self.0.abort(IncompleteBody { client_left: false });
     }
 }

@@ -1,5 +1,5 @@
-//! One attempt to have a request answered by one backend: leave of its gate, a connection, the
-//! request, the head of the answer. It does not know other attempts.
+//! One attempt at one backend: admission by its gate, a connection, the request, the head of its
+//! response. Used by [`super::request`], which decides about further attempts.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,187 +12,193 @@ use tokio::time::{sleep, timeout};
 use weir_http::forward;
 use weir_sched::CallSpec;
 
-use super::answer::{self, Passing};
-use super::asked::{Asked, Passed};
+use super::answer::{self, RelayOptions};
+use super::asked::{ProxyOutcome, ProxyRequest};
 use super::backend::{Backend, Slot};
-use super::call::{Exchange, Given};
+use super::call::{BackendCall, CallSetup};
 use super::conn::Conn;
-use super::head::{self, Call};
-use super::interim::Interim;
-use super::outgoing::{Outgoing, Pipe};
-use super::relay::{Patience, Total};
-use super::trouble::Trouble;
+use super::head::{self, ResponseWait};
+use super::interim::InterimResponses;
+use super::outgoing::{OutgoingBody, Pipe};
+use super::relay::{ResponseTimeouts, TotalDeadline};
+use super::trouble::AttemptError;
 use super::{tunnel, watch};
 use crate::body::Limits;
-use crate::body::{Reader, Relayed};
+use crate::body::{Reader, RelayedBody};
 use crate::config::{HalfClose, How};
 use crate::content::Body;
 use crate::identity;
 use crate::response::AbortOn;
 use crate::sys::descriptors;
 
-/// When a connection is tried again for which there was no descriptor.
-const RECOVER: Duration = Duration::from_millis(50);
+/// How long to wait before connecting again after descriptors were short.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Asks the backend at `place` once. `fresh`: on a new connection.
-pub(super) async fn ask(
-    asked: &Asked<'_>,
+/// Calls backend number `index` of the route once; `fresh`: on a new connection.
+pub(super) async fn attempt(
+    proxied: &ProxyRequest<'_>,
     pipe: Option<&Rc<Pipe>>,
     parts: Parts,
-    place: usize,
+    index: usize,
     fresh: bool,
-) -> Result<Passed, Trouble> {
-    let backend = &asked.route.shared.backends.all[place];
-    let client = identity::client(asked.source.ip());
-    let slot = admitted(asked, backend, client).await?;
+) -> Result<ProxyOutcome, AttemptError> {
+    let backend = &proxied.route.shared.backends.all[index];
+    let client = identity::client_key(proxied.source.ip());
+    let slot = admission(proxied, backend, client).await?;
     let tried = backend.call_started(client);
-    let (conn, reused) = match connection(asked, backend, place, fresh).await {
+    let (conn, reused) = match connection(proxied, backend, index, fresh).await {
         Ok(conn) => conn,
-        Err(Trouble::ClientLeft) => {
+        Err(AttemptError::ClientLeft) => {
             backend.client_left(tried);
-            slot.found_dead();
-            return Err(Trouble::ClientLeft);
+            slot.withdraw();
+            return Err(AttemptError::ClientLeft);
         }
-        // It says nothing of the backend.
-        Err(Trouble::Exhausted) => {
-            backend.take_back(tried);
+        // It is no sign of the backend's health.
+        Err(AttemptError::OutOfResources) => {
+            backend.inconclusive(tried);
             slot.ended();
-            return Err(Trouble::Exhausted);
+            return Err(AttemptError::OutOfResources);
         }
-        Err(trouble) => {
-            backend.call_failed(tried, &trouble);
+        Err(error) => {
+            backend.call_failed(tried, &error);
             slot.failed();
-            return Err(trouble);
+            return Err(error);
         }
     };
-    let config = &asked.route.shared.config;
-    let total = Total::new(config.total_timeout, pipe);
-    let body = pipe.map_or_else(Outgoing::none, Outgoing::from);
+    let config = &proxied.route.shared.config;
+    let total = TotalDeadline::new(config.total_timeout, pipe);
+    let body = pipe.map_or_else(OutgoingBody::none, OutgoingBody::from);
     let mut request = http::Request::from_parts(parts, body);
-    let interim = Interim::of(&mut request, asked.request.version);
-    let pool = asked.route.pools[place].clone();
-    let (pipe_end, counted) = (pipe.cloned(), interim.counted());
-    let given = Given { slot, tried, pool, cancels: config.cancels };
-    let exchange = Exchange::begin(conn, given, request, pipe_end, counted);
-    let call = Call { asked, pipe, backend, reused, total };
-    let (mut exchange, head) = call.head(exchange, interim).await?;
-    exchange.has_answered();
+    let interim = InterimResponses::of(&mut request, proxied.request.version);
+    let pool = proxied.route.pools[index].clone();
+    let (pipe_end, count) = (pipe.cloned(), interim.count());
+    let setup = CallSetup { slot, tried, pool, cancels: config.cancels };
+    let call = BackendCall::begin(conn, setup, request, pipe_end, count);
+    let wait = ResponseWait { proxied, pipe, backend, reused, total };
+    let (mut call, head) = wait.head(call, interim).await?;
+    call.has_answered();
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Boxed: it is rare, and other calls need no room for it.
-        return Box::pin(switch(asked, exchange, head.headers())).await;
+        return Box::pin(switch_protocols(proxied, call, head.headers())).await;
     }
-    let passing = Passing {
-        edits: asked.route.response_edits(),
-        spare: &asked.route.spare,
-        account: asked.account(),
-        limits: asked.route.limits(),
-        patience: Patience { idle: config.idle_timeout, total: call.total },
+    let options = RelayOptions {
+        edits: proxied.route.response_edits(),
+        header_maps: &proxied.route.header_maps,
+        account: proxied.account(),
+        limits: proxied.route.limits(),
+        timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };
-    let framing = asked.framing_after(pipe);
-    let passed = answer::respond(exchange, head, asked.request, &framing, passing).await;
-    let mut passed = passed.map_err(Trouble::Nonsense)?;
-    passed.response.abort_on = match (config.dead_requests.how, config.half_close) {
+    let framing = proxied.framing_after(pipe);
+    let outcome = answer::respond(call, head, proxied.request, &framing, options).await;
+    let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
+    outcome.response.abort_on = match (config.dead_requests.how, config.half_close) {
         (How::Off, _) => AbortOn::Never,
         (_, HalfClose::Gone) => AbortOn::HalfClose,
         (_, HalfClose::Alive | HalfClose::Probe) => AbortOn::FullClose,
     };
-    Ok(passed)
+    Ok(outcome)
 }
 
-/// Waits at the gate.
-async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>, client: u64) -> Result<Slot, Trouble> {
+/// Waits at the backend's gate for a slot.
+async fn admission(
+    proxied: &ProxyRequest<'_>,
+    backend: &Arc<Backend>,
+    client: u64,
+) -> Result<Slot, AttemptError> {
     let spec = CallSpec {
         tag: 0,
-        route: asked.route.shared.number,
-        priority: asked.route.shared.priority,
+        route: proxied.route.shared.number,
+        priority: proxied.route.shared.priority,
         client,
-        kind: identity::hash(&(asked.request.method_text, asked.request.path)),
+        kind: identity::hash(&(proxied.request.method_text, proxied.request.path)),
         deadline: None,
     };
     let slot = tokio::select! {
         biased;
-        slot = backend.admit(spec) => slot.map_err(|refused| Trouble::Refused(refused.retry_after))?,
-        () = head::departure(asked, backend) => return Err(Trouble::ClientLeft),
+        slot = backend.admit(spec) => slot.map_err(|refused| AttemptError::Overloaded(refused.retry_after))?,
+        () = head::client_departure(proxied, backend) => return Err(AttemptError::ClientLeft),
     };
-    if watch::is_dead(asked.client, backend, asked.route.shared.config.dead_requests) {
-        slot.found_dead();
-        return Err(Trouble::ClientLeft);
+    if watch::has_left(proxied.client, backend, proxied.route.shared.config.dead_requests) {
+        slot.withdraw();
+        return Err(AttemptError::ClientLeft);
     }
     Ok(slot)
 }
 
-/// A connection to the backend: one that was kept, or a new one; and whether it was kept.
+/// A connection to the backend, and whether it is a reused one.
 async fn connection(
-    asked: &Asked<'_>,
+    proxied: &ProxyRequest<'_>,
     backend: &Backend,
-    place: usize,
+    index: usize,
     fresh: bool,
-) -> Result<(Conn, bool), Trouble> {
-    if !fresh && let Some(conn) = asked.route.pools[place].take() {
+) -> Result<(Conn, bool), AttemptError> {
+    if !fresh && let Some(conn) = proxied.route.pools[index].take() {
         return Ok((conn, true));
     }
-    // Boxed: most calls find a connection, and need no room for this.
-    let conn = Box::pin(opened(asked, backend)).await?;
+    // Boxed: most calls find an idle connection, and need no room for this.
+    let conn = Box::pin(open(proxied, backend)).await?;
     Ok((conn, false))
 }
 
-/// A new connection, if the client waits for it.
-async fn opened(asked: &Asked<'_>, backend: &Backend) -> Result<Conn, Trouble> {
-    let longest = asked.route.shared.config.connect_timeout;
-    let exhausted = Cell::new(false);
+/// A new connection, unless the client leaves first.
+async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, AttemptError> {
+    let limit = proxied.route.shared.config.connect_timeout;
+    let out_of_resources = Cell::new(false);
     tokio::select! {
         biased;
-        opened = timeout(longest, with_room(asked, backend, &exhausted)) => match opened {
+        opened = timeout(limit, open_when_possible(proxied, backend, &out_of_resources)) => match opened {
             Ok(Ok(conn)) => Ok(conn),
-            Ok(Err(error)) => Err(Trouble::Unreachable(error)),
-            Err(_) if exhausted.get() => Err(Trouble::Exhausted),
-            Err(_) => Err(Trouble::Unreachable(std::io::ErrorKind::TimedOut.into())),
+            Ok(Err(error)) => Err(AttemptError::Unreachable(error)),
+            Err(_) if out_of_resources.get() => Err(AttemptError::OutOfResources),
+            Err(_) => Err(AttemptError::Unreachable(std::io::ErrorKind::TimedOut.into())),
         },
-        () = head::departure(asked, backend) => Err(Trouble::ClientLeft),
+        () = head::client_departure(proxied, backend) => Err(AttemptError::ClientLeft),
     }
 }
 
-/// A new connection, for which others make room if descriptors are short. `exhausted` says whether it
-/// waits for that.
-async fn with_room(
-    asked: &Asked<'_>,
+/// A new connection. While descriptors are short, idle ones are closed to make room, and
+/// `out_of_resources` is true.
+async fn open_when_possible(
+    proxied: &ProxyRequest<'_>,
     backend: &Backend,
-    exhausted: &Cell<bool>,
+    out_of_resources: &Cell<bool>,
 ) -> std::io::Result<Conn> {
     loop {
         match Conn::open(&backend.address).await {
             Err(error) if descriptors::is_own(&error) => {
                 descriptors::note_shortage();
-                if !exhausted.replace(true) {
-                    asked.client.make_room();
+                if !out_of_resources.replace(true) {
+                    proxied.client.make_room();
                 }
-                sleep(RECOVER).await;
+                sleep(RETRY_INTERVAL).await;
             }
             opened => {
-                exhausted.set(false);
+                out_of_resources.set(false);
                 return opened;
             }
         }
     }
 }
 
-/// The backend speaks another protocol from now on.
-async fn switch(
-    asked: &Asked<'_>,
-    exchange: Exchange,
+/// Makes the connection a tunnel after the backend answered 101.
+async fn switch_protocols(
+    proxied: &ProxyRequest<'_>,
+    call: BackendCall,
     fields: &HeaderMap,
-) -> Result<Passed, Trouble> {
-    if !forward::is_switch_allowed(forward::upgrade(asked.request), fields) {
-        return Err(Trouble::Nonsense("it switched to a protocol that nobody asked for"));
+) -> Result<ProxyOutcome, AttemptError> {
+    if !forward::is_switch_allowed(forward::upgrade(proxied.request), fields) {
+        return Err(AttemptError::InvalidResponse(
+            "it switched to a protocol that the client did not offer",
+        ));
     }
     let mut head = Vec::with_capacity(256);
-    forward::switching_protocols_head(&mut head, fields, asked.route.response_edits());
-    let (stream, ahead) = exchange.switched().await;
-    // Without a file: it holds no slot.
-    let limits = Limits { file: 0, ..asked.route.limits() };
-    let relayed = Relayed::new(limits, asked.account());
+    forward::switching_protocols_head(&mut head, fields, proxied.route.response_edits());
+    let (stream, ahead) = call.into_tunnel().await;
+    // No file: a tunnel holds no slot, so nothing is gained by buffering much.
+    let limits = Limits { file: 0, ..proxied.route.limits() };
+    let relayed = RelayedBody::new(limits, proxied.account());
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
-    let response = asked.framing.then_closing().passed_on(101, head, body, None);
-    Ok(Passed { upstream: Some(upstream), ..Passed::plain(response) })
+    let response = proxied.framing.then_closing().passed_on(101, head, body, None);
+    Ok(ProxyOutcome { upstream: Some(upstream), ..ProxyOutcome::response(response) })
 }

@@ -1,5 +1,5 @@
-//! A backend as all workers share it: its gate, the requests that wait there, and whether it is
-//! well. It opens no connections and does not know requests.
+//! A backend as all workers share it: its gate, the requests that wait there, and its health. Used by
+//! [`super::attempt`] and [`super::call`] for each call, by [`super::pick`] and by the metrics.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,33 +19,33 @@ use crate::metrics::Reading;
 use crate::runtime::turn;
 use crate::sys::clock;
 
-/// Nobody answers from this backend: why.
+/// The gate refuses a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// When to ask again.
+    /// When to try again.
     pub(super) retry_after: Duration,
 }
 
-type Verdict = Result<(), Refused>;
+type Admission = Result<(), Refused>;
 
 /// See the module.
 pub(super) struct Backend {
     pub(super) address: BackendAddress,
-    /// Its name as a `Host` field has it.
+    /// Its name, for `Host`.
     pub(super) authority: HeaderValue,
-    /// How it is asked whether it is well.
+    /// Its health check, if it has one.
     pub(super) check: Option<HealthCheck>,
-    /// Clients that left while they were sent its answers.
-    left_in_answer: AtomicU64,
+    /// Clients that left while its responses were sent to them.
+    left_while_sending: AtomicU64,
     state: Mutex<State>,
     health: Mutex<Health>,
 }
 
 struct State {
     gate: BackendGate,
-    /// Who waits at the gate, by the tag of the call.
-    waiting: HashMap<u64, oneshot::Sender<Verdict>>,
-    issued: u64,
+    /// The requests that wait at the gate, by the tag of the call.
+    waiting: HashMap<u64, oneshot::Sender<Admission>>,
+    last_tag: u64,
 }
 
 impl fmt::Debug for Backend {
@@ -63,52 +63,51 @@ impl Backend {
     ) -> Arc<Backend> {
         let active = check.as_ref().map(|check| (check.healthy, check.unhealthy));
         let gate = BackendGate::new(config);
-        let state = State { gate, waiting: HashMap::new(), issued: 0 };
+        let state = State { gate, waiting: HashMap::new(), last_tag: 0 };
         let health = Mutex::new(Health::new(passive, active));
         let authority = authority(&address);
-        let (left_in_answer, state) = (AtomicU64::new(0), Mutex::new(state));
-        Arc::new(Backend { address, authority, check, left_in_answer, state, health })
+        let (left_while_sending, state) = (AtomicU64::new(0), Mutex::new(state));
+        Arc::new(Backend { address, authority, check, left_while_sending, state, health })
     }
 
     /// Waits until the backend may be called. Dropping the future takes the request from the queue.
-    ///
-    /// `spec`: its tag is chosen here.
+    /// The tag of `spec` is chosen here.
     pub(super) async fn admit(self: &Arc<Self>, spec: CallSpec) -> Result<Slot, Refused> {
         let (mut entry, entered) = self.enter(spec);
-        // An error of the channel means that the server is ending.
+        // The channel breaks only when the server ends.
         let ended = Refused { retry_after: Duration::from_secs(1) };
-        let verdict = match entered {
-            Ok(Some(verdict)) => verdict.await.unwrap_or(Err(ended)),
+        let admission = match entered {
+            Ok(Some(admission)) => admission.await.unwrap_or(Err(ended)),
             Ok(None) => Ok(()),
             Err(refused) => Err(refused),
         };
-        entry.held = false;
-        verdict?;
-        Ok(Slot { backend: self.clone(), call: entry.call, ended: false, gone: false })
+        entry.is_waiting = false;
+        admission?;
+        Ok(Slot { backend: self.clone(), call: entry.call, ended: false, client_gone: false })
     }
 
-    /// Enters the queue; without a verdict to wait for, the call has started.
+    /// Enters the queue. `Ok(None)`: the call has started.
     fn enter(
         self: &Arc<Self>,
         spec: CallSpec,
-    ) -> (Entry, Result<Option<oneshot::Receiver<Verdict>>, Refused>) {
+    ) -> (QueueEntry, Result<Option<oneshot::Receiver<Admission>>, Refused>) {
         let mut state = self.lock();
         let now = clock::now();
-        state.issued += 1;
-        let tag = state.issued;
+        state.last_tag += 1;
+        let tag = state.last_tag;
         let spec = CallSpec { tag, ..spec };
         if let Some(call) = state.gate.start_at_once(now, spec) {
-            return (Entry { backend: self.clone(), call, tag, held: true }, Ok(None));
+            return (QueueEntry { backend: self.clone(), call, tag, is_waiting: true }, Ok(None));
         }
         let call = state.gate.arrive(now, spec);
         let mut own = None;
-        state.hand_out(now, |other, verdict| match other == tag {
-            true => own = Some(verdict),
-            false => unreachable_tag(other),
+        state.dispatch(now, |other, admission| match other == tag {
+            true => own = Some(admission),
+            false => report_unknown_tag(other),
         });
-        let entry = Entry { backend: self.clone(), call, tag, held: true };
+        let entry = QueueEntry { backend: self.clone(), call, tag, is_waiting: true };
         let entered = match own {
-            Some(verdict) => verdict.map(|()| None),
+            Some(admission) => admission.map(|()| None),
             None => {
                 let (sender, receiver) = oneshot::channel();
                 state.waiting.insert(tag, sender);
@@ -118,15 +117,15 @@ impl Backend {
         (entry, entered)
     }
 
-    /// Looks who must not wait any longer; call it now and then.
-    pub(super) fn look(&self) {
+    /// Refuses requests that have waited too long; to be called regularly.
+    pub(super) fn poll_gate(&self) {
         let mut state = self.lock();
         if state.gate.waiting() > 0 {
-            state.hand_out(clock::now(), |tag, _| unreachable_tag(tag));
+            state.dispatch(clock::now(), |tag, _| report_unknown_tag(tag));
         }
     }
 
-    /// What the gate is doing and has counted.
+    /// The state and the counters, for the metrics.
     pub(super) fn reading(&self) -> Reading {
         let up = self.health().is_well();
         let state = self.lock();
@@ -143,75 +142,75 @@ impl Backend {
             refused: counts.refused,
             dead_in_queue: counts.gone_waiting,
             dead_in_service: counts.gone_under_way,
-            dead_while_sending: self.left_in_answer.load(Ordering::Relaxed),
+            dead_while_sending: self.left_while_sending.load(Ordering::Relaxed),
             saved: counts.dead_work_saved,
             wasted: counts.dead_work_wasted,
         }
     }
 
-    /// A client left while it was sent an answer.
-    pub(super) fn left_in_answer(&self) {
-        self.left_in_answer.fetch_add(1, Ordering::Relaxed);
+    /// Counts a client that left while a response was sent to it.
+    pub(super) fn left_while_sending(&self) {
+        self.left_while_sending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls that wait or are under way, and whether one more would start at once; `None` if the
-    /// backend is not well and a call of `client` may not try whether it is again.
+    /// The number of calls that wait or are in progress, and whether one more would start at once.
+    /// `None`: the backend is ejected, and a call of `client` may not try it.
     pub(super) fn load(&self, client: IpAddr) -> Option<(usize, bool)> {
         let health = self.health();
-        let well = health.is_well();
-        let may_try = !well && health.may_try(turn::began(), identity::client(client));
+        let healthy = health.is_well();
+        let may_try = !healthy && health.may_try(turn::began(), identity::client_key(client));
         drop(health);
         let gate = &self.lock().gate;
         let load = gate.waiting() + gate.under_way();
-        // One that is tried is not waited for. Calls that hang there do not keep it from being tried.
+        // Nobody queues at a backend that is being tried. Calls that hang there do not prevent a try.
         let may_try = may_try && load - gate.aside() < gate.limit() as usize;
-        (well || may_try).then(|| (load, gate.has_room()))
+        (healthy || may_try).then(|| (load, gate.has_room()))
     }
 
-    /// Whether more is asked of it than it can do now.
+    /// Whether requests wait at its gate.
     pub(super) fn is_overloaded(&self) -> bool {
         self.lock().gate.waiting() > 0
     }
 
-    /// A call of this client goes to it, and may be one that tries whether it is back.
+    /// A call of this client starts; it may be one that tries an ejected backend.
     pub(super) fn call_started(&self, client: u64) -> Option<Try> {
         self.health().call_started(turn::began(), client)
     }
 
-    /// A call of it was answered.
+    /// A call got its response.
     pub(super) fn call_answered(&self, tried: Option<Try>) {
-        self.noting_change("", |health| health.call_ended(turn::began(), tried, true));
+        self.update_health("", |health| health.call_ended(turn::began(), tried, true));
     }
 
-    /// A call of it ended without an answer: why.
+    /// A call failed: why.
     pub(super) fn call_failed(&self, tried: Option<Try>, why: impl fmt::Display) {
         let why = format_args!("calls fail, the last: {why}");
-        self.noting_change(why, |health| health.call_ended(turn::began(), tried, false));
+        self.update_health(why, |health| health.call_ended(turn::began(), tried, false));
     }
 
-    /// The client of a call has left before the answer, which may come still.
+    /// The client left before the response, which may still arrive.
     pub(super) fn client_left(&self, tried: Option<Try>) {
         if let Some(tried) = tried {
             self.health().client_left(turn::began(), tried);
         }
     }
 
-    /// A call came to nothing, and neither client nor backend is to blame.
-    pub(super) fn take_back(&self, tried: Option<Try>) {
+    /// A call had no result that says anything about the backend's health.
+    pub(super) fn inconclusive(&self, tried: Option<Try>) {
         if let Some(tried) = tried {
             self.health().take_back(turn::began(), tried);
         }
     }
 
-    /// A check of it ended, and if it was no good one, why.
+    /// A health check ended; an error says why it failed.
     pub(super) fn checked(&self, found: Result<(), String>) {
-        let well = found.is_ok();
+        let healthy = found.is_ok();
         let why = found.err().unwrap_or_default();
         let why = format_args!("checks fail, the last: {why}");
-        self.noting_change(why, |health| health.checked(well));
+        self.update_health(why, |health| health.checked(healthy));
     }
 
-    fn noting_change(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
+    fn update_health(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
         let mut health = self.health();
         let before = health.is_well();
         change(&mut health);
@@ -239,48 +238,48 @@ fn authority(address: &BackendAddress) -> HeaderValue {
     HeaderValue::from_str(name).unwrap_or(HeaderValue::from_static("localhost"))
 }
 
-/// Every tag the gate returns belongs to somebody who waits.
-fn unreachable_tag(tag: u64) {
-    tracing::error!(tag, "a backend's gate named a request that nobody knows");
+/// Every tag that the gate returns belongs to a waiting request.
+fn report_unknown_tag(tag: u64) {
+    tracing::error!(tag, "internal error: a backend's gate named an unknown request");
 }
 
 impl State {
-    /// The client left before the backend heard of its call, even if its turn had come.
+    /// The client left before its call was sent, even if the gate had admitted it.
     fn withdraw(&mut self, call: Call) {
         let now = clock::now();
         self.gate.requeue(now, call);
         self.gate.gone(now, call);
-        self.hand_out(now, |tag, _| unreachable_tag(tag));
+        self.dispatch(now, |tag, _| report_unknown_tag(tag));
     }
 
-    /// Tells those whose turn has come. `other` hears of tags that do not wait here.
-    fn hand_out(&mut self, now: Time, mut other: impl FnMut(u64, Verdict)) {
+    /// Tells the requests that the gate admits or refuses; `other` gets tags that are not in `waiting`.
+    fn dispatch(&mut self, now: Time, mut other: impl FnMut(u64, Admission)) {
         loop {
-            let (tag, verdict) = match self.gate.next(now) {
+            let (tag, admission) = match self.gate.next(now) {
                 CallNext::Start { tag, .. } => (tag, Ok(())),
                 CallNext::Refuse { tag, retry_after, .. } => (tag, Err(Refused { retry_after })),
                 CallNext::Full { .. } | CallNext::Idle => return,
             };
             match self.waiting.remove(&tag) {
-                // Who has stopped waiting in this moment says so when its entry is dropped.
-                Some(waiter) => drop(waiter.send(verdict)),
-                None => other(tag, verdict),
+                // If it has just stopped waiting, dropping its entry withdraws the call.
+                Some(waiter) => drop(waiter.send(admission)),
+                None => other(tag, admission),
             }
         }
     }
 }
 
-/// A place in the queue.
-struct Entry {
+/// A place in the queue; dropping it while it waits withdraws the call.
+struct QueueEntry {
     backend: Arc<Backend>,
     call: Call,
     tag: u64,
-    held: bool,
+    is_waiting: bool,
 }
 
-impl Drop for Entry {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
-        if !self.held {
+        if !self.is_waiting {
             return;
         }
         let mut state = self.backend.lock();
@@ -289,12 +288,12 @@ impl Drop for Entry {
     }
 }
 
-/// Leave for one call; it comes back when this says that the call has ended, or is dropped.
+/// The right to make one call. It is given back when the call has ended, or on drop.
 #[derive(Debug)]
 pub(super) struct Slot {
     backend: Arc<Backend>,
     call: Call,
-    gone: bool,
+    client_gone: bool,
     ended: bool,
 }
 
@@ -303,45 +302,45 @@ impl Slot {
         &self.backend
     }
 
-    /// The answer begins.
+    /// The response has begun.
     pub(super) fn answered(&self) {
         self.backend.lock().gate.answered(clock::now(), self.call);
     }
 
-    /// The client turned out to have left before the backend was asked.
-    pub(super) fn found_dead(mut self) {
+    /// The client was found to have left before the call was sent.
+    pub(super) fn withdraw(mut self) {
         self.ended = true;
         self.backend.lock().withdraw(self.call);
     }
 
-    /// The client has left; the backend is still at work.
+    /// The client has left, while the backend is still working.
     pub(super) fn client_left(&mut self) {
-        if !std::mem::replace(&mut self.gone, true) {
+        if !std::mem::replace(&mut self.client_gone, true) {
             self.backend.lock().gate.gone(clock::now(), self.call);
         }
     }
 
-    /// The backend has done what it was asked, or need not do it any more.
+    /// The backend is done, or is not needed any more.
     pub(super) fn ended(mut self) {
         self.give_back(true);
     }
 
-    /// The backend gave no answer, and it is to blame.
+    /// The backend failed.
     pub(super) fn failed(mut self) {
         self.give_back(false);
     }
 
-    fn give_back(&mut self, well: bool) {
+    fn give_back(&mut self, healthy: bool) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         let mut state = self.backend.lock();
         let now = clock::now();
-        match well {
+        match healthy {
             true => state.gate.ended(now, self.call),
             false => state.gate.failed(now, self.call),
         }
-        state.hand_out(now, |tag, _| unreachable_tag(tag));
+        state.dispatch(now, |tag, _| report_unknown_tag(tag));
     }
 }
 

@@ -1,5 +1,6 @@
-//! One call to a backend, from the moment it is sent to the end of its answer. The backend's slot is
-//! held until the backend is done, whoever has left meanwhile.
+//! One call to a backend, from the request to the end of the response. It holds the backend's slot
+//! until the backend is done, even if the client has left meanwhile. Begun by [`super::attempt`], read
+//! by [`super::head`], [`super::answer`] and [`super::relay`].
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,74 +17,74 @@ use tokio::time::timeout;
 use weir_sched::health::Try;
 
 use super::backend::{Backend, Slot};
-use super::conn::{Answer, Conn, Unanswered};
-use super::interim::Counted;
-use super::outgoing::{Cut, Outgoing, Pipe};
+use super::conn::{Conn, NoResponse, PendingResponse};
+use super::interim::InterimCount;
+use super::outgoing::{IncompleteBody, OutgoingBody, Pipe};
 use super::pool::Pool;
 use super::stream::Stream;
 use crate::config::BackendAddress;
 
-/// Bytes of an answer that nobody wants which are read so that its connection can be used again, or
-/// until the backend has stopped; a longer one is ended by closing the connection.
-const WORTH_READING: u64 = 1024 * 1024;
+/// The longest response, in bytes, that is read to its end for nobody, so that its connection can be
+/// reused or the backend can stop; for a longer one the connection is closed.
+const MAX_DRAIN: u64 = 1024 * 1024;
 
-/// The longest that a backend may take for what nobody waits for any more, and for closing when it
-/// was told to stop. Then its slot comes back all the same.
-const LONGEST_DEAD: Duration = Duration::from_secs(300);
+/// The longest time for a response that nobody waits for, and for a backend to close a cancelled
+/// call. After it the slot is free in any case.
+const MAX_DRAIN_TIME: Duration = Duration::from_secs(300);
 
-/// A call that is under way.
-pub(super) struct Exchange {
+/// A call in progress.
+pub(super) struct BackendCall {
     conn: Conn,
-    /// `None`: it was given back before the answer ended.
+    /// `None`: it was given back before the response ended.
     slot: Option<Slot>,
-    /// It tries whether the backend is back, and what it came to has not been told.
+    /// The call tries whether an ejected backend is back, and the result has not been reported yet.
     tried: Option<Try>,
     backend: Arc<Backend>,
     pool: Rc<Pool>,
-    answer: Option<Answer>,
-    /// The backend stops its work when its connection closes.
+    response: Option<PendingResponse>,
+    /// The backend stops working when the connection closes.
     cancels: bool,
     /// The body of the request.
     pipe: Option<Rc<Pipe>>,
-    interim: Counted,
+    interim: InterimCount,
 }
 
-/// What a call is given to begin with.
-pub(super) struct Given {
+/// What a call needs besides the connection and the request.
+pub(super) struct CallSetup {
     pub(super) slot: Slot,
-    /// It tries whether the backend is back.
+    /// The call tries whether an ejected backend is back.
     pub(super) tried: Option<Try>,
     pub(super) pool: Rc<Pool>,
-    /// The backend stops its work when its connection closes.
+    /// The backend stops working when the connection closes.
     pub(super) cancels: bool,
 }
 
-/// A piece of an answer's body.
+/// A piece of a response body.
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),
     Trailers(HeaderMap),
 }
 
-impl Exchange {
+impl BackendCall {
     /// Sends the request.
     pub(super) fn begin(
         mut conn: Conn,
-        given: Given,
-        request: Request<Outgoing>,
+        setup: CallSetup,
+        request: Request<OutgoingBody>,
         pipe: Option<Rc<Pipe>>,
-        interim: Counted,
-    ) -> Exchange {
-        let answer = Some(conn.start(request));
-        let Given { slot, tried, pool, cancels } = given;
+        interim: InterimCount,
+    ) -> BackendCall {
+        let response = Some(conn.send(request));
+        let CallSetup { slot, tried, pool, cancels } = setup;
         let backend = slot.backend().clone();
         let slot = Some(slot);
-        Exchange { conn, slot, tried, backend, pool, answer, cancels, pipe, interim }
+        BackendCall { conn, slot, tried, backend, pool, response, cancels, pipe, interim }
     }
 
-    /// Waits for the head of the answer. `turn` is called now and then, such as when something else
-    /// has come.
-    pub(super) async fn head(&mut self, turn: impl Fn()) -> Result<Response<Incoming>, Unanswered> {
+    /// Waits for the head of the response. `turn` is called at each wake-up, such as for an interim
+    /// response.
+    pub(super) async fn head(&mut self, turn: impl Fn()) -> Result<Response<Incoming>, NoResponse> {
         poll_fn(|context| {
             let head = self.poll_head(context);
             turn();
@@ -95,11 +96,11 @@ impl Exchange {
     fn poll_head(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Response<Incoming>, Unanswered>> {
-        let Some(answer) = &mut self.answer else { return Poll::Pending };
-        let head = self.conn.poll_answer(answer, context);
+    ) -> Poll<Result<Response<Incoming>, NoResponse>> {
+        let Some(response) = &mut self.response else { return Poll::Pending };
+        let head = self.conn.poll_response(response, context);
         if let Poll::Ready(head) = &head {
-            self.answer = None;
+            self.response = None;
             if let (Ok(_), Some(slot)) = (head, &self.slot) {
                 slot.answered();
             }
@@ -107,7 +108,7 @@ impl Exchange {
         head
     }
 
-    /// Where it goes.
+    /// The address of the backend, for messages.
     pub(super) fn backend(&self) -> &BackendAddress {
         &self.backend.address
     }
@@ -128,7 +129,7 @@ impl Exchange {
         })
     }
 
-    /// As [`Exchange::poll_piece`], waiting.
+    /// Waits for [`BackendCall::poll_piece`].
     pub(super) async fn piece(
         &mut self,
         body: &mut Incoming,
@@ -136,90 +137,91 @@ impl Exchange {
         poll_fn(|context| self.poll_piece(body, context)).await
     }
 
-    /// The answer was read whole: slot and connection are free again.
+    /// The response was read to its end: frees the slot and keeps the connection.
     pub(super) fn ended(mut self) {
         self.free_slot();
         self.pool.keep(self.conn);
     }
 
-    /// The backend is not at work any more, or not for long: what is left of the answer is its
-    /// client's affair.
+    /// Frees the slot before the end: the backend's work is done, or does not depend on the backend any
+    /// more but on the client.
     pub(super) fn free_slot(&mut self) {
         if let Some(slot) = self.slot.take() {
             slot.ended();
         }
     }
 
-    /// Whether the backend's slot is taken by this call.
+    /// Whether this call still holds the backend's slot.
     pub(super) fn holds_slot(&self) -> bool {
         self.slot.is_some()
     }
 
-    /// The client has left while its answer came.
-    pub(super) fn left_in_answer(self, body: Incoming) {
-        self.backend.left_in_answer();
+    /// The client left while the response was sent to it.
+    pub(super) fn client_left_while_sending(self, body: Incoming) {
+        self.backend.left_while_sending();
         self.abandon(Some(body));
     }
 
-    /// The head of the answer has come in time.
+    /// The head of the response arrived in time: reports a success.
     pub(super) fn has_answered(&mut self) {
         self.backend.call_answered(self.tried.take());
     }
 
-    /// No answer came in time, and the backend is to blame: why.
+    /// No response arrived in time: reports a failure of the backend, and why.
     pub(super) fn blame(&mut self, why: impl fmt::Display) {
         self.backend.call_failed(self.tried.take(), why);
     }
 
-    /// No answer came, and nobody is to blame.
-    pub(super) fn take_back(&mut self) {
-        self.backend.take_back(self.tried.take());
+    /// No response arrived, but that is no sign of the backend's health.
+    pub(super) fn inconclusive(&mut self) {
+        self.backend.inconclusive(self.tried.take());
     }
 
-    /// No answer came, and the backend is to blame.
+    /// Frees the slot of a call that the backend failed.
     pub(super) fn failed(mut self) {
         if let Some(slot) = self.slot.take() {
             slot.failed();
         }
     }
 
-    /// The connection itself, after the backend has switched protocols. The slot is free: such
-    /// connections last, and say nothing of how much the backend has to do.
-    pub(super) async fn switched(mut self) -> (Stream, Bytes) {
+    /// The connection itself, after the backend switched protocols, and what was read ahead. Frees
+    /// the slot: such connections last, and say nothing about the backend's load.
+    pub(super) async fn into_tunnel(mut self) -> (Stream, Bytes) {
         self.free_slot();
-        self.conn.switched().await;
+        self.conn.finish_switch().await;
         self.conn.into_stream()
     }
 
-    /// The client has left. `body`: the rest of the answer, if it has begun.
+    /// The client has left. `body` is the rest of the response, if it has begun.
     pub(super) fn abandon(mut self, body: Option<Incoming>) {
         self.backend.client_left(self.tried);
         if let Some(slot) = &mut self.slot {
             slot.client_left();
         }
-        self.let_end(body);
+        self.drain(body);
     }
 
-    /// Why the rest of the request will not come, if so.
-    pub(super) fn cut(&self) -> Option<Cut> {
-        self.pipe.as_ref().and_then(|pipe| pipe.why_cut())
+    /// Why the rest of the request will not arrive, if so.
+    pub(super) fn incomplete_body(&self) -> Option<IncompleteBody> {
+        self.pipe.as_ref().and_then(|pipe| pipe.incomplete())
     }
 
-    /// The rest of the request will not come. The backend may be at work on what it has: it is told
-    /// by the end of our side, and its slot comes back when it closes its own.
-    pub(super) fn cut_short(mut self) {
+    /// The rest of the request will not arrive. The backend may be working on what it has: weir closes
+    /// its side, and the slot is free when the backend closes its own.
+    pub(super) fn abort(mut self) {
         self.cancels = true;
         self.backend.client_left(self.tried.take());
-        match self.cut().is_some_and(|cut| cut.left) {
+        match self.incomplete_body().is_some_and(|body| body.client_left) {
             true => self.abandon(None),
-            false => self.let_end(None),
+            false => self.drain(None),
         }
     }
 
-    /// Nobody wants the answer any more. The slot comes back when the backend is done: freed at
-    /// once, the backend's own queue would fill with calls for nobody. One that tries is not
-    /// cancelled before its head has come: whoever leaves would keep the backend out.
-    pub(super) fn let_end(mut self, body: Option<Incoming>) {
+    /// Reads the response for nobody, in a task of its own. The slot is free when the backend is done:
+    /// freed at once, the backend's own queue would fill with calls for nobody. A call that tries
+    /// an ejected backend is not cancelled before its head has arrived: clients that leave would keep
+    /// the backend ejected.
+    pub(super) fn drain(mut self, body: Option<Incoming>) {
         tokio::task::spawn_local(async move {
             let done = async {
                 if self.cancels && self.tried.is_none() {
@@ -233,19 +235,19 @@ impl Exchange {
                     return self.cancel().await;
                 }
                 let Some(body) = body else { return };
-                // One that is too long has been answered, but its connection is of no use.
-                if self.read_out(body).await {
+                // If it was too long, the backend is done, but the connection is of no use.
+                if self.read_to_end(body).await {
                     self.ended();
                 }
             };
-            let _ = timeout(LONGEST_DEAD, done).await;
+            let _ = timeout(MAX_DRAIN_TIME, done).await;
         });
     }
 
-    /// The head of an answer that nobody waits for, if there comes one after all interim ones.
+    /// The head of a response that nobody waits for; `None` if there is none.
     async fn late_head(&mut self) -> Option<Response<Incoming>> {
         let head = poll_fn(|context| match self.poll_head(context) {
-            Poll::Pending if self.interim.are_too_many() => Poll::Ready(None),
+            Poll::Pending if self.interim.exceeds_limit() => Poll::Ready(None),
             head => head.map(Result::ok),
         })
         .await;
@@ -255,8 +257,8 @@ impl Exchange {
         head
     }
 
-    /// Reads the rest of an answer; false if it is not worth it, or broke.
-    async fn read_out(&mut self, mut body: Incoming) -> bool {
+    /// Reads the rest of a response; false if it is longer than [`MAX_DRAIN`] or breaks off.
+    async fn read_to_end(&mut self, mut body: Incoming) -> bool {
         let mut bytes = 0;
         while let Ok(piece) = self.piece(&mut body).await {
             match piece {
@@ -264,23 +266,23 @@ impl Exchange {
                 Some(Piece::Data(data)) => bytes += data.len() as u64,
                 Some(Piece::Trailers(_)) => {}
             }
-            if bytes > WORTH_READING {
+            if bytes > MAX_DRAIN {
                 return false;
             }
         }
         false
     }
 
-    /// Closes our side, and waits until the backend has closed its own: then it has stopped.
+    /// Closes weir's side, and waits until the backend has closed its own: then it has stopped.
     async fn cancel(self) {
-        let Exchange { conn, slot, answer, .. } = self;
-        drop(answer);
+        let BackendCall { conn, slot, response, .. } = self;
+        drop(response);
         let (mut stream, _) = conn.into_stream();
         if stream.shutdown().await.is_ok() {
             let mut sink = vec![0; 16 * 1024];
             let mut bytes = 0;
-            // One that goes on sending is told by a reset.
-            while bytes <= WORTH_READING
+            // A backend that goes on sending gets a reset.
+            while bytes <= MAX_DRAIN
                 && let Ok(count @ 1..) = stream.read(&mut sink).await
             {
                 bytes += count as u64;

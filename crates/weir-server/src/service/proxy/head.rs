@@ -1,5 +1,5 @@
-//! Waits for the head of an answer: as long as the client is there, its request still comes, and the
-//! backend may take. It does not know what becomes of the answer.
+//! Waits for the head of a response: until it arrives, the client leaves, the rest of the request
+//! fails to arrive, or the backend takes too long. Used by [`super::attempt`].
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -11,181 +11,186 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, sleep};
 use weir_http::h1::response::disconnect_probe;
 
-use super::asked::Asked;
+use super::asked::ProxyRequest;
 use super::backend::Backend;
-use super::call::Exchange;
-use super::conn::Unanswered;
-use super::interim::{Fate, Interim};
-use super::outgoing::{Cut, Pipe};
-use super::relay::Total;
-use super::trouble::Trouble;
+use super::call::BackendCall;
+use super::conn::NoResponse;
+use super::interim::{InterimResponses, InterimState};
+use super::outgoing::{IncompleteBody, Pipe};
+use super::relay::TotalDeadline;
+use super::trouble::AttemptError;
 use super::watch;
 
-/// A backend that has waited so long for more of a request's body is held up by the client: its slot
-/// goes to others.
-const HELD_UP: Duration = Duration::from_millis(100);
+/// A backend that has waited this long for more of a request body waits for the client: its slot goes
+/// to others.
+const STARVED_TOO_LONG: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether it waits at all: a client that sends slowly and steadily holds it up
-/// as well.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often to check whether it waits at all: a client that sends slowly but steadily delays it as
+/// well.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A call whose answer has not begun.
-pub(super) struct Call<'a> {
-    pub(super) asked: &'a Asked<'a>,
+/// A call whose response has not begun.
+pub(super) struct ResponseWait<'a> {
+    pub(super) proxied: &'a ProxyRequest<'a>,
     pub(super) pipe: Option<&'a Rc<Pipe>>,
     pub(super) backend: &'a Backend,
-    /// Its connection had been used before.
+    /// Its connection was used before.
     pub(super) reused: bool,
-    /// When its answer must have ended.
-    pub(super) total: Total,
+    /// When its response must have ended.
+    pub(super) total: TotalDeadline,
 }
 
-/// What a wait came to.
-enum Came {
-    Head(Result<Response<Incoming>, Unanswered>),
+/// What ended the wait.
+enum Event {
+    Head(Result<Response<Incoming>, NoResponse>),
     /// The backend took too long.
-    Late,
+    TimedOut,
     /// The client has left.
-    Left,
-    /// The rest of the request will not come.
-    Cut,
+    ClientLeft,
+    /// The rest of the request will not arrive.
+    BodyIncomplete,
 }
 
-impl Call<'_> {
-    /// The head of the answer, and the call.
+impl ResponseWait<'_> {
+    /// The head of the response, and the call.
     pub(super) async fn head(
         &self,
-        mut exchange: Exchange,
-        interim: Interim,
-    ) -> Result<(Exchange, Response<Incoming>), Trouble> {
-        let client = self.asked.client;
-        let edits = self.asked.route.response_edits();
+        mut call: BackendCall,
+        interim: InterimResponses,
+    ) -> Result<(BackendCall, Response<Incoming>), AttemptError> {
+        let client = self.proxied.client;
+        let edits = self.proxied.route.response_edits();
         let pass_on = || interim.pass_on(client, edits);
         let head = async {
             if let Some(pipe) = self.pipe.filter(|pipe| !pipe.is_taken())
                 // Boxed: most requests have no body, and need no room for this.
-                && let Some(came) = Box::pin(self.while_body_goes(&mut exchange, pipe, &pass_on)).await
+                && let Some(event) = Box::pin(self.while_sending_body(&mut call, pipe, &pass_on)).await
             {
-                return came;
+                return event;
             }
             let until = self.total.until();
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let longest = self.asked.route.shared.config.first_byte_timeout;
-            let longest = longest.min(left.unwrap_or(Duration::MAX));
-            match client.within(longest, exchange.head(pass_on)).await {
-                Some(head) => Came::Head(head),
-                None => Came::Late,
+            let limit = self.proxied.route.shared.config.first_byte_timeout;
+            let limit = limit.min(left.unwrap_or(Duration::MAX));
+            match client.within(limit, call.head(pass_on)).await {
+                Some(head) => Event::Head(head),
+                None => Event::TimedOut,
             }
         };
-        let came = tokio::select! {
+        let event = tokio::select! {
             biased;
-            came = head => came,
-            () = until(|| interim.fate() != Fate::GoesOn) => Came::Left,
-            () = departure(self.asked, self.backend) => Came::Left,
+            event = head => event,
+            () = until(|| interim.state() != InterimState::Fine) => Event::ClientLeft,
+            () = client_departure(self.proxied, self.backend) => Event::ClientLeft,
         };
-        let head = self.settled(exchange, came, interim.fate());
-        match (head, interim.fate()) {
-            (head, Fate::GoesOn | Fate::TooMany) => head,
-            (Ok((mut exchange, head)), Fate::Broken) => {
-                exchange.has_answered();
-                exchange.abandon(Some(head.into_body()));
-                Err(Trouble::ClientLeft)
+        let head = self.conclude(call, event, interim.state());
+        match (head, interim.state()) {
+            (head, InterimState::Fine | InterimState::TooLarge) => head,
+            (Ok((mut call, head)), InterimState::Broken) => {
+                call.has_answered();
+                call.abandon(Some(head.into_body()));
+                Err(AttemptError::ClientLeft)
             }
-            // No answer can follow half of an interim one, not even that there is none.
-            (Err(_), Fate::Broken) => Err(Trouble::ClientLeft),
+            // Nothing can follow half an interim response, not even an error.
+            (Err(_), InterimState::Broken) => Err(AttemptError::ClientLeft),
         }
     }
 
-    /// What follows for the call.
-    fn settled(
+    /// Ends or continues the call after what ended the wait.
+    fn conclude(
         &self,
-        mut exchange: Exchange,
-        came: Came,
-        interim: Fate,
-    ) -> Result<(Exchange, Response<Incoming>), Trouble> {
-        match came {
-            _ if interim == Fate::TooMany => {
-                let why = "it sent more than 64 KB of interim answers";
-                exchange.blame(why);
-                exchange.failed();
-                Err(Trouble::Nonsense(why))
+        mut call: BackendCall,
+        event: Event,
+        interim: InterimState,
+    ) -> Result<(BackendCall, Response<Incoming>), AttemptError> {
+        match event {
+            _ if interim == InterimState::TooLarge => {
+                let why = "it sent more than 64 KB of interim responses";
+                call.blame(why);
+                call.failed();
+                Err(AttemptError::InvalidResponse(why))
             }
-            Came::Head(Ok(head)) => Ok((exchange, head)),
-            Came::Head(Err(Unanswered { error, unsent })) => {
-                // That a kept connection was closed meanwhile says nothing of the backend.
+            Event::Head(Ok(head)) => Ok((call, head)),
+            Event::Head(Err(NoResponse { error, unsent })) => {
+                // That an idle connection was closed meanwhile is no sign of the backend's health.
                 if self.reused {
-                    exchange.take_back();
+                    call.inconclusive();
                 } else {
-                    exchange.blame(&error);
-                    exchange.failed();
+                    call.blame(&error);
+                    call.failed();
                 }
-                Err(Trouble::Ended { reused: self.reused, unsent, why: error.to_string() })
+                Err(AttemptError::ConnectionClosed {
+                    reused: self.reused,
+                    unsent,
+                    why: error.to_string(),
+                })
             }
-            Came::Late => {
-                exchange.blame(Trouble::TimedOut);
-                // It may be at work still.
-                exchange.let_end(None);
-                Err(Trouble::TimedOut)
+            Event::TimedOut => {
+                call.blame(AttemptError::TimedOut);
+                // It may still be working on it.
+                call.drain(None);
+                Err(AttemptError::TimedOut)
             }
-            Came::Left if self.pipe.is_none_or(|pipe| pipe.has_ended()) => {
-                exchange.abandon(None);
-                Err(Trouble::ClientLeft)
+            Event::ClientLeft if self.pipe.is_none_or(|pipe| pipe.has_ended()) => {
+                call.abandon(None);
+                Err(AttemptError::ClientLeft)
             }
-            Came::Left | Came::Cut => {
-                // Also where nothing of the body is read, because the backend takes no more.
-                self.pipe.inspect(|pipe| pipe.cut(Cut { left: true }));
-                exchange.cut_short();
-                Err(Trouble::ClientLeft)
+            Event::ClientLeft | Event::BodyIncomplete => {
+                // Also if nothing of the body is being read, because the backend takes no more.
+                self.pipe.inspect(|pipe| pipe.abort(IncompleteBody { client_left: true }));
+                call.abort();
+                Err(AttemptError::ClientLeft)
             }
         }
     }
 
-    /// The same until the backend has taken the whole body, which is `None`.
-    async fn while_body_goes(
+    /// The same while the request body is sent; `None` once the backend has taken all of it.
+    async fn while_sending_body(
         &self,
-        exchange: &mut Exchange,
+        call: &mut BackendCall,
         pipe: &Pipe,
         pass_on: impl Fn(),
-    ) -> Option<Came> {
-        let idle = self.asked.route.shared.config.idle_timeout;
-        let (mut taken, mut since) = (pipe.taken(), Instant::now());
-        let mut looked = since;
+    ) -> Option<Event> {
+        let idle = self.proxied.route.shared.config.idle_timeout;
+        let (mut taken, mut since) = (pipe.frames_taken(), Instant::now());
+        let mut checked = since;
         loop {
             tokio::select! {
                 biased;
-                () = until(|| pipe.why_cut().is_some()) => return Some(Came::Cut),
-                head = exchange.head(&pass_on) => return Some(Came::Head(head)),
+                () = until(|| pipe.incomplete().is_some()) => return Some(Event::BodyIncomplete),
+                head = call.head(&pass_on) => return Some(Event::Head(head)),
                 () = until(|| pipe.is_taken()) => return None,
-                () = sleep(HELD_UP) => {}
+                () = sleep(STARVED_TOO_LONG) => {}
             }
             if self.total.until().is_some_and(|until| until <= Instant::now()) {
-                return Some(Came::Late);
+                return Some(Event::TimedOut);
             }
-            let looks = looked.elapsed() >= LOOK;
-            if looks {
-                looked = Instant::now();
+            let is_due = checked.elapsed() >= CHECK_INTERVAL;
+            if is_due {
+                checked = Instant::now();
             }
-            if pipe.starves() >= HELD_UP || looks && pipe.is_starved() {
-                // Its client holds it up, and must not hold up others.
-                exchange.free_slot();
+            if pipe.starving_for() >= STARVED_TOO_LONG || is_due && pipe.is_starved() {
+                // The backend waits for the client: others must not.
+                call.free_slot();
             }
-            if pipe.is_starved() || pipe.taken() != taken {
-                (taken, since) = (pipe.taken(), Instant::now());
+            if pipe.is_starved() || pipe.frames_taken() != taken {
+                (taken, since) = (pipe.frames_taken(), Instant::now());
             } else if since.elapsed() > idle {
-                return Some(Came::Late);
+                return Some(Event::TimedOut);
             }
         }
     }
 }
 
-/// Waits for what the task itself brings about.
+/// Waits until `condition` holds, which is looked at whenever the task is polled.
 async fn until(condition: impl Fn() -> bool) {
     poll_fn(|_| if condition() { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
-/// Waits until the client is found to have left, as its route looks for it.
-pub(super) async fn departure(asked: &Asked<'_>, backend: &Backend) {
-    let config = &asked.route.shared.config;
-    let question = disconnect_probe(asked.request.version);
-    watch::gone(asked.client, backend, config.dead_requests, config.half_close, question).await;
+/// Waits until the client is found to have left, by the route's way of detecting that.
+pub(super) async fn client_departure(proxied: &ProxyRequest<'_>, backend: &Backend) {
+    let config = &proxied.route.shared.config;
+    let probe = disconnect_probe(proxied.request.version);
+    watch::client_gone(proxied.client, backend, config.dead_requests, config.half_close, probe)
+        .await;
 }

@@ -1,5 +1,5 @@
-//! Reads the body of a request from its client, in either framing, into the queue to the backend. Used
-//! by [`super::request`], before the backend is asked and while it answers.
+//! Reads the body of a request from its client, in either framing, into the pipe to the backend. Used
+//! by [`super::request`] before the backend is called and while it responds.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 use weir_http::message::RequestBody;
 
-use super::outgoing::{Cut, Pipe};
+use super::outgoing::{IncompleteBody, Pipe};
 use crate::body::Room;
 use crate::client::Times;
 use crate::client::input::Input;
@@ -15,9 +15,9 @@ use crate::client::rate::Pace;
 use crate::client::{Client, Read};
 use crate::runtime::turn;
 
-/// How a body ended before its end.
+/// Why a body ended before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Short {
+pub(super) enum BodyError {
     ClientLeft,
     TimedOut,
     Malformed,
@@ -30,13 +30,13 @@ pub(crate) struct ClientBody<'a> {
     client: &'a Client,
     input: &'a mut Input,
     coding: Coding,
-    /// Bytes it may have yet.
-    most: u64,
-    /// The longest that the client may send nothing.
-    patience: Duration,
+    /// Bytes of data that the limit of the route still allows.
+    bytes_left: u64,
+    /// The longest time in which the client sends nothing.
+    timeout: Duration,
     pace: Pace,
-    /// Bytes that were read so far, with their framing.
-    read: i64,
+    /// Bytes read so far, with their framing, for the rate.
+    bytes_read: i64,
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl<'a> ClientBody<'a> {
         client: &'a Client,
         input: &'a mut Input,
         framing: RequestBody,
-        most: Option<u64>,
+        bytes_left: Option<u64>,
         times: &Times,
     ) -> Option<ClientBody<'a>> {
         let coding = match framing {
@@ -59,12 +59,12 @@ impl<'a> ClientBody<'a> {
             RequestBody::Length(length) => Coding::Length(length),
             RequestBody::Chunked => Coding::Chunked(Box::new(ChunkedDecoder::strict())),
         };
-        let most = most.unwrap_or(u64::MAX);
-        let (patience, pace) = (times.send, Pace::new(times.rate, 0));
-        Some(ClientBody { client, input, coding, most, patience, pace, read: 0 })
+        let bytes_left = bytes_left.unwrap_or(u64::MAX);
+        let (timeout, pace) = (times.send, Pace::new(times.rate, 0));
+        Some(ClientBody { client, input, coding, bytes_left, timeout, pace, bytes_read: 0 })
     }
 
-    /// Bytes of the whole, if that was said.
+    /// The length of the whole body in bytes, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
         match self.coding {
             Coding::Length(length) => Some(length),
@@ -72,17 +72,21 @@ impl<'a> ClientBody<'a> {
         }
     }
 
-    /// Reads until the body has ended, or `pipe` is full and `until_full`. Anything but its end
-    /// cuts what goes to the backend.
-    pub(super) async fn read(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), Short> {
-        let result = self.read_on(pipe, until_full).await;
-        if let Err(short) = result {
-            pipe.cut(Cut { left: short == Short::ClientLeft });
+    /// Reads to the end of the body, or, with `until_full`, until `pipe` is full. An error also
+    /// aborts the pipe.
+    pub(super) async fn read(
+        &mut self,
+        pipe: &Rc<Pipe>,
+        until_full: bool,
+    ) -> Result<(), BodyError> {
+        let result = self.read_until(pipe, until_full).await;
+        if let Err(error) = result {
+            pipe.abort(IncompleteBody { client_left: error == BodyError::ClientLeft });
         }
         result
     }
 
-    async fn read_on(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), Short> {
+    async fn read_until(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), BodyError> {
         loop {
             if self.decode(pipe)? {
                 return Ok(());
@@ -93,35 +97,35 @@ impl<'a> ClientBody<'a> {
             if !until_full && !pipe.has_room().await {
                 return Ok(());
             }
-            self.wait().await?;
+            self.read_more().await?;
         }
     }
 
-    /// Waits for more from the client.
-    async fn wait(&mut self) -> Result<(), Short> {
+    /// Waits for more from the client, as long as it keeps to the timeout and the least rate.
+    async fn read_more(&mut self) -> Result<(), BodyError> {
         let begun = turn::began();
         loop {
-            let asked = turn::began();
-            let patience = self.patience.saturating_sub(asked.since(begun));
+            let since = turn::began();
+            let timeout = self.timeout.saturating_sub(since.since(begun));
             let before = self.input.bytes().len();
-            let read = self.client.read(self.input, patience.min(self.pace.left()), None).await;
-            self.pace.waited(turn::began().since(asked));
-            self.read += (self.input.bytes().len() - before) as i64;
-            let is_too_slow = self.pace.is_too_slow(|| self.read);
+            let read = self.client.read(self.input, timeout.min(self.pace.left()), None).await;
+            self.pace.waited(turn::began().since(since));
+            self.bytes_read += (self.input.bytes().len() - before) as i64;
+            let is_too_slow = self.pace.is_too_slow(|| self.bytes_read);
             match read {
-                Read::End | Read::Stopped | Read::GivenUp => return Err(Short::ClientLeft),
-                _ if is_too_slow => return Err(Short::TimedOut),
+                Read::End | Read::Stopped | Read::GivenUp => return Err(BodyError::ClientLeft),
+                _ if is_too_slow => return Err(BodyError::TimedOut),
                 Read::More => return Ok(()),
-                Read::TimedOut if turn::began().since(begun) >= self.patience => {
-                    return Err(Short::TimedOut);
+                Read::TimedOut if turn::began().since(begun) >= self.timeout => {
+                    return Err(BodyError::TimedOut);
                 }
                 Read::TimedOut => {}
             }
         }
     }
 
-    /// Passes on what has come; true at the end of the body.
-    fn decode(&mut self, pipe: &Pipe) -> Result<bool, Short> {
+    /// Puts what has arrived into the pipe; true at the end of the body.
+    fn decode(&mut self, pipe: &Pipe) -> Result<bool, BodyError> {
         loop {
             let bytes = self.input.bytes();
             let (skip, data, ended) = match &mut self.coding {
@@ -133,10 +137,11 @@ impl<'a> ClientBody<'a> {
                 Coding::Chunked(chunked) => match chunked.decode(bytes) {
                     Piece::Data { skip, data } => (skip, data, false),
                     Piece::End(skip) => (skip, 0, true),
-                    Piece::Malformed => return Err(Short::Malformed),
+                    Piece::Malformed => return Err(BodyError::Malformed),
                 },
             };
-            self.most = self.most.checked_sub(data as u64).ok_or(Short::TooLarge)?;
+            self.bytes_left =
+                self.bytes_left.checked_sub(data as u64).ok_or(BodyError::TooLarge)?;
             if data > 0 {
                 pipe.copy(&bytes[skip..skip + data]);
             }

@@ -1,5 +1,5 @@
-//! Interim answers of a backend (1xx), which come before its answer and go on to the client at once
-//! (RFC 9110, section 15.2). Used while the head of the answer is waited for.
+//! Interim responses (1xx) of a backend, which are passed on at once (RFC 9110, section 15.2). Used by
+//! [`super::attempt`] and [`super::head`] while the final response is awaited.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,94 +8,95 @@ use http::{HeaderMap, Request, StatusCode};
 use weir_http::forward::{self, FieldEdits};
 use weir_http::message::Version;
 
-use super::conn::LARGEST_HEAD;
-use super::outgoing::Outgoing;
+use super::conn::MAX_HEAD;
+use super::outgoing::OutgoingBody;
 use crate::client::Client;
 
-/// What one is counted as beside its fields, so that empty ones have an end, too.
-const LINE: usize = 32;
+/// What a response counts besides its fields, in bytes, so that empty ones are limited, too.
+const OVERHEAD: usize = 32;
 
-/// What has come of them and was not passed on yet.
+/// The interim responses of one call.
 #[derive(Debug)]
-pub(super) struct Interim {
-    come: Counted,
-    fate: Cell<Fate>,
+pub(super) struct InterimResponses {
+    received: InterimCount,
+    state: Cell<InterimState>,
 }
 
-/// Whether the call can go on.
+/// Whether a final response can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    GoesOn,
-    /// The client has half of one, or takes nothing more: no answer can follow.
+pub(super) enum InterimState {
+    Fine,
+    /// The client got half of one, or takes nothing more.
     Broken,
-    /// Together they are larger than the head of an answer may be.
-    TooMany,
+    /// Together they are larger than the head of a response may be.
+    TooLarge,
 }
 
-/// What has come, for whoever waits for the end of the call. hyper brings it from whatever thread.
+/// What has arrived. Shared with hyper, which may call from another thread, and with the call, which
+/// may outlive the client.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counted(Arc<Mutex<Come>>);
+pub(super) struct InterimCount(Arc<Mutex<Received>>);
 
 #[derive(Debug, Default)]
-struct Come {
+struct Received {
     waiting: Vec<(StatusCode, HeaderMap)>,
     bytes: usize,
 }
 
-impl Come {
+impl Received {
     fn add(&mut self, status: StatusCode, fields: &HeaderMap, is_passed_on: bool) {
         let lengths = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
-        self.bytes = self.bytes.saturating_add(LINE + lengths.sum::<usize>());
-        // 100 is between hyper and the backend: the client has had its own.
-        if is_passed_on && self.bytes <= LARGEST_HEAD && status != StatusCode::CONTINUE {
+        self.bytes = self.bytes.saturating_add(OVERHEAD + lengths.sum::<usize>());
+        // 100 is between weir and the backend: weir has sent the client its own.
+        if is_passed_on && self.bytes <= MAX_HEAD && status != StatusCode::CONTINUE {
             self.waiting.push((status, fields.clone()));
         }
     }
 }
 
-impl Interim {
-    /// Those that `request` will have, for a client that speaks `version`: HTTP/1.0 knows none.
-    pub(super) fn of(request: &mut Request<Outgoing>, version: Version) -> Interim {
-        let come = Counted::default();
-        let (own, is_passed_on) = (come.clone(), version == Version::Http11);
+impl InterimResponses {
+    /// Collects those of `request`, for a client that speaks `version`: HTTP/1.0 has none.
+    pub(super) fn of(request: &mut Request<OutgoingBody>, version: Version) -> InterimResponses {
+        let received = InterimCount::default();
+        let (own, is_passed_on) = (received.clone(), version == Version::Http11);
         hyper::ext::on_informational(request, move |answer| {
             own.lock().add(answer.status(), answer.headers(), is_passed_on);
         });
-        Interim { come, fate: Cell::new(Fate::GoesOn) }
+        InterimResponses { received, state: Cell::new(InterimState::Fine) }
     }
 
-    /// Sends the client what has come, changed by `edits`. They are hints: one for which there is no
-    /// room is left out.
+    /// Sends the client what has arrived, changed by `edits`. One for which the socket has no room is
+    /// left out: they are hints.
     pub(super) fn pass_on(&self, client: &Client, edits: &FieldEdits) {
-        let mut come = self.come.lock();
-        for (status, fields) in come.waiting.drain(..) {
+        let mut received = self.received.lock();
+        for (status, fields) in received.waiting.drain(..) {
             let mut head = Vec::with_capacity(256);
             forward::interim_head(&mut head, status, &fields, edits);
-            if self.fate.get() == Fate::GoesOn && !client.say(&head) {
-                self.fate.set(Fate::Broken);
+            if self.state.get() == InterimState::Fine && !client.say(&head) {
+                self.state.set(InterimState::Broken);
             }
         }
-        if self.fate.get() == Fate::GoesOn && come.bytes > LARGEST_HEAD {
-            self.fate.set(Fate::TooMany);
+        if self.state.get() == InterimState::Fine && received.bytes > MAX_HEAD {
+            self.state.set(InterimState::TooLarge);
         }
     }
 
-    pub(super) fn fate(&self) -> Fate {
-        self.fate.get()
+    pub(super) fn state(&self) -> InterimState {
+        self.state.get()
     }
 
-    pub(super) fn counted(&self) -> Counted {
-        self.come.clone()
+    pub(super) fn count(&self) -> InterimCount {
+        self.received.clone()
     }
 }
 
-impl Counted {
-    /// Whether they have become more than may be.
-    pub(super) fn are_too_many(&self) -> bool {
-        self.lock().bytes > LARGEST_HEAD
+impl InterimCount {
+    /// Whether together they are larger than the head of a response may be.
+    pub(super) fn exceeds_limit(&self) -> bool {
+        self.lock().bytes > MAX_HEAD
     }
 
-    fn lock(&self) -> MutexGuard<'_, Come> {
+    fn lock(&self) -> MutexGuard<'_, Received> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
-//! Requests that are answered by backends: which route they take, waiting at a backend's gate,
-//! calling it, passing its answer on. It knows neither how requests are read nor how bytes reach
-//! clients.
+//! The reverse proxy: which route a request takes, admission by the backend's gate, the call, and the
+//! response for the client. Used by the client's connection, by the workers, which sweep idle
+//! connections, and by the admin address, which shows the backends.
 
 mod answer;
 mod asked;
@@ -40,16 +40,16 @@ use crate::config::{Action, Config, RouteConfig};
 use crate::error::ServeError;
 use crate::metrics::Reading;
 use backend::Backend;
-use route::{Known, SharedRoute};
+use route::{BackendRegistry, SharedRoute};
 use table::Routes;
 
-pub(crate) use asked::{Asked, Passed, Unread};
+pub(crate) use asked::{ProxyOutcome, ProxyRequest, UnreadBody};
 pub(crate) use incoming::ClientBody;
 pub(crate) use request::respond;
 pub(crate) use route::Route;
 pub(crate) use tunnel::Upstream;
 
-/// The routes of the configuration, with what all workers share of them.
+/// The routes of the configuration, as all workers share them.
 #[derive(Debug)]
 pub(crate) struct Shared {
     table: Routes,
@@ -79,7 +79,7 @@ impl Shared {
 
     /// `space`: where bodies wait on their way between clients and backends.
     pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
-        let mut known = Known::default();
+        let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
         let action = |(number, route): (usize, &RouteConfig)| {
             let action = match &route.action {
@@ -93,7 +93,7 @@ impl Shared {
                     &route.path,
                     config,
                     &space,
-                    &mut known,
+                    &mut registry,
                 ))),
             };
             (route.path.clone(), action)
@@ -102,12 +102,12 @@ impl Shared {
         Arc::new(Shared { table, routes, space })
     }
 
-    /// Every backend's address and figures.
+    /// The address and the metrics of each backend.
     pub(crate) fn backends(&self) -> impl Iterator<Item = (String, Reading)> + '_ {
         self.unique().map(|backend| (backend.address.to_string(), backend.reading()))
     }
 
-    /// Every backend once, however many routes name it.
+    /// Each backend once, however many routes name it.
     fn unique(&self) -> impl Iterator<Item = &Arc<Backend>> + '_ {
         let routes = self.routes.iter().filter_map(|(_, action)| match action {
             SharedAction::Proxy(route) => Some(route),
@@ -119,7 +119,7 @@ impl Shared {
     }
 }
 
-/// Routes as one worker has them.
+/// The routes of one worker, with its own connections to backends.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
     /// By the number of the route; `None` for those without backends.
@@ -159,7 +159,7 @@ impl Proxy {
         match (&self.shared.routes[number], &self.routes[number]) {
             (_, Some(route)) => Destination::Backends(route.clone()),
             ((prefix, SharedAction::Redirect { to, status }), None) => {
-                match rewrite::location(to, prefix, request.path, request.query) {
+                match rewrite::redirect_location(to, prefix, request.path, request.query) {
                     Ok(location) => Destination::Redirect { location, status: *status },
                     Err(_) => Destination::Nowhere(Status::BadRequest),
                 }
@@ -173,8 +173,8 @@ impl Proxy {
         self.routes.iter().flatten().for_each(|route| route.close_idle());
     }
 
-    /// Keeps house for as long as the worker runs: old connections to backends are closed, and who
-    /// has waited too long at a gate is told so. The `first` worker also checks backends.
+    /// Runs for as long as the worker does: it closes idle connections to backends and refuses
+    /// requests that have waited too long at a gate. The `first` worker also runs the health checks.
     pub(crate) async fn run(&self, first: bool) {
         if first {
             for backend in self.shared.unique() {
@@ -184,14 +184,14 @@ impl Proxy {
             }
         }
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(SWEEP_INTERVAL).await;
             for route in self.routes.iter().flatten() {
                 route.sweep();
-                route.shared.backends.all.iter().for_each(|backend| backend.look());
+                route.shared.backends.all.iter().for_each(|backend| backend.poll_gate());
             }
         }
     }
 }
 
-/// How often [`Proxy::run`] looks.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+/// How often [`Proxy::run`] sweeps.
+const SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);

@@ -1,5 +1,5 @@
-//! The body of a request on its way to a backend: filled from the client's connection
-//! ([`super::incoming`]), emptied by hyper.
+//! The body of a request on its way to a backend. Filled from the client's connection by
+//! [`super::incoming`], read by hyper.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -18,61 +18,61 @@ use weir_http::forward::FieldEdits;
 use crate::body::Account;
 use crate::body::{Buffer, Limits, Next, Room};
 
-/// Bytes that hyper gets at a time: what it has taken counts no more, so it must not be much.
-const FRAME: usize = 16 * 1024;
+/// The most bytes that hyper gets at a time: those in its buffers are charged to nobody.
+const MAX_FRAME: usize = 16 * 1024;
 
-/// A body, or none.
+/// The body of a request for hyper; `None`: no body.
 #[derive(Debug)]
-pub(super) struct Outgoing(Option<Rc<Pipe>>);
+pub(super) struct OutgoingBody(Option<Rc<Pipe>>);
 
-/// What has come of a body and was not sent yet.
+/// Bytes of a body that have arrived and were not sent yet.
 #[derive(Debug)]
 pub(super) struct Pipe {
     buffer: Rc<Buffer>,
-    /// Bytes of the whole, if that was said.
+    /// The length of the whole body in bytes, if it is known.
     length: Option<u64>,
-    /// What its trailers may not have.
+    /// The edits of the request's fields, for its trailers.
     edits: Arc<FieldEdits>,
-    end: RefCell<Option<Result<Option<HeaderMap>, Cut>>>,
-    /// Pieces that the backend has taken.
-    taken: Cell<u64>,
-    starved: Cell<Starved>,
+    end: RefCell<Option<Result<Option<HeaderMap>, IncompleteBody>>>,
+    /// Frames that hyper has taken.
+    frames_taken: Cell<u64>,
+    starved: Cell<Starvation>,
 }
 
-/// The time in which the backend waited for the client.
+/// Time in which the backend waited for the client.
 #[derive(Clone, Copy, Debug, Default)]
-struct Starved {
+struct Starvation {
     since: Option<Instant>,
     before: Duration,
 }
 
-/// The client did not send its body to the end.
+/// The client did not send the whole body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
-    /// It has left.
-    pub(super) left: bool,
+pub(super) struct IncompleteBody {
+    /// Because it has left.
+    pub(super) client_left: bool,
 }
 
-impl fmt::Display for Cut {
+impl fmt::Display for IncompleteBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the client did not send the body of its request to the end")
+        f.write_str("the client did not send the whole request body")
     }
 }
 
-impl std::error::Error for Cut {}
+impl std::error::Error for IncompleteBody {}
 
-impl Outgoing {
-    pub(super) fn none() -> Outgoing {
-        Outgoing(None)
+impl OutgoingBody {
+    pub(super) fn none() -> OutgoingBody {
+        OutgoingBody(None)
     }
 
-    pub(super) fn from(pipe: &Rc<Pipe>) -> Outgoing {
-        Outgoing(Some(pipe.clone()))
+    pub(super) fn from(pipe: &Rc<Pipe>) -> OutgoingBody {
+        OutgoingBody(Some(pipe.clone()))
     }
 }
 
 impl Pipe {
-    /// For the client of `account`. `edits`: those of the head.
+    /// An empty pipe, charged to `account`; `edits` are those of the head.
     pub(super) fn new(
         limits: Limits,
         length: Option<u64>,
@@ -80,87 +80,90 @@ impl Pipe {
         edits: Arc<FieldEdits>,
     ) -> Rc<Pipe> {
         let buffer = Buffer::new(limits, account);
-        let (end, taken, starved) = Default::default();
-        Rc::new(Pipe { buffer, length, edits, end, taken, starved })
+        let (end, frames_taken, starved) = Default::default();
+        Rc::new(Pipe { buffer, length, edits, end, frames_taken, starved })
     }
 
-    /// Pieces that the backend has taken so far.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken.get()
+    /// Frames that hyper has taken so far.
+    pub(super) fn frames_taken(&self) -> u64 {
+        self.frames_taken.get()
     }
 
-    /// Why the rest of the body will not come, if so.
-    pub(super) fn why_cut(&self) -> Option<Cut> {
+    /// Why the rest of the body will not arrive, if so.
+    pub(super) fn incomplete(&self) -> Option<IncompleteBody> {
         let cut = self.end.borrow().as_ref().and_then(|end| end.as_ref().err().copied());
-        cut.or_else(|| self.buffer.is_lost().then_some(Cut { left: false }))
+        cut.or_else(|| self.buffer.is_lost().then_some(IncompleteBody { client_left: false }))
     }
 
-    /// Whether the backend has had all that came, and the body has not ended.
+    /// Whether the backend has got everything that has arrived, and the body has not ended.
     pub(super) fn is_starved(&self) -> bool {
         self.buffer.is_starved()
     }
 
-    /// How long the backend has waited for the client in all.
-    pub(super) fn starved(&self) -> Duration {
-        self.starved.get().before + self.starves()
+    /// How long the backend has waited for the client in total.
+    pub(super) fn starved_time(&self) -> Duration {
+        self.starved.get().before + self.starving_for()
     }
 
-    /// How long it has waited since it last got something; zero if it does not wait.
-    pub(super) fn starves(&self) -> Duration {
+    /// How long the backend has been waiting for the client; zero if it is not.
+    pub(super) fn starving_for(&self) -> Duration {
         self.starved.get().since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Whether there is room; waits while that is not known.
+    /// Whether there is room for more; waits while that is not known.
     pub(super) async fn room(&self) -> Room {
         self.buffer.room().await
     }
 
-    /// Waits until there is room; false if nobody reads any more.
+    /// Waits until there is room for more; false if the backend reads no more.
     pub(super) async fn has_room(&self) -> bool {
         self.buffer.until_room().await
     }
 
-    /// More has come.
+    /// Adds a copy of `bytes`.
     pub(super) fn copy(&self, bytes: &[u8]) {
-        self.fed();
+        self.stop_starving();
         self.buffer.copy(bytes);
     }
 
-    /// The body has come whole.
+    /// Ends the body: all of it has arrived.
     pub(super) fn end(&self, mut trailers: Option<HeaderMap>) {
         trailers.iter_mut().for_each(|fields| self.edits.apply_to_trailers(fields));
-        self.ended(Ok(trailers.filter(|fields| !fields.is_empty())));
+        self.set_end(Ok(trailers.filter(|fields| !fields.is_empty())));
     }
 
-    /// The rest of the body will not come.
-    pub(super) fn cut(&self, why: Cut) {
-        self.ended(Err(why));
+    /// Ends the body: the rest will not arrive.
+    pub(super) fn abort(&self, why: IncompleteBody) {
+        self.set_end(Err(why));
     }
 
-    fn ended(&self, how: Result<Option<HeaderMap>, Cut>) {
-        self.fed();
+    fn set_end(&self, how: Result<Option<HeaderMap>, IncompleteBody>) {
+        self.stop_starving();
         self.end.borrow_mut().get_or_insert(how);
         self.buffer.end();
     }
 
-    fn fed(&self) {
-        self.starved.set(Starved { since: None, before: self.starved() });
+    fn stop_starving(&self) {
+        self.starved.set(Starvation { since: None, before: self.starved_time() });
     }
 
-    /// Whether the body has come whole.
+    /// Whether the whole body has arrived.
     pub(super) fn has_ended(&self) -> bool {
         matches!(&*self.end.borrow(), Some(Ok(_)))
     }
 
-    /// Whether the backend has had the whole of it.
+    /// Whether the backend has got the whole body.
     pub(super) fn is_taken(&self) -> bool {
         self.has_ended() && self.buffer.is_done()
     }
 
-    fn poll_frame(&self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        match self.buffer.poll_take(context, FRAME) {
+    fn poll_frame(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
+        match self.buffer.poll_take(context, MAX_FRAME) {
             Poll::Ready(Next::Bytes(bytes)) => {
-                self.taken.set(self.taken.get() + 1);
+                self.frames_taken.set(self.frames_taken.get() + 1);
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
             Poll::Ready(Next::End) => Poll::Ready(match &mut *self.end.borrow_mut() {
@@ -168,11 +171,13 @@ impl Pipe {
                 Some(Err(cut)) => Some(Err(*cut)),
                 None => None,
             }),
-            Poll::Ready(Next::Lost) => Poll::Ready(Some(Err(Cut { left: false }))),
+            Poll::Ready(Next::Lost) => {
+                Poll::Ready(Some(Err(IncompleteBody { client_left: false })))
+            }
             Poll::Pending => {
                 let starved = self.starved.get();
                 if starved.since.is_none() && self.is_starved() {
-                    self.starved.set(Starved { since: Some(Instant::now()), ..starved });
+                    self.starved.set(Starvation { since: Some(Instant::now()), ..starved });
                 }
                 Poll::Pending
             }
@@ -180,25 +185,25 @@ impl Pipe {
     }
 }
 
-impl Drop for Outgoing {
+impl Drop for OutgoingBody {
     fn drop(&mut self) {
         self.0.iter().for_each(|pipe| pipe.buffer.leave());
     }
 }
 
-impl Body for Outgoing {
+impl Body for OutgoingBody {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = IncompleteBody;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, IncompleteBody>>> {
         self.0.as_ref().map_or(Poll::Ready(None), |pipe| pipe.poll_frame(context))
     }
 
     fn is_end_stream(&self) -> bool {
-        // An empty body in chunks is one all the same: hyper would send it without its framing.
+        // Not even for an empty chunked body: hyper would send it without its framing.
         self.0.is_none()
     }
 

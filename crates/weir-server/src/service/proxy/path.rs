@@ -1,13 +1,14 @@
-//! The one spelling of a path that routes are found by. It knows neither routes nor files.
+//! The normal form of a path, by which routes are found. Used by [`super::table`] and
+//! [`super::rewrite`].
 
 use std::borrow::Cow;
 use std::fmt;
 
 use percent_encoding::percent_decode;
 
-/// Why a path names nothing. Answer it with 400.
+/// Why a path has no normal form. The response is 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BadPath {
+pub(crate) enum InvalidPath {
     /// A `%` without two hexadecimal digits.
     BadEncoding,
     /// More `..` segments than segments before them.
@@ -19,22 +20,22 @@ pub(crate) enum BadPath {
     /// that takes another route without its parameters.
     Ambiguous,
     /// It does not begin with a slash.
-    NoPath,
+    NoSlash,
 }
 
-impl fmt::Display for BadPath {
+impl fmt::Display for InvalidPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            BadPath::BadEncoding => "invalid percent-encoding in the path",
-            BadPath::AboveRoot => "the path leads above the root",
-            BadPath::Nul => "NUL in the path",
-            BadPath::Ambiguous => "backends differ in what the path names",
-            BadPath::NoPath => "the path does not begin with a slash",
+            InvalidPath::BadEncoding => "invalid percent-encoding in the path",
+            InvalidPath::AboveRoot => "the path leads above the root",
+            InvalidPath::Nul => "NUL in the path",
+            InvalidPath::Ambiguous => "backends differ in what the path names",
+            InvalidPath::NoSlash => "the path does not begin with a slash",
         })
     }
 }
 
-impl std::error::Error for BadPath {}
+impl std::error::Error for InvalidPath {}
 
 /// The path of a request target (no query) as nginx matches it: percent-decoded once, slashes that
 /// follow each other merged, dot segments removed (RFC 3986, sections 2.1 and 5.2.4). An encoded
@@ -43,13 +44,13 @@ impl std::error::Error for BadPath {}
 /// backslash among them.
 ///
 /// `*`, the target of `OPTIONS *`, and an empty path are `/`.
-pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, BadPath> {
+pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, InvalidPath> {
     let path = match path {
         "" | "*" => "/",
         path => path,
     };
     if !path.starts_with('/') {
-        return Err(BadPath::NoPath);
+        return Err(InvalidPath::NoSlash);
     }
     if is_normal(path.as_bytes()) {
         return Ok(Cow::Borrowed(path.as_bytes()));
@@ -57,39 +58,39 @@ pub(crate) fn normalise(path: &str) -> Result<Cow<'_, [u8]>, BadPath> {
     without_dot_segments(&decoded(path.as_bytes())?).map(Cow::Owned)
 }
 
-/// Whether the path is surely its own normal form, as most are; this costs them no allocation.
+/// Whether the path is certainly in normal form, as most are: that saves them an allocation.
 fn is_normal(path: &[u8]) -> bool {
     let plain = !path.iter().any(|byte| matches!(byte, b'%' | b'\\' | 0));
     plain && !path.windows(2).any(|pair| matches!(pair, b"//" | b"/."))
 }
 
-fn decoded(path: &[u8]) -> Result<Vec<u8>, BadPath> {
+fn decoded(path: &[u8]) -> Result<Vec<u8>, InvalidPath> {
     let mut after_percent = path.split(|byte| *byte == b'%').skip(1);
     let is_octet =
         |text: &[u8]| text.iter().take(2).filter(|byte| byte.is_ascii_hexdigit()).count() == 2;
     if !after_percent.all(is_octet) {
-        return Err(BadPath::BadEncoding);
+        return Err(InvalidPath::BadEncoding);
     }
     let bytes: Vec<u8> = percent_decode(path).collect();
     match bytes.iter().find(|byte| matches!(byte, 0 | b'\\')) {
         None => Ok(bytes),
-        Some(0) => Err(BadPath::Nul),
-        Some(_) => Err(BadPath::Ambiguous),
+        Some(0) => Err(InvalidPath::Nul),
+        Some(_) => Err(InvalidPath::Ambiguous),
     }
 }
 
 /// Removes empty and dot segments of a decoded path.
-fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, BadPath> {
+fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, InvalidPath> {
     let mut out = Vec::with_capacity(path.len());
     let mut directory = true;
     for segment in path.split(|byte| *byte == b'/') {
         directory = matches!(segment, b"" | b"." | b"..");
         match segment {
             b"" | b"." => {}
-            [b'.', b';', ..] | [b'.', b'.', b';', ..] => return Err(BadPath::Ambiguous),
+            [b'.', b';', ..] | [b'.', b'.', b';', ..] => return Err(InvalidPath::Ambiguous),
             b".." => {
                 let parent = out.iter().rposition(|byte| *byte == b'/');
-                out.truncate(parent.ok_or(BadPath::AboveRoot)?);
+                out.truncate(parent.ok_or(InvalidPath::AboveRoot)?);
             }
             name => {
                 out.push(b'/');
@@ -103,8 +104,8 @@ fn without_dot_segments(path: &[u8]) -> Result<Vec<u8>, BadPath> {
     Ok(out)
 }
 
-/// A normal path as a backend sees it that cuts the parameters off its segments (RFC 3986, section
-/// 3.3, leaves to applications what they mean), and merges what is empty then. `None`: it has none.
+/// A normal path as it looks to a backend that cuts parameters off its segments (RFC 3986, section
+/// 3.3, leaves their meaning to applications) and merges empty ones. `None`: it has no parameters.
 pub(super) fn without_parameters(normal: &[u8]) -> Option<Vec<u8>> {
     if !normal.contains(&b';') {
         return None;
@@ -116,14 +117,14 @@ pub(super) fn without_parameters(normal: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::BadPath::{AboveRoot, Ambiguous, BadEncoding, NoPath, Nul};
+    use super::InvalidPath::{AboveRoot, Ambiguous, BadEncoding, NoSlash, Nul};
     use super::*;
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
     use proptest::prelude::*;
 
     const ALL_BUT_SLASHES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 
-    fn normal(path: &str) -> Result<String, BadPath> {
+    fn normal(path: &str) -> Result<String, InvalidPath> {
         normalise(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -173,9 +174,9 @@ mod tests {
             ("/%", BadEncoding),
             ("/a%2", BadEncoding),
             ("/%zz", BadEncoding),
-            ("a", NoPath),
-            ("example.org:443", NoPath),
-            ("%2fa", NoPath),
+            ("a", NoSlash),
+            ("example.org:443", NoSlash),
+            ("%2fa", NoSlash),
         ] {
             assert_eq!(normal(path), Err(error), "{path}");
         }

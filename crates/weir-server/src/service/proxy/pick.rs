@@ -1,4 +1,4 @@
-//! The backends of one route and which of them a request goes to. It does not call them.
+//! The backends of one route, and the choice among them. Used by [`super::request`].
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use super::backend::Backend;
 pub(super) struct Backends {
     pub(super) all: Vec<Arc<Backend>>,
     balancer: Mutex<Balancer>,
-    /// Requests that belong together go to one backend, whatever waits there.
+    /// The balance hashes: equal requests go to one backend, however long its queue is.
     sticky: bool,
 }
 
@@ -22,10 +22,8 @@ impl Backends {
         Backends { all, balancer, sticky: matches!(balance, Balance::Hash | Balance::HashPath) }
     }
 
-    /// The one that `client` asks next, by its place; `key` gives what requests that belong
-    /// together share.
-    ///
-    /// `tried`: those that could not be reached for this request.
+    /// The number of the backend to try next for `client`. `key` is what a hashing balance hashes;
+    /// `tried` are the backends that failed for this request. `None`: all were tried.
     pub(super) fn pick(
         &self,
         client: IpAddr,
@@ -35,21 +33,23 @@ impl Backends {
         if self.all.len() == 1 {
             return tried.is_empty().then_some(0);
         }
-        let load = |(place, backend): (usize, &Arc<Backend>)| match tried.contains(&place) {
+        let load = |(index, backend): (usize, &Arc<Backend>)| match tried.contains(&index) {
             true => None,
             false => backend.load(client),
         };
         let loads: Vec<_> = self.all.iter().enumerate().map(load).collect();
-        // Nobody goes to wait for one backend while another could begin.
-        let picky = !self.sticky && loads.iter().flatten().any(|(_, has_room)| *has_room);
-        let open = |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !picky);
-        let loads: Vec<_> = loads.into_iter().map(|it| open(it).map(|(load, _)| load)).collect();
+        // No request queues at one backend while another could start it at once.
+        let only_with_room = !self.sticky && loads.iter().flatten().any(|(_, has_room)| *has_room);
+        let eligible =
+            |load: Option<(usize, bool)>| load.filter(|(_, has_room)| *has_room || !only_with_room);
+        let loads: Vec<_> =
+            loads.into_iter().map(|it| eligible(it).map(|(load, _)| load)).collect();
         let mut balancer = self.balancer.lock().unwrap_or_else(PoisonError::into_inner);
         let picked = balancer.pick(&loads, key())?;
-        // Of none that is well it picks any: one that was tried already is no use.
+        // With no healthy backend the balancer picks any; one that was tried is of no use.
         match tried.contains(&picked) {
             false => Some(picked),
-            true => (0..self.all.len()).find(|place| !tried.contains(place)),
+            true => (0..self.all.len()).find(|index| !tried.contains(index)),
         }
     }
 }

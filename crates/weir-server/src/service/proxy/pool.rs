@@ -1,4 +1,5 @@
-//! Connections to one backend that are kept between calls, one pool to a worker.
+//! Idle connections of one worker to one backend, kept for later calls. Used by [`super::attempt`] and
+//! [`super::call`], and swept by [`super::route`].
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -7,15 +8,15 @@ use super::conn::Conn;
 use crate::sys::clock;
 use weir_sched::Time;
 
-/// Connections that are kept at most.
-const MOST: usize = 1024;
+/// The most connections that are kept.
+const MAX_IDLE: usize = 1024;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Pool(RefCell<Vec<(Conn, Time)>>);
 
 impl Pool {
-    /// The connection that was used last, of those the backend has not closed.
+    /// The most recently used connection that the backend has not closed.
     pub(super) fn take(&self) -> Option<Conn> {
         loop {
             let (mut conn, _) = self.0.borrow_mut().pop()?;
@@ -25,22 +26,22 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection whose answer was read whole, if it can be used again.
+    /// Keeps a connection whose response was read to its end, if it can be used again.
     pub(super) fn keep(&self, mut conn: Conn) {
         if !conn.is_ready() {
             return;
         }
         let mut idle = self.0.borrow_mut();
-        if idle.len() < MOST {
+        if idle.len() < MAX_IDLE {
             idle.push((conn, clock::now()));
         }
     }
 
-    /// Closes those that nobody has used for `longest`.
-    pub(super) fn sweep(&self, longest: Duration) {
+    /// Closes those that have been idle for `max_idle`.
+    pub(super) fn sweep(&self, max_idle: Duration) {
         let now = clock::now();
         let mut idle = self.0.borrow_mut();
-        let old = idle.iter().take_while(|(_, since)| now.since(*since) >= longest).count();
+        let old = idle.iter().take_while(|(_, since)| now.since(*since) >= max_idle).count();
         idle.drain(..old);
     }
 }

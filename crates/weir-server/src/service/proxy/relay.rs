@@ -1,5 +1,5 @@
-//! Reads the rest of an answer from its backend and puts it, framed for the client, where the client
-//! takes it from ([`crate::body::relayed`]). Started by [`super::answer`].
+//! Reads the rest of a response from its backend and puts it, framed for the client, into a
+//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::answer`].
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use tokio::time::{Instant, sleep_until};
 use weir_http::forward::FieldEdits;
 use weir_http::h1::chunked::{CHUNK_END, write_chunk_head, write_last_chunk};
 
-use super::call::{Exchange, Piece};
+use super::call::{BackendCall, Piece};
 use super::outgoing::Pipe;
 use crate::body::Room;
-use crate::body::{Broken, Relayed, Writer};
+use crate::body::{RelayedBody, Truncated, Writer};
 
-/// Puts data into the framing that the client gets.
+/// Frames the body for the client.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coder {
+pub(super) struct BodyEncoder {
     pub(super) in_chunks: bool,
 }
 
-impl Coder {
-    pub(super) fn data(self, data: Bytes, to: &Relayed) {
+impl BodyEncoder {
+    pub(super) fn data(self, data: Bytes, to: &RelayedBody) {
         if !self.in_chunks || data.is_empty() {
             return to.push(data);
         }
@@ -35,7 +35,7 @@ impl Coder {
         to.copy(CHUNK_END);
     }
 
-    pub(super) fn end(self, trailers: Option<&HeaderMap>, to: &Relayed) {
+    pub(super) fn end(self, trailers: Option<&HeaderMap>, to: &RelayedBody) {
         if self.in_chunks {
             let mut end = Vec::new();
             write_last_chunk(trailers, &mut end);
@@ -44,146 +44,146 @@ impl Coder {
     }
 }
 
-/// An answer that has been coming for so long is a stream, such as of events: it says nothing of how
-/// much the backend has to do.
-const LASTING: Duration = Duration::from_secs(10);
+/// A response that lasts longer than this is a stream, such as of events: it says nothing about the
+/// backend's load, and its slot goes to others.
+const STREAM_AFTER: Duration = Duration::from_secs(10);
 
-const TOO_LONG: Broken = Broken("the backend took too long");
+const TIMED_OUT: Truncated = Truncated("the backend took too long");
 
-/// How long the parts of an answer may take.
+/// How long a response may take.
 #[derive(Clone, Debug)]
-pub(super) struct Patience {
-    /// The longest that the backend may send nothing.
+pub(super) struct ResponseTimeouts {
+    /// The longest time in which the backend sends nothing.
     pub(super) idle: Duration,
-    pub(super) total: Total,
+    pub(super) total: TotalDeadline,
 }
 
-/// When all of an answer must have come. Time in which the backend waits for the client, which is
-/// slow to send or to take, does not count: it is not to blame for it.
+/// When the whole response must have arrived. Time in which the backend waits for the client, which
+/// sends or reads slowly, does not count.
 #[derive(Clone, Debug)]
-pub(super) struct Total {
+pub(super) struct TotalDeadline {
     until: Option<Instant>,
-    /// The request, whose rest may be slow to come.
+    /// The request body, which may arrive slowly.
     pipe: Option<Rc<Pipe>>,
 }
 
-impl Total {
-    /// `longest` from now on, when the request begins to be sent; `None`: any time.
-    pub(super) fn new(longest: Option<Duration>, pipe: Option<&Rc<Pipe>>) -> Total {
-        let pipe = pipe.filter(|_| longest.is_some()).cloned();
-        Total { until: longest.map(|longest| Instant::now() + longest), pipe }
+impl TotalDeadline {
+    /// `limit` from now, when the request begins to be sent; `None`: no deadline.
+    pub(super) fn new(limit: Option<Duration>, pipe: Option<&Rc<Pipe>>) -> TotalDeadline {
+        let pipe = pipe.filter(|_| limit.is_some()).cloned();
+        TotalDeadline { until: limit.map(|limit| Instant::now() + limit), pipe }
     }
 
-    /// When that is, as far as is known; it can become later.
+    /// The deadline as far as it is known; it can become later.
     pub(super) fn until(&self) -> Option<Instant> {
-        let starved = self.pipe.as_ref().map_or(Duration::ZERO, |pipe| pipe.starved());
+        let starved = self.pipe.as_ref().map_or(Duration::ZERO, |pipe| pipe.starved_time());
         self.until.map(|until| until + starved)
     }
 
-    /// The client held up the answer.
-    fn put_off(&mut self, by: Duration) {
+    /// The backend waited for the client for this long.
+    fn extend(&mut self, by: Duration) {
         self.until = self.until.map(|until| until + by);
     }
 }
 
-/// An answer that is being read.
+/// A response that is being relayed.
 pub(super) struct Relay {
-    pub(super) exchange: Exchange,
+    pub(super) call: BackendCall,
     pub(super) body: Incoming,
-    pub(super) coder: Coder,
+    pub(super) encoder: BodyEncoder,
     pub(super) relayed: Writer,
-    pub(super) patience: Patience,
-    /// What its trailers may not have.
+    pub(super) timeouts: ResponseTimeouts,
+    /// The edits of its fields, for its trailers.
     pub(super) edits: Arc<FieldEdits>,
 }
 
 impl Relay {
-    /// Reads to the end. The slot is free as soon as the backend has sent everything, however slow
-    /// the client is.
+    /// Relays to the end. The slot is free as soon as the backend has sent everything, however
+    /// slow the client is.
     pub(super) async fn run(mut self) {
         let mut trailers = None;
-        let lasting = Instant::now() + LASTING;
+        let stream_from = Instant::now() + STREAM_AFTER;
         loop {
-            match self.next(lasting).await {
-                Ok(Next::Piece(Some(Piece::Data(data)))) => self.coder.data(data, &self.relayed),
-                Ok(Next::Piece(Some(Piece::Trailers(mut fields)))) => {
+            match self.next(stream_from).await {
+                Ok(Step::Piece(Some(Piece::Data(data)))) => self.encoder.data(data, &self.relayed),
+                Ok(Step::Piece(Some(Piece::Trailers(mut fields)))) => {
                     self.edits.apply_to_trailers(&mut fields);
                     trailers = Some(fields);
                 }
-                Ok(Next::Piece(None)) => break,
-                Ok(Next::Nobody) => return self.exchange.left_in_answer(self.body),
-                // What is wrong is the request, not the answer.
-                Err(_) if self.exchange.cut().is_some() => {
-                    self.relayed.end(Err(Broken("its request was not sent to the end")));
-                    return self.exchange.cut_short();
+                Ok(Step::Piece(None)) => break,
+                Ok(Step::ClientLeft) => return self.call.client_left_while_sending(self.body),
+                // The request failed, not the response.
+                Err(_) if self.call.incomplete_body().is_some() => {
+                    self.relayed.end(Err(Truncated("the client did not send its whole request")));
+                    return self.call.abort();
                 }
                 Err(broken) => {
-                    let backend = self.exchange.backend();
-                    tracing::warn!("backend {backend}: an answer was cut short: {}", broken.0);
+                    let backend = self.call.backend();
+                    tracing::warn!("backend {backend}: response cut short: {}", broken.0);
                     self.relayed.end(Err(broken));
-                    if broken == TOO_LONG {
-                        // It may be at work still.
-                        self.exchange.let_end(Some(self.body));
+                    if broken == TIMED_OUT {
+                        // It may still be working on it.
+                        self.call.drain(Some(self.body));
                     }
                     return;
                 }
             }
         }
-        self.exchange.ended();
-        self.coder.end(trailers.as_ref(), &self.relayed);
+        self.call.ended();
+        self.encoder.end(trailers.as_ref(), &self.relayed);
         self.relayed.end(Ok(()));
     }
 
-    /// The next piece of the answer, when there is a place for it.
-    async fn next(&mut self, lasting: Instant) -> Result<Next, Broken> {
+    /// The next piece, once there is room for it.
+    async fn next(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
         match self.relayed.room().await {
             Room::Yes => {}
-            Room::Gone => return Ok(Next::Nobody),
+            Room::Gone => return Ok(Step::ClientLeft),
             Room::Full => {
-                // From here on the client holds it up, and must not hold up others.
-                self.exchange.free_slot();
+                // From here on the backend waits for the client: others must not.
+                self.call.free_slot();
                 let since = Instant::now();
                 if !self.relayed.has_room().await {
-                    return Ok(Next::Nobody);
+                    return Ok(Step::ClientLeft);
                 }
-                self.patience.total.put_off(since.elapsed());
+                self.timeouts.total.extend(since.elapsed());
             }
         }
-        self.piece(lasting).await
+        self.piece(stream_from).await
     }
 
-    /// The next piece, if it comes in time. From `lasting` on the slot is free.
-    async fn piece(&mut self, lasting: Instant) -> Result<Next, Broken> {
+    /// The next piece, if it arrives in time. From `stream_from` on the slot is free.
+    async fn piece(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
         let relayed = Rc::clone(&self.relayed);
-        let idle = Instant::now() + self.patience.idle;
+        let idle = Instant::now() + self.timeouts.idle;
         loop {
-            let late = self.patience.total.until().map_or(idle, |until| until.min(idle));
-            let wake = if self.exchange.holds_slot() { late.min(lasting) } else { late };
+            let late = self.timeouts.total.until().map_or(idle, |until| until.min(idle));
+            let wake = if self.call.holds_slot() { late.min(stream_from) } else { late };
             tokio::select! {
                 biased;
-                piece = self.exchange.piece(&mut self.body) => return match piece {
-                    Ok(piece) => Ok(Next::Piece(piece)),
-                    Err(_) => Err(Broken("the backend's answer broke off")),
+                piece = self.call.piece(&mut self.body) => return match piece {
+                    Ok(piece) => Ok(Step::Piece(piece)),
+                    Err(_) => Err(Truncated("the backend's connection broke")),
                 },
-                () = relayed.client_left() => return Ok(Next::Nobody),
+                () = relayed.client_left() => return Ok(Step::ClientLeft),
                 () = sleep_until(wake) => {}
             }
-            let total = self.patience.total.until();
+            let total = self.timeouts.total.until();
             let now = Instant::now();
             if now >= idle || total.is_some_and(|total| now >= total) {
-                return Err(TOO_LONG);
+                return Err(TIMED_OUT);
             }
-            if now >= lasting {
-                self.exchange.free_slot();
+            if now >= stream_from {
+                self.call.free_slot();
             }
         }
     }
 }
 
-/// What comes next of an answer.
-enum Next {
-    /// `None`: its end.
+/// What the relay got next.
+enum Step {
+    /// `None`: the end of the response.
     Piece(Option<Piece>),
-    /// Its client has left.
-    Nobody,
+    /// The client has left.
+    ClientLeft,
 }

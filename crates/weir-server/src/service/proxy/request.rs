@@ -1,5 +1,5 @@
-//! What becomes of one request that goes to backends: they are asked one after the other as far as
-//! that is safe, and an answer, or what went wrong, becomes a response.
+//! Answers one request by calling backends, one after the other as far as repeating the request is
+//! safe. Used by the client's connection: the entrance to the proxy.
 
 use std::rc::Rc;
 
@@ -8,122 +8,127 @@ use weir_http::Status;
 use weir_http::message::Request;
 use weir_sched::balance::Balance;
 
-use super::asked::{Asked, Passed, Unread};
+use super::asked::{ProxyOutcome, ProxyRequest, UnreadBody};
 use super::attempt;
-use super::incoming::{ClientBody, Short};
+use super::incoming::{BodyError, ClientBody};
 use super::onward;
 use super::outgoing::Pipe;
-use super::trouble::Trouble;
+use super::trouble::AttemptError;
 use crate::identity;
 
 /// The response, or `None` if the client leaves before there is one.
 ///
-/// `body`: the rest of the request. It is read before the backend's slot is asked for as far as
-/// there is room for it in memory and in a file, so that a client that sends slowly holds up nobody.
+/// `body`, the rest of the request, is buffered in memory and in a file as far as there is room before
+/// a slot is requested, so that a client that sends slowly delays nobody else.
 pub(crate) async fn respond(
-    asked: &Asked<'_>,
+    proxied: &ProxyRequest<'_>,
     body: Option<&mut ClientBody<'_>>,
-) -> Option<Passed> {
+) -> Option<ProxyOutcome> {
     let mut pipe = None;
     if let Some(body) = body {
-        let edits = asked.route.request_edits().clone();
-        let begun = Pipe::new(asked.route.limits(), body.length(), asked.account(), edits);
-        if let Err(short) = body.read(&begun, true).await {
-            return cut_short(asked, short);
+        let edits = proxied.route.request_edits().clone();
+        let pipe_so_far =
+            Pipe::new(proxied.route.limits(), body.length(), proxied.account(), edits);
+        if let Err(error) = body.read(&pipe_so_far, true).await {
+            return incomplete(proxied, error);
         }
-        if !begun.has_ended() {
+        if !pipe_so_far.has_ended() {
             // Boxed: requests without a body are most, and need no room for this.
-            return Box::pin(while_it_comes(asked, body, &begun)).await;
+            return Box::pin(respond_while_reading(proxied, body, &pipe_so_far)).await;
         }
-        pipe = Some(begun);
+        pipe = Some(pipe_so_far);
     }
-    attempts(asked, pipe.as_ref()).await
+    attempts(proxied, pipe.as_ref()).await
 }
 
-/// Reads the rest of the body while backends are asked.
-async fn while_it_comes(
-    asked: &Asked<'_>,
+/// Calls backends while the rest of the body is read.
+async fn respond_while_reading(
+    proxied: &ProxyRequest<'_>,
     body: &mut ClientBody<'_>,
     pipe: &Rc<Pipe>,
-) -> Option<Passed> {
-    let unread = Unread::new(pipe);
-    let mut answered = std::pin::pin!(attempts(asked, Some(pipe)));
+) -> Option<ProxyOutcome> {
+    let unread = UnreadBody::new(pipe);
+    let mut response = std::pin::pin!(attempts(proxied, Some(pipe)));
     tokio::select! {
-        passed = &mut answered => {
+        outcome = &mut response => {
             let unread = (!pipe.has_ended()).then_some(unread);
-            return passed.map(|passed| Passed { unread, ..passed });
+            return outcome.map(|outcome| ProxyOutcome { unread, ..outcome });
         }
-        read = body.read(pipe, false) => if let Err(short) = read {
-            // A call that is under way hears of it; one that is not is not begun.
+        read = body.read(pipe, false) => if let Err(error) = read {
+            // Polled once more, so that a call that is under way hears of it.
             tokio::select! {
                 biased;
-                _ = &mut answered => {}
+                _ = &mut response => {}
                 () = std::future::ready(()) => {}
             }
-            return cut_short(asked, short);
+            return incomplete(proxied, error);
         },
     }
-    answered.await
+    response.await
 }
 
-/// The client did not send its request to the end.
-fn cut_short(asked: &Asked<'_>, short: Short) -> Option<Passed> {
-    let status = match short {
-        Short::ClientLeft => return None,
-        Short::TimedOut => Status::RequestTimeout,
-        Short::Malformed => Status::BadRequest,
-        Short::TooLarge => Status::ContentTooLarge,
+/// The response if the client did not send the whole body.
+fn incomplete(proxied: &ProxyRequest<'_>, error: BodyError) -> Option<ProxyOutcome> {
+    let status = match error {
+        BodyError::ClientLeft => return None,
+        BodyError::TimedOut => Status::RequestTimeout,
+        BodyError::Malformed => Status::BadRequest,
+        BodyError::TooLarge => Status::ContentTooLarge,
     };
-    Some(Passed::plain(asked.framing.then_closing().error(status)))
+    Some(ProxyOutcome::response(proxied.framing.then_closing().error(status)))
 }
 
-/// Asks one backend after the other as far as that is safe.
-async fn attempts(asked: &Asked<'_>, pipe: Option<&Rc<Pipe>>) -> Option<Passed> {
-    let shared = &asked.route.shared;
+/// Tries one backend after the other as far as that is safe.
+async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option<ProxyOutcome> {
+    let shared = &proxied.route.shared;
     let mut tried = Vec::new();
-    let mut left = shared.config.retries;
-    let mut trouble = Trouble::Nonsense("there is no backend");
-    while let Some(place) = shared.backends.pick(asked.source.ip(), || key(asked), &tried) {
-        let backend = &shared.backends.all[place];
-        let parts = match onward::request(asked, backend) {
+    let mut retries_left = shared.config.retries;
+    let mut error = AttemptError::InvalidResponse("no backend is configured");
+    while let Some(index) =
+        shared.backends.pick(proxied.source.ip(), || affinity_key(proxied), &tried)
+    {
+        let backend = &shared.backends.all[index];
+        let parts = match onward::request(proxied, backend) {
             Ok(parts) => parts,
-            Err(bad) => return Some(Passed::plain(asked.framing_after(pipe).error(bad.status))),
+            Err(bad) => {
+                return Some(ProxyOutcome::response(proxied.framing_after(pipe).error(bad.status)));
+            }
         };
-        // A connection that had been kept and was closed says nothing of the others that were.
-        let fresh = matches!(trouble, Trouble::Ended { reused: true, .. });
-        trouble = match attempt::ask(asked, pipe, parts, place, fresh).await {
-            Ok(passed) => return Some(passed),
-            Err(Trouble::ClientLeft) => return None,
-            Err(trouble) => trouble,
+        // If a reused connection was found closed, the other idle ones may be closed, too.
+        let fresh = matches!(error, AttemptError::ConnectionClosed { reused: true, .. });
+        error = match attempt::attempt(proxied, pipe, parts, index, fresh).await {
+            Ok(outcome) => return Some(outcome),
+            Err(AttemptError::ClientLeft) => return None,
+            Err(error) => error,
         };
-        // A want of descriptors is told once, not by each that finds it.
-        if !matches!(trouble, Trouble::Refused(_) | Trouble::Exhausted) {
-            tracing::warn!("backend {}: {}", backend.address, trouble);
+        // A shortage of descriptors is logged once, where it is noticed.
+        if !matches!(error, AttemptError::Overloaded(_) | AttemptError::OutOfResources) {
+            tracing::warn!("backend {}: {}", backend.address, error);
         }
-        if left == 0 || !may_repeat(asked.request, pipe.is_some(), &trouble) {
+        if retries_left == 0 || !may_repeat(proxied.request, pipe.is_some(), &error) {
             break;
         }
-        left -= 1;
-        // The same one again only if it closed a connection that it had kept for us.
-        if !matches!(trouble, Trouble::Ended { reused: true, .. }) {
-            tried.push(place);
+        retries_left -= 1;
+        // The same backend again only if it had closed an idle connection.
+        if !matches!(error, AttemptError::ConnectionClosed { reused: true, .. }) {
+            tried.push(index);
         }
     }
-    let framing = asked.framing_after(pipe);
-    Some(Passed::plain(match trouble {
-        Trouble::Refused(after) => framing.refusal(after),
-        Trouble::Exhausted => framing.error(Status::ServiceUnavailable),
-        Trouble::TimedOut => framing.error(Status::GatewayTimeout),
+    let framing = proxied.framing_after(pipe);
+    Some(ProxyOutcome::response(match error {
+        AttemptError::Overloaded(after) => framing.refusal(after),
+        AttemptError::OutOfResources => framing.error(Status::ServiceUnavailable),
+        AttemptError::TimedOut => framing.error(Status::GatewayTimeout),
         _ => framing.error(Status::BadGateway),
     }))
 }
 
-/// Whether asking again can do no harm (RFC 9110, section 9.2.2): nothing was sent, or the method
-/// may be repeated and a kept connection was closed as the request came.
-fn may_repeat(request: &Request<'_>, has_body: bool, trouble: &Trouble) -> bool {
-    match trouble {
-        Trouble::Unreachable(_) => true,
-        Trouble::Ended { reused, unsent, .. } => {
+/// Whether it is safe to send the request again (RFC 9110, section 9.2.2): nothing was sent, or the
+/// method is idempotent and a reused connection was closed as the request arrived.
+fn may_repeat(request: &Request<'_>, has_body: bool, error: &AttemptError) -> bool {
+    match error {
+        AttemptError::Unreachable(_) => true,
+        AttemptError::ConnectionClosed { reused, unsent, .. } => {
             let method = HttpMethod::from_bytes(request.method_text.as_bytes());
             let idempotent = method.is_ok_and(|method| method.is_idempotent());
             !has_body && (*unsent || *reused && idempotent)
@@ -132,10 +137,10 @@ fn may_repeat(request: &Request<'_>, has_body: bool, trouble: &Trouble) -> bool 
     }
 }
 
-/// What requests that belong together share: who asks, or what for.
-fn key(asked: &Asked<'_>) -> u64 {
-    match asked.route.shared.config.balance {
-        Balance::HashPath => identity::hash(&asked.request.path),
-        _ => identity::client(asked.source.ip()),
+/// What requests share that go to the same backend under a hashing balance: client or path.
+fn affinity_key(proxied: &ProxyRequest<'_>) -> u64 {
+    match proxied.route.shared.config.balance {
+        Balance::HashPath => identity::hash(&proxied.request.path),
+        _ => identity::client_key(proxied.source.ip()),
     }
 }

@@ -1,17 +1,17 @@
-//! Paths of which a prefix is replaced: for a backend, and in the `Location` of a redirect. It knows
-//! neither routes nor messages.
+//! Replaces the prefix of a path: for a backend, and in the `Location` of a redirect. Used by
+//! [`super::onward`] and [`super::Proxy`].
 
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 
-use super::path::{BadPath, normalise};
+use super::path::{InvalidPath, normalise};
 
-/// Stands in the target of a redirect for what follows the prefix of its route.
+/// Stands for what follows the prefix of the route, in the target of a redirect.
 const REST: &str = "{rest}";
 
-/// What must be encoded in a text that is encoded already (RFC 3986, appendix A).
-const ENCODED: &AsciiSet = &CONTROLS
+/// Characters to encode in a text that is percent-encoded already (RFC 3986, appendix A).
+const IN_ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -25,14 +25,13 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// What must be encoded in decoded bytes.
-const DECODED: &AsciiSet = &ENCODED.add(b'%').add(b'?').add(b'#');
+/// Characters to encode in decoded bytes.
+const IN_DECODED: &AsciiSet = &IN_ENCODED.add(b'%').add(b'?').add(b'#');
 
-/// `path` with `new` in place of `prefix`, the path of the route that was found by it: the path for
-/// the backend. What follows the prefix stays as the client wrote it (an encoded slash stays
+/// The path for the backend: `path` with `new` in place of `prefix`, the path of its route. What follows the prefix stays as the client wrote it (an encoded slash stays
 /// encoded, as names of some applications need it), unless it holds dot segments or empty ones:
 /// those are removed. The result begins with a slash if `new` does, and is ASCII.
-pub(crate) fn rewritten(path: &str, prefix: &str, new: &str) -> Result<String, BadPath> {
+pub(crate) fn replace_prefix(path: &str, prefix: &str, new: &str) -> Result<String, InvalidPath> {
     Ok(match rest(path, prefix)? {
         Some(rest) => format!("{}/{rest}", new.trim_end_matches('/')),
         None => new.to_owned(),
@@ -42,45 +41,44 @@ pub(crate) fn rewritten(path: &str, prefix: &str, new: &str) -> Result<String, B
 /// The `Location` of a redirect. `{rest}` at the end of `to` stands for what follows `prefix` in
 /// `path`, without the slash between them, and the query; without it, `to` is the whole location.
 /// The rest never begins with a slash, so the client cannot choose another host.
-pub(crate) fn location(
+pub(crate) fn redirect_location(
     to: &str,
     prefix: &str,
     path: &str,
     query: Option<&str>,
-) -> Result<String, BadPath> {
+) -> Result<String, InvalidPath> {
     let Some(start) = to.strip_suffix(REST) else { return Ok(to.to_owned()) };
     let mut location = start.to_owned();
     location.push_str(&rest(path, prefix)?.unwrap_or_default());
     if let Some(query) = query {
         location.push('?');
-        location.extend(utf8_percent_encode(query, ENCODED));
+        location.extend(utf8_percent_encode(query, IN_ENCODED));
     }
     Ok(location)
 }
 
 /// What follows the prefix and a slash, encoded. `None`: the path is the prefix.
-fn rest(path: &str, prefix: &str) -> Result<Option<String>, BadPath> {
+fn rest(path: &str, prefix: &str) -> Result<Option<String>, InvalidPath> {
     let prefix = prefix.trim_end_matches('/');
     let normal = normalise(path)?;
     if let Some(tail) = path.strip_prefix(prefix)
         && let Some(rest) = tail.strip_prefix('/')
-        && is_settled(tail)
+        && is_in_normal_form(tail)
     {
-        return Ok(Some(utf8_percent_encode(rest, ENCODED).to_string()));
+        return Ok(Some(utf8_percent_encode(rest, IN_ENCODED).to_string()));
     }
     let tail = normal.strip_prefix(prefix.as_bytes()).unwrap_or(&normal);
-    Ok(tail.strip_prefix(b"/").map(|rest| percent_encode(rest, DECODED).to_string()))
+    Ok(tail.strip_prefix(b"/").map(|rest| percent_encode(rest, IN_DECODED).to_string()))
 }
 
-/// Whether a path holds segments that lead elsewhere, however they are written: readers differ in
-/// when they follow them.
+/// Whether a path has dot segments, encoded or not: readers differ in when they resolve them.
 pub(super) fn has_dot_segments(path: &str) -> bool {
     let decoded: Cow<'_, [u8]> = percent_encoding::percent_decode_str(path).into();
     decoded.split(|byte| *byte == b'/').any(|segment| matches!(segment, b"." | b".."))
 }
 
-/// Whether a path that begins with a slash holds no segment that would be removed, decoded or not.
-fn is_settled(path: &str) -> bool {
+/// Whether decoding a path that begins with a slash gives its normal form.
+fn is_in_normal_form(path: &str) -> bool {
     let Ok(normal) = normalise(path) else { return false };
     let decoded: Cow<'_, [u8]> = percent_encoding::percent_decode_str(path).into();
     decoded == normal
@@ -124,16 +122,16 @@ mod tests {
             ("/a b/x", "/a b", "/", "/x"),
             ("/%61pi/%25%3f%23", "/api", "/", "/%25%3F%23"),
         ] {
-            let got = rewritten(path, prefix, new);
+            let got = replace_prefix(path, prefix, new);
             assert_eq!(got.as_deref(), Ok(expected), "{path} below {prefix}");
         }
-        assert_eq!(rewritten("/api/../..", "/api", "/"), Err(BadPath::AboveRoot));
-        assert_eq!(rewritten("/api/%00", "/api", "/"), Err(BadPath::Nul));
+        assert_eq!(replace_prefix("/api/../..", "/api", "/"), Err(InvalidPath::AboveRoot));
+        assert_eq!(replace_prefix("/api/%00", "/api", "/"), Err(InvalidPath::Nul));
     }
 
     #[test]
     fn redirects_keep_what_they_are_told_to() {
-        let at = |to, prefix, path, query| location(to, prefix, path, query);
+        let at = |to, prefix, path, query| redirect_location(to, prefix, path, query);
         let https = "https://www.example.org/{rest}";
         let all = at(https, "/", "/a/b%2Fc", Some("q=1&r={"));
         assert_eq!(all.as_deref(), Ok("https://www.example.org/a/b%2Fc?q=1&r=%7B"));
@@ -147,7 +145,7 @@ mod tests {
             assert!(!local.starts_with("//"), "{path}: {local}");
         }
         for path in ["/%5Cevil.example", "/\\evil.example"] {
-            assert_eq!(at("/{rest}", "/", path, None), Err(BadPath::Ambiguous), "{path}");
+            assert_eq!(at("/{rest}", "/", path, None), Err(InvalidPath::Ambiguous), "{path}");
         }
     }
 
@@ -162,11 +160,11 @@ mod tests {
             if !matches!(tail.first(), None | Some(b'/')) {
                 return Ok(());
             }
-            let rewritten = rewritten(&path, "/api", "/new").unwrap();
+            let rewritten = replace_prefix(&path, "/api", "/new").unwrap();
             prop_assert!(rewritten.is_ascii());
             let got = normalise(&rewritten).unwrap();
             prop_assert_eq!(got.as_ref(), [b"/new", tail].concat());
-            let stripped = super::rewritten(&path, "/api", "/").unwrap();
+            let stripped = super::replace_prefix(&path, "/api", "/").unwrap();
             prop_assert!(stripped.starts_with('/') && !stripped.starts_with("//"));
         }
     }

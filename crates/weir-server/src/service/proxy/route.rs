@@ -1,4 +1,5 @@
-//! A route to backends as a worker sees it: what all workers share, and its own connections.
+//! A route to backends: its configuration and backends, which all workers share, and the idle
+//! connections of one worker. Used by everything in the proxy that answers requests.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,27 +12,29 @@ use weir_http::forward::{FieldEdits, ForwardedStyle};
 use super::backend::Backend;
 use super::pick::Backends;
 use super::pool::Pool;
-use super::spare::Spare;
+use super::spare::HeaderMapPool;
 use crate::body::Limits;
 use crate::body::Space;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 
-/// How long an unused connection is kept while descriptors are short.
+/// How long an idle connection is kept while descriptors are short.
 const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
 
-/// The backends of all routes so far: routes to one backend share its gate.
+/// The backends of all routes, by address: routes to one backend share its gate.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
+pub(super) struct BackendRegistry(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
 
-impl Known {
-    /// The backend at `address`; the first route that names it says how its gate works.
+impl BackendRegistry {
+    /// The backend at `address`; the first route that names it configures its gate and checks.
     fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
         if let Some((backend, first)) = self.0.get(address) {
             let same = first.gate == config.gate
                 && first.passive == config.passive
                 && (config.health.is_none() || first.health == config.health);
             if !same {
-                tracing::warn!("{address}: its gate and checks are as the first route to it says");
+                tracing::warn!(
+                    "backend {address}: several routes name it with different gates or checks; those of the first route apply"
+                );
             }
             return backend.clone();
         }
@@ -48,7 +51,7 @@ pub(super) struct SharedRoute {
     pub(super) number: u32,
     pub(super) priority: u8,
     pub(super) config: ProxyConfig,
-    /// What the paths of its requests begin with.
+    /// The path prefix of the route.
     pub(super) prefix: String,
     pub(super) backends: Backends,
     pub(super) space: Arc<Space>,
@@ -61,10 +64,10 @@ impl SharedRoute {
         prefix: &str,
         config: &ProxyConfig,
         space: &Arc<Space>,
-        known: &mut Known,
+        registry: &mut BackendRegistry,
     ) -> SharedRoute {
         let backends: Vec<_> =
-            config.backends.iter().map(|address| known.get(address, config)).collect();
+            config.backends.iter().map(|address| registry.get(address, config)).collect();
         SharedRoute {
             number,
             priority,
@@ -80,28 +83,28 @@ impl SharedRoute {
 pub(crate) struct Route {
     pub(super) shared: Arc<SharedRoute>,
     pub(super) pools: Vec<Rc<Pool>>,
-    /// Maps for the fields of requests and answers.
-    pub(super) spare: Spare,
+    /// Maps for the fields of requests and responses.
+    pub(super) header_maps: HeaderMapPool,
 }
 
 impl Route {
     pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
         let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
-        Route { shared, pools, spare: Spare::default() }
+        Route { shared, pools, header_maps: HeaderMapPool::default() }
     }
 
-    /// Closes connections to backends that were not used lately.
+    /// Closes connections that were idle for longer than `keep_alive`.
     pub(super) fn sweep(&self) {
-        let longest: Duration = self.shared.config.keep_alive;
-        self.pools.iter().for_each(|pool| pool.sweep(longest));
+        let max_idle: Duration = self.shared.config.keep_alive;
+        self.pools.iter().for_each(|pool| pool.sweep(max_idle));
     }
 
-    /// Closes those that descriptors are too short to keep.
+    /// Closes all but the most recently used connections, because descriptors are short.
     pub(super) fn close_idle(&self) {
         self.pools.iter().for_each(|pool| pool.sweep(SHORT_OF_DESCRIPTORS));
     }
 
-    /// What `backend` is told to be called; `None`: what the client called it.
+    /// The `Host` for `backend`; `None`: that of the client.
     pub(super) fn host<'a>(&'a self, backend: &'a Backend) -> Option<&'a HeaderValue> {
         match &self.shared.config.host_header {
             HostHeader::Client => None,
@@ -110,7 +113,7 @@ impl Route {
         }
     }
 
-    pub(super) fn forwarded(&self) -> ForwardedStyle {
+    pub(super) fn forwarded_style(&self) -> ForwardedStyle {
         match self.shared.config.forwarded {
             Forwarded::XForwarded => ForwardedStyle::XForwarded,
             Forwarded::Standard => ForwardedStyle::Forwarded,
@@ -127,12 +130,12 @@ impl Route {
         &self.shared.config.response_headers
     }
 
-    /// The largest body of a request; `None`: any.
-    pub(crate) fn most_body(&self) -> Option<u64> {
+    /// The largest request body, in bytes; `None`: unlimited.
+    pub(crate) fn max_body(&self) -> Option<u64> {
         self.shared.config.max_body
     }
 
-    /// Bytes of one body that may wait.
+    /// How much of one body may be buffered.
     pub(super) fn limits(&self) -> Limits {
         let config = &self.shared.config;
         let file = if config.overflow == Overflow::Spill { config.max_spill } else { 0 };

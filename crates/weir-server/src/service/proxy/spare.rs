@@ -1,30 +1,31 @@
-//! Emptied maps of fields whose memory is used again. It does not know what was in them.
+//! Emptied header maps whose memory is reused. Used by [`super::onward`] for requests and by
+//! [`super::answer`] for responses.
 
 use std::cell::RefCell;
 
 use http::HeaderMap;
 
-/// Maps that are kept at most: about as many as are in use between two looks at the sockets.
-const MOST: usize = 64;
-/// Fields that a kept map has room for at most.
-const LARGEST: usize = 64;
-/// Fields that a new map has room for: a request's, and then its answer's, mostly fit.
-const USUAL: usize = 12;
+/// The most maps that are kept: about as many as are in use between two polls of the sockets.
+const MAX_KEPT: usize = 64;
+/// The largest capacity, in fields, of a map that is kept.
+const MAX_CAPACITY: usize = 64;
+/// The capacity, in fields, of a new map: those of most requests and responses fit.
+const NEW_CAPACITY: usize = 12;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Spare(RefCell<Vec<HeaderMap>>);
+pub(crate) struct HeaderMapPool(RefCell<Vec<HeaderMap>>);
 
-impl Spare {
+impl HeaderMapPool {
     /// An empty map.
     pub(super) fn take(&self) -> HeaderMap {
-        self.0.borrow_mut().pop().unwrap_or_else(|| HeaderMap::with_capacity(USUAL))
+        self.0.borrow_mut().pop().unwrap_or_else(|| HeaderMap::with_capacity(NEW_CAPACITY))
     }
 
-    /// Gives back a map that is done with.
+    /// Takes a map back.
     pub(super) fn give_back(&self, mut fields: HeaderMap) {
         let mut kept = self.0.borrow_mut();
-        if kept.len() < MOST && (1..=LARGEST).contains(&fields.capacity()) {
+        if kept.len() < MAX_KEPT && (1..=MAX_CAPACITY).contains(&fields.capacity()) {
             fields.clear();
             kept.push(fields);
         }
@@ -39,16 +40,16 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_empty_and_little() {
-        let spare = Spare::default();
-        let mut fields = spare.take();
+        let pool = HeaderMapPool::default();
+        let mut fields = pool.take();
         fields.insert(header::HOST, HeaderValue::from_static("a"));
         let room = fields.capacity();
-        spare.give_back(fields);
-        spare.give_back(HeaderMap::with_capacity(2 * LARGEST));
-        let again = spare.take();
+        pool.give_back(fields);
+        pool.give_back(HeaderMap::with_capacity(2 * MAX_CAPACITY));
+        let again = pool.take();
         assert_eq!((again.len(), again.capacity()), (0, room));
-        assert_eq!(spare.0.borrow().len(), 0, "a large one is not kept");
-        (0..2 * MOST).for_each(|_| spare.give_back(HeaderMap::with_capacity(USUAL)));
-        assert_eq!(spare.0.borrow().len(), MOST);
+        assert_eq!(pool.0.borrow().len(), 0, "a large one is not kept");
+        (0..2 * MAX_KEPT).for_each(|_| pool.give_back(HeaderMap::with_capacity(NEW_CAPACITY)));
+        assert_eq!(pool.0.borrow().len(), MAX_KEPT);
     }
 }

@@ -1,5 +1,5 @@
-//! Connections to backends: TCP or a Unix socket, as hyper reads and writes them. It does not know
-//! what goes over them.
+//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::conn`] for hyper and by
+//! [`super::tunnel`].
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ use crate::config::BackendAddress;
 use crate::sys::descriptors;
 use crate::sys::keep_alive::keep_alive;
 
-/// A backend that does not even answer the kernel's probes for so long is gone.
-const SILENT: Duration = Duration::from_secs(60);
+/// A backend that does not answer the kernel's keepalive probes for this long is gone.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One connection.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Connects; a name is looked up anew each time.
+    /// Connects; a name is resolved anew each time.
     pub(super) async fn connect(address: &BackendAddress) -> io::Result<Stream> {
         match address {
             BackendAddress::Tcp { host, port } => {
@@ -42,7 +42,7 @@ impl Stream {
             }
             BackendAddress::Unix(path) => {
                 let socket = UnixSocket::new_stream()?;
-                not_last(&socket)?;
+                keep_reserve(&socket)?;
                 socket.connect(path).await.map(Stream::Unix)
             }
         }
@@ -54,14 +54,15 @@ async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    not_last(&socket)?;
+    keep_reserve(&socket)?;
     socket.set_nodelay(true)?;
-    SockRef::from(&socket).set_tcp_keepalive(&keep_alive(SILENT))?;
+    SockRef::from(&socket).set_tcp_keepalive(&keep_alive(KEEPALIVE_TIMEOUT))?;
     socket.connect(address).await
 }
 
-/// Before it is waited for: many that wait would keep the last descriptors from the admin address.
-fn not_last(socket: impl AsFd) -> io::Result<()> {
+/// Leaves the last descriptors to the admin address. Checked before connecting, as many connections
+/// that wait would take them.
+fn keep_reserve(socket: impl AsFd) -> io::Result<()> {
     if descriptors::is_last(socket) { Err(descriptors::none_left()) } else { Ok(()) }
 }
 

@@ -1,15 +1,15 @@
-//! Which route a request takes, by host and path. It knows nothing of what routes do.
+//! The routing table: which route a request takes, by host and path. Used by [`super::Proxy`].
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::path::{BadPath, normalise, without_parameters};
+use super::path::{InvalidPath, normalise, without_parameters};
 use crate::config::{RouteConfig, ipv6_literal};
 
-/// No name of a host is longer (RFC 1035, section 2.3.4).
-const LONGEST_NAME: usize = 255;
+/// The longest host name, in bytes (RFC 1035, section 2.3.4).
+const MAX_HOST_NAME: usize = 255;
 
-/// The routes, ready to be found.
+/// The routes, indexed by host and prefix.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     /// Those of one host, by its name.
@@ -21,7 +21,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Of two routes with the same host and path the first is found; the configuration has no such.
+    /// Of two routes with the same host and path the first wins; the configuration refuses such.
     pub(crate) fn new(routes: &[RouteConfig]) -> Routes {
         let mut table = Routes::default();
         for (index, route) in routes.iter().enumerate() {
@@ -37,7 +37,7 @@ impl Routes {
         table
     }
 
-    /// The place in the list of the route for `path`, the path of a request target without its
+    /// The index of the route for `path`, the path of a request target without its
     /// query, on `host`, the `Host` field or the authority of the target as it was sent.
     ///
     /// Routes of the very host come first, then those of wildcards, the longest first, then those
@@ -46,11 +46,15 @@ impl Routes {
     ///
     /// A path that would take another route without the parameters of its segments (`/admin;a`) is
     /// ambiguous: some backends read it with them, some without.
-    pub(crate) fn find(&self, host: Option<&str>, path: &str) -> Result<Option<usize>, BadPath> {
+    pub(crate) fn find(
+        &self,
+        host: Option<&str>,
+        path: &str,
+    ) -> Result<Option<usize>, InvalidPath> {
         let path = normalise(path)?;
         let found = self.find_normal(host, &path);
         match without_parameters(&path) {
-            Some(bare) if self.find_normal(host, &bare) != found => Err(BadPath::Ambiguous),
+            Some(bare) if self.find_normal(host, &bare) != found => Err(InvalidPath::Ambiguous),
             _ => Ok(found),
         }
     }
@@ -80,7 +84,7 @@ fn bare_name(host: &str) -> Option<Cow<'_, str>> {
     if let Some(address) = ipv6_literal(name) {
         return Some(Cow::Owned(address));
     }
-    (name.len() <= LONGEST_NAME).then(|| match name.bytes().any(|b| b.is_ascii_uppercase()) {
+    (name.len() <= MAX_HOST_NAME).then(|| match name.bytes().any(|b| b.is_ascii_uppercase()) {
         true => Cow::Owned(name.to_ascii_lowercase()),
         false => Cow::Borrowed(name),
     })
@@ -152,12 +156,12 @@ mod tests {
         ] {
             assert_eq!(routes.find(None, path), Ok(Some(index)), "{path}");
         }
-        assert_eq!(routes.find(None, "/api/../.."), Err(BadPath::AboveRoot));
-        assert_eq!(routes.find(None, "/api/%00"), Err(BadPath::Nul));
+        assert_eq!(routes.find(None, "/api/../.."), Err(InvalidPath::AboveRoot));
+        assert_eq!(routes.find(None, "/api/%00"), Err(InvalidPath::Nul));
         // Parameters decide nothing, or nobody knows what they decide.
         assert_eq!(routes.find(None, "/api/v2/x;y=1/;z"), Ok(Some(2)));
         for path in ["/api;x", "/;x/api/y", "/api/v2;/x", "/api/;/v2", "/api%3bx"] {
-            assert_eq!(routes.find(None, path), Err(BadPath::Ambiguous), "{path}");
+            assert_eq!(routes.find(None, path), Err(InvalidPath::Ambiguous), "{path}");
         }
         assert_eq!(table(&[("", "/api")]).find(None, "/"), Ok(None));
         assert_eq!(table(&[]).find(Some("a"), "/"), Ok(None));

@@ -1,39 +1,43 @@
-//! Why a backend gave no answer, in words for the log. It does not know what follows from it.
+//! Why an attempt failed, in words for the log. Made by [`super::attempt`] and [`super::head`], judged
+//! by [`super::request`].
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why a backend gave no answer.
+/// Why a backend gave no response.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// It cannot be reached: nothing was sent.
+pub(super) enum AttemptError {
+    /// The backend cannot be reached: nothing was sent.
     Unreachable(std::io::Error),
-    /// Nor can anybody else: no descriptor, port or memory is left here. Nothing was sent.
-    Exhausted,
-    /// Its connection ended first; whether it has seen the request, and on a connection that had
-    /// been used before.
-    Ended {
+    /// This machine has no descriptor, port or memory left: nothing was sent.
+    OutOfResources,
+    /// The backend closed the connection first. `reused`: the connection was used before; `unsent`:
+    /// nothing was sent.
+    ConnectionClosed {
         reused: bool,
         unsent: bool,
         why: String,
     },
     TimedOut,
-    Refused(Duration),
-    /// Its answer makes no sense.
-    Nonsense(&'static str),
+    /// Its gate refuses the request; when to try again.
+    Overloaded(Duration),
+    /// Its response is invalid: why.
+    InvalidResponse(&'static str),
     ClientLeft,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for AttemptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Unreachable(error) => write!(f, "cannot be reached: {error}"),
-            Trouble::Exhausted => f.write_str("not asked: no descriptor, port or memory is left"),
-            Trouble::Ended { why, .. } => write!(f, "no answer: {why}"),
-            Trouble::TimedOut => f.write_str("no answer in time"),
-            Trouble::Nonsense(what) => f.write_str(what),
-            Trouble::Refused(_) => f.write_str("overloaded"),
-            Trouble::ClientLeft => f.write_str("the client left"),
+            AttemptError::Unreachable(error) => write!(f, "cannot be reached: {error}"),
+            AttemptError::OutOfResources => {
+                f.write_str("not called: no descriptor, port or memory is left")
+            }
+            AttemptError::ConnectionClosed { why, .. } => write!(f, "no answer: {why}"),
+            AttemptError::TimedOut => f.write_str("no answer in time"),
+            AttemptError::InvalidResponse(what) => f.write_str(what),
+            AttemptError::Overloaded(_) => f.write_str("overloaded"),
+            AttemptError::ClientLeft => f.write_str("the client left"),
         }
     }
 }

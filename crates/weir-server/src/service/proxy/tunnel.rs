@@ -1,5 +1,5 @@
 //! A connection whose protocol was switched, such as to WebSocket: bytes in both directions, those to
-//! the client by way of the uplink like every response. Used by [`super::attempt`] and by the client's
+//! the client over the uplink like every response. Opened by [`super::attempt`], driven by the client's
 //! connection.
 
 use std::future::poll_fn;
@@ -15,23 +15,23 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf, split};
 use tokio::time::timeout;
 
 use super::stream::Stream;
-use crate::body::{Broken, Relayed, Writer};
+use crate::body::{RelayedBody, Truncated, Writer};
 use crate::client::input::Input;
 use crate::client::{Client, Read};
 use crate::runtime::stop::Stop;
 
-/// What is read of a backend at a time.
-const READ: usize = 16 * 1024;
+/// The most bytes that are read from a backend at a time.
+const READ_SIZE: usize = 16 * 1024;
 
-/// The longest that a client may be silent; probes tell whether either end is still there.
-const SILENT: Duration = Duration::from_secs(24 * 3600);
+/// The longest silence of a client; TCP keepalive tells whether either end is still there.
+const MAX_SILENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// The way from the client to the backend.
+/// The direction from the client to the backend.
 #[derive(Debug)]
 pub(crate) struct Upstream(WriteHalf<Stream>);
 
-/// Begins to read from the backend into `relayed`. `ahead`: what was read of it already.
-pub(super) fn open(stream: Stream, ahead: Bytes, relayed: Rc<Relayed>) -> Upstream {
+/// Begins to read from the backend into `relayed`, after the bytes `ahead` that were read already.
+pub(super) fn open(stream: Stream, ahead: Bytes, relayed: Rc<RelayedBody>) -> Upstream {
     let (from, to) = split(stream);
     relayed.push(ahead);
     tokio::task::spawn_local(read(from, Writer(relayed)));
@@ -47,19 +47,19 @@ async fn read(mut from: ReadHalf<Stream>, relayed: Writer) {
         match count {
             Ok(0) => return relayed.end(Ok(())),
             Ok(_) => {}
-            Err(_) => return relayed.end(Err(Broken("the backend's connection broke"))),
+            Err(_) => return relayed.end(Err(Truncated("the backend's connection broke"))),
         }
     }
 }
 
-/// Passes on what has come; returns how many bytes that are.
+/// Passes on what has arrived; returns how many bytes.
 fn pass_on(
     from: &mut ReadHalf<Stream>,
-    relayed: &Relayed,
+    relayed: &RelayedBody,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<usize>> {
     // On the stack: it is needed for a moment only, and a message may be a few bytes.
-    let mut space = [MaybeUninit::uninit(); READ];
+    let mut space = [MaybeUninit::uninit(); READ_SIZE];
     let mut space = ReadBuf::uninit(&mut space);
     Pin::new(from).poll_read(context, &mut space).map_ok(|()| {
         relayed.copy(space.filled());
@@ -68,28 +68,28 @@ fn pass_on(
 }
 
 impl Upstream {
-    /// Passes on what the client sends, until it ends its side, either end breaks or the server
-    /// stops, or the backend takes nothing for `longest`.
+    /// Passes on what the client sends, until the client closes its side, either connection breaks,
+    /// the server stops, or the backend takes nothing for `limit`.
     pub(crate) async fn pump(
         &mut self,
         client: &Client,
         input: &mut Input,
         stop: &Stop,
-        longest: Duration,
+        limit: Duration,
     ) {
         loop {
             if !input.bytes().is_empty() {
-                // While it is not taken nobody looks whether the client is there.
-                if !matches!(timeout(longest, self.0.write_all(input.bytes())).await, Ok(Ok(()))) {
+                // During this nobody watches whether the client is there: so there is a limit.
+                if !matches!(timeout(limit, self.0.write_all(input.bytes())).await, Ok(Ok(()))) {
                     return;
                 }
                 input.answered(input.bytes().len());
             }
-            match client.read(input, SILENT, Some(stop)).await {
+            match client.read(input, MAX_SILENCE, Some(stop)).await {
                 Read::More => {}
                 Read::End | Read::TimedOut | Read::Stopped | Read::GivenUp => break,
             }
         }
-        let _ = timeout(longest, self.0.shutdown()).await;
+        let _ = timeout(limit, self.0.shutdown()).await;
     }
 }

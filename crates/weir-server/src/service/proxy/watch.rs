@@ -1,5 +1,5 @@
-//! Whether the client of a request that waits, or is being answered, is still there: by one of the
-//! ways that a route chooses (Carter & Cherkasova 1999, section 2). It does not know what for.
+//! Whether the client of a request is still there, detected in the way that its route configures
+//! (Carter & Cherkasova 1999, section 2). Used by [`super::attempt`] and [`super::head`].
 
 use std::time::Duration;
 
@@ -10,42 +10,42 @@ use crate::client::{Client, Left};
 use crate::config::{DeadRequests, HalfClose, How, When};
 use crate::sys;
 
-/// How often a client is looked at that does not tell by itself.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often to look at a client, where no event tells.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the client has gone, as far as this route looks for it. `question`: what a client
-/// is asked that may still read.
-pub(super) async fn gone(
+/// Waits until the client has gone, as far as its route detects that. `probe` is sent to a client that
+/// closed its side but may still read.
+pub(super) async fn client_gone(
     client: &Client,
     backend: &Backend,
     dead: DeadRequests,
     half_close: HalfClose,
-    question: &[u8],
+    probe: &[u8],
 ) {
     match dead.how {
         How::Off => std::future::pending::<()>().await,
-        How::Event => event(client, half_close, question).await,
+        How::Event => closed_event(client, half_close, probe).await,
         How::Peek | How::TcpInfo => {
-            while !looks_gone(client, dead.how) {
-                tokio::time::sleep(LOOK).await;
+            while !looks_closed(client, dead.how) {
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
     }
-    // Without overload nobody looks, as in the paper; here overload is that somebody waits.
+    // As in the paper, nobody looks without overload; here that means an empty queue.
     while dead.when == When::Overload && !backend.is_overloaded() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Whether it is found to have gone when its turn comes.
-pub(super) fn is_dead(client: &Client, backend: &Backend, dead: DeadRequests) -> bool {
+/// Whether the client is found to have gone when its turn comes.
+pub(super) fn has_left(client: &Client, backend: &Backend, dead: DeadRequests) -> bool {
     let looks = dead.when == When::Always || backend.is_overloaded();
-    looks && looks_gone(client, dead.how)
+    looks && looks_closed(client, dead.how)
 }
 
-async fn event(client: &Client, half_close: HalfClose, question: &[u8]) {
+async fn closed_event(client: &Client, half_close: HalfClose, probe: &[u8]) {
     match half_close {
-        HalfClose::Probe => client.gone(question).await,
+        HalfClose::Probe => client.gone(probe).await,
         HalfClose::Gone => {
             client.left().await;
         }
@@ -57,9 +57,9 @@ async fn event(client: &Client, half_close: HalfClose, question: &[u8]) {
     }
 }
 
-fn looks_gone(client: &Client, how: How) -> bool {
+fn looks_closed(client: &Client, how: How) -> bool {
     match how {
-        // Blind while bytes are unread: then it tells nothing.
+        // It sees nothing while bytes are unread.
         How::Peek => {
             let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
             matches!(recv(&*client.socket, &mut [0_u8; 1], flags), Ok((0, _)))
