@@ -1,5 +1,5 @@
 //! Reads the rest of a response from its backend and puts it, framed for the client, into a
-//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::answer`].
+//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::response`].
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use weir_http::forward::FieldEdits;
 use weir_http::h1::chunked::{CHUNK_END, write_chunk_head, write_last_chunk};
 
 use super::call::{BackendCall, Piece};
-use super::outgoing::Pipe;
+use super::request_body::Pipe;
 use crate::body::Room;
 use crate::body::{RelayedBody, Truncated, Writer};
 

@@ -1,5 +1,5 @@
 //! The body of a request on its way to a backend. Filled from the client's connection by
-//! [`super::incoming`], read by hyper.
+//! [`super::client_body`], read by hyper.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
