@@ -26,6 +26,7 @@ mod rewrite;
 mod route;
 mod routing_table;
 mod stream;
+mod timeouts;
 mod tunnel;
 
 use std::collections::HashSet;

@@ -18,8 +18,8 @@ use super::connection::NoResponse;
 use super::error::AttemptError;
 use super::interim::{InterimResponses, InterimState};
 use super::proxy_request::ProxyRequest;
-use super::relay::TotalDeadline;
 use super::request_body::{IncompleteBody, Pipe};
+use super::timeouts::TotalDeadline;
 
 /// A backend that has waited this long for more of a request body waits for the client: its slot goes
 /// to others.
