@@ -1,14 +1,17 @@
-//! What `weir serve --check` looks at beyond the text of the configuration: the directory, the access log, whether
-//! there could be listened on the addresses, whether backends can be found. It changes nothing.
+//! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
+//! at the directory, the access log, the addresses to listen on and the names of backends, and changes
+//! nothing.
 
 use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use crate::app::{ServeError, cannot_log, open_root, space};
+use crate::body::open_space;
 use crate::config::{Action, BackendAddress, Config, RouteConfig};
+use crate::content::open_root;
+use crate::error::ServeError;
 use crate::listen;
-use crate::listen::addresses::cannot_listen;
+use crate::listen::cannot_listen;
 use crate::logs::access_log;
 
 /// Looks at what the server would need to start, and returns what might go wrong all the same.
@@ -21,21 +24,20 @@ use crate::logs::access_log;
 /// What the server could not start with.
 pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     config.root.as_deref().map(open_root).transpose()?;
-    space(config)?;
-    access_log::check(&config.access_log)
-        .map_err(|error| cannot_log(&config.access_log, &error))?;
+    open_space(config)?;
+    access_log::check(&config.access_log)?;
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
     for address in config.listen.iter().chain(&config.admin).filter(|at| at.port() != 0) {
         if !seen.insert(*address) {
-            warnings.push(format!("{address} is named twice"));
+            warnings.push(format!("{address} is listed twice"));
         }
         warnings.extend(look_at_port(*address, config.reuse_port)?);
     }
     let mut seen = HashSet::new();
     for backend in config.routes.iter().flat_map(backends).filter(|at| seen.insert(*at)) {
         if let Err(error) = find(backend) {
-            warnings.push(format!("backend {backend} cannot be found now: {error}"));
+            warnings.push(format!("backend {backend} cannot be found at present: {error}"));
         }
     }
     Ok(warnings)
@@ -44,9 +46,9 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
 fn look_at_port(address: SocketAddr, shared: bool) -> Result<Option<String>, ServeError> {
     match listen::bind(address, shared) {
         Ok(_) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(Some(format!(
-            "{address} is in use: perhaps by the server that is to be started anew"
-        ))),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Ok(Some(format!("{address} is in use, perhaps by the server that is to be restarted")))
+        }
         Err(error) => Err(cannot_listen(address, &error)),
     }
 }

@@ -1,23 +1,23 @@
-//! What signals ask of the server; `serve` does it.
+//! The signals that the server obeys, as commands. Used by the shutdown, which also has logs reopened.
 
 use std::io::{self, IsTerminal};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a signal asks for.
+/// What a signal tells the server to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// SIGTERM or SIGINT: to end, and if it is ending already, to hurry.
+pub(super) enum Command {
+    /// SIGTERM or SIGINT: stop, or hurry if it is stopping already.
     Stop,
-    /// SIGHUP on a terminal: its user has left, so the server ends; it never hurries for it.
+    /// SIGHUP on a terminal, whose user has left: stop, but never hurry.
     HangUp,
-    /// SIGUSR1, or SIGHUP without a terminal: to open the log anew, since its file was renamed.
+    /// SIGUSR1, or SIGHUP without a terminal: reopen the log, whose file was renamed.
     Reopen,
 }
 
-/// The signals that are heard.
+/// The signals that are handled.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
@@ -27,10 +27,14 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Hears signals from now on.
-    pub(crate) fn new() -> io::Result<Signals> {
+    /// Handles signals from now on.
+    ///
+    /// # Errors
+    ///
+    /// A signal cannot be handled.
+    pub(super) fn new() -> io::Result<Signals> {
         let is_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
-        // Before it is heard below: then it is not ignored any more.
+        // Before the handlers below are set: then it is not ignored any more.
         let on_terminal = is_terminal && !ignores_hang_up();
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
@@ -42,17 +46,17 @@ impl Signals {
         })
     }
 
-    /// Waits for the next signal that asks for something.
-    pub(crate) async fn next(&mut self) -> Asked {
+    /// Waits for the next command.
+    pub(super) async fn next(&mut self) -> Command {
         loop {
             tokio::select! {
-                _ = self.terminate.recv() => return Asked::Stop,
-                _ = self.interrupt.recv() => return Asked::Stop,
+                _ = self.terminate.recv() => return Command::Stop,
+                _ = self.interrupt.recv() => return Command::Stop,
                 _ = self.hang_up.recv() => return match self.on_terminal {
-                    true => Asked::HangUp,
-                    false => Asked::Reopen,
+                    true => Command::HangUp,
+                    false => Command::Reopen,
                 },
-                _ = self.user_1.recv() => return Asked::Reopen,
+                _ = self.user_1.recv() => return Command::Reopen,
                 _ = self.user_2.recv() => tracing::info!("SIGUSR2 is ignored: it has no meaning here"),
             }
         }

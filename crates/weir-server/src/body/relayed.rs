@@ -1,5 +1,5 @@
-//! The body of a backend's response on its way to the client, who reads it at their own pace and the
-//! uplink's. Filled by [`crate::service::proxy`], read by [`crate::send`] as the body of a response.
+//! The body of a backend's answer on its way to the client, which takes it at its own pace and the
+//! uplink's. The proxy fills it; `send` reads it as the body of a response.
 
 use std::cell::Cell;
 use std::ops::Deref;

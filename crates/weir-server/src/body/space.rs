@@ -1,6 +1,5 @@
-//! Accounts for the memory and the temporary files that buffered bodies take, by client. Used by
-//! [`super::buffer`], which charges what it allocates, and by [`crate::service::proxy`] for responses
-//! that arrive whole.
+//! Memory and temporary files for bodies: how much there is, and how much each client holds. Every
+//! [`super::Buffer`], and every answer that came whole, is charged here with what it allocates.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,5 +1,5 @@
-//! Temporary files without names, for bodies that memory has no room for: limits, and reading and
-//! writing by helper threads. Used by [`super::buffer`].
+//! Temporary files without names, for bodies that memory has no room for: where they are, how many there
+//! may be, and reading and writing them by helper threads. Used by [`super::Buffer`].
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,6 @@
 //! Deadlines of many connections at little cost: setting one is a store, and a worker looks through
-//! those that may have passed a few times a second. When descriptors are short it also says which of
-//! those that wait go first. It does not know what ends at a deadline.
+//! those that may have passed ten times a second. When descriptors are short, it also says which of the
+//! waiting connections are closed first. Used by [`super::Client`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -35,9 +35,9 @@ struct Book {
 #[derive(Debug)]
 struct Entry {
     number: u64,
-    /// Since when it waits for what may be given up; `NEVER`: it does not.
+    /// Since when its connection is idle; `NEVER`: it is not.
     idle_since: Cell<Time>,
-    /// It is to give up, if it does not go on by itself.
+    /// Its connection is to end, unless it goes on by itself.
     given_up: Cell<bool>,
     /// When the task is woken; `Time::NEVER`: never.
     at: Cell<Time>,
@@ -85,8 +85,7 @@ impl Deadlines {
         book.entries.iter().for_each(|(_, entry)| entry.wake());
     }
 
-    /// Has up to `count` tasks give up what they wait for, those that have waited longest first; tells
-    /// how many.
+    /// Has up to `count` tasks of idle connections end, the longest idle first; returns how many.
     pub(crate) fn give_up(&self, count: usize) -> usize {
         let book = self.0.borrow();
         let is_idle = |entry: &Entry| entry.idle_since.get() < Time::NEVER && !entry.given_up.get();
@@ -155,17 +154,17 @@ impl Deadline {
         self.deadlines.enter()
     }
 
-    /// The task waits since then for what it may have to give up; `NEVER`: it does not.
+    /// The connection of the task is idle since then; `NEVER`: it is not.
     pub(crate) fn idle_since(&self, since: Time) {
         self.entry.idle_since.set(since);
     }
 
-    /// Whether the task is to give up what it waits for now.
+    /// Whether the task is to end, since its descriptor is needed.
     pub(crate) fn is_given_up(&self) -> bool {
         self.entry.given_up.get() && self.entry.idle_since.get() < Time::NEVER
     }
 
-    /// Has up to `count` tasks of this worker give up, as [`Deadlines::give_up`].
+    /// [`Deadlines::give_up`] for the tasks of the same worker.
     pub(crate) fn give_up_others(&self, count: usize) -> usize {
         self.deadlines.give_up(count)
     }

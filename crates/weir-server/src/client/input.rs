@@ -1,5 +1,5 @@
-//! Where request heads are read into: buffers that the connections of a worker share, since an idle
-//! connection needs none. It does not know what they hold.
+//! The buffers that requests are read into. The connections of a worker share them, since an idle
+//! connection needs none. Used by connections and by whatever reads bodies of requests.
 
 use std::cell::RefCell;
 use std::rc::Rc;

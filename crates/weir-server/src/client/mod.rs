@@ -1,5 +1,6 @@
-//! The other end of a connection: its socket, who it is, how long it may take, and whether it is
-//! still there. It knows neither requests nor responses.
+//! The client at the other end of a connection: its socket, its address, how long it may take, and
+//! whether it is still there. Used by connections to read requests, by `send` to write responses, and by
+//! the proxy to notice that a client has left.
 
 pub(crate) mod deadlines;
 pub(crate) mod input;
@@ -33,17 +34,17 @@ use crate::runtime::stop::Stop;
 use crate::runtime::turn;
 use crate::sys::socket::Socket;
 
-/// What tells that a client closes its side, or both.
+/// The events of a client that closes its side, or both.
 const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);
 
-/// A client that has not asked for anything counts as having waited so much longer when it is decided
-/// who is given up: a request usually comes together with its connection.
+/// A client that has never sent a request counts as idle for so much longer when descriptors are short:
+/// a request usually comes together with its connection.
 const UNPROVEN: Duration = Duration::from_secs(10);
 
-/// One whose request has begun to come counts as having waited so much less: more than that takes.
+/// A client whose request has begun to come counts as idle for so much less: more than heads take.
 const BEGUN: Duration = Duration::from_secs(5);
 
-/// Connections that are given up at once for want of a descriptor.
+/// Idle connections that are closed at once for want of a descriptor.
 const AT_ONCE: usize = 8;
 
 /// A client and its socket.
@@ -56,9 +57,9 @@ pub(crate) struct Client {
     writing: OnceCell<Deadline>,
     /// The one for what others do for this client, such as backends.
     served: OnceCell<Deadline>,
-    /// What its bodies take on their way to and from backends; opened when it first asks for one.
+    /// What its bodies to and from backends are charged to; opened with the first such request.
     account: OnceCell<Account>,
-    /// Bytes may have come without an event to tell of them.
+    /// Bytes may have come without an event: the next read tries before it waits.
     look_first: Cell<bool>,
     /// It has sent a request.
     has_asked: Cell<bool>,
@@ -73,21 +74,22 @@ pub(crate) enum Read {
     TimedOut,
     /// The server is stopping.
     Stopped,
-    /// Somebody else needs its descriptor more.
+    /// Its descriptor is needed for another connection.
     GivenUp,
 }
 
-/// What is waited for that may be given up.
+/// What an idle client is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// For anything, or the end: nothing is due.
+    /// The next request, or the end of the connection.
     Anything,
-    /// For the rest of what began to come at this time.
+    /// The rest of a head that began to come at `begun`.
     Rest { begun: Time },
 }
 
 impl Waits {
-    /// Since when a client counts as idle that waits from `now` on: the earliest is given up first.
+    /// Since when a client counts as idle that is waited for from `now` on. When descriptors are short,
+    /// the earliest go first.
     fn since(self, now: Time, has_asked: bool) -> Time {
         match self {
             Waits::Anything if has_asked => now,
@@ -121,12 +123,12 @@ impl Client {
         }
     }
 
-    /// Its account of what there is in `space`. Its address must be known.
+    /// Its account in `space`; its address must be known by now.
     pub(crate) fn account(&self, space: &Arc<Space>) -> &Account {
         self.account.get_or_init(|| space.account(self.peer.ip()))
     }
 
-    /// Waits for more bytes, at most for `wait` and, if `stop` is given, while nobody wishes to stop.
+    /// Waits for more bytes: at most for `wait`, and if `stop` is given, until the server stops.
     pub(crate) async fn read(
         &self,
         input: &mut Input,
@@ -136,7 +138,8 @@ impl Client {
         self.next_bytes(input, wait, stop).await
     }
 
-    /// The same, but when descriptors are short, who has waited longest is given up.
+    /// The same, but the client counts as idle meanwhile: when descriptors are short, its connection may
+    /// be given up.
     pub(crate) async fn read_unless_given_up(
         &self,
         input: &mut Input,
@@ -150,12 +153,12 @@ impl Client {
         read
     }
 
-    /// The client has asked for something.
-    pub(crate) fn asked(&self) {
+    /// The client has sent a request.
+    pub(crate) fn has_requested(&self) {
         self.has_asked.set(true);
     }
 
-    /// Descriptors are short: has others that only wait close their connections.
+    /// Descriptors are short: has some idle connections of the same worker closed.
     pub(crate) fn make_room(&self) {
         self.deadline.give_up_others(AT_ONCE);
     }
@@ -250,8 +253,8 @@ impl Client {
         writable
     }
 
-    /// What `work`, done for this client, comes to; `None` if that takes longer than `wait`. A timer
-    /// of the runtime for each request would cost more than all else about waiting.
+    /// The result of `work`, which is done for this client; `None` if it takes longer than `wait`. Cheaper
+    /// than a timer of the runtime for each request.
     pub(crate) async fn within<T>(
         &self,
         wait: Duration,
@@ -295,8 +298,8 @@ impl Client {
         let _ = set_socket_linger(&*self.socket, Some(Duration::ZERO));
     }
 
-    /// Sends a few bytes ahead of any response, or none if there is no room; false if the connection
-    /// is of no more use: half of them cannot be followed by a response.
+    /// Sends a few bytes ahead of any response, or none if there is no room. False if the connection
+    /// cannot be used any more: it broke, or took only a part of them.
     pub(crate) fn say(&self, bytes: &[u8]) -> bool {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         match send(&*self.socket, bytes, flags) {
@@ -306,7 +309,7 @@ impl Client {
         }
     }
 
-    /// Whether the connection has an error that nobody has heard of; hearing of it clears it.
+    /// Whether the connection has a pending error (SO_ERROR); asking clears it.
     pub(crate) fn has_failed(&self) -> bool {
         socket_error(&*self.socket).is_ok_and(|error| error.is_err())
     }
@@ -316,13 +319,13 @@ impl Client {
         let _ = self.socket.ready(Interest::ERROR).await;
     }
 
-    /// Waits until it is certain that the client has gone. `question` is sent to one that may have:
-    /// if it has, it answers with a reset.
+    /// Waits until it is certain that the client has gone. `question` is sent to a client that has closed
+    /// its side: if it has gone altogether, its host answers with a reset.
     pub(crate) async fn gone(&self, question: &[u8]) {
         if self.left().await == Left::Gone {
             return;
         }
-        // What is on its way already asks the same.
+        // Without a question, what is on its way to the client already has the same effect.
         if !question.is_empty() && !self.say(question) {
             return;
         }

@@ -1,6 +1,6 @@
-//! The least data rate that clients must keep up, in bodies of requests and in responses: counted
-//! over times in which only the client was waited for, so that neither a backend, nor the uplink, nor
-//! a disk can make a client slow. Used by whoever reads from clients or sends to them.
+//! The minimum data rate of clients (`min_rate`), in bodies of requests and in responses. Only time in
+//! which the client alone was waited for counts, so that no backend, uplink or disk makes a client slow.
+//! Used by `send` and by the proxy's reader of bodies.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(crate) struct MinRate {
     pub(crate) period: Duration,
 }
 
-/// How fast one client is in one body.
+/// How fast one client reads or sends one body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     rate: MinRate,

@@ -1,4 +1,5 @@
-//! How long clients may take: the time-outs of the configuration. Used by whoever waits for a client.
+//! How long clients may take: the time-outs of the configuration. Used by connections, `send` and the
+//! proxy.
 
 use std::time::Duration;
 

@@ -1,12 +1,16 @@
-//! One connection from its first byte to its last: read, resolve, schedule, send, log, again.
+//! One connection from its first byte to its last: read a request, find its service, send the response,
+//! log it, and again. The accept loop starts it for every connection.
 
-pub(crate) mod context;
+mod answer;
+mod close;
+mod context;
+mod journal;
+mod open;
 mod origin;
 mod proxied;
 
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
 
 use tokio::task::coop::consume_budget;
 use weir_http::Status;
@@ -15,42 +19,35 @@ use weir_http::h1::response::disconnect_probe;
 use weir_http::message::{Request, RequestBody};
 use weir_sched::Time;
 
+use self::answer::answer;
+use self::close::{End, LINGER_AT_STOP, close};
+pub(crate) use self::context::Context;
+pub(crate) use self::journal::Journal;
+pub(crate) use self::open::OpenConnections;
+pub(crate) use self::origin::ProxyHeaders;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
-use crate::config::ProxyProtocol;
-use crate::connection::context::Context;
-use crate::logs::access_log::Entry;
-use crate::response::{Framing, Response};
+use crate::response::{Response, ResponseTemplate};
 use crate::runtime::turn;
-use crate::send::{Outcome, Sending};
+use crate::send::Outcome;
 use crate::service::proxy::Destination;
-use crate::sys;
-use crate::sys::clock;
 use crate::sys::socket::Socket;
 use crate::uplink::Flow;
-
-/// How long a client may take to close its side after the last response.
-const LINGER: Duration = Duration::from_secs(5);
-
-/// The same, and the age of a connection up to which its first request is waited for, when the server
-/// stops: who has just connected, or is still sending, should not find the connection reset.
-const LINGER_AT_STOP: Duration = Duration::from_secs(1);
-
-/// How often it is looked whether the client has acknowledged everything when the server stops.
-const LOOK_AT_STOP: Duration = Duration::from_millis(100);
 
 /// Serves `socket` until either side ends it.
 pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
     context.metrics.connections.inc();
-    let mut client = Client::new(socket, peer, &context.deadlines);
+    let mut client = Client::new(socket, peer, context.open.deadlines());
     let mut input = Input::new(context.buffers.clone());
-    let source = match context.proxy_protocol {
-        ProxyProtocol::Off => Some(peer),
-        _ => Box::pin(origin::read(&context, &client, &mut input)).await,
+    let headers = &context.proxy_headers;
+    let source = match headers.are_off() {
+        true => Some(peer),
+        false => Box::pin(origin::read(headers, &context.times, &client, &mut input)).await,
     };
     if let Some(source) = source {
         client.peer = source;
-        let mut flow = context.open_flow(&client.socket, source);
+        let mut flow =
+            context.uplink.as_ref().and_then(|link| link.open_flow(&client.socket, source));
         match exchange(&context, &client, &mut input, &mut flow).await {
             End::Broken => {}
             end => close(&context, &client, &mut input, end).await,
@@ -59,22 +56,9 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) 
     context.metrics.connections.dec();
 }
 
-/// How the exchange of requests and responses ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// Nothing can be sent any more, or nothing need be.
-    Broken,
-    /// No request had begun when the server stopped.
-    Idle,
-    /// The client may be sending still.
-    Open,
-    /// The last request was read whole, and answered.
-    Answered,
-}
-
-/// Answers request after request.
+/// Answers request after request; returns how that ended.
 ///
-/// Those for backends go their own way, since their bodies are read and their answers sent at once.
+/// Requests for backends are answered by [`proxied`], which reads their bodies while it sends answers.
 async fn exchange(
     context: &Context,
     client: &Client,
@@ -82,7 +66,7 @@ async fn exchange(
     flow: &mut Option<Flow>,
 ) -> End {
     let limits = Limits::default();
-    // Its beginning may have come with a PROXY header.
+    // The first head may have begun to come together with a PROXY header.
     let mut head_begun = beginning(input);
     let mut is_first = true;
     let connected = turn::began();
@@ -96,8 +80,8 @@ async fn exchange(
         let begun = turn::began();
         let (response, request, head_length) = match parsed {
             Ok(Parsed::Complete { request, head_len }) => {
-                client.asked();
-                let to = context.destination(&request);
+                client.has_requested();
+                let to = context.service.destination(&request);
                 if let Destination::Backends(route) = &to {
                     // Boxed: idle connections are smaller for it.
                     let end = if proxied::is_plain(&request) {
@@ -117,7 +101,7 @@ async fn exchange(
                     is_first = false;
                     continue;
                 }
-                let waiting = context.waiting(client, &request, begun);
+                let waiting = context.journal.waiting(client, &request, begun);
                 let head = &input.bytes()[..head_len];
                 match respond(context, client, head, &request, to).await {
                     Some(response) => {
@@ -172,7 +156,7 @@ async fn exchange(
     }
 }
 
-/// When the next head has begun, if some of it is here already.
+/// When the next head began to come, if some of it is here already.
 fn beginning(input: &Input) -> Option<Time> {
     (!input.bytes().is_empty()).then(turn::began)
 }
@@ -207,16 +191,16 @@ async fn respond(
 ) -> Option<Response> {
     let keep_alive = request.keep_alive && !context.stop.is_stopping();
     let date = context.date.at(turn::began());
-    let framing = Framing::answering(request, keep_alive, date);
+    let template = ResponseTemplate::answering(request, keep_alive, date);
     match to {
-        Destination::Nowhere(status) => return Some(framing.error(status)),
+        Destination::Nowhere(status) => return Some(template.error(status)),
         Destination::Redirect { location, status } => {
-            return Some(framing.redirect(status, &location));
+            return Some(template.redirect(status, &location));
         }
         Destination::Service | Destination::Backends(_) => {}
     }
     // Boxed: idle connections are smaller for it.
-    let response = Box::pin(context.service.respond(request, head, framing));
+    let response = Box::pin(context.service.respond(request, head, template));
     tokio::select! {
         biased;
         response = response => Some(response),
@@ -225,102 +209,7 @@ async fn respond(
 }
 
 fn error(context: &Context, status: Status) -> Response {
-    Framing::closing(context.date.at(turn::began())).error(status)
-}
-
-/// Sends one response, counts it and logs it.
-async fn answer(
-    context: &Context,
-    client: &Client,
-    flow: &mut Option<Flow>,
-    request: Option<&Request<'_>>,
-    response: &Response,
-    begun: Time,
-) -> Outcome {
-    let name = request.map_or("no request", |request| request.path);
-    let sending = Sending::new(context, client, response, name);
-    let mut under_way =
-        UnderWay { context, client, request, response, begun, sending, is_over: false };
-    let sending = &mut under_way.sending;
-    let outcome = match flow {
-        // Boxed: a connection without an uplink need not be larger for it.
-        Some(flow) => Box::pin(sending.over(flow)).await,
-        None => sending.directly().await,
-    };
-    under_way.is_over = true;
-    under_way.note(outcome == Outcome::Complete);
-    outcome
-}
-
-/// A response that is being sent. Dropped before it is over, it was cut with the server: then that is
-/// counted and logged.
-struct UnderWay<'a> {
-    context: &'a Context,
-    client: &'a Client,
-    request: Option<&'a Request<'a>>,
-    response: &'a Response,
-    begun: Time,
-    sending: Sending<'a>,
-    is_over: bool,
-}
-
-impl UnderWay<'_> {
-    fn note(&self, complete: bool) {
-        let took = clock::now().since(self.begun);
-        let sent = self.sending.sent();
-        self.context.metrics.responded(self.response.code, sent, took, complete);
-        self.context.access_log.write(|| Entry {
-            peer: self.client.peer.ip(),
-            unix_seconds: clock::unix_seconds(),
-            request: self.request,
-            code: self.response.code,
-            sent: sent.saturating_sub(self.response.head.len() as u64),
-            complete,
-            took,
-        });
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.note(false);
-        }
-    }
-}
-
-/// Ends the connection so that the client gets all that was sent.
-///
-/// Closing at once would answer unread bytes with a reset, and the kernel gives up early on a
-/// closed socket's data; so the descriptor is kept until the client closes or has acknowledged. When
-/// the server stops, a client that has acknowledged all is not waited for.
-async fn close(context: &Context, client: &Client, input: &mut Input, end: End) {
-    let Some(_place) = context.open.linger() else { return };
-    let socket = &*client.socket;
-    let all_arrived = || sys::unacknowledged(socket).is_ok_and(|bytes| bytes == 0);
-    // Asked before our FIN waits to be acknowledged, too.
-    let owes_nothing = end == End::Idle && all_arrived();
-    if rustix::net::shutdown(socket, rustix::net::Shutdown::Write).is_err() || owes_nothing {
-        return;
-    }
-    if end == End::Answered && all_arrived() {
-        return;
-    }
-    let stop = &context.stop;
-    if client.drain(input, LINGER, Some(stop)).await {
-        return;
-    }
-    if stop.is_stopping() && client.drain(input, LINGER_AT_STOP, None).await || all_arrived() {
-        return;
-    }
-    if client.drain(input, context.times.send.saturating_sub(LINGER), Some(stop)).await {
-        return;
-    }
-    while stop.is_stopping() && !all_arrived() {
-        if client.drain(input, LOOK_AT_STOP, None).await {
-            return;
-        }
-    }
+    ResponseTemplate::closing(context.date.at(turn::began())).error(status)
 }
 
 #[cfg(test)]

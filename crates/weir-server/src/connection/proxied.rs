@@ -1,5 +1,5 @@
-//! One request that backends answer, on its client's connection: its body is read while they work,
-//! and a connection whose protocol is switched goes both ways from then on.
+//! One request that backends answer, on its client's connection: its body is read while they work, and
+//! after a switch of protocols bytes go both ways. Used by the connection for requests of proxy routes.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -11,11 +11,12 @@ use weir_http::h1::response::CONTINUE;
 use weir_http::message::{Request, RequestBody, Version};
 use weir_sched::Time;
 
-use super::{End, answer};
+use super::answer::answer;
+use super::close::End;
+use super::context::Context;
 use crate::client::Client;
 use crate::client::input::Input;
-use crate::connection::context::Context;
-use crate::response::{Departure, Framing, Response};
+use crate::response::{AbortOn, Response, ResponseTemplate};
 use crate::runtime::turn;
 use crate::send::Outcome;
 use crate::service::proxy::{
@@ -45,7 +46,7 @@ pub(super) async fn plain(
         return Some(end);
     }
     let asked = asked(context, client, route, head, request, begun);
-    let waiting = context.waiting(client, request, begun);
+    let waiting = context.journal.waiting(client, request, begun);
     let Some(ProxyOutcome { response, charge, .. }) = proxy::respond(&asked, None).await else {
         waiting.left();
         return Some(End::Broken);
@@ -81,7 +82,7 @@ pub(super) async fn exchange(
     let asked = asked(context, client, route, &head, &request, begun);
     let most = route.max_body();
     let mut body = ClientBody::new(client, input, request.body, most, &context.times);
-    let waiting = context.waiting(client, &request, begun);
+    let waiting = context.journal.waiting(client, &request, begun);
     let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
         waiting.left();
         return Some(End::Broken);
@@ -89,7 +90,7 @@ pub(super) async fn exchange(
     waiting.answered();
     let ProxyOutcome { mut response, upstream, unread, charge } = passed;
     if upstream.is_some() || unread.is_some() {
-        response.departure = Departure::Unwatched;
+        response.abort_on = AbortOn::Never;
     }
     let down = answer(context, client, flow, Some(&request), &response, begun);
     let outcome = match (upstream, unread, &mut body) {
@@ -109,13 +110,13 @@ fn asked<'a>(
     request: &'a Request<'a>,
     begun: Time,
 ) -> ProxyRequest<'a> {
-    let framing = framing(context, request, begun);
+    let framing = template(context, request, begun);
     ProxyRequest { client, route, head, request, framing, source: client.peer }
 }
 
-fn framing(context: &Context, request: &Request<'_>, begun: Time) -> Framing {
+fn template(context: &Context, request: &Request<'_>, begun: Time) -> ResponseTemplate {
     let keep_alive = request.persistent && !context.stop.is_stopping();
-    Framing::answering(request, keep_alive, context.date.at(begun))
+    ResponseTemplate::answering(request, keep_alive, context.date.at(begun))
 }
 
 /// Refuses what no backend needs to see.
@@ -133,7 +134,7 @@ async fn refused(
         RequestBody::Length(length) if length > most => Status::ContentTooLarge,
         _ => return None,
     };
-    let response = framing(context, request, begun).then_closing().error(status);
+    let response = template(context, request, begun).then_closing().error(status);
     // Boxed: what is not refused needs no room for it.
     Box::pin(answer(context, client, flow, Some(request), &response, begun)).await;
     Some(End::Open)

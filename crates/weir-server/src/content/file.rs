@@ -19,8 +19,8 @@ use weir_sched::Time;
 
 use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
-use super::{Done, FileDisk, Key};
-use crate::disk::Trouble;
+use super::work::{DiskResult, FileDisk, Key};
+use crate::disk::DiskError;
 use crate::runtime::turn;
 use crate::sys;
 
@@ -51,7 +51,7 @@ pub(crate) struct File {
     identity: Identity,
     access: Access,
     /// cachestat(2) answers.
-    told: Cell<bool>,
+    has_cachestat: Cell<bool>,
     /// When each chunk was last seen to be in memory, whole.
     seen: RefCell<Vec<Time>>,
 }
@@ -59,20 +59,20 @@ pub(crate) struct File {
 /// Why bytes were not to be had at once.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// They are not in memory: [`File::bring`] gets them without blocking the worker.
+    /// They are not in memory: [`File::fetch`] gets them without blocking the worker.
     Cold,
     Failed(io::Error),
 }
 
 impl File {
     pub(super) fn new(opened: &Opened, access: Access, name: Rc<[u8]>) -> File {
-        let told = Cell::new(access == Access::Told);
-        if access == Access::Told && opened.identity.length > DIRECT_FROM {
+        let has_cachestat = Cell::new(access == Access::NoWait);
+        if access == Access::NoWait && opened.identity.length > DIRECT_FROM {
             // It is read in large pieces, when they are needed: the kernel need not guess.
             let _ = fadvise(&opened.fd, 0, None, Advice::Random);
         }
         let (fd, identity) = (opened.fd.clone(), opened.identity);
-        File { fd, name, identity, access, told, seen: RefCell::default() }
+        File { fd, name, identity, access, has_cachestat, seen: RefCell::default() }
     }
 
     /// The name below the root that was opened.
@@ -82,12 +82,12 @@ impl File {
 
     /// Whether it is read whole when it is opened, and sent from there.
     pub(super) fn is_small(&self) -> bool {
-        self.identity.length <= if self.tells() { DIRECT_FROM } else { CHUNK }
+        self.identity.length <= if self.tells_residency() { DIRECT_FROM } else { CHUNK }
     }
 
     /// Whether it is known without waiting what is in memory.
-    pub(crate) fn tells(&self) -> bool {
-        matches!(self.access, Access::Memory | Access::Told)
+    pub(crate) fn tells_residency(&self) -> bool {
+        matches!(self.access, Access::Memory | Access::NoWait)
     }
 
     /// Whether nobody has changed it since.
@@ -102,7 +102,7 @@ impl File {
             return true;
         }
         // To ask for a byte would read a little from the disk, and the rest in another operation.
-        !self.told.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
+        !self.has_cachestat.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
     }
 
     pub(crate) fn fd(&self) -> &Descriptor {
@@ -112,7 +112,7 @@ impl File {
     /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many there
     /// were: none only at the end.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
-        if self.told.get()
+        if self.has_cachestat.get()
             && turn::began().since(MISSED.get()) < TRUST
             && !self.is_cached(
                 offset,
@@ -125,15 +125,15 @@ impl File {
         }
         let flags = match self.access {
             Access::Memory => ReadWriteFlags::empty(),
-            Access::Told => ReadWriteFlags::NOWAIT,
-            Access::Untold | Access::Remote => return Err(ReadError::Cold),
+            Access::NoWait => ReadWriteFlags::NOWAIT,
+            Access::Blocking | Access::Remote => return Err(ReadError::Cold),
         };
         let read = open::fill(out, |buffer, done| {
             preadv2(&self.fd, &mut [IoSliceMut::new(buffer)], offset + done, flags)
         });
         match read {
             Ok(count) => {
-                if self.access == Access::Told && count > 1 {
+                if self.access == Access::NoWait && count > 1 {
                     self.note_seen(offset, count as u64);
                 }
                 Ok(count)
@@ -151,11 +151,11 @@ impl File {
     pub(crate) fn resident(&self, offset: u64, count: u64) -> u64 {
         match self.access {
             Access::Memory => return count,
-            Access::Told => {}
-            Access::Untold | Access::Remote => return 0,
+            Access::NoWait => {}
+            Access::Blocking | Access::Remote => return 0,
         }
         let known = self.lately_seen(offset, count);
-        if known > 0 || !self.told.get() {
+        if known > 0 || !self.has_cachestat.get() {
             return known;
         }
         let start = offset - offset % CHUNK;
@@ -173,7 +173,7 @@ impl File {
             // Pages that are still being read count as cached; the last is read last.
             Ok(all) => all && (count == 0 || self.has_byte(offset + count - 1)),
             Err(_) => {
-                self.told.set(false);
+                self.has_cachestat.set(false);
                 false
             }
         }
@@ -225,44 +225,44 @@ impl File {
         preadv2(&self.fd, &mut [IoSliceMut::new(&mut byte)], offset, flags) == Ok(1)
     }
 
-    /// Has a helper bring `window` bytes into memory, from the beginning of the chunk that `offset`
+    /// Has a helper fetch `window` bytes into memory, from the beginning of the chunk that `offset`
     /// lies in. Returns where that chunk begins, and its bytes.
-    pub(crate) async fn bring(
+    pub(crate) async fn fetch(
         &self,
         disk: &Arc<FileDisk>,
         offset: u64,
         window: u64,
-    ) -> Result<(u64, Arc<[u8]>), BringError> {
+    ) -> Result<(u64, Arc<[u8]>), FetchError> {
         let start = offset - offset % CHUNK;
         let Identity { device, inode, length, .. } = self.identity;
         let count = window.max(CHUNK).min(length.saturating_sub(start).max(1));
         let fd = self.fd.clone();
         let key = Key::Part(device, inode, start);
         let done = disk
-            .run(key, count, device, move || Done::Part(read_window(&fd, start, count)))
+            .run(key, count, device, move || DiskResult::Part(read_window(&fd, start, count)))
             .await
-            .map_err(BringError::Trouble)?;
+            .map_err(FetchError::Disk)?;
         match done {
-            Done::Part(Ok(bytes)) => Ok((start, bytes)),
-            Done::Part(Err(error)) => Err(BringError::Failed(error)),
-            Done::Opened(_) | Done::Root(_) => Err(BringError::Failed(Errno::IO)),
+            DiskResult::Part(Ok(bytes)) => Ok((start, bytes)),
+            DiskResult::Part(Err(error)) => Err(FetchError::Failed(error)),
+            DiskResult::Opened(_) | DiskResult::Root(_) => Err(FetchError::Failed(Errno::IO)),
         }
     }
 }
 
-/// Why a helper brought nothing.
+/// Why a helper could not fetch part of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum BringError {
+pub(crate) enum FetchError {
     Failed(Errno),
-    Trouble(Trouble),
+    Disk(DiskError),
 }
 
-impl fmt::Display for BringError {
+impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BringError::Failed(error) => error.fmt(f),
-            BringError::Trouble(Trouble::Refused) => f.write_str("too much waits for the disk"),
-            BringError::Trouble(Trouble::TimedOut) => f.write_str("the disk took too long"),
+            FetchError::Failed(error) => error.fmt(f),
+            FetchError::Disk(DiskError::Refused) => f.write_str("too much waits for the disk"),
+            FetchError::Disk(DiskError::TimedOut) => f.write_str("the disk took too long"),
         }
     }
 }

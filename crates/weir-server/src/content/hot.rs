@@ -1,4 +1,5 @@
-//! The small files that are asked for often, whole in memory within a budget. It reads no files.
+//! Small files that are requested often, whole in memory within a budget (`cache`). The site fills it with
+//! what was read and serves from it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! What can be expected of a file system: whether reading from it can be tried without waiting for
-//! a disk. It opens nothing.
+//! What a file system can do: whether its files can be read without waiting for a disk. Used by whatever
+//! opens files.
 
 use std::io::IoSliceMut;
 use std::os::fd::AsFd;
@@ -13,9 +13,9 @@ pub(crate) enum Access {
     /// Everything is in memory.
     Memory,
     /// `RWF_NOWAIT` tells what is in memory (ext4, xfs, btrfs).
-    Told,
+    NoWait,
     /// It does not (overlayfs): only a helper may read.
-    Untold,
+    Blocking,
     /// Another process or machine answers, and may not: even opening is for helpers only.
     Remote,
 }
@@ -56,8 +56,8 @@ pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     // Beyond any end: a cold byte would be read from the disk, alone.
     let mut byte = [0];
     match preadv2(&file, &mut [IoSliceMut::new(&mut byte)], BEYOND, ReadWriteFlags::NOWAIT) {
-        Ok(_) | Err(Errno::AGAIN) => Ok(Access::Told),
-        Err(_) => Ok(Access::Untold),
+        Ok(_) | Err(Errno::AGAIN) => Ok(Access::NoWait),
+        Err(_) => Ok(Access::Blocking),
     }
 }
 
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!(access(&shared), Ok(Access::Memory));
         assert_eq!(is_local(&shared), Ok(true));
         // proc does not know RWF_NOWAIT.
-        assert_eq!(access(File::open("/proc/version").unwrap()), Ok(Access::Untold));
+        assert_eq!(access(File::open("/proc/version").unwrap()), Ok(Access::Blocking));
     }
 }

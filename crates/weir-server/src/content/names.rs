@@ -1,6 +1,5 @@
-//! What is known of names, for as long as it is asked for and room is left: the metadata of files,
-//! directories, and names that lead nowhere. Room is counted in entries and in bytes, since clients
-//! choose how long names are. The site uses it; it looks nothing up.
+//! The cache of names: metadata of files, directories, and names that lead nowhere. It is bounded in
+//! entries and in bytes, since clients choose how long names are. The site fills it and asks it first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -13,10 +12,11 @@ use weir_http::message::conditions::{ETag, Validators};
 use weir_http::message::path::SitePath;
 use weir_sched::{ObjectId, Time};
 
+use super::file::File;
 use super::hot::Hot;
+use super::object::Facts;
 use super::open::Identity;
 use super::uses::Uses;
-use super::{Facts, File};
 use crate::sys::clock;
 
 /// How long a change may go unnoticed; with the time a look may take it is one second.

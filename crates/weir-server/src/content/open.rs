@@ -1,6 +1,6 @@
-//! Opening a name below a directory, never outside it: by a worker as far as memory tells, or by a
+//! Opens a name below a directory and never outside it: by a worker, as far as memory tells, or by a
 //! helper. Whatever is neither a file nor a directory is looked at and never opened: opening a FIFO
-//! lets its writer go on, opening a device may move it. The site uses this; nothing is kept.
+//! lets its writer go on, opening a device may move it. Used by the site.
 
 use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
@@ -66,7 +66,7 @@ impl Drop for Descriptor {
             let (sender, waiting) = channel::<OwnedFd>();
             let close = move || waiting.into_iter().for_each(drop);
             if let Err(error) = thread::Builder::new().name("weir-close".to_owned()).spawn(close) {
-                tracing::warn!("no thread to close files: {error}");
+                tracing::warn!("cannot start the thread that closes remote files: {error}");
             }
             sender
         });

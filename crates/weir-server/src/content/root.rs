@@ -1,5 +1,5 @@
-//! The directory that is served: held open, and looked for anew where its path leads. It does not
-//! know the names below it.
+//! The directory that is served (`root`): held open, and looked for again where its path leads. Used by
+//! the site, which looks names up below it.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, OsStr};
@@ -96,7 +96,7 @@ impl Root {
     }
 
     /// Where a name below it leads, for the log: without line ends and the like.
-    pub(super) fn shown(&self, name: &[u8]) -> String {
+    pub(super) fn printable(&self, name: &[u8]) -> String {
         let path = self.path.join(OsStr::from_bytes(name));
         path.to_string_lossy().escape_debug().to_string()
     }
@@ -140,19 +140,25 @@ impl Root {
         let look = match found {
             Ok(directory) if directory.is(&self.directory.borrow()) => Look::Same,
             Ok(directory) => {
-                tracing::info!("{} is another directory now", self.path.display());
+                tracing::info!(
+                    "root {} was replaced: serving the new directory",
+                    self.path.display()
+                );
                 *self.directory.borrow_mut() = directory;
                 Look::Changed
             }
             Err(error) => {
                 if !self.vanished.get() {
-                    tracing::warn!("{} has vanished: {error}", self.path.display());
+                    tracing::warn!(
+                        "root {} has disappeared: {error}; requests for files get 503",
+                        self.path.display()
+                    );
                 }
                 Look::Vanished
             }
         };
         if self.vanished.replace(vanished) && !vanished {
-            tracing::info!("{} is there again", self.path.display());
+            tracing::info!("root {} is there again", self.path.display());
         }
         look
     }

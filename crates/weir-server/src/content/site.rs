@@ -1,5 +1,6 @@
-//! Names below a directory, from what is known, from memory, or by a helper. Workers wait for no
-//! disk here; changes are noticed within a second.
+//! A directory that is served: finds what a path stands for, from the cache, from memory, or by a helper
+//! thread. No worker waits for a disk here; changes are noticed within a second. Used through
+//! [`super::Content`].
 
 mod learn;
 mod lookup;
@@ -17,15 +18,17 @@ use weir_http::Status;
 use weir_http::message::path::SitePath;
 
 use self::lookup::OPENING;
-use super::file::BringError;
+use super::config::SiteConfig;
+use super::file::{FetchError, File};
 use super::hot::HotSet;
-use super::kept::KeptOpen;
 use super::mount::Access;
 use super::names::{Entry, Known, KnownFile, Names};
+use super::object::{Body, Found, Object};
 use super::open::{self, CHUNK};
+use super::open_files::OpenFiles;
 use super::root::{Directory, Look, Root};
-use super::{Body, Done, File, FileDisk, Found, Key, Object};
-use crate::disk::Trouble;
+use super::work::{DiskResult, FileDisk, Key};
+use crate::disk::DiskError;
 use crate::metrics::{Cause, Metrics};
 use crate::runtime::turn;
 use crate::sys::clock;
@@ -33,25 +36,8 @@ use crate::sys::clock;
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);
 
-/// What a site is made of: it stays with the worker that makes it.
-#[derive(Debug)]
-pub(crate) struct SiteConfig {
-    /// The directory, which was opened.
-    pub(crate) root: Root,
-    pub(crate) disk: Arc<FileDisk>,
-    pub(crate) metrics: Arc<Metrics>,
-    /// Names that are remembered.
-    pub(crate) names: usize,
-    /// Bytes of small files.
-    pub(crate) hot: usize,
-    /// Descriptors of large files.
-    pub(crate) open: usize,
-    /// How much of a file a helper brings at once.
-    pub(crate) window: u64,
-}
-
-/// A directory that is served.
-#[derive(Debug)]
+/// A directory that is served; clones are the same site.
+#[derive(Clone, Debug)]
 pub(crate) struct Site(Rc<Inner>);
 
 #[derive(Debug)]
@@ -59,7 +45,7 @@ struct Inner {
     root: Root,
     names: Names,
     hot: HotSet,
-    open: KeptOpen,
+    open: OpenFiles,
     window: u64,
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
@@ -74,7 +60,7 @@ impl Site {
             root: config.root,
             names: Names::new(config.names),
             hot: HotSet::new(config.hot),
-            open: KeptOpen::new(config.open),
+            open: OpenFiles::new(config.open),
             window: config.window,
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
@@ -114,19 +100,19 @@ impl Site {
         turn::spent_on(Cause::Read, &self.0.metrics, || file.is_ready(offset, &mut scratch))
     }
 
-    /// How much of a file a helper brings at once.
+    /// How much of a file a helper fetches at once.
     pub(crate) fn window(&self) -> u64 {
         self.0.window
     }
 
     /// The name of a file for the log.
-    pub(crate) fn shown(&self, file: &File) -> String {
-        self.0.root.shown(file.name())
+    pub(crate) fn path_of(&self, file: &File) -> String {
+        self.0.root.printable(file.name())
     }
 
-    /// The answer when a helper did not bring what is to be sent.
-    pub(crate) fn not_brought(&self, file: &File, error: &BringError) -> Status {
-        self.0.not_brought(file, error)
+    /// The answer when a helper did not fetch what is to be sent.
+    pub(crate) fn fetch_failed(&self, file: &File, error: &FetchError) -> Status {
+        self.0.fetch_failed(file, error)
     }
 
     /// Closes descriptors that were not used lately.
@@ -140,9 +126,9 @@ impl Inner {
         let mut look = self.root.look(turn::began());
         if look == Look::Unknown {
             let path = self.root.path.clone();
-            let work = move || Done::Root(Directory::open(&path).map(Arc::new));
+            let work = move || DiskResult::Root(Directory::open(&path).map(Arc::new));
             let patience = timeout(CHECK, self.disk.run(Key::Root, OPENING, 0, work));
-            if let Ok(Ok(Done::Root(found))) = patience.await {
+            if let Ok(Ok(DiskResult::Root(found))) = patience.await {
                 look = self.root.found(found);
             }
         }
@@ -218,7 +204,7 @@ impl Inner {
                 return false;
             }
             // It hangs; what is known is all there is.
-            Err(Trouble::Refused | Trouble::TimedOut) => entry.confirm(clock::now()),
+            Err(DiskError::Refused | DiskError::TimedOut) => entry.confirm(clock::now()),
         }
         true
     }

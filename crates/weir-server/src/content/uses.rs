@@ -1,5 +1,5 @@
-//! How often something in a cache was used since the cache last went round it (GCLOCK): the first that
-//! was not used is thrown out. It knows no cache.
+//! Counts uses of a cache entry for eviction with generalised CLOCK (GCLOCK): the first
+//! entry whose count has fallen to 0 is evicted. Used by the caches of names and of small files.
 
 use std::cell::Cell;
 

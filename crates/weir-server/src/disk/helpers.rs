@@ -1,4 +1,5 @@
-//! The threads that wait for the disk so that no worker has to. They do what the gate says.
+//! The helper threads, which wait for the disk so that no worker has to. They take their jobs from the
+//! disk's gate. Started by [`super::Disk`] as they are needed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use weir_sched::DiskNext;
 
-use super::{Disk, Job, Key, State, Trouble};
+use super::{Disk, DiskError, Job, Key, State};
 use crate::sys::clock;
 
 /// How long a helper waits for work before it ends.
@@ -20,7 +21,7 @@ where
     T: Clone + Send + 'static,
 {
     if state.idle > 0 {
-        disk.news.notify_one();
+        disk.work_added.notify_one();
         return;
     }
     // One more than may ever run: it waits for one of them to be given up as stuck.
@@ -31,9 +32,13 @@ where
     match thread::Builder::new().name("weir-disk".to_owned()).spawn(move || help(&helper)) {
         Ok(_) => state.helpers += 1,
         // Those that run will see to it.
-        Err(error) if state.helpers > 0 => tracing::warn!("no further helper thread: {error}"),
+        Err(error) if state.helpers > 0 => {
+            tracing::warn!("cannot start another helper thread for the disk: {error}")
+        }
         Err(error) => {
-            tracing::error!("no helper thread: {error}");
+            tracing::error!(
+                "cannot start a helper thread for the disk: {error}; what is not in memory gets 503"
+            );
             refuse_all(state);
         }
     }
@@ -47,7 +52,7 @@ where
     for (id, job) in state.jobs.drain() {
         for (_, waiter) in job.waiters {
             state.gate.leave(id);
-            let _ = waiter.send(Err(Trouble::Refused));
+            let _ = waiter.send(Err(DiskError::Refused));
         }
     }
 }
@@ -75,14 +80,14 @@ where
                 let job = state.take(job);
                 // What nobody waits for any more may take long to drop.
                 drop(state);
-                answer(job, result.ok_or(Trouble::Refused));
+                answer(job, result.ok_or(DiskError::Refused));
                 state = disk.lock();
                 continue;
             }
             DiskNext::Refuse(job) => {
                 let job = state.take(job);
                 drop(state);
-                answer(job, Err(Trouble::Refused));
+                answer(job, Err(DiskError::Refused));
                 state = disk.lock();
                 continue;
             }
@@ -90,7 +95,7 @@ where
             DiskNext::Idle => IDLE,
         };
         state.idle += 1;
-        let waited = disk.news.wait_timeout(state, wait);
+        let waited = disk.work_added.wait_timeout(state, wait);
         let (guard, timed_out) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         state = guard;
         state.idle -= 1;
@@ -101,7 +106,7 @@ where
     }
 }
 
-fn answer<T: Clone>(job: Option<Job<T>>, result: Result<T, Trouble>) {
+fn answer<T: Clone>(job: Option<Job<T>>, result: Result<T, DiskError>) {
     let Some(mut job) = job else { return };
     let last = job.waiters.pop();
     for (_, waiter) in job.waiters {

@@ -1,6 +1,8 @@
-//! Listening sockets: opened before anything starts, then accepted from by every context.
+//! Accepts connections and starts a task for each. Workers and the admin address run it on the listening
+//! sockets that [`Listeners`] has opened.
 
-pub(crate) mod addresses;
+mod addresses;
+mod sockets;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -9,10 +11,10 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+pub(crate) use self::addresses::{Listeners, cannot_listen};
+pub(crate) use self::sockets::bind;
 use rustix::io::Errno;
-use rustix::net::sockopt::set_tcp_quickack;
 use rustix::net::{SocketFlags, acceptfrom_with};
-use socket2::{Domain, Protocol, TcpKeepalive, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop::consume_budget;
@@ -20,8 +22,8 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 use weir_sched::Time;
 
-use crate::connection;
-use crate::connection::context::{Context, Service};
+use crate::connection::{self, Context};
+use crate::logs::messages;
 use crate::metrics::note_event;
 use crate::runtime::turn;
 use crate::sys;
@@ -29,73 +31,39 @@ use crate::sys::clock;
 use crate::sys::descriptors;
 use crate::sys::socket::Socket;
 
-/// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
-const BACKLOG: i32 = 4096;
-
-/// Bytes the kernel keeps for a connection beyond what it has sent, before it says that there is room:
-/// 0.2 ms at 10 Gbit/s.
-const UNSENT: u32 = 256 * 1024;
-
-/// How long to wait when descriptors are short.
+/// How long to wait before accepting again when descriptors are short.
 const RECOVER: Duration = Duration::from_millis(50);
 
 /// An error that comes again within this time is not logged again.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Opens `address`; `shared`: several workers will listen on it.
-pub(crate) fn open(
-    address: SocketAddr,
-    shared: bool,
-    patience: Duration,
-) -> io::Result<TcpListener> {
-    let socket = bind(address, shared)?;
-    // Connections inherit these: no waiting for acknowledgements before the last segment, and a
-    // client that has silently vanished is noticed, by probes when nothing is under way to it.
-    socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_user_timeout(Some(patience))?;
-    socket.set_tcp_keepalive(&keep_alive(patience))?;
-    // What a slow client has not taken stays in the file, not in the kernel's memory.
-    socket.set_tcp_notsent_lowat(UNSENT)?;
-    // An acknowledgement of its own for each request would cost the uplink a packet: the response
-    // carries it, or a timer of 40 ms.
-    set_tcp_quickack(&socket, false)?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
-}
-
-/// A socket that has `address` and does not listen yet.
-pub(crate) fn bind(address: SocketAddr, shared: bool) -> io::Result<socket2::Socket> {
-    let socket =
-        socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(shared)?;
-    if address.is_ipv6() {
-        // IPv4 has sockets of its own, so that both can be named.
-        socket.set_only_v6(true)?;
+/// Serves everybody who connects to `listeners` until the server stops. Connections that the kernel has
+/// let in by then are accepted as well.
+///
+/// # Errors
+///
+/// A task that accepts was ended from outside.
+pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<TcpListener>) -> io::Result<()> {
+    let accept = |listener| tokio::task::spawn_local(accept_or_abort(context.clone(), listener));
+    let accepting: Vec<_> = listeners.into_iter().map(accept).collect();
+    context.stop.requested().await;
+    for accepting in accepting {
+        accepting.await.map_err(io::Error::other)?;
     }
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket)
+    Ok(())
 }
 
-/// Probes of a connection on which nothing happens, so that it is given up after about `patience` if
-/// nobody answers. The kernel counts in seconds, up to 32,767 (tcp(7)).
-pub(crate) fn keep_alive(patience: Duration) -> TcpKeepalive {
-    let (least, most) = (Duration::from_secs(1), Duration::from_secs(32_767));
-    TcpKeepalive::new()
-        .with_time((patience / 2).clamp(least, most))
-        .with_interval((patience / 8).clamp(least, most))
-        .with_retries(4)
-}
-
-/// Tells whether `address` is free. Sockets that share a port would share it with another server of
-/// the same user, too; each would get some of the connections.
-pub(crate) fn is_free(address: SocketAddr) -> io::Result<()> {
-    open(address, false, Duration::from_secs(1)).map(drop)
+async fn accept_or_abort(context: Rc<Context>, listener: TcpListener) {
+    if let Err(error) = accept(context, listener).await {
+        // Nobody could reach the server: better to end than to hang.
+        tracing::error!("a listening socket cannot be watched: {error}");
+        messages::finish();
+        std::process::abort();
+    }
 }
 
 /// Accepts connections until the server stops.
-pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
+async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
     let address = listener.local_addr()?;
     let listener = sys::watch(OwnedFd::from(listener), Interest::READABLE)?;
     let mut failed: Option<Time> = None;
@@ -112,7 +80,7 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
         match accepted {
             Ok((socket, peer)) => {
                 note_event();
-                let socket = match too_many(&context, &socket) {
+                let socket = match context.open.too_many(&socket) {
                     0 => socket,
                     count => tokio::select! {
                         socket = make_room(&context, socket, count) => socket,
@@ -125,7 +93,7 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
                 context.metrics.accept_errors.inc();
                 if descriptors::is_own(&error) {
                     descriptors::note_shortage();
-                    context.give_up_idle(1);
+                    context.open.give_up_idle(1);
                 }
                 if is_of_one_connection(&error) {
                     continue;
@@ -142,29 +110,18 @@ pub(crate) async fn accept(context: Rc<Context>, listener: TcpListener) -> io::R
     }
 }
 
-/// How many others must go for a connection that has come: there are to be descriptors for files and
-/// backends, and for the admin address always.
-fn too_many(context: &Context, socket: &OwnedFd) -> usize {
-    match context.service {
-        Service::Site(_) => descriptors::taken_of_reserve(socket),
-        Service::Admin(_) => {
-            (context.open.count() + 1).saturating_sub(descriptors::admin_connections())
-        }
-    }
-}
-
-/// Ends `count` connections that only wait for a request, in favour of `socket`. If none does, the
-/// newcomer waits until some have ended, or were given up by other workers.
+/// Has `count` idle connections end in favour of `socket`. If none is idle, the newcomer waits until
+/// some have ended, or until other workers have given up some of theirs.
 async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> OwnedFd {
     loop {
-        // Others that have just come must have looked for their requests before it is known who waits.
+        // Newcomers must have looked for their requests before it is known which connections are idle.
         yield_now().await;
-        match context.give_up_idle(count) {
+        match context.open.give_up_idle(count) {
             0 => sleep(RECOVER).await,
             // They end before this goes on.
             _ => yield_now().await,
         }
-        if matches!(context.service, Service::Admin(_)) {
+        if context.open.is_limited() {
             return socket;
         }
         match descriptors::out_of_reserve(socket) {
@@ -174,8 +131,8 @@ async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> Owne
     }
 }
 
-/// Waits for the next connection. What was accepted once is tried again at once, since connections
-/// come in bursts.
+/// Waits for the next connection. After one was accepted, the next is tried at once: connections come
+/// in bursts.
 async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, SocketAddr)> {
     loop {
         let mut ready = listener.readable().await?;
@@ -195,9 +152,9 @@ fn take(listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
     Ok((fd, peer))
 }
 
-/// Accepts those who wait: they would be reset together with the listener.
+/// Accepts all connections that wait: they would be reset together with the listener.
 fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
-    for _ in 0..BACKLOG {
+    for _ in 0..sockets::BACKLOG {
         match take(listener) {
             Ok((socket, peer)) => start(context, Socket::new(socket), peer),
             Err(error) if is_of_one_connection(&error) => {}

@@ -1,5 +1,5 @@
-//! The access log in Combined Log Format with two columns more: seconds, and `cut` for a response
-//! that did not end. A thread of its own writes; workers never wait for it.
+//! The access log: Combined Log Format with two more columns, the response time in seconds and `cut` for
+//! a response that did not end. Connections leave lines here; a thread of its own writes them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,6 +12,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use weir_http::message::Request;
 
 use crate::config::AccessLog;
+use crate::error::ServeError;
 use crate::logs::lines::{Kind, Lines, Output};
 use crate::logs::messages;
 
@@ -32,8 +33,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) took: Duration,
 }
 
-/// Where workers leave their lines; none if there is no access log.
-#[derive(Clone, Debug)]
+/// Where workers leave their lines; the default is no access log.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LogHandle {
     lines: Option<Lines>,
     /// They go to standard error with the server's messages.
@@ -41,9 +42,21 @@ pub(crate) struct LogHandle {
 }
 
 /// Opens the log.
-pub(crate) fn start(target: &AccessLog) -> io::Result<LogHandle> {
+///
+/// # Errors
+///
+/// Its file cannot be opened, or there can be no thread to write it.
+pub(crate) fn open(target: &AccessLog) -> Result<LogHandle, ServeError> {
+    start(target).map_err(|error| cannot_open(target, &error))
+}
+
+fn cannot_open(target: &AccessLog, error: &io::Error) -> ServeError {
+    ServeError::new(format!("cannot open the access log {target}"), error)
+}
+
+fn start(target: &AccessLog) -> io::Result<LogHandle> {
     let output = match target {
-        AccessLog::Off => return Ok(LogHandle { lines: None, shared: false }),
+        AccessLog::Off => return Ok(LogHandle::default()),
         // Lines and messages must not be mixed up within a line.
         AccessLog::Stderr => match messages::lines() {
             Some(lines) => return Ok(LogHandle { lines: Some(lines.clone()), shared: true }),
@@ -56,8 +69,16 @@ pub(crate) fn start(target: &AccessLog) -> io::Result<LogHandle> {
 }
 
 /// Whether the log could be opened, as far as can be told without making it.
-pub(crate) fn check(target: &AccessLog) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Why it could not.
+pub(crate) fn check(target: &AccessLog) -> Result<(), ServeError> {
     let AccessLog::File(path) = target else { return Ok(()) };
+    check_file(path).map_err(|error| cannot_open(target, &error))
+}
+
+fn check_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(_) => Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?),
@@ -72,7 +93,7 @@ pub(crate) fn check(target: &AccessLog) -> io::Result<()> {
                 false => Err(ErrorKind::NotADirectory.into()),
             });
             writable.map_err(|error| {
-                let what = format!("no file can be made in {}: {error}", directory.display());
+                let what = format!("no file can be created in {}: {error}", directory.display());
                 io::Error::new(error.kind(), what)
             })
         }

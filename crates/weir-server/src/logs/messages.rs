@@ -1,5 +1,6 @@
-//! What the server says of itself, on standard error: its messages and last words, and of panics. A
-//! thread writes, so that nobody ever waits for standard error, whatever reads it or does not.
+//! The server's own messages on standard error, reports of panics included. A thread writes them, so
+//! nobody waits for standard error. Used by the program `weir` for its logging, and before the process
+//! ends.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::{self, Write as _};

@@ -1,5 +1,6 @@
-//! Connections that are refused before their first request, in the log: the first in a line of its
-//! own, those that follow as a number, so that nobody fills the log by connecting.
+//! Messages about connections that are refused before their first request: one line for the first, then
+//! a count every ten seconds, so that nobody fills the log by connecting. Used for connections without a
+//! valid PROXY header.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! A worker's runtime: its turns, and the steps in which the server stops. Used by everything that
-//! runs on a worker.
+//! The runtime of a worker (one thread of tokio), its turns, and the steps in which the server stops.
+//! Used by everything that runs on a worker.
 
 use std::io;
 use std::sync::Arc;

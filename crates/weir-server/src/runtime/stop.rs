@@ -1,31 +1,32 @@
-//! The steps in which the server ends, as every connection can see them and wait for them.
+//! The steps in which the server stops, as every connection can see them and wait for them. The
+//! shutdown takes the steps; connections, listeners and `/readyz` follow them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::watch;
 
-/// How far the end has come.
+/// How far the server has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 enum Step {
     Serving,
-    /// Everything is served, and balancers are told to send nothing more.
+    /// Everything is still served, but load balancers are told to send nothing more.
     Leaving,
-    /// What is under way is served.
+    /// Only what is under way is served.
     Stopping,
-    /// Nothing is.
+    /// What is under way is cut.
     Cutting,
 }
 
-/// Tells everybody to stop.
+/// Takes the steps.
 #[derive(Debug)]
 pub(crate) struct StopSender {
     step: Arc<AtomicU8>,
     told: watch::Sender<Step>,
 }
 
-/// Hears of it.
+/// Sees the steps, and waits for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     step: Arc<AtomicU8>,
@@ -61,7 +62,7 @@ impl StopSender {
 }
 
 impl Stop {
-    /// Whether new requests should be sent here.
+    /// Whether load balancers should send requests here.
     pub(crate) fn is_ready(&self) -> bool {
         self.step.load(Ordering::Acquire) < Step::Leaving as u8
     }
@@ -81,7 +82,7 @@ impl Stop {
     }
 
     async fn until(&self, step: Step) {
-        // An error means that nobody can tell any more: the process is ending.
+        // An error means that the sender has gone: the process is ending.
         let _ = self.told.clone().wait_for(|told| *told >= step).await;
     }
 }

@@ -1,5 +1,6 @@
-//! A turn: the time from when a task of a worker is called until it gives the thread back. Others
-//! wait that long, so long turns are counted with what they were spent on. It ends no turn itself.
+//! A turn: the time from when a task of a worker is polled until it returns. All other connections of
+//! the worker wait that long, so long turns are counted by what they were spent on. Every connection runs
+//! in turns; whoever needs the time asks for the beginning of the turn.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -1,18 +1,20 @@
-//! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink. It does not
-//! know which response goes next.
+//! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink, whose gate
+//! decides which response goes next. Used by connections, for every response.
 
+mod fetch;
 mod push;
+
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use self::push::Pushed;
-pub(crate) use self::push::SCRATCH;
-use crate::body::Truncated;
+use self::push::{Pushed, SCRATCH};
 use crate::client::rate::Pace;
-use crate::client::{Client, Left};
-use crate::connection::context::Context;
-use crate::content::{Body, CHUNK, Site};
-use crate::response::{Departure, Part, Response};
+use crate::client::{Client, Left, Times};
+use crate::content::{CHUNK, Site};
+use crate::metrics::Metrics;
+use crate::response::{AbortOn, Part, Response};
 use crate::runtime::turn;
 use crate::sys;
 use crate::uplink::Flow;
@@ -30,40 +32,57 @@ pub(crate) enum Outcome {
     ContentFailed,
 }
 
+/// What the responses of one worker are sent with.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    metrics: Arc<Metrics>,
+    times: Times,
+    /// Whose files are sent, if the worker has any.
+    site: Option<Site>,
+    /// Where bytes on their way to a socket are put together.
+    scratch: RefCell<Box<[u8]>>,
+}
+
+impl Sender {
+    pub(crate) fn new(metrics: Arc<Metrics>, times: Times, site: Option<Site>) -> Sender {
+        Sender { metrics, times, site, scratch: RefCell::new(vec![0; SCRATCH].into()) }
+    }
+
+    /// Makes ready to send `response` to `client`. `name`: what was asked for, for messages.
+    pub(crate) fn sending<'a>(
+        &'a self,
+        client: &'a Client,
+        response: &'a Response,
+        name: &'a str,
+    ) -> Sending<'a> {
+        let part = response.first.clone();
+        let window = self.site.as_ref().map_or(0, Site::window);
+        let fetched_to = part.as_ref().map(|part| part.at + window);
+        let (fetching, pace) = (None, None);
+        Sending { client, response, sender: self, name, sent: 0, part, fetched_to, fetching, pace }
+    }
+}
+
 /// A response on its way.
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
     client: &'a Client,
     response: &'a Response,
-    context: &'a Context,
+    sender: &'a Sender,
     /// What was asked for, for messages.
     name: &'a str,
     sent: u64,
-    /// A part of the body that a helper brought.
+    /// A part of the body that a helper fetched.
     part: Option<Part>,
-    /// To where helpers were asked to bring the file, if some of it was missing.
-    asked: Option<u64>,
-    /// Helpers that bring more of the file; most responses need none, and no set of them.
-    ahead: Option<JoinSet<()>>,
+    /// To where helpers were asked to fetch the file, if some of it was missing.
+    fetched_to: Option<u64>,
+    /// Helpers that fetch more of the file; most responses need none, and no set of them.
+    fetching: Option<JoinSet<()>>,
     /// Known once the client was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
 }
 
-impl<'a> Sending<'a> {
-    /// `name`: what was asked for, for messages.
-    pub(crate) fn new(
-        context: &'a Context,
-        client: &'a Client,
-        response: &'a Response,
-        name: &'a str,
-    ) -> Self {
-        let part = response.first.clone();
-        let window = context.service.site().map_or(0, Site::window);
-        let asked = part.as_ref().map(|part| part.at + window);
-        let (ahead, pace) = (None, None);
-        Sending { client, response, context, name, sent: 0, part, asked, ahead, pace }
-    }
-
+impl Sending<'_> {
     /// Bytes the kernel has taken.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
@@ -86,7 +105,7 @@ impl<'a> Sending<'a> {
                     Ok(())
                 }
                 Ok(Pushed::Full) => self.until_writable().await,
-                Ok(Pushed::Cold) => Box::pin(self.bring()).await,
+                Ok(Pushed::Cold) => Box::pin(self.fetch()).await,
                 Err(outcome) => Err(outcome),
             };
             if let Err(outcome) = went_on {
@@ -110,7 +129,7 @@ impl<'a> Sending<'a> {
             loop {
                 match self.push(self.left(), self.response.close) {
                     Ok(Pushed::Cold) => {
-                        if let Err(outcome) = Box::pin(self.bring()).await {
+                        if let Err(outcome) = Box::pin(self.fetch()).await {
                             return outcome;
                         }
                     }
@@ -137,7 +156,7 @@ impl<'a> Sending<'a> {
                 biased;
                 grant = flow.granted() => grant,
                 left = self.client.left(), if !half_closed && self.is_watched() => {
-                    if left == Left::Gone || self.response.departure == Departure::Closed {
+                    if left == Left::Gone || self.response.abort_on == AbortOn::HalfClose {
                         return Outcome::ClientLeft;
                     }
                     half_closed = true;
@@ -172,9 +191,9 @@ impl<'a> Sending<'a> {
                 Ok(Pushed::Cold) => {
                     flow.used(&grant, sent, true);
                     flow.idle();
-                    let brought = Box::pin(self.bring()).await;
+                    let fetched = Box::pin(self.fetch()).await;
                     flow.ready();
-                    brought
+                    fetched
                 }
                 Err(outcome) => {
                     flow.used(&grant, sent, false);
@@ -191,7 +210,7 @@ impl<'a> Sending<'a> {
     /// Waits until the socket takes more; not for a client that takes nothing for too long, or less
     /// than the least rate.
     async fn until_writable(&mut self) -> Result<(), Outcome> {
-        let times = &self.context.times;
+        let times = &self.sender.times;
         // What the kernel keeps for it, it has not taken.
         let taken = || {
             let kept = sys::unacknowledged(&*self.client.socket).unwrap_or(0);
@@ -208,7 +227,9 @@ impl<'a> Sending<'a> {
             pace.waited(now.since(asked));
             if pace.is_too_slow(taken) {
                 let peer = self.client.peer.ip();
-                tracing::info!("{peer} took a response more slowly than min_rate: it was cut");
+                tracing::info!(
+                    "the response to {peer} was cut: it is read more slowly than min_rate"
+                );
                 // What is in the kernel must not stay there.
                 self.client.reset_when_closed();
                 return Err(Outcome::ClientLeft);
@@ -230,83 +251,18 @@ impl<'a> Sending<'a> {
     }
 
     fn is_watched(&self) -> bool {
-        self.response.departure != Departure::Unwatched
+        self.response.abort_on != AbortOn::Never
     }
 
     /// Waits until the client counts as gone.
     async fn departure(&self) {
-        match self.response.departure {
-            Departure::Closed => drop(self.client.left().await),
-            Departure::Gone | Departure::Unwatched => self.client.gone(b"").await,
+        match self.response.abort_on {
+            AbortOn::HalfClose => drop(self.client.left().await),
+            AbortOn::FullClose | AbortOn::Never => self.client.gone(b"").await,
         }
-    }
-
-    /// Has a helper bring what comes next, or waits for the backend, unless the client leaves first.
-    async fn bring(&mut self) -> Result<(), Outcome> {
-        if let Body::Relayed(relayed) = &self.response.body {
-            let more = relayed.more(self.body_sent());
-            return tokio::select! {
-                biased;
-                more = more => more.map_err(|Truncated(why)| self.content_failed(why)),
-                () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
-            };
-        }
-        let (Body::File(file), Some(site)) = (&self.response.body, self.context.service.site())
-        else {
-            return Err(self.content_failed("it is not a file, and not in memory"));
-        };
-        let at = self.response.body_at + self.body_sent();
-        let (disk, window) = (site.disk(), site.window());
-        let brought = tokio::select! {
-            biased;
-            brought = file.bring(disk, at, window) => brought,
-            () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
-        };
-        let (start, bytes) = brought.map_err(|error| self.unreadable(error))?;
-        if start + bytes.len() as u64 <= at {
-            return Err(self.truncated());
-        }
-        self.part = Some(Part { at: start, bytes });
-        self.asked = Some(start + window);
-        Ok(())
-    }
-
-    /// Once something was missing, asks for what follows before it is needed.
-    fn read_ahead(&mut self) {
-        let (Some(asked), Body::File(file), Some(site)) =
-            (self.asked, &self.response.body, self.context.service.site())
-        else {
-            return;
-        };
-        let window = site.window();
-        let at = self.response.body_at + self.body_sent();
-        let end = self.response.body_at + self.response.body_length.unwrap_or(0);
-        // What was sent meanwhile is not asked for any more.
-        let asked = asked.max(at - at % CHUNK);
-        if asked >= end || at + window / 2 < asked {
-            return;
-        }
-        self.asked = Some(asked + window);
-        if !file.tells() {
-            return;
-        }
-        let (file, disk) = (file.clone(), site.disk().clone());
-        let ahead = self.ahead.get_or_insert_default();
-        while ahead.try_join_next().is_some() {}
-        ahead.spawn_local(async move {
-            // If it fails, it will fail again when it is needed.
-            let _ = file.bring(&disk, asked, window).await;
-        });
     }
 
     fn body_sent(&self) -> u64 {
         self.sent.saturating_sub(self.response.head.len() as u64)
     }
-}
-
-/// How much of a file a helper brings at once: what an uplink of `bytes_per_second` sends in a tenth
-/// of a second, within limits that suit disks and memory.
-pub(crate) fn window(bytes_per_second: Option<u64>) -> u64 {
-    let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);
-    wanted.clamp(CHUNK, 8 * CHUNK).next_multiple_of(CHUNK)
 }

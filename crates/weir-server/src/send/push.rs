@@ -1,5 +1,5 @@
-//! Handing bytes to the kernel without waiting: copied together with the head, or straight from a
-//! file that is in memory. It does not know when that may be done.
+//! Hands bytes to the kernel without waiting: copied together with the head, or by sendfile(2) from a
+//! file that is in memory. Used by [`super::Sending`], which says how much may go and waits.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use rustix::net::{SendFlags, send};
 
 use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
-use crate::logs::shown::shown;
+use crate::logs::printable::printable;
 use crate::metrics::Cause;
 use crate::response::Response;
 use crate::runtime::turn;
 
 /// Where bytes are put together; a head and a chunk fit.
-pub(crate) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
+pub(super) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
 
 /// Bytes at the end of a connection that are copied, so that the FIN can ride on them.
 const LAST: u64 = 1024;
@@ -86,7 +86,7 @@ impl Sending<'_> {
         // Short also at the end of a file that has shrunk: only another call tells.
         let send =
             || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
-        match turn::spent_on(Cause::SendFile, &self.context.metrics, send) {
+        match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
             Ok(Some(0)) => Err(self.truncated()),
             Ok(Some(count)) => {
                 self.sent += count as u64;
@@ -100,7 +100,7 @@ impl Sending<'_> {
 
     /// Copies what is next, as far as there is room, and sends it.
     fn push_copy(&mut self, count: u64, more: bool) -> Result<Pushed, Outcome> {
-        let mut scratch = self.context.scratch.borrow_mut();
+        let mut scratch = self.sender.scratch.borrow_mut();
         let room = scratch.len().min(usize::try_from(count).unwrap_or(usize::MAX));
         let out = &mut scratch[..room];
         let head = rest_of_head(self.response, self.sent);
@@ -139,11 +139,11 @@ impl Sending<'_> {
         }
         match &self.response.body {
             Body::File(file) => {
-                // Not beyond a chunk: so much is certainly brought at once.
+                // Not beyond a chunk: so much is certainly fetched at once.
                 let to_chunk = CHUNK - at % CHUNK;
                 let count = out.len().min(usize::try_from(to_chunk).unwrap_or(usize::MAX));
                 let out = &mut out[..count];
-                turn::spent_on(Cause::Read, &self.context.metrics, || file.read(at, out))
+                turn::spent_on(Cause::Read, &self.sender.metrics, || file.read(at, out))
             }
             body => body.read(at, out),
         }
@@ -161,15 +161,15 @@ impl Sending<'_> {
 
     /// The rest of the content is not to be had.
     pub(super) fn content_failed(&self, why: impl fmt::Display) -> Outcome {
-        let name = shown(self.name.as_bytes());
+        let name = printable(self.name.as_bytes());
         tracing::warn!("the response for {name} was cut short: {why}");
         Outcome::ContentFailed
     }
 
     /// What is sent, for the log.
     fn what(&self) -> String {
-        match (&self.response.body, self.context.service.site()) {
-            (Body::File(file), Some(site)) => format!("file {}", site.shown(file)),
+        match (&self.response.body, &self.sender.site) {
+            (Body::File(file), Some(site)) => format!("file {}", site.path_of(file)),
             _ => "the content".to_owned(),
         }
     }

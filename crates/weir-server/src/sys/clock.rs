@@ -1,4 +1,6 @@
-//! What time it is, for those who may know: the monotonic clock, the date, and a precise alarm.
+//! The monotonic clock, the date as HTTP writes it, and an alarm that is precise to some tens of
+//! microseconds. Used wherever the time is needed; what runs within a turn asks [`crate::runtime::turn`]
+//! instead, which costs no system call.
 
 use std::cell::Cell;
 use std::io;

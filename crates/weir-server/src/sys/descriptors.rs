@@ -1,8 +1,8 @@
-//! How many descriptors the process may have, and for whom the last of them are kept. Used wherever
-//! one is opened that a client causes: connections, files, connections to backends.
+//! How many file descriptors the process may have, and for whom the last of them are reserved. Used
+//! wherever a descriptor is opened on behalf of a client: connections, files, connections to backends.
 //!
-//! A new descriptor has the lowest number that is free (POSIX, open()), so its number tells without
-//! counting how many there are at least.
+//! A new descriptor has the lowest number that is free (POSIX, open()), so its number tells without a
+//! count how many are open at least.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -14,31 +14,31 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::sys::clock;
 
-/// Descriptors that are kept for files and backends (a quarter of all) are at most so many.
+/// The most descriptors that are reserved for files and backends (a quarter of all otherwise).
 const RESERVE: usize = 1024;
 
-/// Those among them that are kept for the admin address (an eighth of all).
+/// The most of these that are reserved for the admin address (an eighth of all otherwise).
 const LAST: usize = 32;
 
-/// A shortage is not told again within this time.
+/// A shortage is not logged again within this time.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// The first numbers of the reserve, and of the last ones.
+/// The lowest descriptor of the reserve, and of the part for the admin address.
 static RESERVED_FROM: AtomicI32 = AtomicI32::new(i32::MAX);
 static LAST_FROM: AtomicI32 = AtomicI32::new(i32::MAX);
 
 /// How often descriptors were found to be short.
 static SHORTAGES: AtomicU64 = AtomicU64::new(0);
 
-/// When that was told last, in nanoseconds of the clock; 0: never.
+/// When that was logged last, in nanoseconds of the clock; 0: never.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 
-/// Raises the limit as far as the process itself may, and divides what there is.
+/// Raises the limit as far as the process itself may (the hard limit), and divides it.
 pub(crate) fn raise_limit() {
     let now = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: now.maximum, maximum: now.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!("the limit of open descriptors stays at {:?}: {error}", now.current);
+        tracing::warn!("the limit of open file descriptors stays at {:?}: {error}", now.current);
     }
     let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let all = limit();
@@ -52,7 +52,8 @@ pub(crate) fn limit() -> usize {
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
-/// Connections of the admin address at most: half of what is kept for it, since it opens files, too.
+/// The most connections of the admin address: half of what is reserved for it, since it opens files,
+/// too.
 pub(crate) fn admin_connections() -> usize {
     (last(limit()) / 2).max(1)
 }
@@ -65,8 +66,8 @@ fn last(all: usize) -> usize {
     (all / 8).min(LAST)
 }
 
-/// How many of the reserve are taken at least, if a descriptor that was just opened is one of them:
-/// then they are short.
+/// How many descriptors of the reserve are in use at least, seen from one that was just opened; 0 if it
+/// is not of the reserve. Anything else is a shortage.
 pub(crate) fn taken_of_reserve(opened: impl AsFd) -> usize {
     let over = opened.as_fd().as_raw_fd() - RESERVED_FROM.load(Ordering::Relaxed) + 1;
     let taken = usize::try_from(over).unwrap_or(0);
@@ -76,14 +77,14 @@ pub(crate) fn taken_of_reserve(opened: impl AsFd) -> usize {
     taken
 }
 
-/// Whether a descriptor that was just opened is one of the last: whoever is not the admin address must
-/// do without it.
+/// Whether a descriptor that was just opened is reserved for the admin address: all others must close
+/// it again.
 pub(crate) fn is_last(opened: impl AsFd) -> bool {
     taken_of_reserve(&opened) > 0 && opened.as_fd().as_raw_fd() >= LAST_FROM.load(Ordering::Relaxed)
 }
 
-/// `opened`, which is of the reserve, under a lower number, if one is free that is not: then they are
-/// not short any more, and the reserve is whole.
+/// Moves `opened`, which is of the reserve, to a number below it, if one is free: then the shortage is
+/// over. Otherwise returns it as it was.
 pub(crate) fn out_of_reserve(opened: OwnedFd) -> Result<OwnedFd, OwnedFd> {
     match fcntl_dupfd_cloexec(&opened, 0) {
         Ok(lower) if taken_of_reserve(&lower) == 0 => Ok(lower),
@@ -91,18 +92,19 @@ pub(crate) fn out_of_reserve(opened: OwnedFd) -> Result<OwnedFd, OwnedFd> {
     }
 }
 
-/// The error of who gets none.
+/// The error of an operation for which no descriptor is left.
 pub(crate) fn none_left() -> io::Error {
     Errno::MFILE.into()
 }
 
-/// Whether `error` is this host's or process's own: no descriptor, port or memory is left.
+/// Whether `error` is a shortage on this host (no descriptor, port or memory is left), so that it says
+/// nothing of the peer.
 pub(crate) fn is_own(error: &io::Error) -> bool {
     let own = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::ADDRNOTAVAIL];
     Errno::from_io_error(error).is_some_and(|error| own.contains(&error))
 }
 
-/// Descriptors are short: all workers close what only waits.
+/// Descriptors are short: all workers close idle connections.
 pub(crate) fn note_shortage() {
     SHORTAGES.fetch_add(1, Ordering::Relaxed);
     let now = clock::now().as_nanos().max(1);
@@ -111,14 +113,14 @@ pub(crate) fn note_shortage() {
     let is_mine = || TOLD.compare_exchange(told, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
     if !is_quiet && is_mine() {
         tracing::warn!(
-            "descriptors are short ({} may be open): connections that wait for a request are closed, \
+            "file descriptors are short ({} may be open): idle connections are closed, \
              then no more are accepted; raise the limit (LimitNOFILE=, ulimit -n)",
             limit()
         );
     }
 }
 
-/// What a worker knows of shortages.
+/// The shortages that a worker has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Shortages(u64);
 

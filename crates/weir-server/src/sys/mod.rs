@@ -1,7 +1,9 @@
-//! What has no safe wrapper: system calls that ask TCP, and watching a descriptor. It decides nothing.
+//! The operating system: system calls without a safe wrapper, and what stands on them (clock, sockets,
+//! descriptors). The only `unsafe` code of the server is in this file. Used by all other modules.
 
 pub(crate) mod clock;
 pub(crate) mod descriptors;
+pub(crate) mod keep_alive;
 pub(crate) mod socket;
 
 use std::io;

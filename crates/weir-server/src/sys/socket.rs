@@ -1,6 +1,7 @@
-//! A client's socket: calls that never wait, and waiting for what it is ready for. It is made known to
-//! the runtime only when something has to be waited for: a connection that brings its request along
-//! and is closed after the response never is, which saves it two system calls.
+//! A client's socket: reads and writes that never wait, and waiting until it is ready. It is registered
+//! with the runtime only when something has to be waited for: a connection that brings its request along
+//! and is closed after the response never is, which saves two system calls. Used by [`crate::client`],
+//! the uplink and `send`.
 
 use std::cell::OnceCell;
 use std::io;

@@ -1,4 +1,5 @@
-//! A connection's side of the uplink: it posts what happens and waits for its grants.
+//! A connection's side of the uplink: it tells the gate what happens and waits for grants. Opened by
+//! [`super::LocalUplink`] for each connection, used by `send`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +16,7 @@ use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path, Settled};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
-use super::{Message, Uplink, client};
+use super::{Event, Uplink, client};
 use crate::metrics::Waiting;
 use crate::sys::clock;
 use crate::sys::socket::Socket;
@@ -40,7 +41,7 @@ struct Slot {
 
 /// The connections of one worker, by number.
 #[derive(Debug, Default)]
-pub(crate) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
+pub(super) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
 
 impl LocalFlows {
     /// Bytes of these connections that their clients have not acknowledged.
@@ -78,7 +79,7 @@ impl LocalFlows {
                             waker.wake();
                         }
                     }
-                    _ => uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false }),
+                    _ => uplink.inbox.post(Event::Used { grant, bytes: 0, blocked: false }),
                 }
             }
         }
@@ -104,7 +105,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn open(
+    pub(super) fn open(
         uplink: Arc<Uplink>,
         registry: Rc<LocalFlows>,
         worker: usize,
@@ -132,7 +133,7 @@ impl Flow {
             tag: number,
             path: info.map(|info| path(&info)).unwrap_or_default(),
         };
-        uplink.inbox.post(Message::Open { worker, spec });
+        uplink.inbox.post(Event::Open { worker, spec });
         let meter = Meter::new(packets.framing);
         uplink.pacer.charge_extra(clock::now(), meter.handshake());
         Flow {
@@ -170,7 +171,7 @@ impl Flow {
         self.count(true);
         // The window has opened, or closed, since the last response.
         let path = sys::tcp_info(&*self.slot.socket).ok().map(|info| path(&info));
-        self.post(Message::Arrive { flow: self.number, size: bytes, range_of, path });
+        self.post(Event::Arrive { flow: self.number, size: bytes, range_of, path });
     }
 
     /// Waits for leave to send.
@@ -189,7 +190,7 @@ impl Flow {
 
     /// Reports what was sent of a grant, and whether the socket is full.
     pub(crate) fn used(&self, grant: &Grant, bytes: u64, blocked: bool) {
-        self.post(Message::Used { grant: *grant, bytes, blocked });
+        self.post(Event::Used { grant: *grant, bytes, blocked });
     }
 
     /// The response waits for something else than the link, such as a backend that says something
@@ -216,12 +217,12 @@ impl Flow {
     /// The socket takes data again, or there are data again.
     pub(crate) fn ready(&self) {
         self.count(self.waiting);
-        self.post(Message::Ready { flow: self.number });
+        self.post(Event::Ready { flow: self.number });
     }
 
     /// The client half closed: a few bytes will tell whether it has gone.
     pub(crate) fn probe(&self) {
-        self.post(Message::Probe { flow: self.number });
+        self.post(Event::Probe { flow: self.number });
     }
 
     /// The response has been sent, or its client has gone.
@@ -252,17 +253,17 @@ impl Flow {
     fn end_waiting(&mut self, complete: bool) {
         if std::mem::take(&mut self.waiting) {
             self.count(false);
-            self.post(Message::Ended { flow: self.number, complete });
+            self.post(Event::Ended { flow: self.number, complete });
         }
         self.slot.expects.set(false);
         // A grant that was given twice must not serve the next response.
         for grant in self.slot.grants.borrow_mut().drain(..) {
-            self.post(Message::Used { grant, bytes: 0, blocked: false });
+            self.post(Event::Used { grant, bytes: 0, blocked: false });
         }
     }
 
-    fn post(&self, message: Message) {
-        self.uplink.inbox.post(message);
+    fn post(&self, event: Event) {
+        self.uplink.inbox.post(event);
     }
 }
 
@@ -275,7 +276,7 @@ impl Drop for Flow {
     fn drop(&mut self) {
         self.end_waiting(false);
         self.registry.0.borrow_mut().remove(&self.number);
-        self.post(Message::Close { flow: self.number });
+        self.post(Event::Close { flow: self.number });
         // What was sent again after the last response had been handed over counts as well: on a
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.

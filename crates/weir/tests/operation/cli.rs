@@ -164,7 +164,7 @@ fn a_log_that_could_not_be_written_is_found_without_serving() {
     fs::write(name("file"), "what was there\n").unwrap();
     fs::create_dir(name("directory")).unwrap();
     for (log, parts) in [
-        ("missing/log", &["no file can be made in", "missing: No such file"][..]),
+        ("missing/log", &["no file can be created in", "missing: No such file"][..]),
         ("file/log", &["Not a directory"]),
         ("directory", &["is a directory"]),
     ] {

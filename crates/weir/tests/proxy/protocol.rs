@@ -93,7 +93,10 @@ fn only_the_balancers_that_are_named_may_connect() {
     }
     assert_eq!(backend.requests().len(), 1);
     let log = server.stop_and_read_log().join("\n");
-    assert!(log.contains("refused: it is in none of the networks of proxy_protocol"), "{log}");
+    assert!(
+        log.contains("refused: its address is in none of the networks of proxy_protocol"),
+        "{log}"
+    );
 }
 
 #[test]

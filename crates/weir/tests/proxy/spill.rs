@@ -187,7 +187,7 @@ fn a_directory_that_was_asked_for_must_be_there() {
     let refused = run(&[]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot make temporary files in") && said.contains("proxy_temp_dir"));
+    assert!(said.contains("cannot create temporary files in") && said.contains("proxy_temp_dir"));
     assert!(run(&["--proxy-disk", "0"]).status.success(), "nobody needs it");
     std::fs::create_dir(&missing).expect("a directory");
     assert!(run(&[]).status.success());

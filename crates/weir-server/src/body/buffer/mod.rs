@@ -1,6 +1,6 @@
-//! Buffers a body between client and backend: in memory, then in a temporary file, then the sender
-//! waits. Used for requests by [`crate::service::proxy`] and for responses by [`super::relayed`]. Both
-//! ends are tasks of one worker; [`mover`] moves bytes to the file and back.
+//! A body on its way between client and backend: it waits in memory first, then in a temporary file;
+//! when both are full, whoever sends it waits. Bodies of requests and of answers ([`super::Relayed`]) go
+//! through it. Both ends are tasks of one worker, and [`mover`] moves bytes to the file and back.
 
 mod mover;
 mod pieces;

@@ -1,5 +1,5 @@
-//! Learns what a file is that was just opened: its tag, which is that of the very bytes that are sent
-//! if it is small, and whether it is remembered. Looking names up ends here.
+//! Learns what a file is that was just opened: its entity tag, made from the very bytes that are sent if
+//! it is small, and whether it is remembered. The last step of every lookup.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,10 +9,12 @@ use weir_http::message::conditions::ETag;
 use weir_http::message::path::SitePath;
 
 use super::Inner;
+use crate::content::file::File;
 use crate::content::mount::{self, Access};
 use crate::content::names::{Entry, Known, KnownFile, facts};
+use crate::content::object::{Body, Found, Object};
 use crate::content::open::{CHUNK, Opened};
-use crate::content::{Body, File, Found, Object, tag};
+use crate::content::tag;
 use crate::metrics::Cause;
 use crate::runtime::turn;
 
@@ -85,8 +87,8 @@ impl Inner {
         if let Some(found) = self.tag_from_memory(file, opened.identity.length) {
             return Ok(found);
         }
-        let brought = file.bring(&self.disk, 0, self.window).await;
-        let (_, bytes) = brought.map_err(|error| self.not_brought(file, &error))?;
+        let fetched = file.fetch(&self.disk, 0, self.window).await;
+        let (_, bytes) = fetched.map_err(|error| self.fetch_failed(file, &error))?;
         Ok((tag::of_content(&bytes), Some(bytes)))
     }
 
@@ -110,7 +112,7 @@ impl Inner {
         let Some(known) = entry.file() else { return };
         known.used.set(turn::began());
         if !file.is_small() {
-            if file.tells() {
+            if file.tells_residency() {
                 self.open.keep(entry, file);
             }
         } else if let Some(content) = asked_again {

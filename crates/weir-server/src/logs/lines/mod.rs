@@ -1,6 +1,6 @@
-//! Lines on their way to a log: a queue that is bounded by bytes, and a thread that writes it out.
-//! Nobody who has a line ever waits; what a stuck or full log does not take is lost, and counted. The
-//! access log and the server's own messages are written so.
+//! Lines on their way to a log: a queue that is bounded in bytes, and a thread that writes it out.
+//! Nobody who leaves a line waits; lines that a stuck or full log does not take are lost, and counted.
+//! Used by the access log and by the server's messages.
 
 mod output;
 
@@ -241,10 +241,10 @@ impl Writer {
     fn reopen(&mut self) {
         self.shared.reopening.store(false, Ordering::Relaxed);
         match self.output.reopen() {
-            Ok(true) => tracing::info!("{} was opened anew", self.shared.name),
+            Ok(true) => tracing::info!("{} was reopened", self.shared.name),
             Ok(false) => {}
             Err(error) => tracing::error!(
-                "{} cannot be opened anew, and is written where it was: {error}",
+                "{} cannot be reopened, the old file is written on: {error}",
                 self.shared.name
             ),
         }

@@ -1,5 +1,5 @@
-//! Where the lines of a log go: a file, standard output or standard error. It is written line by line
-//! even if the file fills up in the middle of one. The thread of a log uses this and may wait here.
+//! Where the lines of a log go: a file, standard output or standard error. It is written line by line,
+//! even if the disk fills up in the middle of one. Used by the thread that writes a log, which may wait.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

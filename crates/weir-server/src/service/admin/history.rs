@@ -1,5 +1,5 @@
-//! What the uplink carried in each of the last seconds, and how many waited for it. The admin page and
-//! `/metrics` show it.
+//! What the uplink carried in each of the last seconds, and how many responses waited for it. Used by
+//! the admin page and by `/metrics`.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

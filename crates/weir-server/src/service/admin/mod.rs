@@ -1,5 +1,5 @@
-//! The admin address: figures, health, and a page that shows the effect, for operators and not for
-//! the public.
+//! The admin address: metrics, health and readiness, and a page that shows what the uplink does. It is
+//! for operators, not for the public. Served on the main thread.
 
 mod history;
 mod page;
@@ -19,7 +19,7 @@ use self::page::{Now, Usage};
 use crate::config::UplinkConfig;
 use crate::content::{FileDisk, Object};
 use crate::metrics::{Format, Metrics, listen_overflows, listen_queue};
-use crate::response::{Framing, Response};
+use crate::response::{Response, ResponseTemplate};
 use crate::runtime::stop::Stop;
 use crate::service::proxy::Shared;
 use crate::uplink::{InFlightQuery, Uplink};
@@ -45,7 +45,7 @@ pub(crate) struct Admin {
 }
 
 /// The uplink as operators see it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) config: UplinkConfig,
     pub(crate) uplink: Arc<Uplink>,
@@ -58,22 +58,22 @@ impl Admin {
         &self,
         request: &Request<'_>,
         head: &[u8],
-        framing: Framing,
+        template: ResponseTemplate,
     ) -> Response {
         if request.method == Method::Other {
-            return framing.error(Status::MethodNotAllowed);
+            return template.error(Status::MethodNotAllowed);
         }
         match request.path {
-            "/" => framing.whole(Object::text(self.page(), HTML)),
+            "/" => template.whole(Object::text(self.page(), HTML)),
             "/metrics" => {
                 let format = Format::accepted(&accept(head));
-                framing.whole(Object::text(self.figures(format).await, format.media()))
+                template.whole(Object::text(self.figures(format).await, format.media()))
             }
-            "/healthz" => framing.whole(Object::text("ok\n", TEXT)),
+            "/healthz" => template.whole(Object::text("ok\n", TEXT)),
             // No new requests, please: those under way still end.
-            "/readyz" if !self.stop.is_ready() => framing.error(Status::ServiceUnavailable),
-            "/readyz" => framing.whole(Object::text("ok\n", TEXT)),
-            _ => framing.error(Status::NotFound),
+            "/readyz" if !self.stop.is_ready() => template.error(Status::ServiceUnavailable),
+            "/readyz" => template.whole(Object::text("ok\n", TEXT)),
+            _ => template.error(Status::NotFound),
         }
     }
 

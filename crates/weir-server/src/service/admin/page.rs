@@ -1,5 +1,5 @@
-//! The page at the admin address: what the uplink carries, who waits for it, and what its order has
-//! won and lost against fair sharing. One file that needs nothing else and asks for itself anew.
+//! The page of the admin address: what the uplink carries, who waits for it, and what its policy has
+//! gained and lost against fair sharing. One HTML file without references that reloads itself.
 
 use std::time::Duration;
 

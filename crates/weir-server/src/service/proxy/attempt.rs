@@ -28,7 +28,7 @@ use crate::body::{Reader, RelayedBody};
 use crate::config::{HalfClose, How};
 use crate::content::Body;
 use crate::identity;
-use crate::response::Departure;
+use crate::response::AbortOn;
 use crate::sys::descriptors;
 
 /// How long to wait before connecting again after descriptors were short.
@@ -91,10 +91,10 @@ pub(super) async fn attempt(
     let framing = proxied.framing_after(pipe);
     let outcome = response::respond(call, head, proxied.request, &framing, options).await;
     let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
-    outcome.response.departure = match (config.dead_requests.how, config.half_close) {
-        (How::Off, _) => Departure::Unwatched,
-        (_, HalfClose::Gone) => Departure::Closed,
-        (_, HalfClose::Alive | HalfClose::Probe) => Departure::Gone,
+    outcome.response.abort_on = match (config.dead_requests.how, config.half_close) {
+        (How::Off, _) => AbortOn::Never,
+        (_, HalfClose::Gone) => AbortOn::HalfClose,
+        (_, HalfClose::Alive | HalfClose::Probe) => AbortOn::FullClose,
     };
     Ok(outcome)
 }

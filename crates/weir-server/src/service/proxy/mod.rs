@@ -36,8 +36,9 @@ use std::sync::Arc;
 use weir_http::Status;
 use weir_http::message::Request;
 
-use crate::body::Space;
-use crate::config::{Action, RouteConfig};
+use crate::body::{Space, open_space};
+use crate::config::{Action, Config, RouteConfig};
+use crate::error::ServeError;
 use crate::metrics::Reading;
 use backend::Backend;
 use route::{BackendRegistry, SharedRoute};
@@ -65,7 +66,19 @@ enum SharedAction {
 }
 
 impl Shared {
-    /// `space` is where bodies are buffered on their way between clients and backends.
+    /// The routes of `config`; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// There is no place for bodies that wait.
+    pub(crate) fn open(config: &Config) -> Result<Option<Arc<Shared>>, ServeError> {
+        match config.routes.as_slice() {
+            [] => Ok(None),
+            routes => Ok(Some(Shared::new(routes, open_space(config)?))),
+        }
+    }
+
+    /// `space`: where bodies wait on their way between clients and backends.
     pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
         let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);

@@ -12,7 +12,7 @@ use super::route::Route;
 use super::tunnel::Upstream;
 use crate::body::{Account, Charge};
 use crate::client::Client;
-use crate::response::{Framing, Response};
+use crate::response::{Response, ResponseTemplate};
 
 /// A request for backends.
 pub(crate) struct ProxyRequest<'a> {
@@ -22,7 +22,7 @@ pub(crate) struct ProxyRequest<'a> {
     pub(crate) head: &'a [u8],
     pub(crate) request: &'a Request<'a>,
     /// How weir frames the response, provided that the request is read to its end.
-    pub(crate) framing: Framing,
+    pub(crate) framing: ResponseTemplate,
     /// The client's address: the peer, or whom the PROXY header named.
     pub(crate) source: SocketAddr,
 }
@@ -35,7 +35,7 @@ impl ProxyRequest<'_> {
 
     /// How weir frames the response. The connection closes after it if the body was not read to its
     /// end: the rest could not be told from the next request.
-    pub(super) fn framing_after(&self, pipe: Option<&Rc<Pipe>>) -> Framing {
+    pub(super) fn framing_after(&self, pipe: Option<&Rc<Pipe>>) -> ResponseTemplate {
         match pipe.is_none_or(|pipe| pipe.has_ended()) {
             true => self.framing,
             false => self.framing.then_closing(),

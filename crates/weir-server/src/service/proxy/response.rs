@@ -21,7 +21,7 @@ use crate::body::Limits;
 use crate::body::{Account, Kind};
 use crate::body::{Reader, RelayedBody, Writer};
 use crate::content::Body;
-use crate::response::Framing;
+use crate::response::ResponseTemplate;
 
 /// A response of at most this many bytes that has arrived whole by the time its head is read is
 /// passed on with its length, however the backend framed it: then the uplink knows its size.
@@ -44,7 +44,7 @@ pub(super) async fn respond(
     mut call: BackendCall,
     response: http::Response<Incoming>,
     request: &Request<'_>,
-    framing: &Framing,
+    framing: &ResponseTemplate,
     options: RelayOptions<'_>,
 ) -> Result<ProxyOutcome, &'static str> {
     let (parts, mut body) = response.into_parts();

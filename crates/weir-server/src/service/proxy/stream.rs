@@ -13,8 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream, UnixSocket, UnixStream, lookup_host};
 
 use crate::config::BackendAddress;
-use crate::listen::keep_alive;
 use crate::sys::descriptors;
+use crate::sys::keep_alive::keep_alive;
 
 /// A backend that does not answer the kernel's keepalive probes for this long is gone.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);

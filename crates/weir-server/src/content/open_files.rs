@@ -1,5 +1,5 @@
-//! Large files that are kept open between requests: so many at most, and none that nobody has asked
-//! for lately, since it may have been deleted. It opens nothing.
+//! Large files that are kept open between requests: a limited number, and none that was not requested
+//! lately, since it may have been deleted. Used by the site.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use weir_sched::Time;
 
-use super::File;
+use super::file::File;
 use super::names::Entry;
 
 /// How long a descriptor is kept that nobody uses.
@@ -16,14 +16,14 @@ const UNUSED: Duration = Duration::from_secs(2);
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct KeptOpen {
+pub(super) struct OpenFiles {
     entries: RefCell<VecDeque<Rc<Entry>>>,
     most: usize,
 }
 
-impl KeptOpen {
-    pub(super) fn new(most: usize) -> KeptOpen {
-        KeptOpen { entries: RefCell::default(), most }
+impl OpenFiles {
+    pub(super) fn new(most: usize) -> OpenFiles {
+        OpenFiles { entries: RefCell::default(), most }
     }
 
     /// Keeps `file`, which `entry` stands for.
