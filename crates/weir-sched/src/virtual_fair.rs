@@ -70,11 +70,6 @@ impl VirtualFair {
         self.level
     }
 
-    /// Jobs it is sharing among.
-    pub fn len(&self) -> usize {
-        self.order.len()
-    }
-
     /// Whether it has nothing to do.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()

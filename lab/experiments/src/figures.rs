@@ -9,7 +9,7 @@ use weir_stats::series::Series;
 use weir_stats::{Outcome as End, Record, Response, Samples};
 use weir_workload::{Request, Wire};
 
-use crate::outcome::{Ideal, SHARES, Served, SizeClass, Summary};
+use crate::outcome::{Ideal, SHARES, Served, SizeClass, Summary, UP_TO};
 
 /// A response this much after its finish under processor sharing is late. It is some grants, a
 /// round trip and the emulated link's jitter.
@@ -24,9 +24,6 @@ const MOST_STEAL: f64 = 0.01;
 /// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
 /// bound of the generator's own lag.
 const MOST_LATE: f64 = 0.01;
-/// Largest sizes of the classes that are told apart in who was served: Schroeder's (section 2.2) and
-/// two above.
-pub(crate) const UP_TO: [u64; 6] = [1_000, 2_000, 5_000, 50_000, 500_000, u64::MAX];
 /// Share of the requests that the generator may not have been able to send, for want of descriptors
 /// or ports.
 const MOST_UNSENT: f64 = 0.001;

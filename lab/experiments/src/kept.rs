@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use weir_peers::{Error, Result};
 use weir_stats::{Record, RecordWriter};
 
-use crate::error::{Error, Result};
+/// The file of a cell's figures in its directory.
+pub(crate) const OUTCOME: &str = "outcome.json";
 
 /// Writes `text` as it is.
 pub(crate) fn text(path: &Path, text: &str) -> Result<()> {

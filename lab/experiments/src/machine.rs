@@ -1,11 +1,15 @@
 //! What a run needs of the machine before it starts: root, open files, and a place before ordinary
 //! work. Stolen and idle processor time are in the load generator's report.
 
-use crate::command;
-use crate::error::{Error, Result};
+use weir_peers::{Error, Result, tool};
 
 /// Connections of the busiest cell: an overloaded fair server has thousands.
 const CONNECTIONS: u64 = 10_000;
+
+/// What starts a server before all ordinary work on the machine.
+pub(crate) const BEFORE_ORDINARY_WORK: [&str; 3] = ["chrt", "--rr", "1"];
+/// What starts an application before the servers in front of it: it needs little time, but at once.
+pub(crate) const BEFORE_SERVERS: [&str; 3] = ["chrt", "--rr", "2"];
 
 /// Namespaces and traffic control need root.
 pub(crate) fn need_root() -> Result<()> {
@@ -30,5 +34,5 @@ pub(crate) fn raise_open_files() -> Result<()> {
 /// time but needs it at once.
 pub(crate) fn go_first() -> Result<()> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
-    command::run(&format!("chrt --rr -p 2 {thread}")).map(|_| ())
+    tool::run(&format!("chrt --rr -p 2 {thread}")).map(|_| ())
 }

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use weir_peers::Result;
+use weir_peers::interrupt;
+
 use crate::cell::Cell;
-use crate::demand::duration;
-use crate::error::Result;
+use crate::link::demand::duration;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::tuning::Tuning;
-use crate::{backend, interrupt, measure};
+use crate::{backend, kept, run_cell};
 
 /// Who is told how far a run is.
 pub trait Progress: Sync {
@@ -27,9 +29,6 @@ pub trait Progress: Sync {
 
 /// Between the beginnings of cells that run side by side.
 const STAGGER: Duration = Duration::from_millis(1500);
-
-/// The file of a cell's figures in its directory.
-pub(crate) use crate::measure::OUTCOME;
 
 /// Run all cells, named by their directories under [`Settings::out`], at most
 /// [`Settings::side_by_side`] at once, in order; those with much to do count for several. A cell whose directory already holds a valid
@@ -60,7 +59,7 @@ pub fn run_cells(
     }
     let plan = Plan { cells, settings, progress, waiting, outcomes };
     if !plan.waiting.is_empty() {
-        measure::prepare()?;
+        run_cell::prepare()?;
         plan.work()?;
     }
     let taken = plan.outcomes.into_iter().map(|kept| kept.into_inner().unwrap_or(None));
@@ -117,7 +116,7 @@ impl Plan<'_> {
     fn one(&self, index: usize) {
         let (name, cell) = &self.cells[index];
         self.progress.started(name);
-        let outcome = measure::run_cell(cell, self.settings, &self.settings.out.join(name));
+        let outcome = run_cell::run_cell(cell, self.settings, &self.settings.out.join(name));
         self.progress.finished(name, &outcome);
         if let Ok(outcome) = outcome {
             keep(&self.outcomes[index], outcome);
@@ -196,7 +195,7 @@ const AROUND: f64 = 5.0;
 
 /// The outcome of an equal cell that ran before.
 fn earlier(directory: &Path, cell: &Cell) -> Option<Outcome> {
-    let text = fs::read(directory.join(OUTCOME)).ok()?;
+    let text = fs::read(directory.join(kept::OUTCOME)).ok()?;
     let outcome: Outcome = serde_json::from_slice(&text).ok()?;
     // What does not count is run again.
     (outcome.cell == *cell && outcome.invalid.is_empty()).then_some(outcome)

@@ -1,16 +1,16 @@
-//! The connections that stand or are being made, and those of them that are idle. It does not know
-//! what they are used for.
+//! The connections that are open or being opened, and which of them are idle. The engine keeps one
+//! such set for a run.
 
 use std::os::fd::OwnedFd;
 
 use slab::Slab;
 
-use crate::exchange::Response;
+use crate::http1::Response;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It does not stand yet.
+    /// The handshake is not complete.
     Connecting,
     /// A request is under way on it.
     Busy,

@@ -1,5 +1,6 @@
 //! The generator's loop: one epoll loop in one thread starts what is due, reads what has come and
-//! gives up what has lasted too long. It does not know what the bytes mean.
+//! gives up what has lasted too long. [`crate::run()`] starts it; `traffic` is what it does with single
+//! connections.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -13,14 +14,18 @@ use slab::Slab;
 use weir_stats::{Outcome, Record};
 
 use crate::connections::Connections;
-use crate::demand::{Due, Source};
-use crate::exchange::Template;
+use crate::delay_queue::DelayQueue;
+use crate::demand::Demand;
+use crate::error::Error;
+use crate::http1::Template;
 use crate::lag::Lags;
 use crate::machine::Watch;
+use crate::plan::Plan;
+use crate::report::{Live, Report};
+use crate::schedule::{Due, Schedule};
 use crate::socket::Sources;
-use crate::task::{Later, Task};
+use crate::task::Task;
 use crate::timer::Timer;
-use crate::{Demand, Error, Live, Plan, Report};
 
 /// The event that stands for the timer; no connection has this key.
 const TIMER: u64 = u64::MAX;
@@ -83,17 +88,17 @@ pub(crate) struct Engine<'a> {
     pub(crate) clock: Clock,
     pub(crate) epoll: OwnedFd,
     timer: Timer,
-    pub(crate) demand: Source,
+    pub(crate) schedule: Schedule,
     pub(crate) sources: Sources,
     pub(crate) template: Template,
     pub(crate) tasks: Slab<Task>,
     pub(crate) connections: Connections,
     /// When users give up: the task and the serial of its attempt.
-    pub(crate) aborts: Option<Later<(usize, u64)>>,
+    pub(crate) aborts: Option<DelayQueue<(usize, u64)>>,
     /// When connections that the server should close are closed by us.
-    pub(crate) closing: Later<u64>,
+    pub(crate) closing: DelayQueue<u64>,
     /// When slow readers read, by connection.
-    pub(crate) slow: Option<(Slow, Later<u64>)>,
+    pub(crate) slow: Option<(Slow, DelayQueue<u64>)>,
     /// Tasks whose users try again.
     pub(crate) again: VecDeque<usize>,
     /// Connections that have more to read than one turn allows.
@@ -129,13 +134,13 @@ impl<'a> Engine<'a> {
             clock: Clock { origin: Instant::now() + LEAD },
             epoll,
             timer,
-            demand: Source::new(demand, plan.duration),
+            schedule: Schedule::new(demand, plan.duration),
             sources,
             template: Template::new(&plan.host, &plan.headers),
             tasks: Slab::new(),
             connections: Connections::default(),
-            aborts: plan.abort_after.map(|after| Later::new(after.max(0.0))),
-            closing: Later::new(LINGER),
+            aborts: plan.abort_after.map(|after| DelayQueue::new(after.max(0.0))),
+            closing: DelayQueue::new(LINGER),
             slow: plan.slow_readers.map(|(share, rate)| slow(share, rate)),
             again: VecDeque::new(),
             unread: VecDeque::new(),
@@ -178,7 +183,7 @@ impl<'a> Engine<'a> {
     pub(crate) fn start_due(&mut self, now: f64) {
         let mut now = now;
         for _ in 0..STARTS {
-            let Some(due) = self.demand.take(now) else { return };
+            let Some(due) = self.schedule.take(now) else { return };
             self.start(due);
             now = self.clock.now();
         }
@@ -224,19 +229,19 @@ impl<'a> Engine<'a> {
 
     /// Whether the run has come to its end; what is under way then is unfinished.
     fn is_over(&mut self, now: f64) -> bool {
-        self.demand.cut(now);
+        self.schedule.cut(now);
         if self.live.stop.load(Relaxed) {
-            self.demand.stop();
-        } else if !self.demand.is_exhausted() {
+            self.schedule.stop();
+        } else if !self.schedule.is_exhausted() {
             return false;
-        } else if now < self.demand.last() + self.plan.drain {
+        } else if now < self.schedule.last() + self.plan.drain {
             return self.tasks.is_empty();
         }
         self.again.clear();
         if !self.tasks.is_empty() {
             // Waiting in vain is no part of the duration, sending is.
             let stopped = self.live.stop.load(Relaxed);
-            let end = if stopped { now } else { self.demand.last() };
+            let end = if stopped { now } else { self.schedule.last() };
             self.last_end = self.last_end.max(end);
         }
         let open: Vec<usize> = self.tasks.iter().map(|(index, _)| index).collect();
@@ -251,13 +256,13 @@ impl<'a> Engine<'a> {
     fn wait(&mut self, events: &mut Vec<Event>) -> rustix::io::Result<()> {
         let now = self.clock.now();
         let spin = if self.plan.spin { SPIN } else { 0.0 };
-        let end = match self.demand.is_exhausted() {
-            true => self.demand.last() + self.plan.drain,
-            false => self.demand.until(),
+        let end = match self.schedule.is_exhausted() {
+            true => self.schedule.last() + self.plan.drain,
+            false => self.schedule.until(),
         };
         let next = [
-            self.demand.next_at().map(|at| at - spin),
-            self.aborts.as_ref().and_then(Later::next_at),
+            self.schedule.next_at().map(|at| at - spin),
+            self.aborts.as_ref().and_then(DelayQueue::next_at),
             self.slow.as_ref().and_then(|(_, ticks)| ticks.next_at()),
             self.closing.next_at(),
         ];
@@ -291,7 +296,7 @@ impl<'a> Engine<'a> {
             self.live.failed.store(self.totals.failed, Relaxed);
         }
         (self.record)(task.record(outcome, body, now));
-        self.demand.ended(task.user, now);
+        self.schedule.ended(task.user, now);
     }
 
     /// Tell how many connections there are.
@@ -330,10 +335,10 @@ impl<'a> Engine<'a> {
 
 /// How slow readers read `rate` bytes per second: ten times a second, or more often where the
 /// small buffer would fill in between.
-fn slow(share: f64, rate: u64) -> (Slow, Later<u64>) {
+fn slow(share: f64, rate: u64) -> (Slow, DelayQueue<u64>) {
     let rate = rate.max(1);
     let bytes = (rate / 10).clamp(1, 1024);
-    (Slow { share, bytes: bytes as usize }, Later::new(bytes as f64 / rate as f64))
+    (Slow { share, bytes: bytes as usize }, DelayQueue::new(bytes as f64 / rate as f64))
 }
 
 fn failed(error: Errno) -> Error {

@@ -1,8 +1,8 @@
-//! How late the generator itself was. It does not know why.
+//! How late the generator itself started requests (the start lag), for its report.
 
 use hdrhistogram::Histogram;
 
-use crate::Error;
+use crate::error::Error;
 
 /// An hour in nanoseconds: more is counted as an hour.
 const MOST: u64 = 3_600_000_000_000;

@@ -1,20 +1,29 @@
-//! Sends a workload open loop, as impatient users, and records what they would see. It does not
-//! know which server it asks.
+//! Sends a workload to a server, open loop or closed loop, as impatient users would, and records
+//! what they would see. `weir-lab load` and the experiments use it.
 
 mod connections;
+mod delay_queue;
 mod demand;
 mod engine;
-mod exchange;
+mod error;
+mod http1;
 mod lag;
 mod limits;
 mod machine;
 mod plan;
+mod report;
+mod run;
+mod schedule;
 mod socket;
 mod task;
 mod timer;
 mod traffic;
 
+pub use demand::{Demand, Step, Users};
+pub use error::Error;
 #[doc(hidden)]
-pub use exchange::outcome_of;
+pub use http1::outcome_of;
 pub use limits::check_limits;
-pub use plan::{Body, Demand, Error, Live, Plan, Report, Source, Step, Users, run};
+pub use plan::{Body, Plan, Source};
+pub use report::{Live, Report};
+pub use run::run;

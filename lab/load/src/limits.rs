@@ -1,8 +1,8 @@
-//! Whether this process may have as many connections as a run needs, told before it starts.
+//! Whether this process may have as many connections as a run needs. Callers check it before a run.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Descriptors for everything beside the connections.
 const OTHERS: u64 = 64;

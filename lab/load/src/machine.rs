@@ -1,9 +1,9 @@
 //! Whether the machine gave the run what it needed: processor time taken by the hypervisor (steal),
-//! left over (idle), and used by the generator's own thread.
+//! left over (idle), and used by the generator's own thread. The engine reports it.
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Processor time so far, in ticks.
 #[derive(Clone, Copy, Debug)]

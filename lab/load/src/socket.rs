@@ -1,5 +1,5 @@
-//! Makes connections: from which address, with which buffer, and what it means when one cannot be
-//! had. It does not know what they carry.
+//! Opens connections: from which address, with which buffer, and which outcome a failure has. The
+//! engine uses it for every attempt on a new connection.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,8 @@ use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 use weir_stats::Outcome;
 
-use crate::{Error, Plan, Source};
+use crate::error::Error;
+use crate::plan::{Plan, Source};
 
 /// A slow reader's. Set before connecting, so that the window offered is small from the start.
 const SLOW_BUFFER: usize = 4096;

@@ -1,12 +1,11 @@
-//! One request under way: what its user has seen so far, over all attempts, and the deadlines of
-//! those who give up.
+//! One request under way: what its user has seen so far, over all attempts. The engine keeps one for
+//! each request, and makes its record at the end.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use weir_stats::{Outcome, Record};
 
-use crate::demand::Due;
+use crate::schedule::Due;
 
 /// A request from its start to its end.
 pub(crate) struct Task {
@@ -49,7 +48,7 @@ impl Task {
         }
     }
 
-    /// What is to be told of it, when it has ended at `now` after `body` bytes.
+    /// Its record, when it has ended at `now` after `body` bytes.
     pub(crate) fn record(&self, outcome: Outcome, body: u64, now: f64) -> Record {
         let complete = matches!(outcome, Outcome::Ok | Outcome::Status);
         Record {
@@ -62,42 +61,6 @@ impl Task {
             class: self.class,
             outcome,
             attempts: self.attempts,
-        }
-    }
-}
-
-/// Things that happen a constant time after they were put in, so that they stay in order.
-pub(crate) struct Later<T> {
-    after: f64,
-    queue: VecDeque<(f64, T)>,
-}
-
-impl<T> Later<T> {
-    pub(crate) fn new(after: f64) -> Later<T> {
-        Later { after, queue: VecDeque::new() }
-    }
-
-    pub(crate) fn push(&mut self, now: f64, what: T) {
-        self.queue.push_back((now + self.after, what));
-    }
-
-    /// When the next is due.
-    pub(crate) fn next_at(&self) -> Option<f64> {
-        self.queue.front().map(|(at, _)| *at)
-    }
-
-    /// The next, if it is due.
-    pub(crate) fn take(&mut self, now: f64) -> Option<T> {
-        if self.next_at()? > now {
-            return None;
-        }
-        self.queue.pop_front().map(|(_, what)| what)
-    }
-
-    /// Drop what no longer counts, when that may be the most of it: `live` do.
-    pub(crate) fn tidy(&mut self, live: usize, counts: impl Fn(&T) -> bool) {
-        if self.queue.len() > 2 * live + 1024 {
-            self.queue.retain(|(_, what)| counts(what));
         }
     }
 }

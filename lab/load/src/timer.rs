@@ -1,5 +1,5 @@
 //! A timer that epoll can wait for with the precision of an hrtimer: microseconds, where epoll's
-//! own timeout has milliseconds. It does not know what it is set for.
+//! own timeout has milliseconds. The engine sleeps by it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What happens on the generator's connections: attempts are made, sent, received, given up and
-//! made again. It does not know when requests are due.
+//! What the engine does on its connections: attempts are made, sent, received, given up and made
+//! again.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,7 +11,7 @@ use weir_stats::Outcome;
 
 use crate::connections::State;
 use crate::engine::Engine;
-use crate::exchange::{Ending, Progress};
+use crate::http1::{Ending, Progress};
 use crate::socket;
 
 /// Full buffers read from one connection before others have their turn.
@@ -215,7 +215,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Read once, for a reader who takes his time.
+    /// Reads once, for a slow reader.
     pub(crate) fn read_slowly(&mut self, key: u64) {
         let (Some(index), Some((slow, _))) = (self.connections.find(key), &self.slow) else {
             return;

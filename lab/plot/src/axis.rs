@@ -1,5 +1,4 @@
-//! An axis on paper: where values lie and where ticks are. It does not know what is drawn between
-//! the axes.
+//! An axis on paper: where values lie and where ticks are. The SVG of a plot is laid out by it.
 
 use crate::plot::{Axis, Range};
 

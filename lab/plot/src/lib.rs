@@ -1,5 +1,6 @@
 //! Plots as inline SVG and the page around them: one file of HTML that needs nothing else, light or
-//! dark as the reader has it. It does not know what is plotted.
+//! dark as the reader has it. The pages of `weir-lab load` and `sim replay` and the experiments'
+//! reports are made with it.
 
 mod axis;
 mod page;

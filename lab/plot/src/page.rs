@@ -1,5 +1,5 @@
-//! The frame of a page: everything in one file, so that it can be sent and kept. It does not know
-//! what is on it.
+//! The frame of an HTML page: everything in one file, so that it can be sent and kept. Callers fill
+//! in the content.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

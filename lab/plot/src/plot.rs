@@ -1,4 +1,5 @@
-//! What a plot shows, as data: axes, curves, shaded spans. It does not know how it is drawn.
+//! What a plot shows, as data: axes, curves, shaded spans. Callers fill it in, and [`crate::svg`]
+//! draws it.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! A plot as inline SVG; colours come from the page's style sheet, so that they follow light and
-//! dark. It does not know the page.
+//! Draws a plot as inline SVG; colours come from the page's style sheet, so that they follow light
+//! and dark.
 
 use maud::{Markup, Render, html};
 

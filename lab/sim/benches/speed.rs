@@ -38,7 +38,7 @@ fn queue<const BESIDE_PS: bool>(bencher: Bencher, policy: &str) {
 fn carter(bencher: Bencher, strategy: Strategy) {
     let shape = Shape::constant(3.0).expect("a load");
     let model = Model { retries: 1, ..Model::new(shape, 5.0, strategy) };
-    let prepared = model.prepare().expect("sensible parameters");
-    let events = prepared.run(1).events;
+    let prepared = model.prepare().expect("valid parameters");
+    let events = prepared.run(1).counts.events;
     bencher.counter(ItemsCount::new(events)).bench_local(|| prepared.run(1));
 }

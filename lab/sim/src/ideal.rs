@@ -109,19 +109,6 @@ pub fn processor_sharing(jobs: &[Job], speed: f64) -> Vec<f64> {
     finish
 }
 
-/// The share of the span in which a server that never idles while there is work
-/// is busy, whatever its order.
-pub fn busy_share(jobs: &[Job], speed: f64, from: f64, to: f64) -> f64 {
-    let mut busy = 0.0;
-    let mut idle_since: f64 = 0.0;
-    for job in jobs {
-        let start = job.arrival.max(idle_since);
-        idle_since = start + job.work / speed;
-        busy += (idle_since.min(to) - start.max(from)).max(0.0);
-    }
-    busy / (to - from)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,8 +134,6 @@ mod tests {
         assert_eq!(srpt(&jobs, 1.0)[3], 11.0);
         assert_eq!(processor_sharing(&jobs, 1.0)[3], 11.0);
         assert_eq!(srpt(&jobs, 2.0)[3], 10.0);
-        assert_eq!(busy_share(&jobs, 1.0, 0.0, 10.0), 0.8);
-        assert_eq!(busy_share(&jobs, 1.0, 6.0, 10.0), 0.5);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Independent repetitions of a simulation on all cores, with a confidence interval. The results
-//! do not depend on how many cores there are. It does not know what is simulated.
+//! Independent repetitions of a simulation on all cores, with a confidence interval; every
+//! simulation is repeated by it. The results do not depend on how many cores there are.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,5 +1,5 @@
-//! The bytes of the disk: a sparse file without a name, in memory or in a directory.
-//! It knows nothing of delays.
+//! The bytes of the disk: a sparse file without a name, in memory or in a directory. The FUSE
+//! device reads and writes them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

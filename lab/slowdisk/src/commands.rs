@@ -1,4 +1,5 @@
-//! The commands on stdin. It does not know where the disk comes from, nor when it ends.
+//! The commands that the program `slowdisk` reads on stdin: model, fail, hang, remount, counts,
+//! reset.
 
 use std::sync::Weak;
 

@@ -1,6 +1,6 @@
-//! The FUSE file system: a directory with one file, the disk. Its reads and writes
-//! go to the engine, which says when they are answered; all else is answered at once.
-//! It knows neither the loop device nor the file system on top.
+//! The FUSE file system: a directory with one file, the disk. Its reads and writes go to the
+//! engine, which says when they are answered; all else is answered at once. The loop device sits on
+//! that file.
 
 use std::ffi::OsStr;
 use std::sync::Arc;

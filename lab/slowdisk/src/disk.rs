@@ -1,5 +1,5 @@
-//! A disk from mkfs to unmount: it puts the parts together, and takes them apart in
-//! the opposite order. It knows no delays; the engine does.
+//! A disk from mkfs to unmount: puts the parts together, and takes them apart in the opposite
+//! order. What callers mount.
 
 use std::fmt;
 use std::fs;

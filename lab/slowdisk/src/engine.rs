@@ -1,6 +1,5 @@
-//! Operations between their arrival and their answer: when each is due, the
-//! thread that answers them then, the faults, and the counts.
-//! It does not know what an answer is, nor where operations come from.
+//! Operations between their arrival and their answer: when each is due, the thread that answers
+//! them then, the faults, and the counts. The FUSE device submits the operations and their answers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
-//! What a disk is called in the table of mounts, so that what the disks of dead
-//! processes have left can be told from disks in use, and be removed.
-//! It only looks at names, and takes apart in the order in which a disk is built.
+//! What a disk is called in the table of mounts, so that what the disks of dead processes have left
+//! can be told from disks in use, and be removed in the order in which a disk is taken apart. Every
+//! new disk begins with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

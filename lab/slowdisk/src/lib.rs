@@ -3,7 +3,7 @@
 //! A FUSE file system holds one file; a loop device with direct I/O sits on that
 //! file; ext4 or xfs is made on the loop device and mounted. So every read and
 //! write of the device, of data and of metadata alike, is counted and takes the
-//! time that the [`Model`] says. What the disk is used for is not known here.
+//! time that the [`Model`] says. The cost runs of the lab serve files from it.
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -1,5 +1,5 @@
-//! A loop device on the file of the disk, by losetup(8), and its settings in sysfs.
-//! It does not know what kind of file it sits on, nor what is mounted from it.
+//! A loop device on the file of the disk, by losetup(8), and its settings in sysfs. The file system
+//! is made on it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

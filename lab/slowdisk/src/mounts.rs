@@ -1,5 +1,5 @@
-//! What is mounted where, and unmounting what may be busy for a moment.
-//! It does not know what the mounts are for.
+//! What is mounted where, and unmounting what may be busy for a moment: for disks, loop devices and
+//! leftovers.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

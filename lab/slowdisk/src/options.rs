@@ -1,4 +1,4 @@
-//! What a disk is to be like. Nothing here does anything: see `disk`.
+//! The options of a disk: size, file system, backing, model. [`crate::Disk`] mounts by them.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! When operations of the disk end: a queue, first in first out, before some
-//! servers that need time to position themselves and time for each byte.
-//! It has no clock and does no waiting: times are given as an argument.
+//! When operations of the disk end: a first-come-first-served queue in front of servers that need
+//! time to position themselves and time for each byte. The engine gives the time as an argument and
+//! does the waiting.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Which sizes make up each decile of response times (Ruan & Pai, "Origins of Latency", section
-//! 4.1, Table 3 and Figures 10 and 11). It does not judge: `inversion` makes one number of it.
+//! 4.1, Table 3 and Figures 10 and 11). [`crate::inversion`] makes one number of it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,12 @@
-//! How far a figure may be trusted: confidence intervals from batches of one run, from several
-//! seeds, and of the ratio of two systems. All are of 95 %. It does not know what the figures are.
+//! How far a figure may be trusted: confidence intervals from batches of one run and from several
+//! seeds, all of 95 %. The experiments and `weir-lab load` give them beside their figures.
 
 mod batch;
 mod median;
-mod ratio;
 mod student;
 
 pub use batch::{BatchMeans, batch_means};
 pub use median::{MedianInterval, median_interval};
-pub use ratio::{PairedRatio, paired_ratio};
 pub use student::{Interval, mean_interval};
 
 /// The confidence of every interval here.

@@ -7,8 +7,7 @@ use std::fmt;
 pub struct Error {
     /// The file, or what stands for it.
     pub file: String,
-    /// The line, counted from 1 with the header; in Parquet the record, counted from 1. `None` when
-    /// it is not about one line.
+    /// The line, counted from 1 with the header; `None` when the error is not about one line.
     pub line: Option<u64>,
     /// What was wrong, and what to do.
     pub message: String,

@@ -1,5 +1,6 @@
 //! Files of records: CSV with a header line, compressed with zstd, written and read one record at a
-//! time. What is missing is an empty field. It does not know what the records mean.
+//! time. What is missing is an empty field. `weir-lab load` and the experiments keep their records
+//! so.
 
 mod read;
 mod write;

@@ -1,6 +1,6 @@
 //! Service inversion (Ruan & Pai, "Origins of Latency", section 4.2): how far the order of response
-//! times is from the order of sizes. It knows sizes and times only, so it compares any two servers
-//! under the same sizes.
+//! times is from the order of sizes, so that any two servers can be compared under the same sizes.
+//! `weir-lab sim inversion` prints it.
 
 use crate::summary::Response;
 

@@ -1,5 +1,5 @@
-//! Who finished later than on a reference server, such as exact processor sharing of the same
-//! trace. It does not know how the reference came about.
+//! Which requests finished later than on a reference server, such as exact processor sharing of the
+//! same trace. The experiments count them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
-//! Response records and what is computed from them: response times, slowdown, service inversion,
-//! confidence intervals. It does not know where records come from.
+//! Response records and what is computed from them: response times, lateness, service inversion,
+//! confidence intervals. The generator makes records; `weir-lab`, the simulator and the experiments
+//! compute their figures here.
 //!
 //! Times are seconds, sizes are bytes. No function here returns a number that is not one: what has
 //! no value (the mean of nothing, an interval from one run) is `None`.
@@ -11,13 +12,10 @@ pub mod file;
 pub mod inversion;
 pub mod lag;
 pub mod lateness;
-#[cfg(feature = "parquet")]
-pub mod parquet;
 pub mod record;
 pub mod samples;
 pub mod series;
 pub mod size;
-pub mod slowdown;
 pub mod streaming;
 pub mod summary;
 mod welford;

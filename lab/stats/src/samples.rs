@@ -1,4 +1,4 @@
-//! Exact percentiles of values that are all kept. It does not know what the values are.
+//! Exact percentiles of values that are all kept, for summaries and experiments.
 
 /// Values in ascending order. Those that are not finite are left out: a response that never came
 /// has no response time.

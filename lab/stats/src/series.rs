@@ -1,5 +1,5 @@
-//! A run second by second: what was asked in each second, and how it went. It keeps sums, not
-//! records.
+//! A run second by second: what was asked in each second, and how it went. Only sums are kept. The
+//! experiments plot it, and `weir-lab load` shows it live.
 
 use serde::{Deserialize, Serialize};
 

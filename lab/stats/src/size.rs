@@ -1,5 +1,5 @@
 //! Dividing responses by size: bins that are even on a logarithmic scale, and groups of equal
-//! number in the order of size. It does not know what is measured in them.
+//! number in the order of size. Figures by size are made of them.
 
 use std::ops::Range;
 

@@ -4,7 +4,6 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::lag::{self, Verdict};
 use crate::size::SizeBins;
 use crate::summary::SizeBin;
 use crate::{Outcome, Record, Welford};
@@ -200,13 +199,6 @@ impl Streaming {
     /// 1 ns, whichever is more. `None` without records or when the share is out of range.
     pub fn lag(&self, share: f64) -> Option<f64> {
         percentile(&self.lag, share, 1e9)
-    }
-
-    /// Whether each of these percentiles of latency is a measurement of the server
-    /// ([`lag::judge`]). Empty without complete responses.
-    pub fn verdicts(&self, shares: &[f64]) -> Vec<Verdict> {
-        let lag = self.lag(lag::LAG_SHARE).unwrap_or(f64::NAN);
-        lag::judge(shares.iter().filter_map(|&share| Some((share, self.percentile(share)?))), lag)
     }
 
     /// Estimate of the mean response time in seconds of the largest `share` of the complete

@@ -1,5 +1,6 @@
-//! The figures of a set of complete responses: mean, variance, percentiles, and means by size. It
-//! does not know which requests failed; what did not end well is counted elsewhere.
+//! The figures of a set of complete responses: mean, variance, percentiles, and means by size. The
+//! experiments sum up their runs by it; what failed is counted in [`crate::series`] and
+//! [`crate::streaming`].
 
 use serde::{Deserialize, Serialize};
 
@@ -82,11 +83,6 @@ impl Summary {
             deciles: by_size_group(&sizes, 10),
             by_size: by_size_bin(&sizes, BINS_PER_FACTOR),
         })
-    }
-
-    /// Sums up the complete responses among the records; `None` without any.
-    pub fn of_records(records: &[Record]) -> Option<Summary> {
-        Summary::of(&responses(records))
     }
 }
 
@@ -186,7 +182,7 @@ mod tests {
             record(2.0, 30, Outcome::Reset, None),
         ];
         assert_eq!(responses(&records), [(10, 2.0)]);
-        assert_eq!(Summary::of_records(&records).unwrap().count, 1);
+        assert_eq!(Summary::of(&responses(&records)).unwrap().count, 1);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Mean and variance in one pass (Welford 1962; merging after Chan, Golub and LeVeque 1979). It
-//! does not keep what it counted.
+//! Mean and variance in one pass and constant memory (Welford 1962; merging after Chan, Golub and
+//! LeVeque 1979). Summaries, streaming figures and intervals use it.
 
 use serde::{Deserialize, Serialize};
 

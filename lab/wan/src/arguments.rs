@@ -1,4 +1,4 @@
-//! The command line of `weir-wan` as the link's options.
+//! The command line of `weir-wan`, parsed into the link's options.
 
 use std::net::IpAddr;
 use std::time::Duration;

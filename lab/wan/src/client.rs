@@ -1,4 +1,5 @@
-//! Whose packet it is, and how far away that client is. It knows no device and no time.
+//! Which client class a packet belongs to, and how far away that class is: told by the client's
+//! address, for the mover and the lines.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;

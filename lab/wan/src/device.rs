@@ -1,5 +1,5 @@
-//! The TUN device at one end: made in its namespace, with addresses and routes, up. It does not know
-//! what the link does to packets.
+//! The TUN device at one end of the link: created in its namespace, with addresses and routes, and
+//! up. [`crate::Wan`] makes two of them.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,5 +1,6 @@
 //! An emulated link on TUN devices between network namespaces: delay, loss, rate and a queue, both
-//! ways, seeded. It does not know HTTP.
+//! ways, seeded. The experiments run their clients behind it, and the program `weir-wan` makes one
+//! by hand.
 //!
 //! [`Wan`] is the link; [`Line`] is one direction of it without I/O or clock.
 

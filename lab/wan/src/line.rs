@@ -1,6 +1,6 @@
 //! One direction of the link: loss, then the rate with its queue, then the delay of the packet's
-//! class. It has no I/O and no clock: whoever calls says what time it is. Times are whole
-//! nanoseconds since any origin, so that nothing is rounded but the time on the wire.
+//! class. The caller gives the time with each call, in whole nanoseconds since any origin, so that
+//! nothing is rounded but the time on the wire; the mover drives two lines.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};

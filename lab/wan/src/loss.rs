@@ -1,5 +1,5 @@
-//! Which packets of a direction are lost: one seeded decision for each, in the order they come. It
-//! knows neither time nor packets.
+//! Which packets of a direction are lost: one seeded decision for each, in the order in which the
+//! line gets them.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};

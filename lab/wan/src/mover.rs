@@ -1,5 +1,6 @@
-//! The thread that moves packets between the two devices. It waits for a device to have packets, for
-//! the next packet to be due, or to be told to stop; what happens to packets is the lines' business.
+//! The thread that moves packets between the two devices. It waits for a device to have packets,
+//! for the next packet to be due, or to be told to stop; the lines decide what happens to each
+//! packet.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};

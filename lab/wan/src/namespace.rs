@@ -1,5 +1,5 @@
 //! Work inside a network namespace, and `ip` with errors that say what was run and what is missing.
-//! It does not know what a link is.
+//! Devices are made with it, and the experiments start their programs with it.
 
 use std::fs::File;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! What the link does to packets.
+//! What the link does to packets: the options of [`crate::Wan`].
 
 use std::net::IpAddr;
 use std::time::Duration;

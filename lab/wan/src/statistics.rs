@@ -1,4 +1,4 @@
-//! What happened to the packets, and how it is printed.
+//! Counts of what happened to the packets, and how they are printed.
 
 use std::fmt;
 use std::time::Duration;

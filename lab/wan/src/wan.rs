@@ -1,4 +1,5 @@
-//! The link as others use it: made, asked what it did, stopped. The packets are the mover's.
+//! The link as callers use it: made, asked for its statistics, stopped. The mover carries the
+//! packets.
 
 use std::fmt;
 use std::os::fd::OwnedFd;

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weir_experiments::backend::Application;
-use weir_experiments::experiment::{
-    Choice, EXPERIMENTS, Experiment, FIGURES, Runs, Scale, State, cell_name, find,
-};
+use weir_experiments::experiment::{Experiment, Runs};
+use weir_experiments::papers::{EXPERIMENTS, FIGURES, State, find, read_runs, report};
 use weir_experiments::report::{Report, Run, html, markdown};
-use weir_experiments::{Cell, Settings, backend, run_cells};
+use weir_experiments::{Cell, Choice, Scale, Settings, backend, cell_name, run_cells};
 
 use crate::Failure;
 
@@ -163,7 +162,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
         .iter()
         .filter(|outcome| outcome.as_ref().is_none_or(|outcome| !outcome.invalid.is_empty()))
         .count();
-    let report = Report::new(vec![this], &Runs::new(outcomes.into_iter().flatten()));
+    let report = report(vec![this], &Runs::new(outcomes.into_iter().flatten()));
     let out = &settings.out;
     write_report(&report, &out.join("report.html"), &out.join("report.md"))?;
     write_results(&report, &out.join("results.json"))?;
@@ -237,11 +236,11 @@ fn report_again(arguments: &ReportArguments) -> Result<(), Failure> {
     let mut runs = Vec::new();
     let mut outcomes = Vec::new();
     for directory in &arguments.directories {
-        let (run, found) = Run::read(directory).map_err(could_not)?;
+        let (run, found) = read_runs(directory).map_err(could_not)?;
         runs.extend(run);
         outcomes.extend(found);
     }
-    let report = Report::new(runs, &Runs::new(outcomes));
+    let report = report(runs, &Runs::new(outcomes));
     let Some(first) = arguments.directories.first() else { return Ok(()) };
     let page = arguments.html.clone().unwrap_or_else(|| first.join("report.html"));
     let tables = arguments.markdown.clone().unwrap_or_else(|| first.join("report.md"));

@@ -1,5 +1,6 @@
-//! A document root that a workload can be sent against: each file is the beginning of one pool of
-//! random bytes, so that whoever fetches it can compare. It does not know who serves it.
+//! A document root that a workload can be sent against, as `weir-lab trace files` and the
+//! experiments write it: each file is the beginning of one pool of random bytes, so that whoever
+//! fetches it can compare.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

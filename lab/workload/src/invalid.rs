@@ -1,5 +1,5 @@
-//! The error of this crate's laws, shapes and arrivals. It does not know trace files, which have
-//! lines to point at.
+//! The error of this crate's laws, shapes and arrivals, in a sentence for the user. Trace files
+//! have [`crate::read::TraceError`], which points at a line.
 
 use std::fmt;
 

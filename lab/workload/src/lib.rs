@@ -1,5 +1,6 @@
-//! Requests over time: trace readers, laws of sizes, arrivals, load shapes. It does not know
-//! servers or sockets; everything random follows from a seed.
+//! Requests over time: trace readers, laws of sizes, arrivals, load shapes, SURGE. `weir-lab`, the
+//! experiments, the generator and the simulator draw their requests from here; everything random
+//! follows from a seed.
 
 pub mod arrivals;
 pub mod documents;

@@ -1,5 +1,5 @@
-//! Text such as `name:key=1,other=2`: the name, and its numbers by key. It does not know which
-//! names and keys there are; the laws and shapes ask for theirs.
+//! Text such as `name:key=1,other=2`: the name, and its numbers by key. Laws and shapes are parsed
+//! from such text, and each asks for the keys it has.
 
 use crate::invalid::Invalid;
 

@@ -1,7 +1,7 @@
-//! A trace made to ask for a given load: its own requests and interarrivals, stretched or
+//! A trace made to have a given offered load: its own requests and interarrivals, stretched or
 //! compressed over each period of a load shape (Schroeder & Harchol-Balter, section 3.3.2: "To
-//! obtain a particular load we scale the interarrival times in the trace appropriately"). It does
-//! not know where the trace comes from.
+//! obtain a particular load we scale the interarrival times in the trace appropriately"). For
+//! `weir-lab trace scale`, `load` and the experiments.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};

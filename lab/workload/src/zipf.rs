@@ -1,5 +1,5 @@
-//! Zipf's law over a number of things: the k-th most popular has a share of 1/k. It does not know
-//! what the things are.
+//! Zipf's law over a number of items: the k-th most popular has a share of 1/k. The popularity of
+//! SURGE's files and of the documents of arrivals.
 
 /// Popularity by rank.
 #[derive(Clone, Debug)]

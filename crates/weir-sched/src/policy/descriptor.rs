@@ -31,6 +31,9 @@ pub struct Needs {
     pub fair_server: bool,
     /// Sizes mean something to it beyond their order: it is told bytes, not other units of work.
     pub bytes: bool,
+    /// It looks at paths while a response is sent, not only at its arrival: then it is told of every
+    /// reading of window and window credit. The server sends its gate one message more for each.
+    pub path_updates: bool,
     /// How long its choice holds while nobody arrives, leaves or changes.
     pub choice: Choice,
 }
@@ -41,6 +44,7 @@ impl Needs {
         joined_ranges: true,
         fair_server: false,
         bytes: false,
+        path_updates: false,
         choice: Choice::WhileServed,
     };
 }

@@ -7,12 +7,12 @@ mod ranked;
 mod slack;
 
 use std::fmt;
-use std::time::Duration;
 
 use crate::time::Time;
 use crate::virtual_fair::Level;
 
 pub use descriptor::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
+pub use path::Path;
 pub use ranked::{Facts, Ranked, Rule};
 
 /// Names each policy's file and the descriptor in it.
@@ -45,15 +45,6 @@ pub struct FairState {
     pub behind: u64,
 }
 
-/// What is known of the way to a client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Path {
-    /// Time to the client and back; zero: nothing is ever waited for.
-    pub round_trip: Duration,
-    /// Bytes that may be under way at once (the congestion window), before it opens further.
-    pub window: u64,
-}
-
 /// What is known of a job when it arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
@@ -67,7 +58,7 @@ pub struct Arrival {
     pub fair: FairState,
     /// Where it will have finished the job.
     pub finish: Level,
-    /// The way to its client.
+    /// The path to its client, as the gate was told last.
     pub path: Path,
 }
 
@@ -99,7 +90,8 @@ pub trait Policy: fmt::Debug + Send {
     fn returned(&mut self, id: u32, bytes: u64);
     /// `bytes` of the job will never be sent, and it now finishes virtually at `finish`.
     fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level);
-    /// The way to its client has become another: a new round-trip time or window.
+    /// The gate was told of the path to its client: its round-trip time, window or window credit is
+    /// another than before ([`Gate::path_changed`](crate::Gate::path_changed)).
     fn path_changed(&mut self, id: u32, path: Path) {
         let _ = (id, path);
     }

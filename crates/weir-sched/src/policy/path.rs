@@ -1,9 +1,22 @@
-//! How long a way to a client keeps its response from using the link. It knows no order.
+//! The path to a client, and how long it keeps a response from using the link. Used by every policy
+//! that looks at paths, by the fairness ledger, and by those who tell the gate of them.
 
 use std::time::Duration;
 
-use super::Path;
 use weir_units::BitRate;
+
+/// What is known of the path to a client, as its sender sees it: the server takes it from TCP_INFO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// Time to the client and back; zero: nothing is ever waited for.
+    pub round_trip: Duration,
+    /// Bytes that may be under way at once before the window opens further (the congestion window).
+    pub window: u64,
+    /// Bytes of that window which may be sent at once: the window less what is under way or still
+    /// queued in the socket. Zero: the window is full, or nothing is known. It is what it was when
+    /// the gate was told; what was granted since then is not taken from it.
+    pub window_credit: u64,
+}
 
 impl Path {
     /// Bytes that a link of `rate` carries while `left` bytes wait for acknowledgements, sent as soon

@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_far_one_that_would_be_late_opens_its_window_first() {
         // Alone it would wait six round trips of 100 KB of the link.
-        let far = Path { round_trip: std::time::Duration::from_millis(100), window: 1_000 };
+        let far = Path { round_trip: std::time::Duration::from_millis(100), window: 1_000, window_credit: 1_000 };
         let mut served = Served::new(&[(300_000, far), (250_000, Path::default())]);
         assert_eq!(served.pick(), Some(0));
         served.policy.blocked(0);

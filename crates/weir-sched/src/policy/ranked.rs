@@ -23,7 +23,7 @@ pub struct Facts {
     pub attained: u64,
     /// Where the virtual fair server finishes it.
     pub finish: Level,
-    /// The way to its client.
+    /// The path to its client, as the gate was told last.
     pub path: Path,
     ready: bool,
 }

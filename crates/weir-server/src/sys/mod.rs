@@ -70,6 +70,16 @@ pub(crate) struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Bytes that the congestion window lets through at once, beyond those that are under way or
+    /// queued in the socket (`tcp_packets_in_flight` in the kernel's include/net/tcp.h).
+    pub(crate) fn window_credit(&self) -> u64 {
+        let lost = self.sacked.saturating_add(self.lost);
+        let under_way = self.unacked.saturating_add(self.retrans).saturating_sub(lost);
+        let segments = self.snd_cwnd.saturating_sub(under_way);
+        let bytes = u64::from(segments) * u64::from(self.snd_mss);
+        bytes.saturating_sub(self.notsent_bytes.into())
+    }
+
     /// Whether the other end has closed its side, or both.
     pub(crate) fn is_closed_by_peer(&self) -> bool {
         // TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING (include/net/tcp_states.h).

@@ -237,7 +237,11 @@ impl Flow {
     /// Counts what the connection sent beside its responses.
     pub(crate) fn charge_extra(&mut self, socket: &Socket) {
         self.grants_since_look = 0;
-        let bytes = self.meter.extra(socket);
+        let Ok(info) = sys::tcp_info(socket) else { return };
+        if self.waiting && self.uplink.path_updates {
+            self.post(Event::PathChanged { flow: self.number, path: path(&info) });
+        }
+        let bytes = self.meter.extra(&info);
         if bytes > 0 {
             self.uplink.pacer.charge_extra(clock::now(), bytes);
         }
@@ -269,7 +273,8 @@ impl Flow {
 
 fn path(info: &TcpInfo) -> Path {
     let round_trip = Duration::from_micros(info.rtt.into());
-    Path { round_trip, window: u64::from(info.snd_cwnd) * u64::from(info.snd_mss) }
+    let window = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
+    Path { round_trip, window, window_credit: info.window_credit() }
 }
 
 impl Drop for Flow {
@@ -280,7 +285,7 @@ impl Drop for Flow {
         // What was sent again after the last response had been handed over counts as well: on a
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.
-        let extra = self.meter.extra(&self.slot.socket);
+        let extra = sys::tcp_info(&*self.slot.socket).map_or(0, |info| self.meter.extra(&info));
         self.uplink.pacer.charge_extra(clock::now(), extra.max(self.meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();

@@ -3,8 +3,7 @@
 
 use weir_sched::Framing;
 
-use crate::sys;
-use crate::sys::socket::Socket;
+use crate::sys::TcpInfo;
 
 /// Handshake options make a SYN-ACK longer than a plain acknowledgement with timestamps.
 const SYN_OPTIONS: u64 = 8;
@@ -35,8 +34,7 @@ impl Meter {
     }
 
     /// Wire bytes beside responses since the last call.
-    pub(super) fn extra(&mut self, socket: &Socket) -> u64 {
-        let Ok(info) = sys::tcp_info(socket) else { return 0 };
+    pub(super) fn extra(&mut self, info: &TcpInfo) -> u64 {
         let control = info.segs_out.wrapping_sub(info.data_segs_out);
         let new_control = control.saturating_sub(self.control);
         let segments = info.total_retrans.saturating_sub(self.resent_segments);

@@ -42,6 +42,11 @@ enum Event {
         /// As it is now, if the kernel says.
         path: Option<Path>,
     },
+    /// The kernel was asked of the path for another reason, and the policy wants to know.
+    PathChanged {
+        flow: u64,
+        path: Path,
+    },
     Ready {
         flow: u64,
     },
@@ -73,6 +78,8 @@ pub(crate) struct Uplink {
     framing: Framing,
     /// Bytes of one grant before it is cut to segments.
     grant: u64,
+    /// The policy is told of every reading of a path.
+    path_updates: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
     /// Responses that are at the gate or on their way there.
@@ -109,6 +116,7 @@ pub(crate) fn build(
         pacer,
         framing: config.framing,
         grant: gate.grant_size(),
+        path_updates: config.policy.needs().path_updates,
         in_kernel,
         waiting: AtomicUsize::new(0),
         flows: AtomicU64::new(0),

@@ -68,10 +68,15 @@ impl Owner {
             Event::Arrive { flow, size, range_of, path } => {
                 if let Some(held) = self.held.get_mut(&flow) {
                     if let Some(path) = path {
-                        self.gate.path(held.flow, path);
+                        self.gate.path_changed(held.flow, path);
                     }
                     let spec = JobSpec { flow: held.flow, size, range_of };
                     held.job = self.gate.arrive(now, spec);
+                }
+            }
+            Event::PathChanged { flow, path } => {
+                if let Some(held) = self.held.get(&flow) {
+                    self.gate.path_changed(held.flow, path);
                 }
             }
             Event::Ready { flow } => {

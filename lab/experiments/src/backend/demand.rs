@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use weir_peers::{Error, Result};
 use weir_workload::Request;
 use weir_workload::arrivals::{LoadIs, Offered};
 use weir_workload::law::{Law, carter};
 use weir_workload::shape::{Period, Shape};
 
-use super::application::BODY;
+use super::service::BODY;
 use crate::cell::{Cell, Demand};
-use crate::error::{Error, Result};
 
 /// Offered load after the window, as a multiple of the capacity.
 pub(crate) const AFTERWARDS: f64 = 0.5;

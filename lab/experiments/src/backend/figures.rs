@@ -7,9 +7,9 @@ use weir_stats::confidence::batch_means;
 use weir_stats::{Outcome as End, Record, Samples};
 
 use super::demand::Terms;
-use super::outcome::{Class, Estimate, Figures};
-use super::served::Served;
 use super::service::{CLASSES, class};
+use super::service_log::Served;
+use crate::outcome::{Class, Estimate, Figures};
 
 /// Batches of the window: of 60 s, 3 s each, which is longer than most requests wait.
 const BATCHES: usize = 20;

@@ -9,13 +9,11 @@ mod application;
 mod clock;
 mod demand;
 mod figures;
-mod outcome;
 mod proxies;
 mod run;
-mod served;
 mod service;
+mod service_log;
 
 pub use application::{Application, serve};
-pub use outcome::{Class, Estimate, Figures};
 pub use proxies::SYSTEMS;
 pub(crate) use run::{run, slots};

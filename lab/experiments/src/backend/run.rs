@@ -2,24 +2,24 @@
 //! was started is stopped on every way out by the values' drops.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use weir_load::{Body, Live, Plan, Report, Source};
+use weir_peers::probe::{accepts, get, metrics};
+use weir_peers::{Error, Program, Result, Server, interrupt, processes};
 use weir_stats::Record;
 
-use super::application::BODY;
 use super::demand::{Asked, Terms};
 use super::figures::Seen;
-use super::{clock, proxies, served};
+use super::service::BODY;
+use super::{clock, proxies, service_log};
 use crate::cell::Cell;
-use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
-use crate::systems::{Server, get, metrics};
-use crate::{figures, interrupt, kept, machine, processes};
+use crate::{figures, kept, machine};
 
 /// Where clients come from: each is another than the thousand before it, and there are ports for
 /// connections that the application has not yet closed.
@@ -63,8 +63,15 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     };
     let log = directory.join("served.txt");
     let mut application = start_application(cell, &place, &log, settings)?;
-    let mut proxy = match proxies::command(&cell.system, &place, settings)? {
-        Some(command) => Some(Server::here(command, "server", directory, place.front)?),
+    let error_log = directory.join("server-error.log");
+    let mut proxy = match proxies::program(&cell.system, &place, &error_log, settings)? {
+        Some(program) => Some(start(
+            program,
+            machine::BEFORE_ORDINARY_WORK,
+            directory.join("server.log"),
+            Some(error_log),
+            place.front,
+        )?),
         None => None,
     };
     let server = if proxy.is_some() { place.front } else { place.application };
@@ -88,7 +95,7 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     if settings.keep_records {
         kept::records(&observed.records, &directory.join("records.csv.zst"))?;
     }
-    Ok(assess(cell, &terms, &asked, observed, &served::read(&log)?, server_cpu))
+    Ok(assess(cell, &terms, &asked, observed, &service_log::read(&log)?, server_cpu))
 }
 
 /// An address that no other cell of any process has, so that all may use the same ports, and no
@@ -106,15 +113,28 @@ fn start_application(
     log: &Path,
     settings: &Settings,
 ) -> Result<Server> {
-    // Before what is measured: it needs little time, but at once.
-    let mut command = std::process::Command::new("chrt");
-    command.args(["--rr", "2"]).arg(&settings.weir_lab).arg("application");
-    command.arg("--listen").arg(place.application.to_string());
-    command.arg("--mean").arg(format!("{}us", place.mean.as_micros())).arg("--log").arg(log);
+    let mut program = Program::new(&settings.weir_lab).arg("application");
+    program = program.arg("--listen").arg(place.application.to_string());
+    program = program.arg("--mean").arg(format!("{}us", place.mean.as_micros()));
+    program = program.arg("--log").arg(log);
     if proxies::application_checks(&cell.system) {
-        command.arg("--checks");
+        program = program.arg("--checks");
     }
-    Server::here(command, "application", place.directory, place.application)
+    let said = place.directory.join("application.log");
+    start(program, machine::BEFORE_SERVERS, said, None, place.application)
+}
+
+/// Start a program in this namespace and wait until it accepts.
+fn start(
+    program: Program,
+    before: [&str; 3],
+    log: PathBuf,
+    error_log: Option<PathBuf>,
+    address: SocketAddrV4,
+) -> Result<Server> {
+    let mut server = Server::spawn(program.command(before), log, error_log)?;
+    server.wait_until_ready(&|| Ok(accepts(address.into())))?;
+    Ok(server)
 }
 
 /// One request before all others.
@@ -198,7 +218,7 @@ fn assess(
     terms: &Terms,
     asked: &Asked,
     observed: Observed,
-    served: &[served::Served],
+    served: &[service_log::Served],
     server_cpu: f64,
 ) -> Outcome {
     let Observed { records, report, origin } = observed;

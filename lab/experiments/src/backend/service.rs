@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use weir_workload::law::{Law, carter};
 
+/// Bytes of every answer's body.
+pub(crate) const BODY: [u8; 1024] = [b'w'; 1024];
+
 /// Size classes, by the power of ten: 100 to 900 bytes, 1 to 9 KB, 10 to 90 KB, 100 to 900 KB.
 pub(crate) const CLASSES: usize = 4;
 

@@ -1,10 +1,10 @@
 //! The conditions of a comparison, without the system: Schroeder's baseline (Table 2, row A) and what
 //! a row changes of it.
 
-use crate::cell::{Cell, Demand, Law, Network, Users};
-
+use super::definition::Group;
 use super::workload::{W1, Workload};
-use super::{Group, Scale};
+use crate::cell::{Cell, Demand, Law, Network, Users};
+use crate::choice::Scale;
 
 /// Queues of half-open and of waiting connections, and Apache's, in section 3.2.
 pub(crate) const PAPER_BACKLOG: u32 = 512;

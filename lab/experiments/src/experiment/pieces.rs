@@ -3,17 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::outcome::{Outcome, SHARES};
-use crate::report::{Axis, Plot, Range, Table, label, series};
-use crate::verdict::Unit;
-
-use super::Told;
 use super::case::Case;
-use super::runs::{Measure, largest, link_use, mean};
+use super::definition::Evidence;
+use super::measures::{Measure, largest, link_use, mean};
+use crate::findings::{Axis, Plot, Range, Table, Unit, label, series};
+use crate::outcome::{Outcome, SHARES};
 
 /// Response times, large responses, link use and losses of each system.
 pub(crate) fn table(
-    told: &Told<'_>,
+    evidence: &Evidence<'_>,
     caption: impl Into<String>,
     case: &Case,
     systems: &[String],
@@ -38,7 +36,7 @@ pub(crate) fn table(
     let mut table = Table::new(caption, &columns);
     for system in systems {
         let cell = case.cell(system);
-        let value = |figure: Measure| told.runs.value(&cell, figure);
+        let value = |figure: Measure| evidence.runs.value(&cell, figure);
         let columns: [(_, Unit); 12] = [
             (value(mean), Unit::Ms),
             (value(|o| o.measured.median), Unit::Ms),
@@ -74,10 +72,15 @@ pub(crate) fn worst(outcome: &Outcome) -> f64 {
 }
 
 /// Response times by the second of the request, of the first seed that counts.
-pub(crate) fn over_time(told: &Told<'_>, title: &str, case: &Case, systems: &[String]) -> Plot {
+pub(crate) fn over_time(
+    evidence: &Evidence<'_>,
+    title: &str,
+    case: &Case,
+    systems: &[String],
+) -> Plot {
     let mut plot = timed(title, Axis::linear("mean response time, s"), case);
     for system in systems {
-        let Some(outcome) = told.runs.first(&case.cell(system)) else { continue };
+        let Some(outcome) = evidence.runs.first(&case.cell(system)) else { continue };
         let seconds = outcome.series.iter().enumerate().filter(|(at, _)| (*at as f64) < SHOWN);
         let points = seconds.map(|(at, mean)| (at as f64, mean.map_or(f64::NAN, |ms| ms / 1e3)));
         plot.series.push(series::line(system, points.collect()));
@@ -86,10 +89,15 @@ pub(crate) fn over_time(told: &Told<'_>, title: &str, case: &Case, systems: &[St
 }
 
 /// Connections at the server, of the first seed that counts.
-pub(crate) fn connections(told: &Told<'_>, title: &str, case: &Case, systems: &[String]) -> Plot {
+pub(crate) fn connections(
+    evidence: &Evidence<'_>,
+    title: &str,
+    case: &Case,
+    systems: &[String],
+) -> Plot {
     let mut plot = timed(title, Axis::linear("connections"), case);
     for system in systems {
-        let Some(outcome) = told.runs.first(&case.cell(system)) else { continue };
+        let Some(outcome) = evidence.runs.first(&case.cell(system)) else { continue };
         let samples = outcome.samples.iter().filter(|sample| sample.at < SHOWN);
         let points = samples.map(|s| (s.at, f64::from(s.established + s.syn_received + s.closing)));
         plot.series.push(series::line(system, points.collect()));
@@ -122,14 +130,19 @@ fn timed(title: &str, y: Axis, case: &Case) -> Plot {
 }
 
 /// Share of the responses that are complete within a time: the median of each share over the seeds.
-pub(crate) fn distribution(told: &Told<'_>, title: &str, case: &Case, systems: &[String]) -> Plot {
+pub(crate) fn distribution(
+    evidence: &Evidence<'_>,
+    title: &str,
+    case: &Case,
+    systems: &[String],
+) -> Plot {
     let mut plot =
         Plot::new(title, Axis::log("response time, ms"), Axis::linear("share of responses"));
     for system in systems {
         let cell = case.cell(system);
         let points = SHARES.iter().enumerate().filter_map(|(index, &share)| {
             let at = |o: &Outcome| o.distribution.get(index).copied().unwrap_or(f64::NAN);
-            told.runs.value(&cell, at).middle().map(|time| (time, share))
+            evidence.runs.value(&cell, at).middle().map(|time| (time, share))
         });
         plot.series.push(series::line(system, points.collect()));
     }
@@ -137,11 +150,16 @@ pub(crate) fn distribution(told: &Told<'_>, title: &str, case: &Case, systems: &
 }
 
 /// Mean response time over the size of the response.
-pub(crate) fn by_size(told: &Told<'_>, title: &str, case: &Case, systems: &[String]) -> Plot {
+pub(crate) fn by_size(
+    evidence: &Evidence<'_>,
+    title: &str,
+    case: &Case,
+    systems: &[String],
+) -> Plot {
     let mut plot = Plot::new(title, Axis::log("size, bytes"), Axis::log("mean response time, ms"));
     for system in systems {
         let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
-        for (_, outcome) in told.runs.of(&case.cell(system)) {
+        for (_, outcome) in evidence.runs.of(&case.cell(system)) {
             for &(size, time) in outcome.measured.by_size.iter().filter(|(size, _)| *size > 0.0) {
                 bins.entry((size.log10() * 4.0).floor() as i64).or_default().push((size, time));
             }
@@ -158,7 +176,7 @@ pub(crate) fn by_size(told: &Told<'_>, title: &str, case: &Case, systems: &[Stri
 
 /// A figure over a range of conditions, in the figure's unit times `scale`.
 pub(crate) fn curve(
-    told: &Told<'_>,
+    evidence: &Evidence<'_>,
     title: &str,
     (x, y): (Axis, Axis),
     cases: &[(f64, Case)],
@@ -171,7 +189,7 @@ pub(crate) fn curve(
         let points = cases
             .iter()
             .filter(|(at, _)| !log || *at > 0.0)
-            .map(|(at, case)| (*at, told.runs.value(&case.cell(system), figure)));
+            .map(|(at, case)| (*at, evidence.runs.value(&case.cell(system), figure)));
         plot.series.push(series::measured(system, points, scale));
     }
     plot
@@ -180,7 +198,7 @@ pub(crate) fn curve(
 /// Mean response times over a range of conditions, as a table: a row for each condition, a column for
 /// each system and the ratio of the second to the last over the first.
 pub(crate) fn range_table(
-    told: &Told<'_>,
+    evidence: &Evidence<'_>,
     caption: &str,
     first: &str,
     cases: &[(String, Case)],
@@ -194,11 +212,12 @@ pub(crate) fn range_table(
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut table = Table::new(format!("{caption} Mean response times in ms."), &columns);
     for (name, case) in cases {
-        let means = systems.iter().map(|s| (told.runs.value(&case.cell(s), mean), Unit::Ms));
+        let means = systems.iter().map(|s| (evidence.runs.value(&case.cell(s), mean), Unit::Ms));
         let mut figures: Vec<_> = means.collect();
         if let Some((least, others)) = systems.split_first() {
             let below = case.cell(least);
-            let ratio = |s: &String| (told.runs.ratio(&case.cell(s), &below, mean), Unit::Times);
+            let ratio =
+                |s: &String| (evidence.runs.ratio(&case.cell(s), &below, mean), Unit::Times);
             figures.extend(others.iter().map(ratio));
         }
         table.row(name, &figures);

@@ -3,36 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, cell_name};
+use crate::findings::{Counts, Interval, Ours};
 use crate::outcome::Outcome;
-use crate::verdict::{Interval, Ours};
-
-use super::{Choice, cell_name};
 
 /// Outcomes, by cell and seed.
 #[derive(Debug, Default)]
 pub struct Runs {
     /// By the name of the cell with seed 0, then by seed.
     by_cell: BTreeMap<String, BTreeMap<u64, Outcome>>,
-}
-
-/// How many runs there are, and how many count.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Counts {
-    /// Cells the experiment has.
-    pub planned: usize,
-    /// Cells that have an outcome.
-    pub run: usize,
-    /// Those whose outcome counts.
-    pub valid: usize,
-    /// Why others do not, and how many of them.
-    pub reasons: BTreeMap<String, usize>,
-}
-
-/// What an experiment tells from.
-pub(crate) struct Told<'a> {
-    pub(crate) choice: &'a Choice,
-    pub(crate) runs: &'a Runs,
 }
 
 impl Runs {
@@ -141,34 +120,4 @@ fn kind(reason: &str) -> String {
         false => word,
     });
     words.collect::<Vec<_>>().join(" ")
-}
-
-/// What a figure of an outcome is.
-pub(crate) type Measure = fn(&Outcome) -> f64;
-
-/// Mean response time in milliseconds.
-pub(crate) fn mean(outcome: &Outcome) -> f64 {
-    outcome.measured.mean
-}
-
-/// Mean response time of the largest 1 %, in milliseconds.
-pub(crate) fn largest(outcome: &Outcome) -> f64 {
-    outcome.measured.largest
-}
-
-/// Mean link use in overload.
-pub(crate) fn link_use(outcome: &Outcome) -> f64 {
-    outcome.link_use.iter().sum::<f64>() / outcome.link_use.len() as f64
-}
-
-/// Connections refused for want of room in the listen queue.
-pub(crate) fn listen_drops(outcome: &Outcome) -> f64 {
-    outcome.samples.last().map_or(f64::NAN, |sample| sample.listen_drops as f64)
-}
-
-/// Most connections at once: established, half open and closing.
-pub(crate) fn most_connections(outcome: &Outcome) -> f64 {
-    let counts =
-        outcome.samples.iter().map(|s| f64::from(s.established + s.syn_received + s.closing));
-    counts.fold(f64::NAN, f64::max)
 }

@@ -1,6 +1,6 @@
 //! Schroeder's Table 1: the nine workloads of transient overload, and how much of each a run has.
 
-use super::Scale;
+use crate::choice::Scale;
 
 /// A workload of Table 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::section::{Section, Table};
-use super::{Report, bar, ours};
-use crate::experiment::{Counts, Scale};
-use crate::verdict::{Row, Verdict};
+use super::contents::Report;
+use crate::choice::Scale;
+use crate::findings::number::{bar, ours};
+use crate::findings::{Counts, Row, Section, Table, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -56,7 +56,7 @@ fn anchor(section: &Section) -> String {
 
 /// All bars in one table, first.
 fn bars(report: &Report) -> Markup {
-    let rows: Vec<_> = report.bars().collect();
+    let rows = rows_with_bars(report);
     let count = |verdict| rows.iter().filter(|(_, row)| row.verdict() == verdict).count();
     let reached = count(Verdict::Reached);
     let missed = count(Verdict::Missed);
@@ -80,6 +80,13 @@ fn bars(report: &Report) -> Markup {
             } }
         }
     }
+}
+
+/// A quick run is no result.
+fn rows_with_bars(report: &Report) -> Vec<(&Section, &Row)> {
+    let sections = report.sections.iter().filter(|section| section.scale != Scale::Quick);
+    let rows = sections.flat_map(|section| section.rows().iter().map(move |row| (section, row)));
+    rows.filter(|(_, row)| row.bar.is_some()).collect()
 }
 
 fn verdict(row: &Row) -> Markup {

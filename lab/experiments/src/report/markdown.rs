@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::section::{Section, Table};
-use super::{Report, bar, html, ours};
-use crate::experiment::Scale;
-use crate::verdict::{Row, Verdict};
+use super::contents::Report;
+use super::html;
+use crate::choice::Scale;
+use crate::findings::number::{bar, ours};
+use crate::findings::{Row, Section, Table, Verdict};
 
 /// The document.
 pub fn markdown(report: &Report) -> String {

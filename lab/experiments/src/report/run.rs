@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use weir_peers::{Error, Result};
 
-use crate::error::{Error, Result};
-use crate::experiment::{Choice, find};
+use crate::choice::Choice;
+use crate::kept::OUTCOME;
 use crate::outcome::Outcome;
 
 /// A run of experiments.
@@ -41,8 +42,6 @@ pub struct Machine {
 
 /// The file of runs in a directory of outcomes.
 const RUNS: &str = "runs.json";
-/// The file of a cell's figures in its directory, as the runner writes it.
-const OUTCOME: &str = "outcome.json";
 
 impl Run {
     /// A run that begins now on this machine.
@@ -77,15 +76,10 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// When it is not the directory of a run, or a file in it is not what it should be.
+    /// When it is not the directory of a run, or a file in it is not what it should be. The names of
+    /// experiments are not checked: `papers::read_runs` does.
     pub fn read(directory: &Path) -> Result<(Vec<Run>, Vec<Outcome>)> {
         let runs = read_runs(directory)?;
-        let unknown =
-            runs.iter().flat_map(|run| &run.experiments).find(|name| find(name).is_none());
-        if let Some(name) = unknown {
-            let file = directory.join(RUNS);
-            return Err(Error(format!("{}: no experiment is called {name}", file.display())));
-        }
         let entries = fs::read_dir(directory).map_err(|e| Error::file("read", directory, &e))?;
         let mut paths = Vec::new();
         for entry in entries {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use weir_experiments::backend::{Class, Estimate, Figures};
 use weir_experiments::cell::Demand;
-use weir_experiments::outcome::{Ideal, SHARES, Sample, Served, SizeClass, Summary};
+use weir_experiments::outcome::{
+    Class, Estimate, Figures, Ideal, SHARES, Sample, Served, SizeClass, Summary,
+};
 use weir_experiments::{Cell, Outcome};
 
 /// Mean response time of a system on W1, in milliseconds.

@@ -1,5 +1,5 @@
-//! The application behind the gate: a queue and workers. It does not know clients, nor that some
-//! have left.
+//! The application behind the gate: a queue and workers, which work for clients that have left, too.
+//! The run sends it calls and asks for its answers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! An application behind the server's own [`weir_sched::BackendGate`], with clients that lose
-//! patience, in virtual time: what the gate's limit, order and refusals would reach. It knows no
-//! network and no HTTP.
+//! patience, in virtual time: what the gate's limit, order and refusals would reach.
+//! `weir-lab sim backend` and the experiments run it.
 //!
 //! # The rules
 //!
@@ -32,9 +32,10 @@
 //! from then on are watched: see [`Recovery`].
 
 mod application;
-mod clients;
+mod client;
 mod model;
 mod recovery;
+mod repeat;
 mod results;
 mod run;
 mod tally;

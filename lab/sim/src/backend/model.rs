@@ -1,34 +1,21 @@
-//! The parameters of a run, checked. It does not know what happens in one.
+//! The parameters of an application behind the gate and of its clients, checked before a run.
+//! `weir-lab sim backend` and the experiments fill them in.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use weir_sched::{BackendConfig, Time};
 use weir_workload::Invalid;
-use weir_workload::law::{self, Law, carter};
+use weir_workload::law::{Law, carter};
 use weir_workload::shape::{Period, Shape};
 
 use super::recovery::Newcomers;
-use super::results::Results;
-use super::run;
-use super::tally::Tally;
-use crate::dtoc::{Sizes, within};
-use crate::replications;
+use crate::impatient::{Limits, Sizes, check_range, mean_size};
 
-/// Longest patience, warm-up and window, in seconds.
-const LONGEST: f64 = 1e7;
-/// Longest patience, in mean service times: those who wait are kept in memory.
-const MOST_SERVICES: f64 = 1e7;
-/// Most requests of a run, first ones and retries, that are let pass as meant.
-const MOST_REQUESTS: f64 = 1e10;
-/// Most retries of a client.
-const MOST_RETRIES: u32 = 1000;
-/// Most intervals of a series.
-const MOST_INTERVALS: f64 = 1e6;
+/// Times are in nanoseconds here, so runs are shorter than those of Carter's server.
+const LIMITS: Limits = Limits { seconds: 1e7, requests: 1e10, patience: "patience" };
 /// Nobody comes again who is told to wait longer than this, in seconds.
 pub(super) const LONGEST_RETRY_AFTER: f64 = 600.0;
-/// Seconds for which the usual response time after a drop of the load is simulated.
-const USUAL: f64 = 1000.0;
 
 /// An end of the overload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,57 +89,35 @@ impl Model {
         self.service_rate * f64::from(self.workers)
     }
 
-    /// Number of intervals of the series.
-    pub(super) fn intervals(&self) -> usize {
-        // What rounding leaves over is no interval.
-        self.interval.map_or(0, |length| (self.duration / length - 1e-6).ceil().max(1.0) as usize)
-    }
-
     /// Seconds in which a client who is never answered sends its requests and waits.
     pub(super) fn whole_patience(&self) -> f64 {
         self.patience * (f64::from(self.retries) + 1.0)
     }
 
-    /// Makes ready to run.
+    /// Checks the parameters and makes ready to run.
     ///
     /// # Errors
     ///
     /// A parameter out of range: which, and what is expected.
     pub fn prepare(self) -> Result<Prepared, Invalid> {
-        let retries = f64::from(self.retries);
-        within("number of workers", self.workers.into(), 1.0, 10_000.0, "at a time")?;
-        within("service rate", self.service_rate, 1e-6, 1e9, "requests a second")?;
-        within("hand-over gap", self.gap, 0.0, 60.0, "seconds")?;
-        let patience = LONGEST.min(MOST_SERVICES / self.capacity());
+        check_range("number of workers", self.workers.into(), 1.0, 10_000.0, "at a time")?;
+        LIMITS.check_service_rate(self.service_rate)?;
+        check_range("hand-over gap", self.gap, 0.0, 60.0, "seconds")?;
         if self.patience != f64::INFINITY {
-            within("patience", self.patience, 1e-6, patience, "seconds")?;
+            LIMITS.check_patience(self.patience, self.capacity())?;
         }
-        within("number of retries", retries, 0.0, f64::from(MOST_RETRIES), "a client")?;
-        within("warm-up", self.warm_up, 0.0, LONGEST, "seconds")?;
-        within("duration", self.duration, 1e-3, LONGEST, "seconds")?;
-        if let Some(interval) = self.interval {
-            within("interval", interval, self.duration / MOST_INTERVALS, LONGEST, "seconds")?;
-        }
+        LIMITS.check_retries(self.retries)?;
+        LIMITS.check_window(self.warm_up, self.duration, self.interval)?;
         if self.retry_refused && self.retries == 0 {
             return Err(Invalid("to ask again after a refusal takes at least one retry".into()));
         }
-        let mean = self.law.mean();
-        within("mean of the law of sizes", mean, 1e-9, 1e15, "bytes")?;
-        law::check_tail(self.law.as_ref())?;
+        let mean = mean_size(self.law.as_ref())?;
         let end = self.warm_up + self.duration;
         let shape = self.shape_with_drop(end)?;
         let drops = self.drop.map(|_| end + self.whole_patience());
         let until = drops.zip(self.drop).map_or(end, |(at, drop)| at + drop.watched);
-        let requests = (until + self.patience_or_none())
-            * self.shape.periods().iter().map(|period| period.load).fold(0.0, f64::max)
-            * self.capacity()
-            * (retries + 1.0);
-        if requests > MOST_REQUESTS {
-            return Err(Invalid(format!(
-                "these are up to {requests:.0} requests, retries included; give a shorter \
-                 duration or patience, fewer retries or less load, for at most {MOST_REQUESTS:.0}"
-            )));
-        }
+        let watched = until + self.patience_or_none();
+        LIMITS.check_requests(watched, &self.shape, self.capacity(), self.retries)?;
         Ok(Prepared {
             nanos_per_byte: 1e9 / (mean * self.service_rate),
             shape,
@@ -160,7 +125,7 @@ impl Model {
             window: (time(self.warm_up), time(end)),
             drops: drops.map_or(Time::NEVER, time),
             until: time(until),
-            nobody_after: until + self.patience_or_none() + retries * LONGEST_RETRY_AFTER,
+            nobody_after: watched + f64::from(self.retries) * LONGEST_RETRY_AFTER,
             model: self,
         })
     }
@@ -180,9 +145,9 @@ impl Model {
         if self.patience.is_infinite() {
             return Err(Invalid("a load that drops needs clients with a patience".into()));
         }
-        within("load after the drop", 100.0 * drop.load, 1e-3, 1e6, "%")?;
+        check_range("load after the drop", 100.0 * drop.load, 1e-3, 1e6, "%")?;
         let second = 10.0 * Newcomers::STEP;
-        within("time that newcomers are watched", drop.watched, second, 1e6, "seconds")?;
+        check_range("time that newcomers are watched", drop.watched, second, 1e6, "seconds")?;
         let before = Period { seconds: end + self.whole_patience(), load };
         // The shape repeats; nobody is watched as long as this.
         let after = Period { seconds: 1e8, load: drop.load };
@@ -200,7 +165,7 @@ pub(super) fn span(seconds: f64) -> Duration {
     Duration::from_nanos((seconds * 1e9).round() as u64)
 }
 
-/// A model whose parameters make sense.
+/// A model whose parameters are valid.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) model: Model,
@@ -221,27 +186,5 @@ impl Prepared {
     /// The parameters.
     pub fn model(&self) -> &Model {
         &self.model
-    }
-
-    /// What becomes of the clients; the same for the same seed.
-    pub fn run(&self, seed: u64) -> Tally {
-        run::run(self, seed)
-    }
-
-    /// The results of `count` independent repetitions; `None` of none.
-    pub fn repeat(&self, count: usize, seed: u64) -> Option<Results> {
-        let tallies = replications::run(count, seed, |seed| self.run(seed));
-        Results::new(&self.model, &tallies, self.usual_response(count, seed))
-    }
-
-    /// Mean response time at the load after the drop, had it always been so.
-    fn usual_response(&self, count: usize, seed: u64) -> Option<f64> {
-        let shape = Shape::constant(self.model.drop?.load).ok()?;
-        let duration = self.model.duration.max(USUAL);
-        let usual = Model { shape, drop: None, interval: None, duration, ..self.model.clone() };
-        let usual = usual.prepare().ok()?;
-        // Other clients than those of the runs that it is compared with.
-        let tallies = replications::run(count, !seed, |seed| usual.run(seed));
-        Results::new(usual.model(), &tallies, None)?.mean_response_seconds
     }
 }

@@ -1,4 +1,5 @@
-//! How soon after overload those who come are answered as if there had been none. It runs nothing.
+//! How soon after overload those who come are answered as if there had been none; part of the
+//! results where the load drops.
 
 use serde::Serialize;
 

@@ -1,13 +1,13 @@
-//! Shares and means of what became of the clients, under the names that scripts read. Those of
-//! [`crate::dtoc::Results`] mean the same here. It does not run anything.
+//! Shares and means of what became of the clients, under the names that scripts read in
+//! `weir-lab sim backend --json`. Those of [`crate::dtoc::Results`] mean the same here.
 
 use serde::Serialize;
 
 use super::model::Model;
 use super::recovery::Recovery;
 use super::tally::Tally;
+use crate::impatient::{Figures, Watched, mean, percent};
 use crate::replications::estimate;
-use crate::shares::{mean, of_intervals, percent};
 
 /// Of all repetitions together. A figure that has no value (a mean over nobody) is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -103,62 +103,56 @@ impl Results {
         let over = |value: &dyn Fn(&Tally) -> f64| {
             estimate(&tallies.iter().map(value).collect::<Vec<_>>())
         };
-        let useful = over(&|tally| {
-            100.0 * total(&tally.successful) as f64 / (tally.seconds * model.capacity())
-        })?;
         let workers = f64::from(model.workers);
-        let useful_work = over(&|tally| 100.0 * tally.useful_seconds / (tally.seconds * workers))?;
-        let response =
-            over(&|tally| tally.response_seconds / total(&tally.successful) as f64)?.ci95;
-        let share = |tally: &Tally, class: usize| {
-            mean(tally.successful[class] as f64, tally.clients[class]).unwrap_or_default()
+        let watched = Watched {
+            capacity: model.capacity(),
+            workers,
+            duration: model.duration,
+            interval: model.interval,
         };
-        let by_class = [0, 1, 2, 3].map(|class| over(&|tally| share(tally, class))?.ci95);
-        let (clients, successful) = (total(&all.clients), total(&all.successful));
-        let of_time = |seconds: f64| 100.0 * seconds / (all.seconds * workers);
+        let counts = &all.counts;
+        let figures = Figures::new(watched, tallies.iter().map(|tally| &tally.counts), counts)?;
+        let response =
+            over(&|tally| tally.counts.response_seconds / tally.counts.all_successful() as f64)?;
+        let by_class =
+            [0, 1, 2, 3].map(|class| over(&|tally| tally.counts.success_of(class))?.ci95);
+        let (clients, successful) = (counts.all_clients(), counts.all_successful());
         let recovery = model.drop.zip(usual).and_then(|(drop, usual)| {
             let at = model.duration + model.whole_patience();
             Recovery::new(drop.load, at, usual, &all.newcomers)
         });
         Some(Results {
-            useful_percent: useful.mean,
-            useful_percent_ci95: useful.ci95,
-            useful_work_percent: useful_work.mean,
-            useful_work_percent_ci95: useful_work.ci95,
-            success_by_class: [0, 1, 2, 3].map(|class| share(&all, class)),
+            useful_percent: figures.useful_percent.mean,
+            useful_percent_ci95: figures.useful_percent.ci95,
+            useful_work_percent: figures.useful_work_percent.mean,
+            useful_work_percent_ci95: figures.useful_work_percent.ci95,
+            success_by_class: figures.success_by_class,
             success_by_class_ci95: match by_class {
                 [Some(a), Some(b), Some(c), Some(d)] => Some([a, b, c, d]),
                 _ => None,
             },
-            success_percent: percent(successful, clients),
+            success_percent: figures.success_percent,
             refused_percent: percent(all.refused, clients),
-            timed_out_percent: percent(all.timed_out, clients),
+            timed_out_percent: figures.timed_out_percent,
             in_service_timeout_percent: percent(all.left_under_way, all.started),
-            requests_per_client: mean(all.tries as f64, clients),
-            mean_successful_size_bytes: mean(all.useful_bytes, successful),
-            mean_response_seconds: mean(all.response_seconds, successful),
-            mean_response_seconds_ci95: response.filter(|half| half.is_finite()),
+            requests_per_client: figures.requests_per_client,
+            mean_successful_size_bytes: figures.mean_successful_size_bytes,
+            mean_response_seconds: figures.mean_response_seconds,
+            mean_response_seconds_ci95: response.ci95.filter(|half| half.is_finite()),
             mean_answer_seconds: mean(all.answer_seconds, successful),
             p99_answer_seconds: all.answers.percentile(0.99),
-            wasted_work_percent: of_time(all.wasted_seconds),
-            utilisation_percent: of_time(all.busy_seconds),
-            limit_mean: all.limit_seconds / all.seconds,
+            wasted_work_percent: 100.0 * all.wasted_seconds / (counts.seconds * workers),
+            utilisation_percent: figures.utilisation_percent,
+            limit_mean: all.limit_seconds / counts.seconds,
             limit_at_end: [all.limits.iter().min(), all.limits.iter().max()]
                 .map(|limit| limit.copied().unwrap_or_default()),
             learned_patience_seconds: mean(all.patiences.iter().sum(), all.patiences.len() as u64),
             most_waiting: all.most_waiting,
             clients,
-            events: all.events,
+            events: counts.events,
             faults: all.unfinished + all.faults,
-            intervals: model.interval.map(|length| {
-                let capacity = model.capacity() * tallies.len() as f64;
-                of_intervals(&all.intervals, length, model.duration, capacity)
-            }),
+            intervals: figures.intervals,
             recovery,
         })
     }
-}
-
-fn total(classes: &[u64; 4]) -> u64 {
-    classes.iter().sum()
 }

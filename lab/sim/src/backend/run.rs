@@ -1,5 +1,6 @@
-//! One run: the next thing that happens is at the application, a client who leaves, a time limit of
-//! the gate, a refused client who comes again, or a new client, whichever is first.
+//! One run of an application behind the gate: the next thing that happens is at the application, a
+//! client who leaves, a time limit of the gate, a refused client who comes again, or a new client,
+//! whichever is first.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -8,28 +9,29 @@ use std::time::Duration;
 use weir_sched::{BackendGate, Call, CallNext, CallSpec, Left, Time};
 
 use super::application::{Application, Work};
-use super::clients::{Client, Clients, Counts, Try};
+use super::client::{Client, Counted, Request};
 use super::model::{LONGEST_RETRY_AFTER, Prepared, span, time};
 use super::recovery::Newcomers;
 use super::tally::Tally;
-use crate::dtoc::{Stream, class};
+use crate::impatient::{Counts, Stream, Waiting, class};
 
 /// The route of all calls.
 const ROUTE: u32 = 0;
 
-/// What happened to the clients in one run.
-pub(super) fn run(prepared: &Prepared, seed: u64) -> Tally {
-    let capacity = prepared.model.capacity();
-    let mut stream = Stream::new(&prepared.shape, capacity, prepared.nobody_after, seed);
-    let clients = std::iter::from_fn(|| {
-        let at = stream.next();
-        at.is_finite().then(|| (time(at), prepared.sizes.size(stream.uniform())))
-    });
-    run_with(prepared, clients)
+impl Prepared {
+    /// What becomes of the clients; the same for the same seed.
+    pub fn run(&self, seed: u64) -> Tally {
+        let capacity = self.model.capacity();
+        let mut stream = Stream::new(&self.shape, capacity, self.nobody_after, seed);
+        let clients = std::iter::from_fn(|| {
+            let at = stream.next();
+            at.is_finite().then(|| (time(at), self.sizes.size(stream.uniform())))
+        });
+        run_with(self, clients)
+    }
 }
 
-/// The same for clients of whom it is given when they come, in this order, and how many bytes they
-/// ask for.
+/// What becomes of given clients: when they come, in this order, and how many bytes they ask for.
 pub(super) fn run_with(prepared: &Prepared, clients: impl Iterator<Item = (Time, f64)>) -> Tally {
     Run::new(prepared, clients).run()
 }
@@ -40,7 +42,7 @@ struct Run<'a, I: Iterator> {
     /// When the gate wants to be asked even if nothing happens.
     ask: Time,
     application: Application,
-    clients: Clients,
+    waiting: Waiting<Request>,
     /// Refused clients who come again, by when, then by the order in which they were refused.
     later: BTreeMap<(Time, u64), Client>,
     coming: Peekable<I>,
@@ -61,13 +63,12 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
             gate: BackendGate::new(model.gate),
             ask: Time::NEVER,
             application: Application::new(model.workers, span(model.gap), prepared.window),
-            clients: Clients::new(span(model.patience)),
+            waiting: Waiting::new(0),
             later: BTreeMap::new(),
             coming: coming.peekable(),
             came: 0,
             tally: Tally {
-                seconds: model.duration,
-                intervals: vec![0; model.intervals()],
+                counts: Counts::new(model.duration, model.interval),
                 newcomers: vec![Newcomers::default(); steps.round() as usize],
                 ..Tally::default()
             },
@@ -78,7 +79,7 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
 
     fn run(mut self) -> Tally {
         while self.now < self.prepared.until || self.open > 0 {
-            let (application, deadline) = (self.application.due(), self.clients.deadline());
+            let (application, deadline) = (self.application.due(), self.deadline());
             let later = self.later.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at);
             let arrival = self.coming.peek().map_or(Time::NEVER, |(at, _)| *at);
             let next = application.min(deadline).min(self.ask).min(later).min(arrival);
@@ -87,26 +88,32 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
             }
             self.advance(next);
             if application <= next {
-                self.application_steps();
+                self.application_advances();
             } else if deadline <= next {
-                self.leaves();
+                self.client_leaves();
             } else if self.ask <= next {
                 self.ask_gate();
             } else if later <= next {
                 if let Some((_, client)) = self.later.pop_first() {
-                    self.asks(client);
+                    self.send(client);
                 }
             } else if let Some((_, size)) = self.coming.next() {
-                self.comes(size);
+                self.client_arrives(size);
             }
         }
         self.advance(self.now.max(self.prepared.until));
-        self.tally.busy_seconds = self.application.busy.as_secs_f64();
+        self.tally.counts.busy_seconds = self.application.busy.as_secs_f64();
         self.tally.work_seconds = self.application.work.as_secs_f64();
         self.tally.limits.push(self.gate.limit());
         self.tally.patiences.extend(self.gate.patience(ROUTE).map(|time| time.as_secs_f64()));
         self.tally.unfinished = self.open;
         self.tally
+    }
+
+    /// When the next client leaves.
+    fn deadline(&self) -> Time {
+        let patience = span(self.prepared.model.patience);
+        self.waiting.front().map_or(Time::NEVER, |request| request.asked + patience)
     }
 
     /// Time goes on to `next`.
@@ -118,15 +125,15 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
     }
 
     /// A new client comes, who asks for so many bytes.
-    fn comes(&mut self, size: f64) {
+    fn client_arrives(&mut self, size: f64) {
         let Prepared { model, window: (start, end), drops, until, .. } = self.prepared;
         let now = self.now;
-        let counts = if (*start..*end).contains(&now) {
-            Counts::InWindow
+        let counted = if (*start..*end).contains(&now) {
+            Counted::InWindow
         } else if (*drops..*until).contains(&now) {
-            Counts::Newcomer
+            Counted::Newcomer
         } else {
-            Counts::Not
+            Counted::Not
         };
         self.came += 1;
         let client = Client {
@@ -135,18 +142,18 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
             size,
             service: Duration::from_nanos((size * self.prepared.nanos_per_byte).max(1.0) as u64),
             retries: model.retries,
-            counts,
+            counted,
         };
-        self.open += u64::from(counts != Counts::Not);
-        self.tally.clients[class(size)] += u64::from(client.in_window());
-        self.asks(client);
+        self.open += u64::from(counted != Counted::Not);
+        self.tally.counts.clients[class(size)] += u64::from(client.in_window());
+        self.send(client);
     }
 
     /// A client asks, for the first time or again.
-    fn asks(&mut self, client: Client) {
-        self.tally.events += 1;
-        self.tally.tries += u64::from(client.in_window());
-        let number = self.clients.next_number();
+    fn send(&mut self, client: Client) {
+        self.tally.counts.events += 1;
+        self.tally.counts.tries += u64::from(client.in_window());
+        let number = self.waiting.next_number();
         let spec = CallSpec {
             tag: number,
             route: ROUTE,
@@ -156,8 +163,8 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
             deadline: None,
         };
         let call = self.gate.arrive(self.now, spec);
-        self.clients.wait(Try { client, asked: self.now, call });
-        self.tally.most_waiting = self.tally.most_waiting.max(self.clients.waiting());
+        self.waiting.push(Request { client, asked: self.now, call });
+        self.tally.most_waiting = self.tally.most_waiting.max(self.waiting.count());
         self.ask_gate();
     }
 
@@ -178,7 +185,7 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
 
     /// A call goes to the application.
     fn start(&mut self, call: Call, number: u64) {
-        let Some(one) = self.clients.get(number) else {
+        let Some(one) = self.waiting.get(number) else {
             self.tally.faults += 1;
             self.gate.failed(self.now, call);
             return;
@@ -189,8 +196,8 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
 
     /// A client is answered that it cannot be served.
     fn refuse(&mut self, number: u64, retry_after: Duration) {
-        self.tally.events += 1;
-        let Some(Try { client, .. }) = self.clients.answer(number) else {
+        self.tally.counts.events += 1;
+        let Some(Request { client, .. }) = self.waiting.answer(number) else {
             self.tally.faults += 1;
             return;
         };
@@ -203,43 +210,38 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
             self.later.insert((self.now + retry_after, number), again);
         } else {
             self.tally.refused += u64::from(client.in_window());
-            self.unanswered(&client);
+            self.count_unanswered(&client);
         }
     }
 
     /// Something is due at the application.
-    fn application_steps(&mut self) {
+    fn application_advances(&mut self) {
         let Some(Work { number, call, .. }) = self.application.step(self.now) else { return };
-        self.tally.events += 1;
-        if let Some(one) = self.clients.answer(number) {
-            self.answered(&one);
+        self.tally.counts.events += 1;
+        if let Some(one) = self.waiting.answer(number) {
+            self.count_answer(&one);
         }
         self.gate.answered(self.now, call);
         self.gate.ended(self.now, call);
         self.ask_gate();
     }
 
-    fn answered(&mut self, one: &Try) {
+    fn count_answer(&mut self, one: &Request) {
         let (start, end) = self.prepared.window;
         if let Some(length) = self.prepared.model.interval
             && (start..end).contains(&self.now)
         {
-            let place = (self.now.since(start).as_secs_f64() / length) as usize;
-            if let Some(count) = self.tally.intervals.get_mut(place) {
-                *count += 1;
-            }
+            self.tally.counts.answer_at(self.now.since(start).as_secs_f64(), length);
         }
         let client = &one.client;
         let response = self.now.since(client.came).as_secs_f64();
-        match client.counts {
-            Counts::Not => return,
-            Counts::Newcomer => self.newcomer(client, response, false),
-            Counts::InWindow => {
+        match client.counted {
+            Counted::Not => return,
+            Counted::Newcomer => self.count_newcomer(client, response, false),
+            Counted::InWindow => {
                 let answer = self.now.since(one.asked).as_secs_f64();
-                self.tally.successful[class(client.size)] += 1;
-                self.tally.useful_seconds += client.service.as_secs_f64();
-                self.tally.useful_bytes += client.size;
-                self.tally.response_seconds += response;
+                let service = client.service.as_secs_f64();
+                self.tally.counts.answered(client.size, service, response);
                 self.tally.answer_seconds += answer;
                 self.tally.answers.add(answer);
             }
@@ -248,11 +250,11 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
     }
 
     /// A client has waited long enough: it leaves, and may ask again.
-    fn leaves(&mut self) {
-        let Some(Try { client, call, .. }) = self.clients.leave() else { return };
-        self.tally.events += 1;
+    fn client_leaves(&mut self) {
+        let Some((_, Request { client, call, .. })) = self.waiting.leave() else { return };
+        self.tally.counts.events += 1;
         let counted = u64::from(client.in_window());
-        self.tally.tries_timed_out += counted;
+        self.tally.counts.tries_timed_out += counted;
         match self.gate.gone(self.now, call) {
             Left::Waiting => {}
             Left::UnderWay => {
@@ -264,22 +266,22 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
             Left::Unknown => self.tally.faults += 1,
         }
         if let Some(again) = client.again() {
-            self.asks(again);
+            self.send(again);
         } else {
-            self.tally.timed_out += counted;
-            self.unanswered(&client);
+            self.tally.counts.timed_out += counted;
+            self.count_unanswered(&client);
         }
     }
 
     /// The client has its outcome, and it is no answer.
-    fn unanswered(&mut self, client: &Client) {
-        if client.counts == Counts::Newcomer {
-            self.newcomer(client, self.prepared.model.whole_patience(), true);
+    fn count_unanswered(&mut self, client: &Client) {
+        if client.counted == Counted::Newcomer {
+            self.count_newcomer(client, self.prepared.model.whole_patience(), true);
         }
-        self.open -= u64::from(client.counts != Counts::Not);
+        self.open -= u64::from(client.counted != Counted::Not);
     }
 
-    fn newcomer(&mut self, client: &Client, seconds: f64, lost: bool) {
+    fn count_newcomer(&mut self, client: &Client, seconds: f64, lost: bool) {
         let after = client.came.since(self.prepared.drops).as_secs_f64();
         if let Some(step) = self.tally.newcomers.get_mut((after / Newcomers::STEP) as usize) {
             step.add(&Newcomers { clients: 1, lost: u64::from(lost), seconds });

@@ -1,4 +1,4 @@
-//! The orders in which the server takes requests from its queue. They do not know who has left.
+//! The orders in which Carter's server takes requests from its queue; the run has one of them.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use weir_sched::{BitRate, FairState, Level, Path, Policy, Time, policy};
 
 /// A request in the queue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(super) struct Queued {
     /// Its number.
     pub(super) number: u64,
     /// Seconds that it takes.
@@ -17,9 +17,9 @@ pub(super) struct Waiting {
 /// A queue of requests.
 pub(super) trait Line {
     /// Adds one; the place that it gets, if one can be removed from it.
-    fn push(&mut self, one: Waiting) -> u32;
+    fn push(&mut self, one: Queued) -> u32;
     /// Takes the one that goes next.
-    fn pop(&mut self) -> Option<Waiting>;
+    fn pop(&mut self) -> Option<Queued>;
     /// Takes the request `number` from its place, if it is still there.
     fn remove(&mut self, place: u32, number: u64) -> bool;
     fn len(&self) -> usize;
@@ -28,7 +28,7 @@ pub(super) trait Line {
 /// First come first served, or newest first.
 #[derive(Debug)]
 pub(super) struct Plain {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Queued>,
     newest_first: bool,
 }
 
@@ -39,12 +39,12 @@ impl Plain {
 }
 
 impl Line for Plain {
-    fn push(&mut self, one: Waiting) -> u32 {
+    fn push(&mut self, one: Queued) -> u32 {
         self.waiting.push_back(one);
         0
     }
 
-    fn pop(&mut self) -> Option<Waiting> {
+    fn pop(&mut self) -> Option<Queued> {
         if self.newest_first { self.waiting.pop_back() } else { self.waiting.pop_front() }
     }
 
@@ -62,7 +62,7 @@ impl Line for Plain {
 #[derive(Debug)]
 pub(super) struct Shortest {
     policy: Box<dyn Policy>,
-    places: Vec<Option<Waiting>>,
+    places: Vec<Option<Queued>>,
     free: Vec<u32>,
     waiting: usize,
 }
@@ -75,7 +75,7 @@ impl Shortest {
         Shortest { policy, places: Vec::new(), free: Vec::new(), waiting: 0 }
     }
 
-    fn take(&mut self, place: u32) -> Option<Waiting> {
+    fn take(&mut self, place: u32) -> Option<Queued> {
         let one = self.places.get_mut(place as usize)?.take()?;
         self.policy.depart(place);
         self.free.push(place);
@@ -85,7 +85,7 @@ impl Shortest {
 }
 
 impl Line for Shortest {
-    fn push(&mut self, one: Waiting) -> u32 {
+    fn push(&mut self, one: Queued) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             (self.places.len() - 1) as u32
@@ -105,7 +105,7 @@ impl Line for Shortest {
         place
     }
 
-    fn pop(&mut self) -> Option<Waiting> {
+    fn pop(&mut self) -> Option<Queued> {
         let place = self.policy.pick(FairState::default(), 1)?;
         self.take(place)
     }

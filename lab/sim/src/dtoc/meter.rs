@@ -1,5 +1,5 @@
-//! How busy the server was: every second for the switch of the check, and over the window that
-//! counts. It does not know what kept the server busy.
+//! How busy Carter's server was: every second, which switches the check, and over the window that
+//! counts. The run tells it when the server becomes busy and idle.
 
 /// Times in seconds from the start of the run.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Carter & Cherkasova 1999, "Detecting timed-out client requests for avoiding livelock and
 //! improving web server performance" (HPL-98-164 R.1): one server with a listen queue whose clients
-//! give up, and what is lost on requests that nobody waits for. It knows no network.
+//! give up, and what is lost on requests that nobody waits for. `weir-lab sim dtoc` and the
+//! experiments run it; it stands beside [`crate::backend`] as the server without a gate.
 //!
 //! # The paper's rules (section 3)
 //!
@@ -35,25 +36,21 @@
 //! times and free of charge (the kernel tells them, nothing is looked at); all but the regular one
 //! also pay for the check at dequeue while it is on.
 
-mod clients;
 mod day;
 mod line;
 mod meter;
 mod model;
-mod offered;
+mod request;
 mod results;
 mod server;
 mod strategy;
 mod tally;
 
 pub use day::{DAYS, day};
-pub(crate) use model::within;
 pub use model::{Model, Prepared};
-pub(crate) use offered::{Sizes, Stream};
 pub use results::Results;
 pub use strategy::Strategy;
 pub use tally::Tally;
-pub(crate) use tally::class;
 
 #[cfg(test)]
 mod tests;

@@ -1,28 +1,18 @@
-//! The parameters of a run, checked. It does not know what happens in one.
+//! The parameters of Carter's server, checked before a run. `weir-lab sim dtoc` and the experiments
+//! fill them in.
 
 use std::sync::Arc;
 
 use weir_workload::Invalid;
-use weir_workload::law::{self, Law, carter};
+use weir_workload::law::{Law, carter};
 use weir_workload::shape::Shape;
 
-use super::offered::Sizes;
-use super::server;
 use super::strategy::Strategy;
-use super::tally::Tally;
+use crate::impatient::{Limits, Sizes, check_range, mean_size};
 
-/// Longest timeout, warm-up and window, in seconds.
-const LONGEST: f64 = 1e8;
-/// Longest timeout, in mean service times: those who wait are kept in memory.
-const MOST_SERVICES: f64 = 1e7;
-/// Most requests of a run, first ones and retries, that are let pass as meant.
-const MOST_REQUESTS: f64 = 1e11;
-/// Most retries of a client.
-const MOST_RETRIES: u32 = 1000;
+const LIMITS: Limits = Limits { seconds: 1e8, requests: 1e11, patience: "timeout" };
 /// Longest queue: those who wait are kept in memory.
 const LONGEST_QUEUE: usize = 10_000_000;
-/// Most intervals of a series.
-const MOST_INTERVALS: f64 = 1e6;
 
 /// A server, its clients and how long they are watched.
 #[derive(Clone, Debug)]
@@ -83,45 +73,30 @@ impl Model {
         (100.0 * self.queue as f64 / self.service_rate + 10.0 * self.timeout).round()
     }
 
-    /// Number of intervals of the series.
-    pub(super) fn intervals(&self) -> usize {
-        // What rounding leaves over is no interval.
-        self.interval.map_or(0, |length| (self.duration / length - 1e-6).ceil().max(1.0) as usize)
+    /// Seconds in which a client who is never answered sends its requests and waits.
+    pub(super) fn whole_patience(&self) -> f64 {
+        (f64::from(self.retries) + 1.0) * self.timeout
     }
 
-    /// Makes ready to run.
+    /// Checks the parameters and makes ready to run.
     ///
     /// # Errors
     ///
     /// A parameter out of range: which, and what is expected.
     pub fn prepare(self) -> Result<Prepared, Invalid> {
-        within("service rate", self.service_rate, 1e-6, 1e9, "requests a second")?;
-        let patience = LONGEST.min(MOST_SERVICES / self.service_rate);
-        within("timeout", self.timeout, 1e-6, patience, "seconds")?;
-        within("check cost", self.check_cost * 100.0, 0.0, 1e4, "% of a mean service")?;
-        within("threshold of the check", self.check_above * 100.0, 0.0, 100.0, "% utilisation")?;
-        within("warm-up", self.warm_up, 0.0, LONGEST, "seconds")?;
-        within("duration", self.duration, 1e-3, LONGEST, "seconds")?;
-        if let Some(interval) = self.interval {
-            within("interval", interval, self.duration / MOST_INTERVALS, LONGEST, "seconds")?;
-        }
-        let mean = self.law.mean();
-        within("mean of the law of sizes", mean, 1e-9, 1e15, "bytes")?;
-        law::check_tail(self.law.as_ref())?;
-        let (retries, queue) = (f64::from(self.retries), self.queue as f64);
-        within("number of retries", retries, 0.0, f64::from(MOST_RETRIES), "a client")?;
-        within("listen queue", queue, 0.0, LONGEST_QUEUE as f64, "requests")?;
+        LIMITS.check_service_rate(self.service_rate)?;
+        LIMITS.check_patience(self.timeout, self.service_rate)?;
+        check_range("check cost", self.check_cost * 100.0, 0.0, 1e4, "% of a mean service")?;
+        let above = self.check_above * 100.0;
+        check_range("threshold of the check", above, 0.0, 100.0, "% utilisation")?;
+        LIMITS.check_window(self.warm_up, self.duration, self.interval)?;
+        let mean = mean_size(self.law.as_ref())?;
+        LIMITS.check_retries(self.retries)?;
+        let longest = LONGEST_QUEUE as f64;
+        check_range("listen queue", self.queue as f64, 0.0, longest, "requests")?;
         let end = self.warm_up + self.duration;
-        let watched = end + (retries + 1.0) * self.timeout;
-        let most = self.shape.periods().iter().map(|period| period.load).fold(0.0, f64::max);
-        let requests = watched * most * self.service_rate * (retries + 1.0);
-        if requests > MOST_REQUESTS {
-            return Err(Invalid(format!(
-                "these are up to {requests:.0} requests, retries included, in {watched} s; give \
-                 a shorter duration or timeout, fewer retries or less load, for at most \
-                 {MOST_REQUESTS:.0}"
-            )));
-        }
+        let watched = end + self.whole_patience();
+        LIMITS.check_requests(watched, &self.shape, self.service_rate, self.retries)?;
         Ok(Prepared {
             seconds_per_byte: 1.0 / (mean * self.service_rate),
             check: self.check_cost / self.service_rate,
@@ -132,21 +107,7 @@ impl Model {
     }
 }
 
-/// Says what is wrong with a value out of its range, and what is expected.
-pub(crate) fn within(
-    what: &str,
-    value: f64,
-    least: f64,
-    most: f64,
-    unit: &str,
-) -> Result<(), Invalid> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    Err(Invalid(format!("the {what} is {value} {unit}; give {least} to {most}")))
-}
-
-/// A model whose parameters make sense.
+/// A model whose parameters are valid.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) model: Model,
@@ -162,10 +123,5 @@ impl Prepared {
     /// The parameters.
     pub fn model(&self) -> &Model {
         &self.model
-    }
-
-    /// What becomes of the clients; the same for the same seed.
-    pub fn run(&self, seed: u64) -> Tally {
-        server::run(self, seed)
     }
 }

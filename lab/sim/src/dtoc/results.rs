@@ -1,12 +1,11 @@
-//! Shares and means of what became of the clients, under the names that scripts read. It does not
-//! run anything.
+//! Shares and means of what became of the clients, under the names that scripts read in
+//! `weir-lab sim dtoc --json`; the experiments read them, too.
 
 use serde::Serialize;
 
 use super::model::Model;
 use super::tally::Tally;
-use crate::replications::estimate;
-use crate::shares::{mean, of_intervals, percent};
+use crate::impatient::{Figures, Watched, percent};
 
 /// Of all repetitions together. A figure that has no value (a mean over nobody) is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,43 +77,38 @@ impl Results {
     pub fn new(model: &Model, tallies: &[Tally]) -> Option<Results> {
         let mut all = Tally::default();
         tallies.iter().for_each(|tally| all.add(tally));
-        let rate = |tally: &Tally| {
-            let count = tally.successful.iter().sum::<u64>() as f64;
-            100.0 * count / (tally.seconds * model.service_rate)
+        let watched = Watched {
+            capacity: model.service_rate,
+            workers: 1.0,
+            duration: model.duration,
+            interval: model.interval,
         };
-        let useful = estimate(&tallies.iter().map(rate).collect::<Vec<_>>())?;
-        let work = |tally: &Tally| 100.0 * tally.useful_seconds / tally.seconds;
-        let useful_work = estimate(&tallies.iter().map(work).collect::<Vec<_>>())?;
-        let clients: u64 = all.clients.iter().sum();
-        let successful: u64 = all.successful.iter().sum();
-        let share = |part: u64, whole: u64| mean(part as f64, whole).unwrap_or_default();
-        let success = |class: usize| share(all.successful[class], all.clients[class]);
-        let intervals = model.interval.map(|length| {
-            let capacity = model.service_rate * tallies.len() as f64;
-            of_intervals(&all.intervals, length, model.duration, capacity)
-        });
+        let counts = &all.counts;
+        let figures = Figures::new(watched, tallies.iter().map(|tally| &tally.counts), counts)?;
+        let (clients, successful) = (counts.all_clients(), counts.all_successful());
+        let of_successful = |count: u64| 100.0 * (count as f64 / successful as f64);
         Some(Results {
-            useful_percent: useful.mean,
-            useful_percent_ci95: useful.ci95,
-            useful_work_percent: useful_work.mean,
-            useful_work_percent_ci95: useful_work.ci95,
-            success_by_class: [0, 1, 2, 3].map(success),
+            useful_percent: figures.useful_percent.mean,
+            useful_percent_ci95: figures.useful_percent.ci95,
+            useful_work_percent: figures.useful_work_percent.mean,
+            useful_work_percent_ci95: figures.useful_work_percent.ci95,
+            success_by_class: figures.success_by_class,
             successful_class_percent: (successful > 0)
-                .then(|| all.successful.map(|count| 100.0 * share(count, successful))),
-            success_percent: percent(successful, clients),
+                .then(|| counts.successful.map(of_successful)),
+            success_percent: figures.success_percent,
             dropped_percent: percent(all.refused + all.refused_again, clients),
-            timed_out_percent: percent(all.timed_out, clients),
+            timed_out_percent: figures.timed_out_percent,
             in_service_timeout_percent: percent(all.timed_out_in_service, all.begun),
-            accepted_timed_out_percent: percent(all.tries_timed_out, all.accepted),
-            requests_per_client: mean(all.tries as f64, clients),
-            mean_successful_size_bytes: mean(all.useful_bytes, successful),
-            mean_response_seconds: mean(all.response_seconds, successful),
-            utilisation_percent: 100.0 * all.busy_seconds / all.seconds,
-            check_on_percent: 100.0 * all.check_seconds / all.seconds,
+            accepted_timed_out_percent: percent(counts.tries_timed_out, all.accepted),
+            requests_per_client: figures.requests_per_client,
+            mean_successful_size_bytes: figures.mean_successful_size_bytes,
+            mean_response_seconds: figures.mean_response_seconds,
+            utilisation_percent: figures.utilisation_percent,
+            check_on_percent: 100.0 * all.check_seconds / counts.seconds,
             longest_queue: all.longest_queue,
             clients,
-            events: all.events,
-            intervals,
+            events: counts.events,
+            intervals: figures.intervals,
         })
     }
 }

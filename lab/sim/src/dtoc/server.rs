@@ -1,24 +1,27 @@
-//! One run: the next thing that happens is the next arrival, the next client who leaves or the end
-//! of what the server does, whichever is first. No other events exist, so there is no event heap.
+//! One run of Carter's server: the next thing that happens is the next arrival, the next client who
+//! leaves or the end of what the server does, whichever is first. No other events exist, so there is
+//! no event heap.
 
-use super::clients::{Clients, Try};
-use super::line::{Line, Plain, Shortest, Waiting};
+use super::line::{Line, Plain, Queued, Shortest};
 use super::meter::Meter;
 use super::model::Prepared;
-use super::offered::Stream;
+use super::request::Request;
 use super::strategy::Strategy;
-use super::tally::{Tally, class};
+use super::tally::Tally;
+use crate::impatient::{Counts, Stream, Waiting, class};
 
 /// Most requests that room is made for beforehand.
 const ROOM: usize = 1 << 14;
 
-/// What happened to the clients in one run.
-pub(super) fn run(prepared: &Prepared, seed: u64) -> Tally {
-    let room = prepared.model.queue.min(ROOM);
-    match prepared.model.strategy {
-        Strategy::SrptPurge => Run::new(prepared, Shortest::new(), seed).run(),
-        Strategy::Lifo => Run::new(prepared, Plain::new(room, true), seed).run(),
-        _ => Run::new(prepared, Plain::new(room, false), seed).run(),
+impl Prepared {
+    /// What becomes of the clients; the same for the same seed.
+    pub fn run(&self, seed: u64) -> Tally {
+        let room = self.model.queue.min(ROOM);
+        match self.model.strategy {
+            Strategy::SrptPurge => Run::new(self, Shortest::new(), seed).run(),
+            Strategy::Lifo => Run::new(self, Plain::new(room, true), seed).run(),
+            _ => Run::new(self, Plain::new(room, false), seed).run(),
+        }
     }
 }
 
@@ -36,9 +39,9 @@ struct Run<'a, L> {
     prepared: &'a Prepared,
     strategy: Strategy,
     line: L,
-    clients: Clients,
+    waiting: Waiting<Request>,
     doing: Doing,
-    /// When it is done with it, in seconds.
+    /// When it is done with that, in seconds.
     finish: f64,
     meter: Meter,
     tally: Tally,
@@ -52,20 +55,18 @@ struct Run<'a, L> {
 impl<'a, L: Line> Run<'a, L> {
     fn new(prepared: &'a Prepared, line: L, seed: u64) -> Run<'a, L> {
         let model = &prepared.model;
-        let patience = (f64::from(model.retries) + 1.0) * model.timeout;
-        let mut stream =
-            Stream::new(&model.shape, model.service_rate, prepared.end + patience, seed);
+        let end = prepared.end + model.whole_patience();
+        let mut stream = Stream::new(&model.shape, model.service_rate, end, seed);
         Run {
             prepared,
             strategy: model.strategy,
             line,
-            clients: Clients::new(model.queue.min(ROOM)),
+            waiting: Waiting::new(model.queue.min(ROOM)),
             doing: Doing::Nothing,
             finish: f64::INFINITY,
             meter: Meter::new(model.warm_up, prepared.end, model.check_above),
             tally: Tally {
-                seconds: model.duration,
-                intervals: vec![0; model.intervals()],
+                counts: Counts::new(model.duration, model.interval),
                 ..Tally::default()
             },
             arrival: stream.next(),
@@ -76,59 +77,67 @@ impl<'a, L: Line> Run<'a, L> {
 
     fn run(mut self) -> Tally {
         while !(self.meter.over() && self.open == 0) {
-            let deadline = self.clients.deadline();
+            let deadline = self.waiting.front().map_or(f64::INFINITY, |one| one.deadline);
             let now = self.arrival.min(deadline).min(self.finish);
             if self.meter.due <= now {
                 self.meter.tick();
             } else if self.finish <= now {
-                self.finished(now);
+                self.service_ends(now);
             } else if deadline <= now {
-                self.leaves(now);
+                self.client_leaves(now);
             } else {
-                self.comes(now);
+                self.client_arrives(now);
             }
         }
-        self.tally.busy_seconds = self.meter.busy;
+        self.tally.counts.busy_seconds = self.meter.busy;
         if self.strategy.checks() {
             self.tally.check_seconds = self.meter.high_seconds;
         }
         self.tally
     }
 
-    fn comes(&mut self, now: f64) {
+    /// A new client comes.
+    fn client_arrives(&mut self, now: f64) {
         let model = &self.prepared.model;
         let size = self.prepared.sizes.size(self.stream.uniform());
         self.arrival = self.stream.next();
         let service = size * self.prepared.seconds_per_byte;
-        let mut one = Try::first(now, now + model.timeout, size, service, model.retries);
-        one.counted = now >= model.warm_up && now < self.prepared.end;
+        let one = Request {
+            deadline: now + model.timeout,
+            arrived: now,
+            size,
+            service,
+            retries: model.retries,
+            counted: now >= model.warm_up && now < self.prepared.end,
+            place: 0,
+        };
         if one.counted {
             self.open += 1;
-            self.tally.clients[class(size)] += 1;
+            self.tally.counts.clients[class(size)] += 1;
         }
-        if !self.asks(one, now) && one.counted {
+        if !self.send(one, now) && one.counted {
             self.open -= 1;
             self.tally.refused += 1;
         }
     }
 
-    /// A request comes, for the first time or again; whether it was accepted.
-    fn asks(&mut self, mut one: Try, now: f64) -> bool {
-        self.tally.events += 1;
+    /// A client sends a request, for the first time or again; whether the queue takes it.
+    fn send(&mut self, mut one: Request, now: f64) -> bool {
+        self.tally.counts.events += 1;
         let idle = matches!(self.doing, Doing::Nothing);
         let accepted = idle || self.line.len() < self.prepared.model.queue;
         if one.counted {
-            self.tally.tries += 1;
+            self.tally.counts.tries += 1;
             self.tally.accepted += u64::from(accepted);
         }
         if accepted {
-            let waiting = Waiting { number: self.clients.next_number(), service: one.service };
+            let queued = Queued { number: self.waiting.next_number(), service: one.service };
             if idle {
-                self.clients.wait(one);
-                self.begin(waiting, now);
+                self.waiting.push(one);
+                self.begin(queued, now);
             } else {
-                one.place = self.line.push(waiting);
-                self.clients.wait(one);
+                one.place = self.line.push(queued);
+                self.waiting.push(one);
                 self.tally.longest_queue = self.tally.longest_queue.max(self.line.len());
             }
         }
@@ -136,9 +145,9 @@ impl<'a, L: Line> Run<'a, L> {
     }
 
     /// The server turns to a request.
-    fn begin(&mut self, one: Waiting, now: f64) {
+    fn begin(&mut self, one: Queued, now: f64) {
         self.meter.begin(now);
-        let client = self.clients.get(one.number);
+        let client = self.waiting.get(one.number);
         let mut end = now + one.service;
         let mut drops = false;
         if self.meter.high && self.strategy.checks() {
@@ -157,20 +166,20 @@ impl<'a, L: Line> Run<'a, L> {
     }
 
     /// The server is done with what it did.
-    fn finished(&mut self, now: f64) {
-        self.tally.events += 1;
+    fn service_ends(&mut self, now: f64) {
+        self.tally.counts.events += 1;
         let answered = match self.doing {
-            Doing::Serving(number) => self.clients.answer(number),
+            Doing::Serving(number) => self.waiting.answer(number),
             Doing::Dropping | Doing::Nothing => None,
         };
         if let Some(one) = answered {
-            self.answered(&one, now);
+            self.count_answer(&one, now);
         }
-        self.turns(now);
+        self.take_next(now);
     }
 
     /// The server takes the next request from the queue.
-    fn turns(&mut self, now: f64) {
+    fn take_next(&mut self, now: f64) {
         if let Some(next) = self.line.pop() {
             self.begin(next, now);
         } else {
@@ -180,47 +189,42 @@ impl<'a, L: Line> Run<'a, L> {
         }
     }
 
-    fn answered(&mut self, one: &Try, now: f64) {
+    fn count_answer(&mut self, one: &Request, now: f64) {
         let model = &self.prepared.model;
         if let Some(length) = model.interval
             && now >= model.warm_up
             && now < self.prepared.end
-            && let Some(count) =
-                self.tally.intervals.get_mut(((now - model.warm_up) / length) as usize)
         {
-            *count += 1;
+            self.tally.counts.answer_at(now - model.warm_up, length);
         }
         if one.counted {
             self.open -= 1;
-            self.tally.successful[class(one.size)] += 1;
-            self.tally.useful_seconds += one.service;
-            self.tally.useful_bytes += one.size;
-            self.tally.response_seconds += now - one.arrived;
+            self.tally.counts.answered(one.size, one.service, now - one.arrived);
         }
     }
 
     /// A client has waited long enough: it leaves, and may ask again.
-    fn leaves(&mut self, now: f64) {
-        let Some((number, one)) = self.clients.leave() else { return };
+    fn client_leaves(&mut self, now: f64) {
+        let Some((number, one)) = self.waiting.leave() else { return };
         let counted = u64::from(one.counted);
-        self.tally.tries_timed_out += counted;
+        self.tally.counts.tries_timed_out += counted;
         if matches!(self.doing, Doing::Serving(served) if served == number) {
             self.tally.timed_out_in_service += counted;
             if self.strategy.aborts() {
-                self.tally.events += 1;
-                self.turns(now);
+                self.tally.counts.events += 1;
+                self.take_next(now);
             }
         } else if self.strategy.purges() && self.line.remove(one.place, number) {
-            self.tally.events += 1;
+            self.tally.counts.events += 1;
         }
         if let Some(again) = one.again(now + self.prepared.model.timeout) {
-            if !self.asks(again, now) && one.counted {
+            if !self.send(again, now) && one.counted {
                 self.open -= 1;
                 self.tally.refused_again += 1;
             }
         } else if one.counted {
             self.open -= 1;
-            self.tally.timed_out += 1;
+            self.tally.counts.timed_out += 1;
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Gauss-Legendre quadrature of smooth functions on [0, 1], whole and up to each node, and the
-//! polynomial through the nodes. It does not know what is integrated.
+//! polynomial through the nodes: what the formulas integrate a law of sizes by.
 
 /// Nodes of the rule: exact for polynomials up to degree 19.
 pub(super) const NODES: usize = 10;

@@ -1,6 +1,6 @@
 //! How long sharing equally takes to give every job present a given service, when a backlog drains
-//! while new jobs come: the renewal equation of `lab/models.md`, solved step by step. It knows the
-//! law of the new jobs and what the backlog alone would take.
+//! while new jobs come: the renewal equation of `lab/models.md`, solved step by step for
+//! [`super::onoff`].
 
 use super::sizes::{Moments, Place, Sizes};
 

@@ -1,6 +1,5 @@
-//! A law of sizes made ready for integrals: its atoms (sizes that have a share of their own), and
-//! stretches where its quantile function is smooth. It knows no queue, only the moments and the one
-//! integral that size-based policies need.
+//! A law of sizes made ready for integrals: its moments, and the one integral that size-based
+//! policies need. The formulas of [`super::mg1`] and [`super::onoff`] are sums over its places.
 //!
 //! Everything is integrated over the share u instead of the size, so that any law will do, and in
 //! steps that halve towards both ends, where heavy tails have their bytes.
@@ -10,18 +9,9 @@ use std::ops::RangeInclusive;
 use weir_workload::Invalid;
 use weir_workload::law::Law;
 
-use super::quadrature::{NODES, Rule, Values, dot};
+use super::pieces::{self, HALVINGS, Piece};
+use super::quadrature::{NODES, Rule};
 
-/// How well a stretch must be met by the polynomial through its nodes, relative to the size.
-const TOLERANCE: f64 = 1e-10;
-/// Stretches are not halved below this: near 1 quantiles have no finer arguments.
-const NARROWEST: f64 = 4.0 * f64::EPSILON;
-/// Halvings towards 0 and 1 that are always made.
-const HALVINGS: i32 = 50;
-/// Sizes next to what a float can hold, in any unit, count for nothing.
-const NEGLIGIBLE: f64 = 1e-290;
-/// Pieces that a law may have: so many sizes, or bends.
-const MOST_PIECES: usize = 2_000_000;
 /// The least and the largest mean of a law, whose squares and quotients are then numbers.
 const MEANS: RangeInclusive<f64> = 1e-15..=1e15;
 /// The least and the largest size that may be asked about, in mean sizes.
@@ -72,22 +62,6 @@ pub(super) struct Place {
     pub(super) residence: f64,
 }
 
-/// One of the ascending pieces of a law.
-#[derive(Clone, Debug)]
-enum Piece {
-    Atom { size: f64, share: f64 },
-    Smooth { width: f64, start: f64, end: f64, sizes: Values },
-}
-
-impl Piece {
-    fn start(&self) -> f64 {
-        match self {
-            Piece::Atom { size, .. } => *size,
-            Piece::Smooth { start, .. } => *start,
-        }
-    }
-}
-
 /// How far a pass over the pieces has come.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pass {
@@ -130,21 +104,8 @@ impl Sizes {
                 MEANS.end()
             )));
         }
-        let mut build = Build { law, rule: Rule::new(), pieces: Vec::new(), second_error: 0.0 };
-        let halves = |k: i32| 0.5_f64.powi(k);
-        let mut bounds: Vec<f64> = vec![0.0];
-        bounds.extend((1..=HALVINGS).rev().map(halves));
-        bounds.extend((2..=HALVINGS).map(|k| 1.0 - halves(k)));
-        bounds.push(1.0);
-        for pair in bounds.windows(2) {
-            build.stretch(pair[0], pair[1]);
-        }
-        let Build { rule, pieces, second_error, .. } = build;
-        if pieces.len() >= MOST_PIECES {
-            return Err(Invalid(format!(
-                "{law}: more than {MOST_PIECES} different sizes or bends; round its sizes"
-            )));
-        }
+        let rule = Rule::new();
+        let (pieces, second_error) = pieces::of(law, &rule)?;
         let none =
             Sizes { rule, pieces, total: Moments::default(), second_error: 0.0, inverse: None };
         let places = none.places(0.0);
@@ -346,66 +307,6 @@ impl Sizes {
         let rest: f64 = of(&places[known..]);
         let inverse = rest + (HALVINGS..1000).map(halving).sum::<f64>();
         (inverse.is_finite() && halving(1000) < 1e-9 * inverse).then_some(inverse)
-    }
-}
-
-/// The pieces of a law while they are found.
-struct Build<'a> {
-    law: &'a dyn Law,
-    rule: Rule,
-    pieces: Vec<Piece>,
-    second_error: f64,
-}
-
-impl Build<'_> {
-    /// Adds the pieces of the shares from `from` to `to`.
-    fn stretch(&mut self, from: f64, to: f64) {
-        if self.pieces.len() >= MOST_PIECES {
-            return;
-        }
-        let width = to - from;
-        let (start, end) = (self.law.quantile(from), self.law.quantile(to.next_down()));
-        if start == end {
-            return self.atom(start, width);
-        }
-        let at_middle = self.law.quantile(from + width / 2.0);
-        if width <= NARROWEST {
-            return self.atom(at_middle, width);
-        }
-        // A flat half means a law of atoms: no polynomial will do.
-        let flat = start == at_middle || at_middle == end;
-        if !flat && let Some(piece) = self.smooth(from, width, [start, at_middle, end]) {
-            return self.pieces.push(piece);
-        }
-        let middle = from + width / 2.0;
-        self.stretch(from, middle);
-        self.stretch(middle, to);
-    }
-
-    fn atom(&mut self, size: f64, share: f64) {
-        match self.pieces.last_mut() {
-            Some(Piece::Atom { size: last, share: sum }) if *last == size => *sum += share,
-            _ => self.pieces.push(Piece::Atom { size, share }),
-        }
-    }
-
-    /// The piece, if a polynomial meets it: at its ends, in the middle and at one place more.
-    fn smooth(&mut self, from: f64, width: f64, known: [f64; 3]) -> Option<Piece> {
-        let [start, at_middle, end] = known;
-        let sizes = self.rule.nodes.map(|node| self.law.quantile(from + width * node));
-        // Arguments near 1 are multiples of 2^-53, so quantiles are no better than this.
-        let noise = (end - start) / width * 8.0 * f64::EPSILON * from;
-        let other = self.law.quantile(from + width * 0.27);
-        for (at, size) in [(0.0, start), (0.5, at_middle), (1.0, end), (0.27, other)] {
-            let found = dot(&self.rule.basis(at), &sizes);
-            // What is no number is not met either.
-            let met = (found - size).abs() <= TOLERANCE * size + noise + NEGLIGIBLE;
-            if !met {
-                return None;
-            }
-        }
-        self.second_error += 2.0 * width * end * noise;
-        Some(Piece::Smooth { width, start, end, sizes })
     }
 }
 

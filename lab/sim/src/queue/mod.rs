@@ -1,6 +1,6 @@
 //! One server in virtual time under each policy of `weir-sched`, and under exact processor sharing.
-//! It is told of jobs one by one and says when each leaves; memory is by the jobs that are present.
-//! It does not know where jobs come from nor what is counted of them.
+//! Callers (`weir-lab sim queue` and `transient`) give it jobs one by one and are told when each
+//! leaves; memory is by the jobs that are present.
 
 mod attained;
 mod discipline;

@@ -1,4 +1,4 @@
-//! Jobs that come at random and independently, with sizes of a law. It does not know the server.
+//! Jobs that come as a Poisson process, with sizes of a law: what `weir-lab sim queue` serves.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};

@@ -1,6 +1,6 @@
-//! A server that asks a policy of `weir-sched` who goes next, as the gate of the real server does.
-//! Time goes from event to event: a job is served until it has finished, somebody arrives, or the
-//! policy would choose another. It knows no policy's rule.
+//! A server that asks a policy of `weir-sched` which job goes next, as the gate of the real server
+//! does. Time goes from event to event: a job is served until it has finished, another arrives, or
+//! the policy would choose another.
 
 use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};

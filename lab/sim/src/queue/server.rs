@@ -1,5 +1,5 @@
-//! What every server in virtual time does, and the simplest one. It does not know what becomes of
-//! the jobs that leave.
+//! What every server in virtual time does, and the simplest one, first come first served.
+//! [`super::Queue`] runs one of them.
 
 use super::Job;
 

@@ -1,5 +1,5 @@
-//! The figures of a run: response times and slowdowns, their intervals, and who was late. It keeps
-//! no jobs and does not know the server.
+//! The figures of a run of one server: response times and slowdowns, their intervals, and which
+//! jobs were late. `weir-lab sim queue` and `transient` add each departure to it.
 
 use weir_stats::confidence::{Interval, mean_interval};
 

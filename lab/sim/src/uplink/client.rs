@@ -1,5 +1,5 @@
-//! The far end of a connection: how much its path and its reader let be under way. It does not know
-//! the gate.
+//! The far end of a connection: how much its path and its reader let be in flight. The simulated
+//! line has one for each connection.
 
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ pub struct Client {
 impl Client {
     /// What the gate is told of the way to this client when its connection opens.
     pub(super) fn path(&self, segment: u32) -> Path {
-        Path { round_trip: self.round_trip, window: INITIAL_SEGMENTS * u64::from(segment.max(1)) }
+        let window = INITIAL_SEGMENTS * u64::from(segment.max(1));
+        Path { round_trip: self.round_trip, window, window_credit: window }
     }
 }
 
@@ -72,7 +73,8 @@ impl Connection {
 
     /// What the server finds of the way to the client when it looks; `None` if nothing limits it.
     pub(super) fn path(&self) -> Option<Path> {
-        let path = Path { round_trip: self.client.round_trip, window: self.window };
+        let (round_trip, window) = (self.client.round_trip, self.window);
+        let path = Path { round_trip, window, window_credit: self.room() };
         self.is_limited().then_some(path)
     }
 

@@ -1,5 +1,5 @@
 //! A link that serves whole bytes under the server's policies, without packets, leases and round
-//! trips: a million requests in a second. It does not know clients.
+//! trips: a million requests in a second, for logs of millions of lines.
 
 use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};

@@ -1,5 +1,5 @@
 //! The server's gate, the link behind it and the connections over it, step by step in virtual time:
-//! what `link` and `loops` have in common. It does not know who asks what, or when.
+//! what `link` and `loops` have in common.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,6 +13,9 @@ use weir_sched::{
 use super::client::{Client, Connection};
 use super::link::{Finish, Link};
 
+/// As often as the server, in grants of a connection, the gate is told of a path that is in use.
+const LOOK_EVERY: u32 = 16;
+
 /// A connection as the server keeps it; it has one response at a time.
 #[derive(Debug)]
 struct Socket {
@@ -22,6 +25,8 @@ struct Socket {
     left: u64,
     /// Bytes on the wire so far.
     wire: u64,
+    /// Grants since the gate was last told of the path.
+    grants_since_look: u32,
 }
 
 /// What a step of the line has come to.
@@ -48,6 +53,8 @@ pub(super) struct Sent {
 pub(super) struct Line<'a> {
     pub(super) link: &'a Link,
     gate: Gate,
+    /// The policy is told of paths while responses are sent.
+    path_updates: bool,
     /// By number, in the order in which they were opened; `None`: closed.
     sockets: Vec<Option<Socket>>,
     /// When senders hear what was read: time, connection, bytes.
@@ -65,6 +72,7 @@ impl Line<'_> {
         Line {
             link,
             gate: Gate::new(config, Arc::new(Pacer::new(link.rate.scaled(link.pace)))),
+            path_updates: policy.needs().path_updates,
             sockets: Vec::new(),
             heard: BinaryHeap::new(),
             free_at: Time::ZERO,
@@ -83,7 +91,8 @@ impl Line<'_> {
         self.gate.charge(now, self.link.connection);
         let connection = Connection::new(client, packets.mss);
         let wire = self.link.connection;
-        self.sockets.push(Some(Socket { flow, connection, left: 0, wire }));
+        let (left, grants_since_look) = (0, 0);
+        self.sockets.push(Some(Socket { flow, connection, left, wire, grants_since_look }));
         socket
     }
 
@@ -93,7 +102,7 @@ impl Line<'_> {
         open.left = size.max(1);
         // The server looks at its connection when a request comes.
         if let Some(path) = open.connection.path() {
-            self.gate.path(open.flow, path);
+            self.gate.path_changed(open.flow, path);
         }
         self.gate.arrive(now, JobSpec { flow: open.flow, size: Some(open.left), range_of });
     }
@@ -167,6 +176,7 @@ impl Line<'_> {
         }
         open.left -= taken.min(open.left);
         open.wire += wire;
+        open.grants_since_look += 1;
         let done = (open.left == 0).then(|| Finish {
             sent: seconds(self.free_at),
             received: seconds(open.connection.read_at()),
@@ -174,6 +184,13 @@ impl Line<'_> {
         if done.is_none() && open.connection.room() == 0 {
             open.connection.blocked = true;
             self.gate.blocked(now, open.flow);
+        }
+        let looks = open.connection.blocked || open.grants_since_look >= LOOK_EVERY;
+        if self.path_updates && looks {
+            open.grants_since_look = 0;
+            if let Some(path) = open.connection.path() {
+                self.gate.path_changed(open.flow, path);
+            }
         }
         Sent { socket, wire, done }
     }

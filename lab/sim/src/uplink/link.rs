@@ -1,5 +1,6 @@
 //! The server's own gate in front of a link in virtual time: rate, pacing, grants, packets, round
-//! trips, slow clients. It plays requests whose times are known; it does not know policies.
+//! trips, slow clients. It plays requests whose times are known, for `weir-lab sim replay` and
+//! `promise` and the experiments.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! The uplink in virtual time: what each response of a log or a law would have waited for. [`Link`]
 //! plays requests through the server's own gate, grant by grant, with packets, round trips and slow
 //! clients; [`finishes`] plays a million of them in a second through the server's policies alone;
-//! [`fullness`] tells when the link had no room. It does not know where requests come from.
+//! [`fullness`] tells when the link had no room. `weir-lab sim replay`, `promise` and `loops` and
+//! the experiments use it.
 
 mod client;
 mod coarse;

@@ -1,5 +1,6 @@
-//! What the promise is held against: exact processor sharing over the same paths, in which each
-//! client takes at most what its window and its own line carry. It knows neither gate nor policy.
+//! The reference of the promise: exact processor sharing over the same paths, in which each client
+//! takes at most what its window and its own line carry. `weir-lab sim promise` compares finish
+//! times with it.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -6,8 +6,7 @@
 //! the backlog of one period is in all of it, and with heavy tails correlation lasts for all time
 //! scales. Then the interval is too narrow. [`BatchMeans::correlation`] tells: well above 0 means
 //! fewer, longer batches, and a batch should hold whole cycles of the load. Independent seeds
-//! ([`super::mean_interval`], [`super::paired_ratio`]) have no such doubt and are what comparisons
-//! use.
+//! ([`super::mean_interval`]) have no such doubt and are what comparisons use.
 
 use serde::{Deserialize, Serialize};
 

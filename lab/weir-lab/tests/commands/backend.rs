@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use weir_experiments::backend::Class;
 use weir_experiments::cell::{Demand, Network, Users};
+use weir_experiments::outcome::Class;
 use weir_experiments::{Cell, Outcome, Settings, run_cell};
 
 /// An overload of 300 % for clients who wait 0.4 s.

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use weir_experiments::Outcome;
-use weir_experiments::experiment::{Choice, Scale, find};
+use weir_experiments::papers::find;
 use weir_experiments::report::Run;
+use weir_experiments::{Choice, Outcome, Scale};
 
 use crate::made_up;
 

@@ -1,5 +1,6 @@
 //! Arrivals: requests over time whose offered load follows a shape and whose sizes follow a law.
-//! Everything follows from the seed, nothing from the server or the link that serves it.
+//! The source of synthetic open-loop workloads for `weir-lab load` and `trace make` and the
+//! experiments; all of it follows from the seed.
 
 mod classes;
 mod paths;

@@ -1,4 +1,5 @@
-//! The streams of requests themselves: one at a time, so that memory does not grow with them.
+//! The stream of requests of [`super::Arrivals`]: one at a time, so that memory does not grow with
+//! them.
 
 use std::fmt;
 use std::sync::Arc;

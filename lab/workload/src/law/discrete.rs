@@ -55,18 +55,6 @@ impl Discrete {
         Ok(Discrete { text, sizes, shares })
     }
 
-    /// The sizes of a sample, each as likely as it occurs there.
-    ///
-    /// # Errors
-    ///
-    /// A size that is 0 or less, or no sizes.
-    pub fn of_sample(
-        text: impl Into<String>,
-        sizes: impl IntoIterator<Item = f64>,
-    ) -> Result<Discrete, Invalid> {
-        Discrete::new(text, sizes.into_iter().map(|size| (size, 1.0)))
-    }
-
     fn weighted(&self) -> impl Iterator<Item = (f64, f64)> {
         let before = std::iter::once(0.0).chain(self.shares.iter().copied());
         let weights = self.shares.iter().zip(before).map(|(to, from)| to - from);
@@ -135,7 +123,6 @@ mod tests {
         assert!(Discrete::new("none", []).is_err());
         assert!(Discrete::new("none", [(1.0, 0.0)]).is_err());
         assert!(Discrete::new("negative", [(1.0, -1.0)]).is_err());
-        assert!(Discrete::of_sample("zero", [0.0]).is_err_and(|e| e.0.contains("size is 0")));
-        assert!(Discrete::of_sample("sample", [3.0, 1.0, 1.0]).is_ok());
+        assert!(Discrete::new("zero", [(0.0, 1.0)]).is_err_and(|e| e.0.contains("size is 0")));
     }
 }

@@ -1,5 +1,5 @@
-//! Measured sizes from a file: lines of sizes, or CacheLib's cachebench JSON; either gzip,
-//! zstd or plain. It does not know what draws from them.
+//! Measured sizes from a file, for the laws `file:...` on the command line: lines of sizes, or
+//! CacheLib's cachebench JSON; either gzip, zstd or plain.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Means over a law without a formula, and whether they can be reached by drawing sizes. It knows
-//! only that the function grows towards 1.
+//! Means over a law without a formula, and whether they can be reached by drawing sizes: for the
+//! laws of this module whose functions grow towards the share 1.
 
 use super::Law;
 use crate::invalid::Invalid;

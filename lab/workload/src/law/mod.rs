@@ -1,5 +1,6 @@
-//! Laws of sizes: how many bytes somebody asks for. Each is a quantile function, so that one
-//! uniform number gives one size. They do not know when anybody asks, nor draw numbers themselves.
+//! Laws of sizes: how many bytes a request asks for. Each is a quantile function, so that one
+//! uniform number gives one size. Arrivals and the simulator draw from them; closed forms integrate
+//! over them.
 
 mod carter;
 mod discrete;

@@ -1,5 +1,5 @@
-//! The static mixes of SPECweb96 and SPECweb99: four classes of nine sizes. They do not know the
-//! directories, which the arrivals choose.
+//! The static mixes of SPECweb96 and SPECweb99: four classes of nine sizes each. Arrivals choose
+//! the directories.
 
 use super::Discrete;
 

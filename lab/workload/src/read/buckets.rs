@@ -1,5 +1,5 @@
-//! Sizes with weights, as CacheLib's cachebench describes the objects of Meta's CDN. It does not
-//! draw from them.
+//! Sizes with weights, as CacheLib's cachebench describes the objects of Meta's CDN. The laws of
+//! measured sizes draw from them.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,5 +1,5 @@
-//! Common and Combined Log Format: `client ident user [time] "request" status bytes`, whatever
-//! follows. It does not know which requests matter.
+//! The reader of Common and Combined Log Format: `client ident user [time] "request" status bytes`,
+//! with anything after it. [`super::Trace`] decides which of its entries are requests to replay.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Load per minute, as in the World Cup 1998 site's `timestamp,num_request,size`. It does not know
-//! what is made of the curve.
+//! Load per minute, as in the World Cup 1998 site's `timestamp,num_request,size`. Load shapes are
+//! made of it.
 
 use std::fs::File;
 use std::io::Read;

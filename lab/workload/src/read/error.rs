@@ -1,8 +1,11 @@
-//! What can be wrong with a trace: where, what was found, what is expected. It does not know how
-//! traces are read.
+//! What can be wrong with a trace: where, what was found, what is expected. Every reader returns
+//! it; what skips bad records counts them by [`Reason`].
 
 use std::fmt;
 use std::io;
+
+use super::format::Format;
+use super::limits::{LONGEST_LINE, MOST_HELD};
 
 /// A trace cannot be read on, and why.
 #[derive(Debug)]
@@ -170,7 +173,7 @@ impl fmt::Display for Fault {
                 write!(f, "the header names no column `{missing}`; expected {expected}")
             }
             Fault::TooLong => {
-                write!(f, "the line is longer than {} bytes", super::LONGEST_LINE)
+                write!(f, "the line is longer than {} bytes", LONGEST_LINE)
             }
             Fault::Backwards { seconds } => write!(
                 f,
@@ -182,11 +185,9 @@ impl fmt::Display for Fault {
                 "the time is {seconds} s after those of all earlier requests; expected at most \
                  366 days (two logs so far apart are two traces)"
             ),
-            Fault::TooDense => write!(
-                f,
-                "more than {} requests in one second or reordering window",
-                super::MOST_HELD
-            ),
+            Fault::TooDense => {
+                write!(f, "more than {} requests in one second or reordering window", MOST_HELD)
+            }
             Fault::ShortRecord { bytes } => {
                 write!(
                     f,
@@ -207,7 +208,7 @@ impl fmt::Display for Fault {
             Fault::UnknownFormat => write!(
                 f,
                 "the content fits no format; expected one of {} (name it if you know it)",
-                super::Format::NAMES.join(", ")
+                Format::NAMES.join(", ")
             ),
             Fault::NotRequests(what) => write!(f, "the file holds {what}, not requests"),
             Fault::Empty => write!(f, "the file is empty; expected requests"),

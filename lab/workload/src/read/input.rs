@@ -1,5 +1,5 @@
-//! Bytes of a trace file, decompressed if they are compressed, with a look at the first of them. It
-//! does not know what they mean.
+//! The bytes of a trace file, decompressed if they are compressed, with a look at the first of
+//! them, by which the format is detected. All readers read from here.
 
 use std::io::{self, BufReader, Read};
 

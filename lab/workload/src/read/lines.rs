@@ -1,13 +1,12 @@
-//! Lines of bounded length. It does not know what they say.
+//! The lines of a trace file, of bounded length, for the readers of all text formats.
 
 use std::io::{BufRead, BufReader, Read};
 
 use super::error::{Compression, Fault};
 use super::input::{Input, fault};
+use super::limits::LONGEST_LINE;
 
-/// Bytes of the longest line that is read. Servers accept heads of 8 to 64 KB.
-pub const LONGEST_LINE: usize = 64 * 1024;
-
+/// The lines of a file, one at a time.
 pub(crate) struct Lines {
     bytes: BufReader<Box<dyn Read + Send>>,
     compression: Option<Compression>,

@@ -1,5 +1,6 @@
 //! Traces: requests that were made once, read from the logs of servers. Compression and format are
-//! found by content, and reading streams. Readers do not know what becomes of the requests.
+//! found by content, and reading streams. `weir-lab trace`, `load` and `sim replay` and the experiments
+//! read traces here.
 //!
 //! Times become seconds from the first request. Where a log says only the second (every format but
 //! plain CSV), requests are spread inside it, see [`Spread`].
@@ -7,10 +8,12 @@
 pub mod buckets;
 mod clf;
 pub mod curve;
+mod detect;
 mod entry;
 mod error;
 mod format;
 mod input;
+mod limits;
 mod lines;
 mod names;
 mod order;
@@ -26,10 +29,11 @@ pub use curve::Minute;
 pub use error::{Compression, Fault, Place, Reason, TraceError};
 pub use format::Format;
 pub(crate) use input::Input;
-pub use lines::LONGEST_LINE;
+pub use limits::{LONGEST_LINE, MOST_HELD};
 pub(crate) use lines::Lines;
-pub use names::safe_path;
-pub use order::{MOST_HELD, Spread};
+#[cfg(test)]
+pub(crate) use names::safe_path;
+pub use order::Spread;
 pub use root::{Replayable, Root};
 pub use summary::{Gather, Summary};
 pub use trace::{Counts, LeftOut, Options, Trace, open};

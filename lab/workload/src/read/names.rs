@@ -1,4 +1,4 @@
-//! Paths made safe and clients made numbers. Equal names share memory.
+//! Paths made safe to request and clients made numbers, for all formats. Equal names share memory.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl Names {
 /// A path as it can stand in a request: beginning with `/`, of the characters that RFC 3986 allows
 /// in a path or query, everything else percent-encoded. Scheme and host of an absolute URI are
 /// dropped. What is safe stays as it is.
-pub fn safe_path(path: &[u8]) -> String {
+#[cfg(test)]
+pub(crate) fn safe_path(path: &[u8]) -> String {
     let mut safe = String::new();
     make_safe(path, &mut safe);
     safe

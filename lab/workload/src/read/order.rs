@@ -1,5 +1,5 @@
 //! Requests in the order of their times: sorted within a window, and spread inside their second
-//! where the log has whole seconds. It does not know where requests come from.
+//! where the log has whole seconds. [`super::Trace`] passes its requests through here.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -8,10 +8,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 use super::error::Fault;
+use super::limits::MOST_HELD;
 use crate::Request;
-
-/// The most requests that are held at once, in one second or in the window of reordering.
-pub const MOST_HELD: usize = 1_000_000;
 
 /// Seconds by which a request may lie after all before it: 366 days. Logs lack months at times, but
 /// one time that is wrong would put everything after it out of order.

@@ -1,5 +1,5 @@
-//! Which files a document root needs so that a trace can be replayed against it. It writes none
-//! itself: [`Documents`] does.
+//! Which files a document root needs so that a trace can be replayed against it, as [`Documents`]
+//! that can be written. `weir-lab trace files` and the experiments make it.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,5 @@
-//! What a trace is like, in numbers: sizes, who, how much at once. It does not print them.
+//! What a trace is like, in numbers: sizes, clients, concurrency. `weir-lab trace stats` prints
+//! them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Logs that are tables with a header: plain CSV and the files of SEC EDGAR, the RStudio CRAN mirror
-//! and NASA. Columns are found by name, in any order. It does not know which requests matter.
+//! The reader of logs that are tables with a header: plain CSV and the files of SEC EDGAR, the
+//! RStudio CRAN mirror and NASA. Columns are found by name, in any order.
 
 use std::borrow::Cow;
 

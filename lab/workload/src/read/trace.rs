@@ -1,5 +1,5 @@
-//! A trace as an iterator over requests: which records count, what happens to bad ones, and when
-//! time begins. It does not know the formats.
+//! A trace as an iterator over requests, whatever its format: which records count, what happens to
+//! bad ones, and when time begins. What callers of this module open.
 
 use std::collections::BTreeMap;
 use std::fmt;

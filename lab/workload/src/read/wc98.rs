@@ -1,6 +1,6 @@
 //! The binary logs of the World Cup 1998 site (Arlitt & Jin, HPL-1999-35; definitions.h of the
-//! Internet Traffic Archive's tools): records of 20 bytes, big-endian. Read and written here; it
-//! does not know which requests matter.
+//! Internet Traffic Archive's tools): records of 20 bytes, big-endian. Read by [`super::Trace`],
+//! written by `weir-lab trace convert`.
 
 use std::borrow::Cow;
 use std::io::{self, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! Requests written as plain CSV, which reads back equal. It does not know where they come from.
+//! Requests written as plain CSV, which reads back equal. `weir-lab trace` writes its output by it.
 
 use std::io::{self, Write};
 

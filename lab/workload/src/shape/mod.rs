@@ -1,5 +1,6 @@
 //! Load shapes: the offered load over time, as a list of periods of constant load that repeats.
-//! A shape does not know what load means in bytes, nor who asks.
+//! Arrivals, scaled traces and the simulator follow one; a load of 1 is the capacity of the link or
+//! server that they are given.
 
 mod day;
 mod table;

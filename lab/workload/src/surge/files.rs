@@ -44,11 +44,6 @@ impl FileSet {
     pub fn files(&self) -> &[SurgeFile] {
         &self.files
     }
-
-    /// Paths and sizes, to make documents of.
-    pub fn documents(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.files.iter().map(|file| (&*file.path, file.size))
-    }
 }
 
 /// The purpose of the hash.
@@ -164,7 +159,7 @@ mod tests {
             // Kolmogorov and Smirnov: 1.63 / sqrt(2000) is exceeded once in a hundred.
             assert!(difference < 0.0365, "{difference} at {}", file.size);
         }
-        assert!(set.documents().all(|(path, size)| path.starts_with("/surge/") && size > 0));
+        assert!(set.files().iter().all(|file| file.path.starts_with("/surge/") && file.size > 0));
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! The order in which files are asked for: files asked for lately are likely to come again. It
-//! does not know sizes or times.
+//! The order in which SURGE's files are asked for: files asked for lately are likely to come again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,7 +1,7 @@
-//! SURGE whole (Barford & Crovella, "Generating representative Web workloads for network and
-//! server performance evaluation", 1998): a set of files, how popular they are, in which order they
-//! are asked for, how many belong to a page, and how long users wait in between. It does not know
-//! who sends the requests.
+//! SURGE whole (Barford & Crovella, "Generating representative Web workloads for network and server
+//! performance evaluation", 1998): a set of files, how popular they are, in which order they are
+//! asked for, how many belong to a page, and how long users wait in between. `weir-lab load` and
+//! the experiments send its users' requests.
 
 mod files;
 mod locality;

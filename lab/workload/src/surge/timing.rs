@@ -1,5 +1,5 @@
 //! How many files make a page, and how long users wait: between the files of a page (active OFF)
-//! and between pages (inactive OFF). It does not know the files.
+//! and between pages (inactive OFF).
 
 use crate::invalid::Invalid;
 

@@ -1,5 +1,5 @@
 //! User equivalents: each asks for the files of a page one after the other, waits, and begins the
-//! next page. They do not know how long responses take; their waits begin when one has ended.
+//! next page. Their waits begin when a response has ended, so they make a closed loop.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};

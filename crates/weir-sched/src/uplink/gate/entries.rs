@@ -256,6 +256,32 @@ impl Gate {
         self.share_anew(id);
     }
 
+    /// The entry is `bytes` of stream longer, `work` on the wire.
+    pub(super) fn grow_entry(&mut self, id: EntryId, bytes: u64, work: u64) {
+        if work == 0 {
+            return;
+        }
+        let level = self.fair.level();
+        let entry = self.entries.get_mut(id);
+        entry.size += bytes;
+        entry.remaining += work;
+        entry.share.lengthen(level, work);
+        self.share_anew(id);
+        let finish = self.entries.get_mut(id).share.finish;
+        self.policy.grow(id, work, self.fair_state(), finish);
+    }
+
+    /// `work` wire bytes of the entry will never be sent.
+    pub(super) fn shorten_entry(&mut self, id: EntryId, work: u64) {
+        let level = self.fair.level();
+        let entry = self.entries.get_mut(id);
+        entry.remaining -= work;
+        entry.share.shorten(level, work);
+        self.share_anew(id);
+        let finish = self.entries.get_mut(id).share.finish;
+        self.policy.shrink(id, work, self.fair_state(), finish);
+    }
+
     /// The last response of an entry has been sent or has gone.
     pub(super) fn depart(&mut self, now: Time, id: EntryId) {
         self.client_reads(id);

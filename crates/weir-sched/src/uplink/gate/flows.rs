@@ -16,7 +16,7 @@ pub struct FlowSpec {
     pub packets: Packets,
     /// The owner's own number for it; grants carry it.
     pub tag: u64,
-    /// What is known of the way to the client.
+    /// What is known of the path to the client.
     pub path: Path,
 }
 
@@ -83,9 +83,10 @@ impl Gate {
         FlowId { place: self.flows.insert(flow), number }
     }
 
-    /// What is known now of the way to the client. The policy is told of it for the responses that
-    /// are here; the virtual fair server keeps for each the way it had when it arrived.
-    pub fn path(&mut self, flow: FlowId, path: Path) {
+    /// The path to the client is as `path` says now: round-trip time, window, window credit. The policy
+    /// is told of it for the responses of the connection that are here; the virtual fair server keeps
+    /// for each the path that it arrived with.
+    pub fn path_changed(&mut self, flow: FlowId, path: Path) {
         if self.flow(flow).is_none_or(|flow| flow.path == path) {
             return;
         }
@@ -154,25 +155,8 @@ impl Gate {
         }
     }
 
-    /// The length of a response that was unknown is known now to end after `bytes` more, counted
-    /// from what has been granted.
-    pub fn ends_after(&mut self, now: Time, id: JobId, bytes: u64) {
-        let Some(place) = self.job_place(id) else { return };
-        let job = &mut self.jobs[place];
-        job.known = true;
-        let (entry, old) = (job.entry, std::mem::replace(&mut job.remaining, bytes));
-        let packets = self.flows[job.flow].packets;
-        let (work, counted) = (packets.wire(bytes), packets.wire(old));
-        if bytes > old {
-            self.grow_entry(entry, bytes - old, work - counted);
-        } else {
-            self.shorten_entry(entry, counted - work);
-        }
-        self.account(now, place, 0);
-    }
-
-    /// The response has been sent whole. The gate knows it from the receipts, unless one of them
-    /// came after the end of its lease.
+    /// The response has been sent whole. The gate knows it from the receipts, unless its length was
+    /// unknown or one of them came after the end of its lease.
     pub fn finished(&mut self, now: Time, id: JobId) {
         if let Some(place) = self.job_place(id) {
             self.leave(now, place, true);

@@ -5,12 +5,14 @@
 //! grant is a lease: what was not used comes back when the socket is full, all of it after
 //! [`LEASE`]. The gate has no sockets, clock or threads; it belongs to one owner.
 
+mod ahead_of_turn;
 mod departed;
 mod entries;
 mod fair_share;
 mod fair_sharing;
 mod fairness;
 mod flows;
+mod leases;
 mod link_queue;
 mod short_queue;
 mod starvation;
@@ -23,28 +25,23 @@ use slab::Slab;
 
 use crate::policy::{Policy, PolicyKind};
 use crate::time::Time;
-use crate::uplink::ids::{EntryId, FlowId, JobId};
+use crate::uplink::ids::JobId;
 use crate::uplink::pacer::Pacer;
-use crate::uplink::wire::Packets;
 use crate::virtual_fair::VirtualFair;
 use entries::Entries;
 use fair_sharing::Agenda;
 use flows::{Flow, Job};
+use leases::Lease;
 use link_queue::Transit;
 use starvation::Relief;
 
 pub use fairness::Settled;
 pub use flows::{FlowSpec, JobSpec};
-
-/// How long a grant may stay unused before it goes to somebody else.
-pub const LEASE: Duration = Duration::from_millis(2);
+pub use leases::{Grant, LEASE};
 
 /// A response of unknown length counts as having left this much, or what it has had if that is
 /// more.
 const UNKNOWN: u64 = 16 * 1024;
-
-/// What a half-closed client is sent ahead of its turn: one that has left answers with a reset.
-const PROBE: u64 = 64;
 
 /// How a gate schedules.
 #[derive(Clone, Copy, Debug)]
@@ -69,24 +66,6 @@ impl GateConfig {
     }
 }
 
-/// Leave to send so many bytes of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// The response.
-    pub job: JobId,
-    /// Its connection.
-    pub flow: FlowId,
-    /// The owner's number for the connection.
-    pub tag: u64,
-    /// Bytes of its stream, head included.
-    pub bytes: u64,
-    /// More of the response follows, and `bytes` fills whole segments: the kernel may wait for it.
-    pub more: bool,
-    packets: Packets,
-    lease: usize,
-    number: u64,
-}
-
 /// What the owner does now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -98,15 +77,6 @@ pub enum Next {
     Receipt(Time),
     /// Nobody who waits can take data.
     Idle,
-}
-
-#[derive(Debug)]
-struct Lease {
-    number: u64,
-    /// `None` when the job went while the grant was out.
-    job: Option<usize>,
-    packets: Packets,
-    bytes: u64,
 }
 
 /// The waiting jobs of one scarce thing.
@@ -270,163 +240,6 @@ impl Gate {
                 Next::Receipt(end)
             }
         }
-    }
-
-    /// `bytes` of `grant` were sent. Fewer than granted: the rest goes back to the gate.
-    pub fn used(&mut self, now: Time, grant: &Grant, bytes: u64) {
-        let bytes = bytes.min(grant.bytes);
-        let current = self.leases.get(grant.lease).is_some_and(|l| l.number == grant.number);
-        if current {
-            return self.end_lease(now, grant.lease, bytes);
-        }
-        // The lease ran out before its receipt came: what was sent must be counted all the same.
-        self.pacer.charge(now, grant.packets.wire(bytes));
-        if let Some(place) = self.job_place(grant.job) {
-            let bytes = bytes.min(self.jobs[place].remaining);
-            self.take(now, place, bytes, grant.packets);
-            self.account(now, place, bytes);
-        }
-    }
-
-    /// Largest multiple of a segment in a grant, at least one; a segment that is much longer than
-    /// a grant (loopback) is cut.
-    fn whole_segments(&self, mss: u32) -> u64 {
-        let mss = u64::from(mss.max(1));
-        if mss > 2 * self.grant {
-            self.grant.max(1448).min(mss)
-        } else {
-            (self.grant / mss).max(1) * mss
-        }
-    }
-
-    /// Grants up to `size` bytes of the job at `place`.
-    fn give(&mut self, now: Time, place: usize, size: u64) -> Grant {
-        let job = &self.jobs[place];
-        let flow = &self.flows[job.flow];
-        let (packets, tag) = (flow.packets, flow.tag);
-        let flow_id = FlowId { place: job.flow, number: flow.number };
-        let bytes = size.min(job.remaining);
-        let more = bytes < job.remaining && bytes.is_multiple_of(u64::from(packets.mss.max(1)));
-        let id = JobId { place, number: job.number };
-        self.pacer.charge(now, packets.wire(bytes));
-        self.take(now, place, bytes, packets);
-        let number = self.issue();
-        let lease = self.leases.insert(Lease { number, job: Some(place), packets, bytes });
-        self.lease_ends.push_back((now + LEASE, lease, number));
-        let job = &mut self.jobs[place];
-        job.leases += 1;
-        job.last_grant = now;
-        self.refresh(place);
-        Grant { job: id, flow: flow_id, tag, bytes, more, packets, lease, number }
-    }
-
-    /// Moves `bytes` of a job from waiting to granted, and puts them on the link.
-    fn take(&mut self, now: Time, place: usize, bytes: u64, packets: Packets) {
-        let job = &mut self.jobs[place];
-        let work = packets.wire(job.remaining) - packets.wire(job.remaining - bytes);
-        job.remaining -= bytes;
-        let entry = job.entry;
-        self.entries.get_mut(entry).remaining -= work;
-        let span = self.pacer.rate().time_for(packets.wire(bytes));
-        self.transit.add(now, work, span);
-        self.policy.served(entry, work);
-    }
-
-    fn end_lease(&mut self, now: Time, place: usize, used: u64) {
-        let lease = self.leases.remove(place);
-        let back = lease.bytes - used;
-        // What the link does not send after all; of one that has gone, without what is left of it.
-        let left = lease.job.map_or(0, |place| self.jobs[place].remaining);
-        let work = lease.packets.wire(left + back) - lease.packets.wire(left);
-        if back > 0 {
-            self.pacer.refund(lease.packets.wire(lease.bytes) - lease.packets.wire(used));
-            let passed = self.transit.take_back(work);
-            self.fair.take_back(passed);
-        }
-        let Some(job_place) = lease.job else { return };
-        let job = &mut self.jobs[job_place];
-        job.leases -= 1;
-        if back > 0 {
-            job.remaining += back;
-            let id = job.entry;
-            self.policy.returned(id, work);
-            let entry = self.entries.get_mut(id);
-            entry.remaining += work;
-            if entry.share.held {
-                self.share_anew(id);
-            }
-        }
-        self.account(now, job_place, used);
-    }
-
-    /// Counts what a job was really sent; one that has had everything departs.
-    fn account(&mut self, now: Time, place: usize, sent: u64) {
-        let job = &mut self.jobs[place];
-        job.attained += sent;
-        if !job.known {
-            let (entry, more) =
-                (job.entry, UNKNOWN.max(job.attained).saturating_sub(job.remaining));
-            let packets = self.flows[job.flow].packets;
-            let work = packets.wire(job.remaining + more) - packets.wire(job.remaining);
-            job.remaining += more;
-            self.grow_entry(entry, more, work);
-        }
-        if self.jobs[place].remaining == 0 && self.jobs[place].leases == 0 {
-            self.leave(now, place, true);
-        } else {
-            self.refresh(place);
-        }
-    }
-
-    fn next_probe(&mut self, now: Time) -> Option<Grant> {
-        while let Some(id) = self.probes.pop_front() {
-            if let Some(place) = self.job_place(id)
-                && self.jobs[place].remaining > 0
-            {
-                return Some(self.give(now, place, PROBE));
-            }
-        }
-        None
-    }
-
-    /// A job that has had nothing for long and a segment of it, unless that would make others late.
-    /// Whole segments: a packet more than fair sharing needs would be everybody's loss.
-    fn next_starved(&mut self, now: Time) -> Option<(usize, u64)> {
-        let place = self.relief.due(now, &self.jobs)?;
-        let job = &self.jobs[place];
-        let packets = self.flows[job.flow].packets;
-        let segment = self.whole_segments(packets.mss).min(u64::from(packets.mss.max(1)));
-        let wire = packets.wire(segment);
-        if !self.policy.can_spare(job.entry, self.fair_state(), wire) {
-            return None;
-        }
-        self.relief.given(now, self.pacer.rate().time_for(wire));
-        Some((place, segment))
-    }
-
-    fn grow_entry(&mut self, id: EntryId, bytes: u64, work: u64) {
-        if work == 0 {
-            return;
-        }
-        let level = self.fair.level();
-        let entry = self.entries.get_mut(id);
-        entry.size += bytes;
-        entry.remaining += work;
-        entry.share.lengthen(level, work);
-        self.share_anew(id);
-        let finish = self.entries.get_mut(id).share.finish;
-        self.policy.grow(id, work, self.fair_state(), finish);
-    }
-
-    /// `work` wire bytes of the entry will never be sent.
-    fn shorten_entry(&mut self, id: EntryId, work: u64) {
-        let level = self.fair.level();
-        let entry = self.entries.get_mut(id);
-        entry.remaining -= work;
-        entry.share.shorten(level, work);
-        self.share_anew(id);
-        let finish = self.entries.get_mut(id).share.finish;
-        self.policy.shrink(id, work, self.fair_state(), finish);
     }
 
     fn issue(&mut self) -> u64 {

@@ -9,11 +9,10 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use tokio::net::TcpStream;
 
-use super::BODY;
 use super::request::Ask;
 use crate::backend::clock;
-use crate::backend::served::Served;
-use crate::backend::service::Service;
+use crate::backend::service::{BODY, Service};
+use crate::backend::service_log::Served;
 
 /// A request in the queue.
 pub(super) struct Waiting {

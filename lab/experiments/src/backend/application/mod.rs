@@ -16,16 +16,14 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
+use weir_peers::{Error, Result};
 
 use self::line::{Line, Waiting};
 use self::request::Head;
 use super::clock;
 use super::service::Service;
-use crate::error::{Error, Result};
 use crate::machine;
 
-/// Bytes of every answer's body.
-pub(crate) const BODY: [u8; 1024] = [b'w'; 1024];
 /// Connections that wait to be accepted, which is never for long.
 const BACKLOG: u32 = 4096;
 /// After running out of descriptors.

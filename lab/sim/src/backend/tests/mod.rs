@@ -39,7 +39,7 @@ fn bytes_are_seconds(patience: f64, gate: BackendConfig) -> Model {
 }
 
 fn results(model: Model, repetitions: usize) -> Results {
-    let prepared = model.prepare().expect("sensible parameters");
+    let prepared = model.prepare().expect("valid parameters");
     prepared.repeat(repetitions, 1).expect("repetitions")
 }
 

@@ -63,7 +63,7 @@ fn model() -> impl Strategy<Value = Model> {
 }
 
 fn run(model: &Model, seed: u64) -> Tally {
-    model.clone().prepare().expect("sensible parameters").run(seed)
+    model.clone().prepare().expect("valid parameters").run(seed)
 }
 
 proptest! {
@@ -72,15 +72,15 @@ proptest! {
     #[test]
     fn every_client_and_every_request_ends_once(model in model(), seed: u64) {
         let tally = run(&model, seed);
-        let clients: u64 = tally.clients.iter().sum();
-        let successful: u64 = tally.successful.iter().sum();
+        let clients: u64 = tally.counts.clients.iter().sum();
+        let successful: u64 = tally.counts.successful.iter().sum();
         prop_assert_eq!((tally.faults, tally.unfinished), (0, 0));
-        prop_assert_eq!(clients, successful + tally.refused + tally.timed_out);
-        prop_assert_eq!(tally.tries, successful + tally.tries_refused + tally.tries_timed_out);
+        prop_assert_eq!(clients, successful + tally.refused + tally.counts.timed_out);
+        prop_assert_eq!(tally.counts.tries, successful + tally.tries_refused + tally.counts.tries_timed_out);
         prop_assert_eq!(tally.started, successful + tally.left_under_way);
-        prop_assert!(tally.left_under_way <= tally.tries_timed_out);
-        prop_assert!(tally.tries <= clients * (u64::from(model.retries) + 1));
-        for (successful, clients) in tally.successful.iter().zip(tally.clients) {
+        prop_assert!(tally.left_under_way <= tally.counts.tries_timed_out);
+        prop_assert!(tally.counts.tries <= clients * (u64::from(model.retries) + 1));
+        for (successful, clients) in tally.counts.successful.iter().zip(tally.counts.clients) {
             prop_assert!(*successful <= clients);
         }
         let newcomers: u64 = tally.newcomers.iter().map(|step| step.clients).sum();
@@ -90,16 +90,16 @@ proptest! {
     #[test]
     fn time_and_patience_have_their_bounds(model in model(), seed: u64) {
         let tally = run(&model, seed);
-        let (near, successful) = (1.0 + 1e-9, tally.successful.iter().sum::<u64>() as f64);
+        let (near, successful) = (1.0 + 1e-9, tally.counts.successful.iter().sum::<u64>() as f64);
         let later = if model.retry_refused { LONGEST_RETRY_AFTER } else { 0.0 };
         let whole = model.whole_patience() + f64::from(model.retries) * later;
-        prop_assert!(tally.busy_seconds <= tally.seconds * f64::from(model.workers) * near);
-        prop_assert!(tally.useful_seconds <= tally.work_seconds * near);
-        prop_assert!(tally.useful_seconds <= tally.answer_seconds * near);
+        prop_assert!(tally.counts.busy_seconds <= tally.counts.seconds * f64::from(model.workers) * near);
+        prop_assert!(tally.counts.useful_seconds <= tally.work_seconds * near);
+        prop_assert!(tally.counts.useful_seconds <= tally.answer_seconds * near);
         prop_assert!(tally.answer_seconds <= successful * (model.patience + 1e-8));
-        prop_assert!(tally.response_seconds <= successful * (whole + 1e-8));
+        prop_assert!(tally.counts.response_seconds <= successful * (whole + 1e-8));
         if let CallLimit::Fixed(limit) = model.gate.limit {
-            assert_near("limit", tally.limit_seconds, f64::from(limit) * tally.seconds, 1e-6);
+            assert_near("limit", tally.limit_seconds, f64::from(limit) * tally.counts.seconds, 1e-6);
         }
     }
 
@@ -115,8 +115,8 @@ proptest! {
             duration: model.duration,
             ..dtoc::Model::new(model.shape.clone(), model.patience, dtoc::Strategy::Check)
         };
-        let other = other.prepare().expect("sensible parameters").run(seed);
-        prop_assert_eq!(other.clients, tally.clients);
+        let other = other.prepare().expect("valid parameters").run(seed);
+        prop_assert_eq!(other.counts.clients, tally.counts.clients);
     }
 }
 
@@ -126,8 +126,8 @@ fn intervals_follow_the_load() {
     let model =
         Model { warm_up: 0.0, duration: 395.0, interval: Some(10.0), ..Model::new(shape, 5.0) };
     let tally = run(&model, 3);
-    assert_eq!(tally.intervals.len(), 40);
-    for (place, count) in tally.intervals.iter().enumerate() {
+    assert_eq!(tally.counts.intervals.len(), 40);
+    for (place, count) in tally.counts.intervals.iter().enumerate() {
         match place % 10 {
             0..=4 => assert!((350..=650).contains(count), "interval {place}: {count}"),
             5 => assert!(*count < 100, "interval {place}: {count}"),
@@ -144,7 +144,7 @@ fn below_overload_the_gate_is_not_noticed() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     let good = Model::new(Shape::constant(3.0).expect("a load"), 5.0);
     let refused = |change: fn(&mut Model), part: &str| {
         let mut model = good.clone();

@@ -18,7 +18,7 @@ fn paper(load: f64, timeout: f64, strategy: Strategy, duration: f64) -> Model {
 }
 
 fn results(model: Model, repetitions: usize) -> Results {
-    let prepared = model.prepare().expect("sensible parameters");
+    let prepared = model.prepare().expect("valid parameters");
     let tallies = replications::run(repetitions, 1, |seed| prepared.run(seed));
     Results::new(prepared.model(), &tallies).expect("repetitions")
 }

@@ -10,7 +10,7 @@ use weir_workload::shape::Shape;
 use super::{Model, paper, results};
 use crate::dtoc::Strategy::{self, *};
 use crate::dtoc::Tally;
-use crate::dtoc::offered::{Sizes, Stream};
+use crate::impatient::{Sizes, Stream};
 
 fn model() -> impl Draw<Value = Model> {
     (
@@ -40,7 +40,7 @@ fn model() -> impl Draw<Value = Model> {
 }
 
 fn run(model: &Model, seed: u64) -> Tally {
-    model.clone().prepare().expect("sensible parameters").run(seed)
+    model.clone().prepare().expect("valid parameters").run(seed)
 }
 
 proptest! {
@@ -49,17 +49,17 @@ proptest! {
     #[test]
     fn every_client_and_every_request_ends_once(model in model(), seed: u64) {
         let tally = run(&model, seed);
-        let clients: u64 = tally.clients.iter().sum();
-        let successful: u64 = tally.successful.iter().sum();
+        let clients: u64 = tally.counts.clients.iter().sum();
+        let successful: u64 = tally.counts.successful.iter().sum();
         let refused = tally.refused + tally.refused_again;
-        prop_assert_eq!(clients, successful + refused + tally.timed_out);
-        prop_assert_eq!(tally.tries, tally.accepted + refused);
-        prop_assert_eq!(tally.accepted, successful + tally.tries_timed_out);
-        prop_assert_eq!(tally.tries, clients + tally.tries_timed_out - tally.timed_out);
-        prop_assert!(tally.tries <= clients * (u64::from(model.retries) + 1));
+        prop_assert_eq!(clients, successful + refused + tally.counts.timed_out);
+        prop_assert_eq!(tally.counts.tries, tally.accepted + refused);
+        prop_assert_eq!(tally.accepted, successful + tally.counts.tries_timed_out);
+        prop_assert_eq!(tally.counts.tries, clients + tally.counts.tries_timed_out - tally.counts.timed_out);
+        prop_assert!(tally.counts.tries <= clients * (u64::from(model.retries) + 1));
         prop_assert!(tally.begun >= successful + tally.timed_out_in_service);
         prop_assert!(tally.begun <= tally.accepted);
-        for (successful, clients) in tally.successful.iter().zip(tally.clients) {
+        for (successful, clients) in tally.counts.successful.iter().zip(tally.counts.clients) {
             prop_assert!(*successful <= clients);
         }
     }
@@ -68,14 +68,14 @@ proptest! {
     fn queue_time_and_patience_have_their_bounds(model in model(), seed: u64) {
         let tally = run(&model, seed);
         prop_assert!(tally.longest_queue <= model.queue);
-        prop_assert!(tally.busy_seconds <= tally.seconds * (1.0 + 1e-9));
-        prop_assert!(tally.check_seconds <= tally.seconds * (1.0 + 1e-9));
-        let successful = tally.successful.iter().sum::<u64>() as f64;
+        prop_assert!(tally.counts.busy_seconds <= tally.counts.seconds * (1.0 + 1e-9));
+        prop_assert!(tally.check_seconds <= tally.counts.seconds * (1.0 + 1e-9));
+        let successful = tally.counts.successful.iter().sum::<u64>() as f64;
         let patience = (f64::from(model.retries) + 1.0) * model.timeout;
-        prop_assert!(tally.response_seconds <= successful * patience * (1.0 + 1e-9));
-        prop_assert!(tally.useful_seconds <= tally.response_seconds * (1.0 + 1e-9));
+        prop_assert!(tally.counts.response_seconds <= successful * patience * (1.0 + 1e-9));
+        prop_assert!(tally.counts.useful_seconds <= tally.counts.response_seconds * (1.0 + 1e-9));
         // Those answered came in the window and had at most their patience after it.
-        prop_assert!(tally.useful_seconds <= model.duration + patience + 1e-6);
+        prop_assert!(tally.counts.useful_seconds <= model.duration + patience + 1e-6);
     }
 
     #[test]
@@ -84,7 +84,7 @@ proptest! {
         prop_assert_eq!(&run(&model, seed), &tally);
         for strategy in Strategy::ALL {
             let other = run(&Model { strategy, ..model.clone() }, seed);
-            prop_assert_eq!(other.clients, tally.clients);
+            prop_assert_eq!(other.counts.clients, tally.counts.clients);
         }
     }
 
@@ -130,9 +130,12 @@ fn intervals_follow_the_load() {
     let model = Model::new(shape, 5.0, Check);
     let model = Model { warm_up: 0.0, duration: 395.0, interval: Some(10.0), ..model };
     let tally = run(&model, 3);
-    assert_eq!(tally.intervals.len(), 40);
-    assert_eq!(tally.intervals.iter().sum::<u64>(), tally.successful.iter().sum::<u64>());
-    for (place, count) in tally.intervals.iter().enumerate() {
+    assert_eq!(tally.counts.intervals.len(), 40);
+    assert_eq!(
+        tally.counts.intervals.iter().sum::<u64>(),
+        tally.counts.successful.iter().sum::<u64>()
+    );
+    for (place, count) in tally.counts.intervals.iter().enumerate() {
         // An answer may take a second into the time without load.
         match place % 10 {
             0..=4 => assert!((350..=650).contains(count), "interval {place}: {count}"),
@@ -178,7 +181,7 @@ fn streams_follow_their_shape_and_end() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     let good = paper(300.0, 5.0, Check, 1000.0);
     let refused = |change: fn(&mut Model), part: &str| {
         let mut model = good.clone();

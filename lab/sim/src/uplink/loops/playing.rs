@@ -1,4 +1,5 @@
-//! A scene as it is played: who asks when, and what the line sends. It knows no figures.
+//! A scene of closed loops as it is played: which client asks when, and what the line sends.
+//! [`super`] makes figures of it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

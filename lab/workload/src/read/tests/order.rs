@@ -97,7 +97,8 @@ fn one_time_far_ahead_is_refused_alone_and_gaps_of_months_pass() {
 
 #[test]
 fn a_full_window_empties_when_time_goes_on() {
-    use crate::read::order::{MOST_HELD, Window};
+    use crate::read::limits::MOST_HELD;
+    use crate::read::order::Window;
     let path: std::sync::Arc<str> = "/".into();
     let request = |at| Request { at, client: 0, class: 0, path: path.clone(), size: None };
     let mut window = Window::new(10.0);

@@ -1,0 +1,4 @@
+//! The disk gate.
+
+mod random_calls;
+mod step_by_step;
