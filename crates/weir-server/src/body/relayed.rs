@@ -53,12 +53,12 @@ impl RelayedBody {
 
     /// Waits until there is room for more; false if the client reads no more.
     pub(crate) async fn has_room(&self) -> bool {
-        self.buffer.until_room().await
+        self.buffer.wait_for_room().await
     }
 
     /// Waits until the client reads no more.
     pub(crate) async fn client_left(&self) {
-        self.buffer.until_left().await;
+        self.buffer.wait_until_abandoned().await;
     }
 
     /// Fills `out` with the bytes from `offset` on and drops those before. `None`: none have arrived
@@ -70,7 +70,7 @@ impl RelayedBody {
 
     /// The bytes that have arrived so far, and whether these are all.
     pub(crate) fn extent(&self) -> (u64, bool) {
-        (self.buffer.came(), self.end.get() == Some(Ok(())))
+        (self.buffer.arrived(), self.end.get() == Some(Ok(())))
     }
 
     /// Waits until there are bytes from `offset` on, or no more follow.
@@ -116,7 +116,7 @@ impl Deref for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.0.buffer.leave();
+        self.0.buffer.abandon();
     }
 }
 

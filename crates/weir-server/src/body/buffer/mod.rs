@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use self::pieces::{JOINED, Pieces};
+use self::pieces::{JOIN_BELOW, Pieces};
 use self::spool::Spool;
 use super::space::{Account, Charge, Kind};
 
@@ -30,8 +30,6 @@ pub(crate) struct Limits {
 }
 
 /// See the module.
-///
-/// The order of the bytes is front, file, batch that is being written, back.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     state: RefCell<State>,
@@ -39,30 +37,37 @@ pub(crate) struct Buffer {
     account: Account,
 }
 
+/// The order of the bytes is `front`, `spool`, `writing`, `back`.
 #[derive(Debug)]
 struct State {
+    /// In memory, to be read next.
     front: Pieces,
+    /// In the file.
     spool: Spool,
+    /// A batch that is being written to the file.
     writing: Option<Pieces>,
+    /// In memory, waiting for the file.
     back: Pieces,
     /// Bytes that are being read from the file.
     reading: u64,
     /// The memory that all this takes.
     charge: Charge,
     /// Bytes that arrived, and bytes that were read.
-    came: u64,
-    gone: u64,
+    arrived: u64,
+    consumed: u64,
     /// The body has ended: no more bytes follow.
     ended: bool,
     /// Nobody reads any more.
-    left: bool,
+    abandoned: bool,
     /// The file cannot be read.
     lost: bool,
     /// The file takes no more bytes until all of it was read.
-    refused: bool,
+    file_full: bool,
+    /// The task of [`mover`] runs.
     is_moving: bool,
-    taker: Option<Waker>,
-    giver: Option<Waker>,
+    /// Who waits: for bytes, for room, for something to move.
+    reader: Option<Waker>,
+    writer: Option<Waker>,
     mover: Option<Waker>,
 }
 
@@ -97,15 +102,15 @@ impl Buffer {
             back: Pieces::default(),
             reading: 0,
             charge: account.charge(Kind::Memory, 0),
-            came: 0,
-            gone: 0,
+            arrived: 0,
+            consumed: 0,
             ended: false,
-            left: false,
+            abandoned: false,
             lost: false,
-            refused: false,
+            file_full: false,
             is_moving: false,
-            taker: None,
-            giver: None,
+            reader: None,
+            writer: None,
             mover: None,
         };
         Rc::new(Buffer { state: RefCell::new(state), limits, account: account.clone() })
@@ -123,11 +128,12 @@ impl Buffer {
 
     fn put(self: &Rc<Self>, count: usize, put: impl FnOnce(&mut Pieces)) {
         let mut state = self.state.borrow_mut();
-        if state.left || count == 0 {
+        if state.abandoned || count == 0 {
             return;
         }
-        state.came += count as u64;
-        if state.is_behind() || self.limits.file > 0 && !self.has_memory(state.front.taken()) {
+        state.arrived += count as u64;
+        if state.has_backlog() || self.limits.file > 0 && !self.has_memory(state.front.allocated())
+        {
             put(&mut state.back);
             if std::mem::replace(&mut state.is_moving, true) {
                 wake(&mut state.mover);
@@ -136,16 +142,16 @@ impl Buffer {
             }
         } else {
             put(&mut state.front);
-            wake(&mut state.taker);
+            wake(&mut state.reader);
         }
-        state.settle();
+        state.update_charge();
     }
 
     /// Ends the body.
     pub(crate) fn end(&self) {
         let mut state = self.state.borrow_mut();
         state.ended = true;
-        wake(&mut state.taker);
+        wake(&mut state.reader);
     }
 
     /// Whether there is room; waits while that is not known, because bytes are on their way to the
@@ -155,7 +161,7 @@ impl Buffer {
     }
 
     /// Waits until there is room; false if nobody reads any more.
-    pub(crate) async fn until_room(&self) -> bool {
+    pub(crate) async fn wait_for_room(&self) -> bool {
         poll_fn(|context| self.poll_room(context, false)).await == Room::Yes
     }
 
@@ -167,35 +173,35 @@ impl Buffer {
             // Other bodies may have freed space since the mover looked.
             None => wake(&mut state.mover),
         }
-        state.giver = Some(context.waker().clone());
+        state.writer = Some(context.waker().clone());
         Poll::Pending
     }
 
     fn room_in(&self, state: &State) -> Option<Room> {
-        if state.left {
+        if state.abandoned {
             return Some(Room::Gone);
         }
-        if !state.is_behind() && self.has_memory(state.front.taken()) {
+        if !state.has_backlog() && self.has_memory(state.front.allocated()) {
             return Some(Room::Yes);
         }
         let writing = state.writing.as_ref().map_or(0, Pieces::len);
         if !self.may_write(state, writing + state.back.len()) {
             return Some(Room::Full);
         }
-        let gathers = state.back.taken() < self.batch() && self.account.has_room(Kind::Memory);
+        let gathers = state.back.allocated() < self.batch() && self.account.has_room(Kind::Memory);
         (state.back.is_empty() || gathers).then_some(Room::Yes)
     }
 
-    /// Whether a body that takes `taken` bytes of memory may take more. One piece is always allowed,
+    /// Whether a body that takes `allocated` bytes of memory may take more. One piece is always allowed,
     /// or nothing would ever move.
-    fn has_memory(&self, taken: u64) -> bool {
-        taken == 0 || taken < self.limits.memory && self.account.has_room(Kind::Memory)
+    fn has_memory(&self, allocated: u64) -> bool {
+        allocated == 0 || allocated < self.limits.memory && self.account.has_room(Kind::Memory)
     }
 
     /// Whether the file has room behind `before` bytes that are to be written first.
     fn may_write(&self, state: &State, before: u64) -> bool {
-        !state.refused
-            && state.spool.taken() + before < self.limits.file
+        !state.file_full
+            && state.spool.size() + before < self.limits.file
             && self.account.has_room(Kind::Files)
             && self.account.temporary().is_some_and(|files| {
                 // An existing file need not be made.
@@ -205,17 +211,17 @@ impl Buffer {
 
     /// Bytes to write or read at a time.
     fn batch(&self) -> u64 {
-        self.limits.memory.clamp(JOINED as u64, BATCH)
+        self.limits.memory.clamp(JOIN_BELOW as u64, BATCH)
     }
 
     /// Waits until nobody reads any more.
-    pub(crate) async fn until_left(&self) {
+    pub(crate) async fn wait_until_abandoned(&self) {
         poll_fn(|context| {
             let mut state = self.state.borrow_mut();
-            if state.left {
+            if state.abandoned {
                 return Poll::Ready(());
             }
-            state.giver = Some(context.waker().clone());
+            state.writer = Some(context.waker().clone());
             Poll::Pending
         })
         .await;
@@ -224,13 +230,13 @@ impl Buffer {
     /// Whether everything that arrived was read, and more is to follow.
     pub(crate) fn is_starved(&self) -> bool {
         let state = self.state.borrow();
-        state.front.is_empty() && !state.is_behind() && !state.ended && !state.left
+        state.front.is_empty() && !state.has_backlog() && !state.ended && !state.abandoned
     }
 
     /// Whether the whole body was read.
     pub(crate) fn is_done(&self) -> bool {
         let state = self.state.borrow();
-        state.left || state.ended && state.gone == state.came
+        state.abandoned || state.ended && state.consumed == state.arrived
     }
 
     /// Whether the file cannot be read.
@@ -239,8 +245,8 @@ impl Buffer {
     }
 
     /// Bytes that have arrived so far.
-    pub(crate) fn came(&self) -> u64 {
-        self.state.borrow().came
+    pub(crate) fn arrived(&self) -> u64 {
+        self.state.borrow().arrived
     }
 
     /// Takes the next bytes, at most `most`.
@@ -248,9 +254,9 @@ impl Buffer {
         let mut state = self.state.borrow_mut();
         let bytes = state.front.pop(most);
         if bytes.is_empty() {
-            return state.poll_beyond(context);
+            return state.poll_behind_front(context);
         }
-        self.taken(&mut state, bytes.len() as u64);
+        self.consume(&mut state, bytes.len() as u64);
         Poll::Ready(Next::Bytes(bytes))
     }
 
@@ -258,7 +264,7 @@ impl Buffer {
     /// before `offset`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> usize {
         let mut state = self.state.borrow_mut();
-        self.let_go(&mut state, offset);
+        self.drop_before(&mut state, offset);
         state.front.peek(out)
     }
 
@@ -266,80 +272,80 @@ impl Buffer {
     pub(crate) async fn more(&self, offset: u64) -> Next {
         poll_fn(|context| {
             let mut state = self.state.borrow_mut();
-            self.let_go(&mut state, offset);
+            self.drop_before(&mut state, offset);
             match state.front.is_empty() {
-                true => state.poll_beyond(context),
+                true => state.poll_behind_front(context),
                 false => Poll::Ready(Next::Bytes(Bytes::new())),
             }
         })
         .await
     }
 
-    fn let_go(&self, state: &mut State, offset: u64) {
-        let count = offset.saturating_sub(state.gone).min(state.front.len());
+    fn drop_before(&self, state: &mut State, offset: u64) {
+        let count = offset.saturating_sub(state.consumed).min(state.front.len());
         if count > 0 {
             state.front.advance(count);
-            self.taken(state, count);
+            self.consume(state, count);
         }
     }
 
     /// `count` bytes were read from the front.
-    fn taken(&self, state: &mut State, count: u64) {
-        state.gone += count;
-        self.close_up(state);
-        state.settle();
-        wake(&mut state.giver);
+    fn consume(&self, state: &mut State, count: u64) {
+        state.consumed += count;
+        self.bypass_empty_file(state);
+        state.update_charge();
+        wake(&mut state.writer);
         wake(&mut state.mover);
     }
 
     /// Once there is room in memory, bytes that wait for an empty file need not be written.
-    fn close_up(&self, state: &mut State) {
+    fn bypass_empty_file(&self, state: &mut State) {
         let reaches = state.spool.is_empty() && state.writing.is_none();
-        if reaches && !state.back.is_empty() && self.has_memory(state.front.taken()) {
+        if reaches && !state.back.is_empty() && self.has_memory(state.front.allocated()) {
             state.front.append(&mut state.back);
-            state.refused = false;
-            wake(&mut state.taker);
+            state.file_full = false;
+            wake(&mut state.reader);
         }
     }
 
     /// Nobody reads the rest.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn abandon(&self) {
         let mut state = self.state.borrow_mut();
-        state.left = true;
-        state.forget();
-        wake(&mut state.giver);
+        state.abandoned = true;
+        state.drop_bytes();
+        wake(&mut state.writer);
     }
 }
 
 impl State {
     /// Whether there are bytes behind the front.
-    fn is_behind(&self) -> bool {
+    fn has_backlog(&self) -> bool {
         !self.spool.is_empty() || self.writing.is_some() || !self.back.is_empty()
     }
 
     /// What the reader gets when the front is empty.
-    fn poll_beyond(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+    fn poll_behind_front(&mut self, context: &mut Context<'_>) -> Poll<Next> {
         if self.lost {
             return Poll::Ready(Next::Lost);
         }
-        if self.ended && !self.is_behind() {
+        if self.ended && !self.has_backlog() {
             return Poll::Ready(Next::End);
         }
-        self.taker = Some(context.waker().clone());
+        self.reader = Some(context.waker().clone());
         Poll::Pending
     }
 
     /// Updates the charge for memory.
-    fn settle(&mut self) {
-        let writing = self.writing.as_ref().map_or(0, Pieces::taken);
-        self.charge.set(self.front.taken() + writing + self.back.taken() + self.reading);
+    fn update_charge(&mut self) {
+        let writing = self.writing.as_ref().map_or(0, Pieces::allocated);
+        self.charge.set(self.front.allocated() + writing + self.back.allocated() + self.reading);
     }
 
-    fn forget(&mut self) {
+    fn drop_bytes(&mut self) {
         (self.front, self.back, self.writing) = Default::default();
         self.reading = 0;
         self.spool.clear();
-        self.settle();
+        self.update_charge();
         wake(&mut self.mover);
     }
 }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-use super::pieces::JOINED;
+use super::pieces::JOIN_BELOW;
 use super::{Buffer, State, wake};
 use crate::body::space::{Account, Kind};
 use crate::body::temporary::TemporaryFile;
@@ -53,10 +53,10 @@ impl Buffer {
     /// The next move; `None` once there are no bytes behind the front.
     fn poll_move(&self, context: &mut Context<'_>) -> Poll<Option<Move>> {
         let mut state = self.state.borrow_mut();
-        self.close_up(&mut state);
-        if state.left || state.lost || !state.is_behind() {
+        self.bypass_empty_file(&mut state);
+        if state.abandoned || state.lost || !state.has_backlog() {
             state.is_moving = false;
-            wake(&mut state.giver);
+            wake(&mut state.writer);
             return Poll::Ready(None);
         }
         let (file, at) = state.spool.end();
@@ -69,26 +69,26 @@ impl Buffer {
             state.spool.reserve(batch.len());
             let pieces = batch.shared();
             state.writing = Some(batch);
-            wake(&mut state.giver);
+            wake(&mut state.writer);
             return Poll::Ready(Some(Move::Write { file, at, pieces }));
         }
-        if start.is_some() && self.has_memory(state.front.taken()) {
+        if start.is_some() && self.has_memory(state.front.allocated()) {
             return Poll::Ready(self.begin_read(&mut state));
         }
         state.mover = Some(context.waker().clone());
-        wake(&mut state.giver);
+        wake(&mut state.writer);
         Poll::Pending
     }
 
     fn begin_read(&self, state: &mut State) -> Option<Move> {
         let (file, at) = state.spool.start()?;
         let wanted = match self.account.has_room(Kind::Memory) {
-            true => self.limits.memory.saturating_sub(state.front.taken()).min(self.batch()),
+            true => self.limits.memory.saturating_sub(state.front.allocated()).min(self.batch()),
             false => 0,
         };
-        let count = wanted.max(JOINED as u64).min(state.spool.len());
+        let count = wanted.max(JOIN_BELOW as u64).min(state.spool.len());
         state.reading = count;
-        state.settle();
+        state.update_charge();
         Some(Move::Read { file, at, count })
     }
 
@@ -96,7 +96,7 @@ impl Buffer {
     fn was_written(&self, file: Option<Arc<TemporaryFile>>) {
         let mut state = self.state.borrow_mut();
         let Some(mut batch) = state.writing.take() else { return };
-        state.refused |= file.is_none();
+        state.file_full |= file.is_none();
         if file.is_none() {
             batch.append(&mut state.back);
             state.back = batch;
@@ -104,9 +104,9 @@ impl Buffer {
         } else {
             state.spool.wrote(batch.len(), file);
         }
-        self.close_up(&mut state);
-        state.settle();
-        wake(&mut state.giver);
+        self.bypass_empty_file(&mut state);
+        state.update_charge();
+        wake(&mut state.writer);
     }
 
     /// Bytes were read from the file; `None`: they could not be.
@@ -114,20 +114,20 @@ impl Buffer {
         let mut state = self.state.borrow_mut();
         state.reading = 0;
         match bytes {
-            _ if state.left => {}
+            _ if state.abandoned => {}
             Some(bytes) => {
                 state.spool.was_read(bytes.len() as u64);
                 state.front.push(bytes);
-                state.refused &= !state.spool.is_empty();
-                self.close_up(&mut state);
-                state.settle();
+                state.file_full &= !state.spool.is_empty();
+                self.bypass_empty_file(&mut state);
+                state.update_charge();
             }
             None => {
                 state.lost = true;
-                state.forget();
+                state.drop_bytes();
             }
         }
-        wake(&mut state.taker);
-        wake(&mut state.giver);
+        wake(&mut state.reader);
+        wake(&mut state.writer);
     }
 }

@@ -7,10 +7,10 @@ use bytes::{Buf, Bytes, BytesMut};
 
 /// Shorter pieces are copied and joined up to this many bytes: a piece that was read from a socket may
 /// hold on to a whole read's allocation, and a byte at a time must not cost a piece each.
-pub(super) const JOINED: usize = 16 * 1024;
+pub(super) const JOIN_BELOW: usize = 16 * 1024;
 
 /// What a piece takes besides its bytes: its entry in the queue and the headers of its allocations.
-const BESIDE: u64 = 128;
+const OVERHEAD: u64 = 128;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -21,14 +21,14 @@ pub(super) struct Pieces {
     /// Bytes in the queue.
     length: u64,
     /// Memory that the queue takes, in bytes.
-    taken: u64,
+    allocated: u64,
 }
 
 #[derive(Debug)]
 struct Piece {
     bytes: Bytes,
     /// Memory that it takes until its last byte is read.
-    taken: u64,
+    allocated: u64,
 }
 
 impl Pieces {
@@ -42,57 +42,57 @@ impl Pieces {
     }
 
     /// The memory that they take, in bytes.
-    pub(super) fn taken(&self) -> u64 {
+    pub(super) fn allocated(&self) -> u64 {
         match self.open.capacity() {
-            0 => self.taken,
-            allocated => self.taken + allocated as u64 + BESIDE,
+            0 => self.allocated,
+            allocated => self.allocated + allocated as u64 + OVERHEAD,
         }
     }
 
     /// Appends `bytes`.
     pub(super) fn push(&mut self, bytes: Bytes) {
-        if bytes.len() < JOINED {
+        if bytes.len() < JOIN_BELOW {
             return self.copy(&bytes);
         }
-        self.close();
-        let taken = bytes.len() as u64 + BESIDE;
-        self.enter(bytes, taken);
+        self.close_open();
+        let allocated = bytes.len() as u64 + OVERHEAD;
+        self.push_piece(bytes, allocated);
     }
 
     /// Appends a copy of `bytes`.
     pub(super) fn copy(&mut self, bytes: &[u8]) {
-        if !self.open.is_empty() && self.open.len() + bytes.len() > JOINED {
-            self.close();
+        if !self.open.is_empty() && self.open.len() + bytes.len() > JOIN_BELOW {
+            self.close_open();
         }
         self.open.extend_from_slice(bytes);
     }
 
     /// Moves all bytes of `other` behind these.
     pub(super) fn append(&mut self, other: &mut Pieces) {
-        self.close();
-        other.close();
+        self.close_open();
+        other.close_open();
         self.queue.append(&mut other.queue);
         self.length += std::mem::take(&mut other.length);
-        self.taken += std::mem::take(&mut other.taken);
+        self.allocated += std::mem::take(&mut other.allocated);
     }
 
     /// Takes pieces from the front: about `most` bytes, at least one piece if there is any.
     pub(super) fn split(&mut self, most: u64) -> Pieces {
-        self.close();
+        self.close_open();
         let mut front = Pieces::default();
         while front.length < most
-            && let Some(Piece { bytes, taken }) = self.queue.pop_front()
+            && let Some(Piece { bytes, allocated }) = self.queue.pop_front()
         {
             self.length -= bytes.len() as u64;
-            self.taken -= taken;
-            front.enter(bytes, taken);
+            self.allocated -= allocated;
+            front.push_piece(bytes, allocated);
         }
         front
     }
 
     /// Takes at most `most` bytes from the front; empty only if there is nothing.
     pub(super) fn pop(&mut self, most: usize) -> Bytes {
-        self.settle();
+        self.fill_queue();
         let Some(first) = self.queue.front_mut() else { return Bytes::new() };
         let count = first.bytes.len().min(most);
         let bytes = first.bytes.slice(..count);
@@ -118,14 +118,14 @@ impl Pieces {
     /// Drops `count` bytes from the front, or all.
     pub(super) fn advance(&mut self, mut count: u64) {
         while count > 0 {
-            self.settle();
+            self.fill_queue();
             let Some(first) = self.queue.front_mut() else { return };
             let step = count.min(first.bytes.len() as u64);
             first.bytes.advance(step as usize);
             self.length -= step;
             count -= step;
             if first.bytes.is_empty() {
-                self.taken -= first.taken;
+                self.allocated -= first.allocated;
                 self.queue.pop_front();
             }
         }
@@ -137,25 +137,25 @@ impl Pieces {
     }
 
     /// Makes sure that the first bytes are in the queue.
-    fn settle(&mut self) {
+    fn fill_queue(&mut self) {
         if self.queue.is_empty() {
-            self.close();
+            self.close_open();
         }
     }
 
     /// Ends joining: the last bytes become a piece.
-    fn close(&mut self) {
-        let taken = self.open.capacity() as u64 + BESIDE;
+    fn close_open(&mut self) {
+        let allocated = self.open.capacity() as u64 + OVERHEAD;
         let open = std::mem::take(&mut self.open);
         if !open.is_empty() {
-            self.enter(open.freeze(), taken);
+            self.push_piece(open.freeze(), allocated);
         }
     }
 
-    fn enter(&mut self, bytes: Bytes, taken: u64) {
+    fn push_piece(&mut self, bytes: Bytes, allocated: u64) {
         self.length += bytes.len() as u64;
-        self.taken += taken;
-        self.queue.push_back(Piece { bytes, taken });
+        self.allocated += allocated;
+        self.queue.push_back(Piece { bytes, allocated });
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
                         let written: Vec<u8> = front.shared().concat();
                         prop_assert!(expected.iter().take(written.len()).eq(&written));
                         front.append(&mut pieces);
-                        prop_assert!(pieces.taken() == 0 || pieces.is_empty());
+                        prop_assert!(pieces.allocated() == 0 || pieces.is_empty());
                         pieces = front;
                     }
                 }
@@ -230,10 +230,10 @@ mod tests {
                 let count = pieces.peek(&mut out);
                 prop_assert!(out[..count].iter().eq(&expected));
                 prop_assert_eq!(pieces.len(), expected.len() as u64);
-                prop_assert!(pieces.taken() >= pieces.len());
+                prop_assert!(pieces.allocated() >= pieces.len());
             }
             pieces.advance(u64::MAX);
-            prop_assert_eq!(pieces.taken(), 0);
+            prop_assert_eq!(pieces.allocated(), 0);
         }
     }
 
@@ -242,6 +242,6 @@ mod tests {
         let mut pieces = Pieces::default();
         (0..100_000).for_each(|_| pieces.push(Bytes::from(vec![1; 5]).slice(2..3)));
         assert_eq!(pieces.len(), 100_000);
-        assert!(pieces.queue.len() < 10 && pieces.taken() < 300_000, "{}", pieces.taken());
+        assert!(pieces.queue.len() < 10 && pieces.allocated() < 300_000, "{}", pieces.allocated());
     }
 }

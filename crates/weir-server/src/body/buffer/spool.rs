@@ -42,7 +42,7 @@ impl Spool {
 
     /// The size of the file. Bytes that were read again count until all were: punching holes would not
     /// work on every file system.
-    pub(super) fn taken(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         self.written
     }
 

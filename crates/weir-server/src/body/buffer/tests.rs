@@ -69,7 +69,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 async fn give(buffer: Rc<Buffer>, whole: Vec<u8>, pieces: Vec<usize>) {
     let mut rest = &whole[..];
     for size in pieces.iter().cycle() {
-        if rest.is_empty() || !buffer.until_room().await {
+        if rest.is_empty() || !buffer.wait_for_room().await {
             break;
         }
         let (piece, after) = rest.split_at(rest.len().min(*size));
@@ -125,7 +125,7 @@ proptest! {
                 let most = plan.limits.file.min(plan.files / 9) + 2 * BATCH;
                 assert!(space.files_used() <= most, "{} of {most}", space.files_used());
                 if !goes_on {
-                    assert!(buffer.is_done() && buffer.came() == out.len() as u64);
+                    assert!(buffer.is_done() && buffer.arrived() == out.len() as u64);
                     break;
                 }
             }
@@ -142,16 +142,16 @@ fn who_gives_is_held_back_only_when_memory_and_file_are_full() {
     let limits = Limits { memory: 100_000, file: 3_000_000 };
     runtime().block_on(async {
         let buffer = Buffer::new(limits, &space.account([10, 0, 0, 1].into()));
-        let mut came = 0;
+        let mut arrived = 0;
         while buffer.room().await == Room::Yes {
             buffer.push(vec![7; 50_000].into());
-            came += 50_000;
-            assert!(came < 4_000_000);
+            arrived += 50_000;
+            assert!(arrived < 4_000_000);
         }
-        assert!(came >= 3_100_000, "{came}");
+        assert!(arrived >= 3_100_000, "{arrived}");
         assert!(space.memory_used() < 600_000 && space.files_used() >= 2_900_000);
         // Nobody takes the rest: all of it comes back, whatever is on its way.
-        buffer.leave();
+        buffer.abandon();
         assert_eq!(buffer.room().await, Room::Gone);
         assert_eq!((space.memory_used(), space.files_used()), (0, 0));
     });

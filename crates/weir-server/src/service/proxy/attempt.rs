@@ -1,5 +1,5 @@
 //! One attempt at one backend: admission by its gate, a connection, the request, the head of its
-//! response. Used by [`super::request`], which decides about further attempts.
+//! response. Used by [`super::respond`], which decides about further attempts.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,17 +12,17 @@ use tokio::time::{sleep, timeout};
 use weir_http::forward;
 use weir_sched::CallSpec;
 
-use super::answer::{self, RelayOptions};
-use super::asked::{ProxyOutcome, ProxyRequest};
 use super::backend::{Backend, Slot};
 use super::call::{BackendCall, CallSetup};
-use super::conn::Conn;
-use super::head::{self, ResponseWait};
+use super::connection::Conn;
+use super::error::AttemptError;
 use super::interim::InterimResponses;
-use super::outgoing::{OutgoingBody, Pipe};
-use super::relay::{ResponseTimeouts, TotalDeadline};
-use super::trouble::AttemptError;
-use super::{tunnel, watch};
+use super::proxy_request::{ProxyOutcome, ProxyRequest};
+use super::request_body::{OutgoingBody, Pipe};
+use super::response::{self, RelayOptions};
+use super::response_wait::{self, ResponseWait};
+use super::timeouts::{ResponseTimeouts, TotalDeadline};
+use super::{client_watch, tunnel};
 use crate::body::Limits;
 use crate::body::{Reader, RelayedBody};
 use crate::config::{HalfClose, How};
@@ -89,7 +89,7 @@ pub(super) async fn attempt(
         timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };
     let framing = proxied.framing_after(pipe);
-    let outcome = answer::respond(call, head, proxied.request, &framing, options).await;
+    let outcome = response::respond(call, head, proxied.request, &framing, options).await;
     let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
     outcome.response.abort_on = match (config.dead_requests.how, config.half_close) {
         (How::Off, _) => AbortOn::Never,
@@ -116,9 +116,9 @@ async fn admission(
     let slot = tokio::select! {
         biased;
         slot = backend.admit(spec) => slot.map_err(|refused| AttemptError::Overloaded(refused.retry_after))?,
-        () = head::client_departure(proxied, backend) => return Err(AttemptError::ClientLeft),
+        () = response_wait::client_departure(proxied, backend) => return Err(AttemptError::ClientLeft),
     };
-    if watch::has_left(proxied.client, backend, proxied.route.shared.config.dead_requests) {
+    if client_watch::has_left(proxied.client, backend, proxied.route.shared.config.dead_requests) {
         slot.withdraw();
         return Err(AttemptError::ClientLeft);
     }
@@ -152,7 +152,7 @@ async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, Att
             Err(_) if out_of_resources.get() => Err(AttemptError::OutOfResources),
             Err(_) => Err(AttemptError::Unreachable(std::io::ErrorKind::TimedOut.into())),
         },
-        () = head::client_departure(proxied, backend) => Err(AttemptError::ClientLeft),
+        () = response_wait::client_departure(proxied, backend) => Err(AttemptError::ClientLeft),
     }
 }
 

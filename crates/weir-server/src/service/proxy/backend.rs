@@ -1,5 +1,5 @@
 //! A backend as all workers share it: its gate, the requests that wait there, and its health. Used by
-//! [`super::attempt`] and [`super::call`] for each call, by [`super::pick`] and by the metrics.
+//! [`super::attempt`] and [`super::call`] for each call, by [`super::backends`] and by the metrics.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! One call to a backend, from the request to the end of the response. It holds the backend's slot
 //! until the backend is done, even if the client has left meanwhile. Begun by [`super::attempt`], read
-//! by [`super::head`], [`super::answer`] and [`super::relay`].
+//! by [`super::response_wait`], [`super::response`] and [`super::relay`].
 
 use std::fmt;
 use std::future::poll_fn;
@@ -17,10 +17,10 @@ use tokio::time::timeout;
 use weir_sched::health::Try;
 
 use super::backend::{Backend, Slot};
-use super::conn::{Conn, NoResponse, PendingResponse};
+use super::connection::{Conn, NoResponse, PendingResponse};
 use super::interim::InterimCount;
-use super::outgoing::{IncompleteBody, OutgoingBody, Pipe};
 use super::pool::Pool;
+use super::request_body::{IncompleteBody, OutgoingBody, Pipe};
 use super::stream::Stream;
 use crate::config::BackendAddress;
 

@@ -1,5 +1,5 @@
 //! Interim responses (1xx) of a backend, which are passed on at once (RFC 9110, section 15.2). Used by
-//! [`super::attempt`] and [`super::head`] while the final response is awaited.
+//! [`super::attempt`] and [`super::response_wait`] while the final response is awaited.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +8,8 @@ use http::{HeaderMap, Request, StatusCode};
 use weir_http::forward::{self, FieldEdits};
 use weir_http::message::Version;
 
-use super::conn::MAX_HEAD;
-use super::outgoing::OutgoingBody;
+use super::connection::MAX_HEAD;
+use super::request_body::OutgoingBody;
 use crate::client::Client;
 
 /// What a response counts besides its fields, in bytes, so that empty ones are limited, too.

@@ -2,31 +2,32 @@
 //! response for the client. Used by the client's connection, by the workers, which sweep idle
 //! connections, and by the admin address, which shows the backends.
 
-mod answer;
-mod asked;
 mod attempt;
 mod backend;
+mod backends;
 mod call;
-mod checks;
-mod conn;
-mod head;
-mod incoming;
+mod client_body;
+mod client_watch;
+mod connection;
+mod error;
+mod header_maps;
+mod health_checks;
 mod interim;
-mod onward;
-mod outgoing;
-mod path;
-mod pick;
+mod normal_path;
 mod pool;
+mod proxy_request;
 mod relay;
-mod request;
+mod request_body;
+mod request_head;
+mod respond;
+mod response;
+mod response_wait;
 mod rewrite;
 mod route;
-mod spare;
+mod routing_table;
 mod stream;
-mod table;
-mod trouble;
+mod timeouts;
 mod tunnel;
-mod watch;
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -41,11 +42,11 @@ use crate::error::ServeError;
 use crate::metrics::Reading;
 use backend::Backend;
 use route::{BackendRegistry, SharedRoute};
-use table::Routes;
+use routing_table::Routes;
 
-pub(crate) use asked::{ProxyOutcome, ProxyRequest, UnreadBody};
-pub(crate) use incoming::ClientBody;
-pub(crate) use request::respond;
+pub(crate) use client_body::ClientBody;
+pub(crate) use proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
+pub(crate) use respond::respond;
 pub(crate) use route::Route;
 pub(crate) use tunnel::Upstream;
 
@@ -179,7 +180,7 @@ impl Proxy {
         if first {
             for backend in self.shared.unique() {
                 if let Some(check) = backend.check.clone() {
-                    tokio::task::spawn_local(checks::run(backend.clone(), check));
+                    tokio::task::spawn_local(health_checks::run(backend.clone(), check));
                 }
             }
         }

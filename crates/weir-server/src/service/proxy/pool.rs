@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use super::conn::Conn;
+use super::connection::Conn;
 use crate::sys::clock;
 use weir_sched::Time;
 

@@ -1,5 +1,5 @@
 //! Reads the rest of a response from its backend and puts it, framed for the client, into a
-//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::answer`].
+//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::response`].
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use weir_http::forward::FieldEdits;
 use weir_http::h1::chunked::{CHUNK_END, write_chunk_head, write_last_chunk};
 
 use super::call::{BackendCall, Piece};
-use super::outgoing::Pipe;
+use super::timeouts::ResponseTimeouts;
 use crate::body::Room;
 use crate::body::{RelayedBody, Truncated, Writer};
 
@@ -49,42 +49,6 @@ impl BodyEncoder {
 const STREAM_AFTER: Duration = Duration::from_secs(10);
 
 const TIMED_OUT: Truncated = Truncated("the backend took too long");
-
-/// How long a response may take.
-#[derive(Clone, Debug)]
-pub(super) struct ResponseTimeouts {
-    /// The longest time in which the backend sends nothing.
-    pub(super) idle: Duration,
-    pub(super) total: TotalDeadline,
-}
-
-/// When the whole response must have arrived. Time in which the backend waits for the client, which
-/// sends or reads slowly, does not count.
-#[derive(Clone, Debug)]
-pub(super) struct TotalDeadline {
-    until: Option<Instant>,
-    /// The request body, which may arrive slowly.
-    pipe: Option<Rc<Pipe>>,
-}
-
-impl TotalDeadline {
-    /// `limit` from now, when the request begins to be sent; `None`: no deadline.
-    pub(super) fn new(limit: Option<Duration>, pipe: Option<&Rc<Pipe>>) -> TotalDeadline {
-        let pipe = pipe.filter(|_| limit.is_some()).cloned();
-        TotalDeadline { until: limit.map(|limit| Instant::now() + limit), pipe }
-    }
-
-    /// The deadline as far as it is known; it can become later.
-    pub(super) fn until(&self) -> Option<Instant> {
-        let starved = self.pipe.as_ref().map_or(Duration::ZERO, |pipe| pipe.starved_time());
-        self.until.map(|until| until + starved)
-    }
-
-    /// The backend waited for the client for this long.
-    fn extend(&mut self, by: Duration) {
-        self.until = self.until.map(|until| until + by);
-    }
-}
 
 /// A response that is being relayed.
 pub(super) struct Relay {

@@ -1,11 +1,11 @@
 //! Replaces the prefix of a path: for a backend, and in the `Location` of a redirect. Used by
-//! [`super::onward`] and [`super::Proxy`].
+//! [`super::request_head`] and [`super::Proxy`].
 
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 
-use super::path::{InvalidPath, normalise};
+use super::normal_path::{InvalidPath, normalise};
 
 /// Stands for what follows the prefix of the route, in the target of a redirect.
 const REST: &str = "{rest}";

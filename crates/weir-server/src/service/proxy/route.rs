@@ -10,9 +10,9 @@ use http::HeaderValue;
 use weir_http::forward::{FieldEdits, ForwardedStyle};
 
 use super::backend::Backend;
-use super::pick::Backends;
+use super::backends::Backends;
+use super::header_maps::HeaderMapPool;
 use super::pool::Pool;
-use super::spare::HeaderMapPool;
 use crate::body::Limits;
 use crate::body::Space;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};

@@ -1,4 +1,4 @@
-//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::conn`] for hyper and by
+//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::connection`] for hyper and by
 //! [`super::tunnel`].
 
 use std::io;

@@ -1,5 +1,5 @@
 //! Whether the client of a request is still there, detected in the way that its route configures
-//! (Carter & Cherkasova 1999, section 2). Used by [`super::attempt`] and [`super::head`].
+//! (Carter & Cherkasova 1999, section 2). Used by [`super::attempt`] and [`super::response_wait`].
 
 use std::time::Duration;
 

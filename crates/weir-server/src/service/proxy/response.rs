@@ -12,10 +12,11 @@ use hyper::body::Incoming;
 use weir_http::forward::{self, BodyFraming, FieldEdits};
 use weir_http::message::{Method, Request};
 
-use super::asked::ProxyOutcome;
 use super::call::{BackendCall, Piece};
-use super::relay::{BodyEncoder, Relay, ResponseTimeouts};
-use super::spare::HeaderMapPool;
+use super::header_maps::HeaderMapPool;
+use super::proxy_request::ProxyOutcome;
+use super::relay::{BodyEncoder, Relay};
+use super::timeouts::ResponseTimeouts;
 use crate::body::Limits;
 use crate::body::{Account, Kind};
 use crate::body::{Reader, RelayedBody, Writer};

@@ -1,6 +1,6 @@
 //! A connection to a backend with hyper's client on it. Whoever uses it drives it, as it has no task
 //! of its own: a call costs no wake-ups besides those of its sockets. Used by [`super::call`],
-//! [`super::pool`] and [`super::checks`].
+//! [`super::pool`] and [`super::health_checks`].
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -14,7 +14,7 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 
-use super::outgoing::OutgoingBody;
+use super::request_body::OutgoingBody;
 use super::stream::Stream;
 use crate::config::BackendAddress;
 

@@ -1,5 +1,5 @@
 //! The body of a request on its way to a backend. Filled from the client's connection by
-//! [`super::incoming`], read by hyper.
+//! [`super::client_body`], read by hyper.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -117,7 +117,7 @@ impl Pipe {
 
     /// Waits until there is room for more; false if the backend reads no more.
     pub(super) async fn has_room(&self) -> bool {
-        self.buffer.until_room().await
+        self.buffer.wait_for_room().await
     }
 
     /// Adds a copy of `bytes`.
@@ -187,7 +187,7 @@ impl Pipe {
 
 impl Drop for OutgoingBody {
     fn drop(&mut self) {
-        self.0.iter().for_each(|pipe| pipe.buffer.leave());
+        self.0.iter().for_each(|pipe| pipe.buffer.abandon());
     }
 }
 

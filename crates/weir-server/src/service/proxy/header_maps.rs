@@ -1,5 +1,5 @@
-//! Emptied header maps whose memory is reused. Used by [`super::onward`] for requests and by
-//! [`super::answer`] for responses.
+//! Emptied header maps whose memory is reused. Used by [`super::request_head`] for requests and by
+//! [`super::response`] for responses.
 
 use std::cell::RefCell;
 

@@ -11,15 +11,15 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, sleep};
 use weir_http::h1::response::disconnect_probe;
 
-use super::asked::ProxyRequest;
 use super::backend::Backend;
 use super::call::BackendCall;
-use super::conn::NoResponse;
+use super::client_watch;
+use super::connection::NoResponse;
+use super::error::AttemptError;
 use super::interim::{InterimResponses, InterimState};
-use super::outgoing::{IncompleteBody, Pipe};
-use super::relay::TotalDeadline;
-use super::trouble::AttemptError;
-use super::watch;
+use super::proxy_request::ProxyRequest;
+use super::request_body::{IncompleteBody, Pipe};
+use super::timeouts::TotalDeadline;
 
 /// A backend that has waited this long for more of a request body waits for the client: its slot goes
 /// to others.
@@ -191,6 +191,12 @@ async fn until(condition: impl Fn() -> bool) {
 pub(super) async fn client_departure(proxied: &ProxyRequest<'_>, backend: &Backend) {
     let config = &proxied.route.shared.config;
     let probe = disconnect_probe(proxied.request.version);
-    watch::client_gone(proxied.client, backend, config.dead_requests, config.half_close, probe)
-        .await;
+    client_watch::client_gone(
+        proxied.client,
+        backend,
+        config.dead_requests,
+        config.half_close,
+        probe,
+    )
+    .await;
 }

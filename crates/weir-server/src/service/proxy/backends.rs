@@ -1,4 +1,4 @@
-//! The backends of one route, and the choice among them. Used by [`super::request`].
+//! The backends of one route, and the choice among them. Used by [`super::respond`].
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,13 +1,13 @@
 //! A request that the proxy is to answer, and its outcome. The client's connection makes the one and
-//! reads the other; [`super::request`] stands between.
+//! reads the other; [`super::respond`] stands between.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
 
 use weir_http::message::Request;
 
-use super::incoming::ClientBody;
-use super::outgoing::{IncompleteBody, Pipe};
+use super::client_body::ClientBody;
+use super::request_body::{IncompleteBody, Pipe};
 use super::route::Route;
 use super::tunnel::Upstream;
 use crate::body::{Account, Charge};

@@ -1,5 +1,5 @@
 //! Reads the body of a request from its client, in either framing, into the pipe to the backend. Used
-//! by [`super::request`] before the backend is called and while it responds.
+//! by [`super::respond`] before the backend is called and while it responds.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 use weir_http::message::RequestBody;
 
-use super::outgoing::{IncompleteBody, Pipe};
+use super::request_body::{IncompleteBody, Pipe};
 use crate::body::Room;
 use crate::client::Times;
 use crate::client::input::Input;

@@ -8,12 +8,12 @@ use weir_http::Status;
 use weir_http::message::Request;
 use weir_sched::balance::Balance;
 
-use super::asked::{ProxyOutcome, ProxyRequest, UnreadBody};
 use super::attempt;
-use super::incoming::{BodyError, ClientBody};
-use super::onward;
-use super::outgoing::Pipe;
-use super::trouble::AttemptError;
+use super::client_body::{BodyError, ClientBody};
+use super::error::AttemptError;
+use super::proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
+use super::request_body::Pipe;
+use super::request_head;
 use crate::identity;
 
 /// The response, or `None` if the client leaves before there is one.
@@ -88,7 +88,7 @@ async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option
         shared.backends.pick(proxied.source.ip(), || affinity_key(proxied), &tried)
     {
         let backend = &shared.backends.all[index];
-        let parts = match onward::request(proxied, backend) {
+        let parts = match request_head::request(proxied, backend) {
             Ok(parts) => parts,
             Err(bad) => {
                 return Some(ProxyOutcome::response(proxied.framing_after(pipe).error(bad.status)));

@@ -1,12 +1,12 @@
 //! The head of a request as its backend gets it: path rewritten, host and fields as the route says.
-//! Used by [`super::request`] for each attempt.
+//! Used by [`super::respond`] for each attempt.
 
 use http::request::Parts;
 use weir_http::Status;
 use weir_http::forward::{self, ForwardError, RequestOptions};
 
-use super::asked::ProxyRequest;
 use super::backend::Backend;
+use super::proxy_request::ProxyRequest;
 use super::rewrite;
 
 /// The head for `backend`; an error is a path that must not be passed on.

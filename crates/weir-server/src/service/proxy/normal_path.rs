@@ -1,4 +1,4 @@
-//! The normal form of a path, by which routes are found. Used by [`super::table`] and
+//! The normal form of a path, by which routes are found. Used by [`super::routing_table`] and
 //! [`super::rewrite`].
 
 use std::borrow::Cow;

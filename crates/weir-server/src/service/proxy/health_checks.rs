@@ -8,8 +8,8 @@ use http::{Request, header};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::backend::Backend;
-use super::conn::Conn;
-use super::outgoing::OutgoingBody;
+use super::connection::Conn;
+use super::request_body::OutgoingBody;
 use crate::config::HealthCheck;
 use crate::sys::descriptors;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::path::{InvalidPath, normalise, without_parameters};
+use super::normal_path::{InvalidPath, normalise, without_parameters};
 use crate::config::{RouteConfig, ipv6_literal};
 
 /// The longest host name, in bytes (RFC 1035, section 2.3.4).
