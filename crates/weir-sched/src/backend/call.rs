@@ -31,7 +31,7 @@ pub struct Call {
 
 /// What a client's departure means for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Abandoned {
     /// It waited and is forgotten: nothing else is to do.
     Waiting,
     /// The backend works on it: report its end with

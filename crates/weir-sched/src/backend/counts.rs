@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Calls whose client left while they waited: forgotten at once.
-    pub gone_waiting: u64,
+    pub abandoned_waiting: u64,
     /// Calls whose client left while the backend worked on them.
-    pub gone_under_way: u64,
+    pub abandoned_under_way: u64,
     /// Calls refused: they had waited too long, or too many waited.
     pub refused: u64,
     /// Calls given to the backend; one that was put back and given again counts again.

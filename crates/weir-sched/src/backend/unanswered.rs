@@ -21,7 +21,7 @@ const FEW: u64 = 64;
 
 /// The calls that were started and not yet answered.
 #[derive(Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct Unanswered {
     /// Numbers of the starts.
     unanswered: BTreeSet<u64>,
     /// Slots of calls that wait for their turn, by number of their start.
@@ -41,7 +41,7 @@ pub(super) struct Overtaken {
     pub(super) by_newest: usize,
 }
 
-impl Inside {
+impl Unanswered {
     /// A call is started.
     pub(super) fn start(&mut self, start: u64, slot: u32) {
         self.unanswered.insert(start);

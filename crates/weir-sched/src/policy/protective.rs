@@ -64,7 +64,7 @@ impl Protective {
         let Some(mut entry) = self.order.take(job.finish, id) else { return };
         entry.finish = finish;
         change(&mut entry);
-        entry.margin = job.path().waits(self.rate, entry.remaining);
+        entry.margin = job.path().slow_start_bytes(self.rate, entry.remaining);
         job.finish = entry.finish;
         self.order.insert(entry, fair);
     }
@@ -84,7 +84,7 @@ impl Policy for Protective {
         let (finish, path) = (job.finish, job.path);
         self.jobs[index] = Job { finish, path, shares: true, ..Job::default() };
         let mut entry = Entry::new(id, job.order, job.size, finish);
-        entry.margin = path.waits(self.rate, job.size);
+        entry.margin = path.slow_start_bytes(self.rate, job.size);
         self.order.insert(entry, job.fair);
     }
 
@@ -130,7 +130,7 @@ impl Policy for Protective {
         let job = &mut self.jobs[id as usize];
         job.attained += bytes;
         let (path, rate) = (job.path(), self.rate);
-        self.order.spend(job.finish, id, bytes, |left| path.waits(rate, left));
+        self.order.spend(job.finish, id, bytes, |left| path.slow_start_bytes(rate, left));
     }
 
     fn returned(&mut self, id: u32, bytes: u64) {

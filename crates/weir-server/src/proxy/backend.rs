@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::sync::oneshot;
-use weir_sched::health::{Health, PassiveConfig, Try};
+use weir_sched::health::{Health, PassiveConfig, Trial};
 use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
 
 use super::identity;
@@ -128,7 +128,7 @@ impl Backend {
 
     /// What the gate is doing and has counted.
     pub(super) fn reading(&self) -> Reading {
-        let up = self.health().is_well();
+        let up = self.health().is_healthy();
         let state = self.lock();
         let gate = &state.gate;
         let counts = gate.counts();
@@ -141,8 +141,8 @@ impl Backend {
             calls: counts.started,
             failed: counts.failed,
             refused: counts.refused,
-            dead_in_queue: counts.gone_waiting,
-            dead_in_service: counts.gone_under_way,
+            dead_in_queue: counts.abandoned_waiting,
+            dead_in_service: counts.abandoned_under_way,
             dead_while_sending: self.left_in_answer.load(Ordering::Relaxed),
             saved: counts.dead_work_saved,
             wasted: counts.dead_work_wasted,
@@ -158,7 +158,7 @@ impl Backend {
     /// backend is not well and a call of `client` may not try whether it is again.
     pub(super) fn load(&self, client: IpAddr) -> Option<(usize, bool)> {
         let health = self.health();
-        let well = health.is_well();
+        let well = health.is_healthy();
         let may_try = !well && health.may_try(turn::began(), identity::client(client));
         drop(health);
         let gate = &self.lock().gate;
@@ -174,30 +174,30 @@ impl Backend {
     }
 
     /// A call of this client goes to it, and may be one that tries whether it is back.
-    pub(super) fn call_started(&self, client: u64) -> Option<Try> {
+    pub(super) fn call_started(&self, client: u64) -> Option<Trial> {
         self.health().call_started(turn::began(), client)
     }
 
     /// A call of it was answered.
-    pub(super) fn call_answered(&self, tried: Option<Try>) {
+    pub(super) fn call_answered(&self, tried: Option<Trial>) {
         self.noting_change("", |health| health.call_ended(turn::began(), tried, true));
     }
 
     /// A call of it ended without an answer: why.
-    pub(super) fn call_failed(&self, tried: Option<Try>, why: impl fmt::Display) {
+    pub(super) fn call_failed(&self, tried: Option<Trial>, why: impl fmt::Display) {
         let why = format_args!("calls fail, the last: {why}");
         self.noting_change(why, |health| health.call_ended(turn::began(), tried, false));
     }
 
     /// The client of a call has left before the answer, which may come still.
-    pub(super) fn client_left(&self, tried: Option<Try>) {
+    pub(super) fn client_left(&self, tried: Option<Trial>) {
         if let Some(tried) = tried {
             self.health().client_left(turn::began(), tried);
         }
     }
 
     /// A call came to nothing, and neither client nor backend is to blame.
-    pub(super) fn take_back(&self, tried: Option<Try>) {
+    pub(super) fn take_back(&self, tried: Option<Trial>) {
         if let Some(tried) = tried {
             self.health().take_back(turn::began(), tried);
         }
@@ -208,14 +208,14 @@ impl Backend {
         let well = found.is_ok();
         let why = found.err().unwrap_or_default();
         let why = format_args!("checks fail, the last: {why}");
-        self.noting_change(why, |health| health.checked(well));
+        self.noting_change(why, |health| health.check_ended(well));
     }
 
     fn noting_change(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
         let mut health = self.health();
-        let before = health.is_well();
+        let before = health.is_healthy();
         change(&mut health);
-        let after = health.is_well();
+        let after = health.is_healthy();
         drop(health);
         match (before, after) {
             (true, false) => tracing::warn!("backend {} marked unhealthy: {why}", self.address),
@@ -249,7 +249,7 @@ impl State {
     fn withdraw(&mut self, call: Call) {
         let now = clock::now();
         self.gate.requeue(now, call);
-        self.gate.gone(now, call);
+        self.gate.abandoned(now, call);
         self.hand_out(now, |tag, _| unreachable_tag(tag));
     }
 
@@ -317,7 +317,7 @@ impl Slot {
     /// The client has left; the backend is still at work.
     pub(super) fn client_left(&mut self) {
         if !std::mem::replace(&mut self.gone, true) {
-            self.backend.lock().gate.gone(clock::now(), self.call);
+            self.backend.lock().gate.abandoned(clock::now(), self.call);
         }
     }
 

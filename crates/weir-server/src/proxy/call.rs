@@ -13,7 +13,7 @@ use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use weir_sched::health::Try;
+use weir_sched::health::Trial;
 
 use super::backend::{Backend, Slot};
 use super::conn::{Answer, Conn, Unanswered};
@@ -37,7 +37,7 @@ pub(super) struct Exchange {
     /// `None`: it was given back before the answer ended.
     slot: Option<Slot>,
     /// It tries whether the backend is back, and what it came to has not been told.
-    tried: Option<Try>,
+    tried: Option<Trial>,
     backend: Arc<Backend>,
     pool: Rc<Pool>,
     answer: Option<Answer>,
@@ -52,7 +52,7 @@ pub(super) struct Exchange {
 pub(super) struct Given {
     pub(super) slot: Slot,
     /// It tries whether the backend is back.
-    pub(super) tried: Option<Try>,
+    pub(super) tried: Option<Trial>,
     pub(super) pool: Rc<Pool>,
     /// The backend stops its work when its connection closes.
     pub(super) cancels: bool,

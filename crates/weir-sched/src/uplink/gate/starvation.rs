@@ -17,7 +17,7 @@ const PART: u32 = 20;
 
 /// Remembers when to look at each job; a job that was served meanwhile is looked at later.
 #[derive(Debug)]
-pub(super) struct Relief {
+pub(super) struct StarvationRelief {
     every: Option<Duration>,
     /// When, the job's place, its number.
     looks: BinaryHeap<Reverse<(Time, usize, u64)>>,
@@ -25,9 +25,9 @@ pub(super) struct Relief {
     not_before: Time,
 }
 
-impl Relief {
-    pub(super) fn new(every: Option<Duration>) -> Relief {
-        Relief { every, looks: BinaryHeap::new(), not_before: Time::ZERO }
+impl StarvationRelief {
+    pub(super) fn new(every: Option<Duration>) -> StarvationRelief {
+        StarvationRelief { every, looks: BinaryHeap::new(), not_before: Time::ZERO }
     }
 
     pub(super) fn watch(&mut self, now: Time, place: usize, number: u64, jobs: &Slab<Job>) {
