@@ -1,4 +1,5 @@
-//! A call of a backend as its gate sees it, and what the gate says of it.
+//! A call of a backend as its gate sees it, and what the gate answers. Used by whoever owns a
+//! [`BackendGate`](super::BackendGate): the server's proxy and the simulator.
 
 use std::time::Duration;
 

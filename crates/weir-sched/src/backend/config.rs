@@ -1,4 +1,5 @@
-//! What is told to the gate of a backend: limit, order, bounds. It knows nothing of calls.
+//! How the gate of a backend is configured: limit, order, bounds of the queue, with the names that
+//! the configuration and the command line use. Read by the gate and by whoever sets one up.
 
 use std::fmt;
 use std::str::FromStr;

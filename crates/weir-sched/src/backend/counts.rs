@@ -1,4 +1,5 @@
-//! What the gate of a backend has done so far. It decides nothing.
+//! What the gate of a backend has done so far, as totals. Read by the server's metrics and by the
+//! simulator's results.
 
 use std::time::Duration;
 

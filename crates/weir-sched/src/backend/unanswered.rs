@@ -1,5 +1,5 @@
-//! What is thought to happen inside the backend, so that service times can be told from waiting. It
-//! knows nothing of the queue and the clock.
+//! The calls that a backend has and has not answered: which of them it is taken to work on, so that
+//! service times can be told from waiting inside. Used by the gate and by the learned limit.
 //!
 //! Some of the calls are taken to be served, mostly one less than the limit, and the others to wait
 //! for their turn, in the order of their starts. So a call's service runs from when it became one of

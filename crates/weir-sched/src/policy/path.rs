@@ -1,5 +1,6 @@
 //! The path to a client, and how long it keeps a response from using the link. Used by every policy
-//! that looks at paths, by the fairness ledger, and by those who tell the gate of them.
+//! that looks at paths, by the shares of the virtual fair server, and by those who tell the gate of
+//! paths.
 
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
-//! Least remaining first among those whose service makes no other job miss its fair finish.
-//!
-//! SRPT's mean within a few per cent, and no job later than under fair sharing: the default. It
-//! knows the virtual fair server's level and finishes, not its clock, for there is none.
+//! The default policy: least remaining size first among those whose service makes no other job miss
+//! its fair finish. Mean response times within a few per cent of SRPT's, and no job later than
+//! under fair sharing.
 
 use super::slack::{Entry, SlackOrder};
 use super::{Arrival, Choice, Descriptor, FairState, Needs, Path, Policy, PolicyKind};

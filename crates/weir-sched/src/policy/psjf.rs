@@ -1,4 +1,5 @@
-//! Preemptive shortest job first, by original size.
+//! Preemptive shortest job first, by original size. Used by the simulator's closed forms and by
+//! Carter's strategy of shortest requests first.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};

@@ -1,4 +1,5 @@
-//! How many bytes a stretch of a TCP stream is on the wire. It knows packet headers, not sockets.
+//! How many bytes a stretch of a TCP stream takes on the wire, packet headers included. Used by the
+//! gate and the pacer's users, so that pacing counts what the link carries.
 
 /// What a packet costs beside its payload, so that pacing counts what the link carries.
 ///

@@ -1,5 +1,6 @@
-//! How fast calls end while others wait, and for how long some have waited: what is said to those
-//! who are refused. It knows nothing of single calls.
+//! How fast calls end while others wait, and for how long some have waited without a break. The
+//! gate takes from it the `Retry-After` of those who are refused, and how long the newest call
+//! would have to wait.
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! The gate of one backend: calls that wait for it, how many may be under way, which goes next. It
-//! knows nothing of HTTP, connections or clocks.
+//! The gate of one backend: calls that wait for it, how many may be under way, which goes next.
+//! Used by the server's proxy, one gate for each backend, and by the simulator.
 //!
 //! Contract. Calls in: [`BackendGate::start_at_once`] or [`BackendGate::arrive`], then as things
 //! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`],
-//! [`BackendGate::requeue`] and [`BackendGate::abandoned`]. Calls out: [`BackendGate::next`] returns calls
-//! to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
+//! [`BackendGate::requeue`] and [`BackendGate::abandoned`]. Calls out: [`BackendGate::next`] returns
+//! calls to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
 //! its slot stays taken until the backend is done with it, for the backend is not to get more than it
 //! can do, or until it is set aside (`slots.rs`). `now` never goes back. Every decision takes O(log n)
 //! in the calls, and a step for each route that has calls waiting; where calls wait that may not

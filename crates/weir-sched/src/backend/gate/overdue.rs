@@ -1,5 +1,5 @@
-//! How long calls may wait: when the newest goes first, and who is refused. Part of the gate; what it
-//! knows of clients is learned in [`crate::backend::patience`].
+//! How long calls may wait: when the newest goes first, and which call is refused. Used by the gate
+//! for each decision; what it goes by is learned in [`crate::backend::patience`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! The calls that have slots, in the order of their starts. Part of the gate. Mostly the oldest end
-//! first, so a queue that keeps its memory costs less than a tree that does not.
+//! The calls that have slots, in the order of their starts; the gate looks here for the oldest,
+//! which it may set aside. Mostly the oldest end first, so a queue with gaps costs less than a
+//! tree.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The slots of a backend: which waiting call may have one, and which call has one no longer though
-//! it has not ended. Part of the gate.
+//! The slots of a backend: which waiting call gets one, and which call loses its slot before it has
+//! ended. Used by the gate for each decision.
 //!
 //! With a learned limit a call that hangs is set aside ([`super::long_calls`]): the backend has it still,
 //! but its slot goes to another. With a configured limit never: it bounds what the backend has.

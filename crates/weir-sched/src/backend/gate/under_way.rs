@@ -1,5 +1,5 @@
-//! A call that was started, from when the backend gets it until it is not under way any more. Part of
-//! the gate.
+//! A call that was started, from when the backend gets it until its end: slots taken and given
+//! back. Used by the gate's decisions and by its owner's reports.
 
 use std::time::Duration;
 

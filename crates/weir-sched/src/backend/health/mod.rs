@@ -1,8 +1,10 @@
-//! Whether a backend is taken to be well, from what calls and checks of it came to. It makes none.
+//! Whether a backend is healthy, judged by what became of calls and checks; who makes them reports
+//! here. Used by the server's proxy, one for each backend.
 //!
-//! Passive: calls that fail in a row put it out for a while; then calls of different clients may try,
-//! one after the other, whether it answers again (half-open, as in a circuit breaker). Active: checks
-//! that fail in a row put it out until enough of them went well. It is well if neither has put it out.
+//! Passive: after N consecutive failed calls it is ejected for a while; then calls of different clients
+//! may try, one after the other, whether it answers again (half-open, as in a circuit breaker). Active:
+//! after N failed checks in a row it is ejected until enough of them went well. It is healthy if neither
+//! has ejected it.
 
 mod trials;
 
@@ -13,13 +15,13 @@ use crate::time::Time;
 use trials::Ejection;
 pub use trials::Trial;
 
-/// When failed calls put a backend out.
+/// When failed calls eject a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassiveConfig {
-    /// So many calls that fail in a row within `fail_timeout` put it out. Default 3; zero: failed
-    /// calls never do.
+    /// After so many consecutive failed calls within `fail_timeout` it is ejected. Default 3; zero:
+    /// failed calls never eject it.
     pub max_fails: u32,
-    /// The time within which they fail, and for how long it is out at first. Default 10 s.
+    /// The time within which they fail, and for how long it is ejected at first. Default 10 s.
     pub fail_timeout: Duration,
 }
 
@@ -35,7 +37,7 @@ pub struct Health {
     passive: PassiveConfig,
     /// When calls failed since the last that did not, within `fail_timeout` of each other.
     failed: VecDeque<Time>,
-    /// Put out by failed calls.
+    /// Ejected by failed calls.
     ejection: Option<Ejection>,
     /// The latest call that has tried.
     latest: Trial,
@@ -53,8 +55,8 @@ struct Checks {
 }
 
 impl Health {
-    /// A backend that is taken to be well until something says otherwise. `active`: so many good
-    /// checks in a row bring it back, so many bad ones put it out; zero is taken as one. `None`:
+    /// A backend that counts as healthy until something says otherwise. `active`: so many good checks
+    /// in a row bring it back, so many bad ones eject it; zero is taken as one. `None`:
     /// checks do not count.
     pub fn new(passive: PassiveConfig, active: Option<(u32, u32)>) -> Health {
         let checks = active.map(|(healthy, unhealthy)| Checks {
@@ -71,12 +73,12 @@ impl Health {
         self.ejection.is_none() && self.is_up()
     }
 
-    /// Whether failed calls have put it out and a call of `client` may go to it to see if it is back.
+    /// Whether failed calls have ejected it and a call of `client` may go to it to see if it is back.
     ///
     /// Each try of a round is another client's, and none waits for the others: what one client asks
     /// for may hang, or fail, on a backend that is well. The second starts an eighth of the time out
     /// after the first, and the more of them nobody has heard of, the later the next. A client may
-    /// try again when it has been as long as the backend was put out for.
+    /// try again when it has been as long as the backend was ejected for.
     pub fn may_try(&self, now: Time, client: u64) -> bool {
         self.is_up() && self.ejection.as_ref().is_some_and(|out| out.may_try(now, client))
     }
@@ -94,7 +96,7 @@ impl Health {
 
     /// A call has ended: `ok` if it was answered, with whatever status; not if it was refused or
     /// reset, or took too long. Any answer brings the backend back; the second try that fails, or has
-    /// lasted as long as the backend was put out for, ends the round, and the time out doubles, up to
+    /// lasted as long as the backend was ejected for, ends the round, and the time out doubles, up to
     /// a minute or `fail_timeout`.
     pub fn call_ended(&mut self, now: Time, tried: Option<Trial>, ok: bool) {
         if ok {
@@ -103,7 +105,7 @@ impl Health {
         }
         match (&mut self.ejection, tried) {
             (Some(out), Some(tried)) => out.failed(now, tried, self.passive.fail_timeout),
-            // Of a call that started before it was put out, or beside those that try.
+            // Of a call that started before it was ejected, or beside those that try.
             (Some(_), None) => {}
             (None, _) => self.failed(now),
         }

@@ -1,4 +1,4 @@
-//! A backend that failed calls have put out, and the calls that try whether it is back. Used by
+//! A backend that failed calls have ejected, and the calls that try whether it is back. Used by
 //! [`Health`](super::Health), which says what an answer means.
 
 use std::num::NonZeroU32;
@@ -39,7 +39,7 @@ impl Trial {
 pub(super) struct Ejection {
     /// From then on a call may try.
     from: Time,
-    /// How long it was put out for, and how long a try may take.
+    /// How long it is ejected for, and how long a try may take.
     length: Duration,
     /// The tries of this round, the oldest first, of clients who may not try again yet.
     tries: Vec<Trying>,

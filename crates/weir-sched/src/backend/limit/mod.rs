@@ -1,5 +1,5 @@
-//! How many calls of a backend may be under way: fixed, or learned from how long answers take. It
-//! knows nothing of the queue.
+//! How many calls of a backend may be under way: fixed, or learned from how long answers take. The
+//! gate asks here whether it is full, and reports every start, answer and failure.
 //!
 //! As in TCP Vegas (Brakmo & Peterson 1995) what matters is how many calls only wait inside the
 //! backend. When L calls are always under way and a backend takes r times as long as when it has

@@ -1,5 +1,5 @@
 //! How long the clients of one route wait before they leave: whose departures count, and for whom.
-//! The gate asks here when a call has waited too long.
+//! The gate asks here whether a call has waited too long.
 //!
 //! Patience is learned from clients and held against others, who are refused or served last. So no
 //! client may make much of it alone: a departure counts when [`OTHERS`] others have counted since

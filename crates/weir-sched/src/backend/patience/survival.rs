@@ -1,5 +1,5 @@
-//! How long clients wait before they leave, estimated from when some left or were answered. It knows
-//! nothing of queues, and nothing of who the clients are: [`super::patience`] decides who counts.
+//! How long clients wait before they leave, estimated from when some left or were answered. Used by
+//! [`super::patience`](super), which decides whose departures count.
 //!
 //! The Kaplan-Meier estimate of survival on a histogram of ages: a departure is an observation, an
 //! answer at some age says only that the client would have waited at least so long. The paper asks

@@ -1,4 +1,5 @@
-//! What the policy ranks: usually one response, or all ranges of an object that a client asks.
+//! What the policy ranks: usually one response, or all ranges of an object that a client asks at
+//! the same time. The gate enters, lengthens, shortens and removes them here.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! How one response takes part in fair sharing: how far it has come, what its path lets be under
-//! way, whether its client takes data. It knows levels, not who else shares.
+//! How one response takes part in virtual fair sharing: how far it has come, how much its path lets
+//! be under way, whether its client takes data. Each entry of the gate has one; `fair_sharing`
+//! moves it on.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The virtual fair server at work: it shares what the link sends among those whose clients would
-//! take it. It moves by bytes and only where nothing can be sent by time; it knows no order.
+//! take it. The gate calls it with each step of time and each change; it moves by bytes, and by
+//! time only while nothing can be sent.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,5 @@
-//! The fairness ledger: what each response won or lost against virtual processor sharing.
+//! The fairness ledger: how much sooner or later each response was sent than under virtual
+//! processor sharing. Read by the server's metrics and by the simulator's tests of the promise.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Connections and their responses: who is here, who can take data, who has gone.
+//! Connections and their responses: which are here, which can take data, which have gone. What the
+//! gate's owner reports of clients comes in here.
 
 use super::short_queue::ShortQueue;
 use super::{Gate, UNKNOWN};

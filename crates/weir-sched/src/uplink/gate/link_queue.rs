@@ -1,6 +1,7 @@
-//! Bytes that were granted and that the link is still sending.
+//! The queue on the link: bytes that were granted and that the link is still sending. The virtual
+//! fair server is told of them from here.
 //!
-//! The virtual fair server is told of them as they pass, not when they are granted. Otherwise a job
+//! It is told of them as they pass, not when they are granted. Otherwise a job
 //! that arrives meanwhile would miss its share of them, and a share that is missed while few are
 //! here takes long to make up when many are: the promise would be off by many grants, not by one.
 

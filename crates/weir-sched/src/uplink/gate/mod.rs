@@ -1,9 +1,10 @@
-//! The gate of a scarce thing: holds the waiting jobs and says which is sent next, and how much.
+//! The gate of the uplink: holds the waiting responses and says which is sent next, and how much of
+//! it. Used by the server's uplink task, which owns one, and by the simulator's link.
 //!
 //! Contract. Calls in: [`Gate::open`], [`Gate::arrive`], [`Gate::ready`], [`Gate::blocked`],
-//! [`Gate::used`], [`Gate::finished`], [`Gate::abandoned`], [`Gate::close`]. Calls out: [`Gate::next`] returns grants. A
-//! grant is a lease: what was not used comes back when the socket is full, all of it after
-//! [`LEASE`]. The gate has no sockets, clock or threads; it belongs to one owner.
+//! [`Gate::path_changed`], [`Gate::used`], [`Gate::finished`], [`Gate::abandoned`], [`Gate::close`].
+//! Calls out: [`Gate::next`] returns grants. A grant is a lease: what was not used comes back when
+//! the socket is full, all of it after [`LEASE`]. A gate belongs to one owner.
 
 mod ahead_of_turn;
 mod departed;

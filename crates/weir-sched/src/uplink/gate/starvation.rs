@@ -1,4 +1,5 @@
-//! A segment now and then for those who starve, so that nobody in between cuts their connection.
+//! Starvation relief: a segment now and then for responses that the policy puts off, so that no
+//! intermediary cuts their connection. The gate asks here before it asks its policy.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
