@@ -1,5 +1,5 @@
-//! Preemptive shortest job first, by original size. Used by the simulator's closed forms and by
-//! Carter's strategy of shortest requests first.
+//! Preemptive shortest job first, by original size. The simulator of Carter's server orders requests
+//! by it.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};
