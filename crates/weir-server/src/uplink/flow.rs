@@ -12,7 +12,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use socket2::SockRef;
-use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path, Settled};
+use weir_sched::{FairnessRecord, FlowSpec, Grant, ObjectId, Packets, Path};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
@@ -126,7 +126,7 @@ impl Flow {
         let (grants, expects, waker) = Default::default();
         let slot = Rc::new(Slot { socket: socket.clone(), grants, expects, waker });
         registry.0.borrow_mut().insert(number, slot.clone());
-        let packets = Packets { mss, framing: uplink.framing_to(peer) };
+        let packets = Packets { mss, overhead: uplink.framing_to(peer) };
         let spec = FlowSpec {
             client: client(peer),
             packets,
@@ -134,7 +134,7 @@ impl Flow {
             path: info.map(|info| path(&info)).unwrap_or_default(),
         };
         uplink.inbox.post(Event::Open { worker, spec });
-        let meter = Meter::new(packets.framing);
+        let meter = Meter::new(packets.overhead);
         uplink.pacer.charge_extra(clock::now(), meter.handshake());
         Flow {
             uplink,
@@ -162,7 +162,11 @@ impl Flow {
     /// Counts a response that was sent without the gate: it gained nothing and lost nothing against fair
     /// sharing.
     pub(crate) fn sent_at_once(&self, bytes: u64) {
-        self.uplink.metrics.fairness.settled(&Settled { size: bytes, won: 0.0, slow: false });
+        self.uplink.metrics.fairness.settled(&FairnessRecord {
+            size: bytes,
+            won: 0.0,
+            client_was_slow: false,
+        });
     }
 
     /// A response of `bytes` (`None`: of unknown length) comes to the gate.

@@ -16,7 +16,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer, Path};
+use weir_sched::{
+    ClientId, FlowSpec, Gate, GateConfig, Grant, ObjectId, Pacer, Path, WireOverhead,
+};
 
 use crate::config::UplinkConfig;
 use crate::identity;
@@ -75,7 +77,7 @@ pub(crate) type InFlightQuery = oneshot::Sender<u64>;
 #[derive(Debug)]
 pub(crate) struct Uplink {
     pacer: Arc<Pacer>,
-    framing: Framing,
+    framing: WireOverhead,
     /// Bytes of one grant before it is cut to segments.
     grant: u64,
     /// The policy is told of every reading of a path.
@@ -148,7 +150,7 @@ impl Uplink {
     }
 
     /// What packets to `peer` cost.
-    fn framing_to(&self, peer: SocketAddr) -> Framing {
+    fn framing_to(&self, peer: SocketAddr) -> WireOverhead {
         match peer.ip().to_canonical() {
             IpAddr::V4(_) => self.framing,
             IpAddr::V6(_) => self.framing.over_ipv6(),

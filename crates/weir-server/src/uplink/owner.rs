@@ -99,7 +99,7 @@ impl Owner {
             Event::Ended { flow, complete } => {
                 match self.held.get_mut(&flow).and_then(|held| held.job.take()) {
                     Some(job) if complete => self.gate.finished(now, job),
-                    Some(job) => self.gate.gone(now, job),
+                    Some(job) => self.gate.abandoned(now, job),
                     None => {}
                 }
             }
@@ -145,7 +145,7 @@ impl Owner {
     }
 
     fn report(&mut self) {
-        for settled in self.gate.settled() {
+        for settled in self.gate.fairness_records() {
             self.uplink.metrics.fairness.settled(&settled);
         }
     }
