@@ -86,7 +86,7 @@ impl Streaming {
         }
     }
 
-    /// Counts one record. One that makes no sense ([`Record::check`]) is only counted as
+    /// Counts one record. An invalid one ([`Record::check`]) is only counted as
     /// [`Streaming::unusable`].
     pub fn add(&mut self, record: &Record) {
         if record.check().is_err() {
@@ -162,7 +162,7 @@ impl Streaming {
         self.bytes
     }
 
-    /// Records that made no sense; in none of the other figures.
+    /// Invalid records; they are in none of the other figures.
     pub fn unusable(&self) -> u64 {
         self.unusable
     }

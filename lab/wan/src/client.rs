@@ -1,5 +1,5 @@
 //! Which client class a packet belongs to, and how far away that class is: told by the client's
-//! address, for the mover and the lines.
+//! address, for the forwarder and the lines.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;

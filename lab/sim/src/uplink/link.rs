@@ -171,7 +171,7 @@ impl Playing<'_> {
                 self.arrive(now, next, request);
                 next += 1;
             }
-            self.line.hear(now);
+            self.line.acknowledge(now);
             let leaves = self.leave(now);
             let wake = match self.line.step(now) {
                 Step::Sent(sent) => {

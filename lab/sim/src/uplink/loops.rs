@@ -22,7 +22,7 @@ pub struct Single {
     pub at: f64,
     /// Bytes of the response's stream, head included; 0 counts as 1.
     pub size: u64,
-    /// Whose it is.
+    /// Owner it is.
     pub address: ClientId,
     /// The way to the client.
     pub client: Client,
@@ -100,7 +100,7 @@ pub struct Scene {
 
 /// What became of a scene.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Looped {
+pub struct LoopResults {
     /// When each of [`Scene::singles`] was done; `None`: not in time.
     pub finish: Vec<Option<Finish>>,
     /// Responses that the loops have had.
@@ -118,7 +118,7 @@ impl Link {
     /// # Errors
     ///
     /// A time that is no number or out of order.
-    pub fn loops(&self, policy: PolicyKind, scene: &Scene) -> Result<Looped, Invalid> {
+    pub fn loops(&self, policy: PolicyKind, scene: &Scene) -> Result<LoopResults, Invalid> {
         in_order(scene.singles.iter().map(|single| single.at))?;
         let last = scene.singles.last().map_or(0.0, |single| single.at);
         within("the end", scene.until, last)?;

@@ -21,10 +21,10 @@ mod tests;
 use std::fmt;
 
 pub use client::Client;
-pub use coarse::{Asked, finishes, grant_for};
+pub use coarse::{Transfer, finishes, grant_for};
 pub use fullness::{Fullness, backlog, fullness};
 pub use link::{Finish, Impatient, Link, Request};
-pub use loops::{Again, Leaver, Looped, Looping, Scene, Single, Sizes};
+pub use loops::{Again, Leaver, LoopResults, Looping, Scene, Single, Sizes};
 
 /// Requests that cannot be played.
 #[derive(Clone, Debug, PartialEq)]

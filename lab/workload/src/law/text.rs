@@ -16,7 +16,7 @@ pub const SYNTAX: &str = "worldcup, surge, surge-files, specweb96, specweb99, ca
     deterministic:size=, empirical:file= (lines of SIZE or SIZE WEIGHT, or cachebench JSON); \
     those with any size take per-decade= too, to round to so many sizes per power of ten";
 
-/// Largest exponents and logarithms that make sense: sizes beyond are no numbers any more.
+/// Largest exponents and logarithms: sizes beyond them are not finite.
 const MOST: f64 = 500.0;
 
 /// The law that a text describes; see [`SYNTAX`]. Only `empirical` reads a file.

@@ -165,7 +165,7 @@ fn small_arguments_cancel_nowhere() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     let law = parse("exponential:mean=1").unwrap();
     for (high, low, period, wanted) in [
         (1.0, 0.0, 1.0, "high load is 1;"),

@@ -124,7 +124,7 @@ fn endless_requests_are_all_at_time_0() {
 }
 
 #[test]
-fn a_workload_that_makes_no_sense_is_refused() {
+fn an_invalid_workload_is_refused() {
     for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e12] {
         assert!(w1(seconds).arrivals().is_err(), "{seconds}");
     }
