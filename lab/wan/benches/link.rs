@@ -1,7 +1,7 @@
 //! How many packets a second the link moves and what one costs, and how exact its delay is, between
 //! two namespaces of its own. Needs root. `cargo bench -p weir-wan --bench link`
 
-#[path = "../tests/network/namespaces.rs"]
+#[path = "../tests/wan/namespaces.rs"]
 mod namespaces;
 
 use std::fs;
