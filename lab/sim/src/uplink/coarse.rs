@@ -4,7 +4,7 @@
 use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
-use super::{Invalid, LATEST, in_order};
+use super::invalid::{Invalid, LATEST, in_order};
 
 /// A response that is to be sent over the link.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 
 use weir_sched::BitRate;
 
-use super::Invalid;
 use super::coarse::{Transfer, can_be_played};
+use super::invalid::Invalid;
 
 /// A second in which the link sends for so much of the time is full (Carter's check goes on above
 /// 95 % over the last second).

@@ -1,5 +1,4 @@
 //! A scene of closed loops as it is played: which client asks when, and what the line sends.
-//! [`super`] makes figures of it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +7,7 @@ use weir_sched::{ClientId, PolicyKind, Time};
 
 use super::super::line::{Line, Sent, Step, time};
 use super::super::link::Link;
-use super::{Again, LoopResults, Scene, Sizes};
+use super::scene::{Again, LoopResults, Scene, Sizes};
 
 /// Addresses of [`Again::Stranger`], beyond those of any list.
 const STRANGERS: u128 = 1 << 127;
