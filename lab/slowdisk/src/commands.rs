@@ -42,7 +42,7 @@ fn on(how: &str) -> Result<bool, String> {
     match how {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("on or off, not {how:?}")),
+        _ => Err(format!("{how:?} is neither on nor off; give one of them")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! `slowdisk`: mount a disk with a service-time model until it is told to stop.
-//! The disk is the library's; here are only the command line and the commands on stdin.
+//! The program `slowdisk`: mounts a disk with a service-time model until it is told to stop. The
+//! disk is the library's; here are the command line and the commands on stdin.
 
 mod commands;
 mod quantity;

@@ -1,5 +1,6 @@
-//! The figures of a run of any length in constant memory: each record is counted and forgotten.
-//! Percentiles are within 0.1 % here; `summary` has them exactly, from records that are kept.
+//! The figures of a run of any length in constant memory: each record is counted and forgotten. For
+//! `weir-lab load`. Percentiles are within 0.1 % here; [`crate::summary`] has them exactly, from
+//! records that are kept.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};

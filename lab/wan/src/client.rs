@@ -61,7 +61,7 @@ impl Delays {
         Ok(Delays { classes: classes.iter().map(net).collect::<Result<_, Error>>()? })
     }
 
-    /// The one-way delay of this client: the first class that has him, or none.
+    /// The one-way delay of this client: the first class that contains it, or none.
     pub fn of(&self, client: Option<IpAddr>) -> Duration {
         let Some(client) = client else { return Duration::ZERO };
         let class = self.classes.iter().find(|(net, _)| net.contains(&client));

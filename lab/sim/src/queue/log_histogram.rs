@@ -1,5 +1,6 @@
-//! Percentiles of any number of values in little memory. Unlike a histogram of whole numbers it
-//! needs no unit: values of any size are known to the same share of themselves.
+//! Percentiles of any number of values in little memory, for the figures of simulated servers.
+//! Unlike a histogram of whole numbers it needs no unit: values of any size are known to the same
+//! relative precision.
 
 /// Bits of the fraction that tell bins apart: 256 bins to each factor of 2, each 0.4 % wide or less.
 const FRACTION: u32 = 8;

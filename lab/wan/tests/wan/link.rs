@@ -55,7 +55,7 @@ fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-/// Send this from the server to a client over TCP; what he got.
+/// Sends this from the server to a client over TCP; returns what the client got.
 fn transfer(namespaces: &Namespaces, content: &[u8]) -> Vec<u8> {
     let listener = within(&namespaces.left, || TcpListener::bind("10.77.0.1:80")).expect("a port");
     let connect = || TcpStream::connect("10.77.0.1:80");

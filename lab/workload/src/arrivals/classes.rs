@@ -1,5 +1,5 @@
 //! Which client class a request belongs to: a hash of seed and index rather than a draw, so that
-//! other shares change nothing else in the workload.
+//! other shares change nothing else in the workload. Streams of arrivals ask it.
 
 use crate::hash;
 use crate::invalid::Invalid;

@@ -1,3 +1,4 @@
+//! Document roots: what is written, kept and refused.
 use super::*;
 
 fn read(root: &Path, name: &str) -> Vec<u8> {

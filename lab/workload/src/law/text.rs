@@ -1,4 +1,5 @@
-//! Laws as text, such as `bounded-pareto:min=1,max=1e4,alpha=1.1`.
+//! Laws as text, such as `bounded-pareto:min=1,max=1e4,alpha=1.1`: what the command lines of the
+//! lab take.
 
 use std::path::Path;
 use std::sync::Arc;

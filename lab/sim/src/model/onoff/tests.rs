@@ -1,5 +1,5 @@
-//! Against the values of the issue, closed forms of the exponential law, and the exact servers of
-//! `ideal`, which know nothing of the fluid limit.
+//! Against reference values, closed forms of the exponential law, and the exact servers of
+//! `ideal`, which are simulated job by job.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
