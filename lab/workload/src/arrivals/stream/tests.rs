@@ -1,4 +1,5 @@
 //! Streams of arrivals: offered load, classes, seeds, and what is refused.
+
 use super::*;
 use crate::arrivals::LoadIs;
 use crate::law::WorldCup;
