@@ -18,8 +18,8 @@ use crate::delay_queue::DelayQueue;
 use crate::demand::Demand;
 use crate::error::Error;
 use crate::http1::Template;
-use crate::lag::Lags;
-use crate::machine::Watch;
+use crate::lag::LagHistogram;
+use crate::machine::ProcessorWatch;
 use crate::plan::Plan;
 use crate::report::{Live, Report};
 use crate::schedule::{Due, Schedule};
@@ -74,7 +74,7 @@ pub(crate) struct Totals {
 
 /// Slow readers: which clients they are and what they read.
 #[derive(Clone, Copy)]
-pub(crate) struct Slow {
+pub(crate) struct SlowReaders {
     share: f64,
     /// Bytes read at once.
     pub(crate) bytes: usize,
@@ -98,7 +98,7 @@ pub(crate) struct Engine<'a> {
     /// When connections that the server should close are closed by us.
     pub(crate) closing: DelayQueue<u64>,
     /// When slow readers read, by connection.
-    pub(crate) slow: Option<(Slow, DelayQueue<u64>)>,
+    pub(crate) slow: Option<(SlowReaders, DelayQueue<u64>)>,
     /// Tasks whose users try again.
     pub(crate) again: VecDeque<usize>,
     /// Connections that have more to read than one turn allows.
@@ -106,11 +106,11 @@ pub(crate) struct Engine<'a> {
     /// For what is received, and for the request that is sent.
     pub(crate) buffer: Vec<u8>,
     pub(crate) request: Vec<u8>,
-    pub(crate) lags: Lags,
+    pub(crate) lags: LagHistogram,
     pub(crate) totals: Totals,
     pub(crate) serial: u64,
     last_end: f64,
-    watch: Watch,
+    watch: ProcessorWatch,
 }
 
 impl<'a> Engine<'a> {
@@ -122,11 +122,11 @@ impl<'a> Engine<'a> {
         record: &'a mut dyn FnMut(Record),
     ) -> Result<Engine<'a>, Error> {
         let sources = Sources::new(plan)?;
-        let watch = Watch::start()?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
-        let timer = Timer::new().map_err(failed)?;
+        let watch = ProcessorWatch::start()?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(loop_failed)?;
+        let timer = Timer::new().map_err(loop_failed)?;
         let flags = EventFlags::IN | EventFlags::ET;
-        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), flags).map_err(failed)?;
+        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), flags).map_err(loop_failed)?;
         Ok(Engine {
             plan,
             live,
@@ -146,7 +146,7 @@ impl<'a> Engine<'a> {
             unread: VecDeque::new(),
             buffer: vec![0; BUFFER],
             request: Vec::with_capacity(1024),
-            lags: Lags::new()?,
+            lags: LagHistogram::new()?,
             totals: Totals::default(),
             serial: 0,
             last_end: 0.0,
@@ -166,7 +166,7 @@ impl<'a> Engine<'a> {
             if self.is_over(now) {
                 return self.report();
             }
-            self.wait(&mut events).map_err(failed)?;
+            self.wait(&mut events).map_err(loop_failed)?;
             for event in &events {
                 match event.data.u64() {
                     TIMER => self.timer.fired(),
@@ -246,7 +246,7 @@ impl<'a> Engine<'a> {
         }
         let open: Vec<usize> = self.tasks.iter().map(|(index, _)| index).collect();
         for task in open {
-            let body = self.drop_connection_of(task);
+            let body = self.close_connection_of(task);
             self.finish(task, Outcome::Unfinished, body);
         }
         true
@@ -335,12 +335,12 @@ impl<'a> Engine<'a> {
 
 /// How slow readers read `rate` bytes per second: ten times a second, or more often where the
 /// small buffer would fill in between.
-fn slow(share: f64, rate: u64) -> (Slow, DelayQueue<u64>) {
+fn slow(share: f64, rate: u64) -> (SlowReaders, DelayQueue<u64>) {
     let rate = rate.max(1);
     let bytes = (rate / 10).clamp(1, 1024);
-    (Slow { share, bytes: bytes as usize }, DelayQueue::new(bytes as f64 / rate as f64))
+    (SlowReaders { share, bytes: bytes as usize }, DelayQueue::new(bytes as f64 / rate as f64))
 }
 
-fn failed(error: Errno) -> Error {
+fn loop_failed(error: Errno) -> Error {
     Error(format!("the load generator's event loop failed: {error}"))
 }

@@ -115,12 +115,12 @@ impl Response {
         self.body_bytes
     }
 
-    /// Take bytes in; the body is compared with `body`. Bytes after the end are not this
+    /// Takes bytes in; the body is compared with `body`. Bytes after the end are not this
     /// response's, and make the connection unfit for another request.
-    pub(crate) fn take(&mut self, bytes: &[u8], body: &Body) -> Progress {
+    pub(crate) fn receive(&mut self, bytes: &[u8], body: &Body) -> Progress {
         let mut bytes = bytes;
         while matches!(self.framing, BodyFraming::Head) {
-            let used = match self.take_head(bytes) {
+            let used = match self.receive_head(bytes) {
                 Ok(Some(used)) => used,
                 Ok(None) => return Progress::More,
                 Err(NotHttp) => return wrong(),
@@ -130,13 +130,13 @@ impl Response {
                 return self.end_with(ending, bytes);
             }
         }
-        self.take_body(bytes, body)
+        self.receive_body(bytes, body)
     }
 
     /// The server has closed its side.
     pub(crate) fn closed(&self) -> Outcome {
         match self.framing {
-            BodyFraming::Close if self.is_asked_status() => match self.size {
+            BodyFraming::Close if self.is_status_200() => match self.size {
                 Some(size) if self.body_bytes < size => Outcome::Short,
                 _ => Outcome::Ok,
             },
@@ -145,12 +145,12 @@ impl Response {
         }
     }
 
-    fn is_asked_status(&self) -> bool {
+    fn is_status_200(&self) -> bool {
         self.status == 200
     }
 
     /// Look for the end of the head; how many of `bytes` belong to it, if it is there.
-    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, NotHttp> {
+    fn receive_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, NotHttp> {
         // httparse passes over empty lines before a head; no server sends them.
         if self.head.is_empty() && bytes.first().is_some_and(|first| *first != b'H') {
             return Err(NotHttp);
@@ -243,7 +243,7 @@ impl Response {
             _ => {}
         }
         let BodyFraming::Length(length) = self.framing else { return None };
-        if self.is_asked_status() && self.size.is_some_and(|size| size != length) {
+        if self.is_status_200() && self.size.is_some_and(|size| size != length) {
             return Some(Outcome::Wrong);
         }
         (length == 0).then(|| self.complete())
@@ -252,13 +252,13 @@ impl Response {
     /// The outcome of a response that has come to its end.
     fn complete(&self) -> Outcome {
         match self.size {
-            _ if !self.is_asked_status() => Outcome::Status,
+            _ if !self.is_status_200() => Outcome::Status,
             Some(size) if size != self.body_bytes => Outcome::Wrong,
             _ => Outcome::Ok,
         }
     }
 
-    fn take_body(&mut self, bytes: &[u8], body: &Body) -> Progress {
+    fn receive_body(&mut self, bytes: &[u8], body: &Body) -> Progress {
         let mut bytes = bytes;
         loop {
             let (skip, data) = match &mut self.framing {
@@ -274,7 +274,7 @@ impl Response {
                     Piece::Malformed => return wrong(),
                 },
             };
-            if !self.take_data(&bytes[skip..skip + data], body) {
+            if !self.receive_data(&bytes[skip..skip + data], body) {
                 return wrong();
             }
             bytes = &bytes[skip + data..];
@@ -288,10 +288,10 @@ impl Response {
     }
 
     /// Count data of the body; false if they are not what they should be.
-    fn take_data(&mut self, data: &[u8], body: &Body) -> bool {
+    fn receive_data(&mut self, data: &[u8], body: &Body) -> bool {
         let from = self.body_bytes;
         self.body_bytes += data.len() as u64;
-        if !self.is_asked_status() {
+        if !self.is_status_200() {
             return true;
         }
         if self.size.is_some_and(|size| self.body_bytes > size) {
@@ -324,7 +324,7 @@ pub fn outcome_of<'a>(
 ) -> Outcome {
     let mut response = Response::new(size);
     for piece in pieces {
-        if let Progress::Done(ending) = response.take(piece, body) {
+        if let Progress::Done(ending) = response.receive(piece, body) {
             return ending.outcome;
         }
     }

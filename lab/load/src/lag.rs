@@ -8,13 +8,13 @@ use crate::error::Error;
 const MOST: u64 = 3_600_000_000_000;
 
 /// The distribution of start lags, to three digits.
-pub(crate) struct Lags(Histogram<u64>);
+pub(crate) struct LagHistogram(Histogram<u64>);
 
-impl Lags {
-    pub(crate) fn new() -> Result<Lags, Error> {
+impl LagHistogram {
+    pub(crate) fn new() -> Result<LagHistogram, Error> {
         let histogram = Histogram::new_with_bounds(1, MOST, 3)
             .map_err(|e| Error(format!("cannot make the histogram of start lags: {e}")))?;
-        Ok(Lags(histogram))
+        Ok(LagHistogram(histogram))
     }
 
     /// A request started so many seconds late.
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_in_seconds() {
-        let mut lags = Lags::new().expect("bounds are right");
+        let mut lags = LagHistogram::new().expect("bounds are right");
         assert_eq!(lags.percentiles(), [0.0; 4]);
         for index in 1..=1000 {
             lags.add(f64::from(index) * 1e-6);

@@ -14,13 +14,13 @@ struct Ticks {
 }
 
 /// The beginning of a stretch of time on the calling thread.
-pub(crate) struct Watch {
+pub(crate) struct ProcessorWatch {
     ticks: Ticks,
     processor: f64,
 }
 
-/// What went where since a [`Watch`] began.
-pub(crate) struct Shares {
+/// What went where since a [`ProcessorWatch`] began.
+pub(crate) struct ProcessorShares {
     /// Of all processors' time.
     pub(crate) idle: f64,
     /// Of all processors' time.
@@ -29,17 +29,17 @@ pub(crate) struct Shares {
     pub(crate) processor: f64,
 }
 
-impl Watch {
+impl ProcessorWatch {
     /// Begin now.
-    pub(crate) fn start() -> Result<Watch, Error> {
-        Ok(Watch { ticks: ticks()?, processor: processor_seconds() })
+    pub(crate) fn start() -> Result<ProcessorWatch, Error> {
+        Ok(ProcessorWatch { ticks: ticks()?, processor: processor_seconds() })
     }
 
     /// What went where until now; call it on the same thread.
-    pub(crate) fn shares(&self) -> Result<Shares, Error> {
+    pub(crate) fn shares(&self) -> Result<ProcessorShares, Error> {
         let (before, now) = (self.ticks, ticks()?);
         let total = now.total.saturating_sub(before.total).max(1) as f64;
-        Ok(Shares {
+        Ok(ProcessorShares {
             idle: now.idle.saturating_sub(before.idle) as f64 / total,
             steal: now.steal.saturating_sub(before.steal) as f64 / total,
             processor: processor_seconds() - self.processor,

@@ -22,7 +22,7 @@ const CLOSED_WHILE_IDLE: f64 = 1.0;
 
 /// What came of reading once.
 #[derive(PartialEq)]
-enum Read {
+enum ReadResult {
     /// As much as there was room for: there may be more.
     Full,
     /// All there was.
@@ -75,7 +75,7 @@ impl Engine<'_> {
                 if outcome != Outcome::Unsent {
                     self.tasks[index].attempts += 1;
                 }
-                return self.failed(index, outcome, 0);
+                return self.attempt_failed(index, outcome, 0);
             }
         };
         self.tasks[index].attempts += 1;
@@ -84,7 +84,7 @@ impl Engine<'_> {
         self.count_open();
         if self.watch(connection).is_err() {
             // The kernel has no memory, or its limit of watches is reached.
-            self.lost(connection, Outcome::Unsent);
+            self.connection_failed(connection, Outcome::Unsent);
         }
     }
 
@@ -109,7 +109,7 @@ impl Engine<'_> {
         self.template.write(&mut self.request, &task.path, last);
         match send(&connection.socket, &self.request) {
             Ok(count) => connection.unsent.extend_from_slice(&self.request[count..]),
-            Err(_) => return self.lost(index, Outcome::Reset),
+            Err(_) => return self.connection_failed(index, Outcome::Reset),
         }
         if connection.slow {
             let key = self.connections.key(index);
@@ -131,7 +131,10 @@ impl Engine<'_> {
             State::Connecting if broken => {
                 let error = rustix::net::sockopt::socket_error(&connection.socket);
                 let reset = matches!(error, Ok(Err(Errno::CONNRESET | Errno::PIPE)));
-                self.lost(index, if reset { Outcome::Reset } else { Outcome::Refused });
+                self.connection_failed(
+                    index,
+                    if reset { Outcome::Reset } else { Outcome::Refused },
+                );
             }
             State::Connecting => {
                 if let Some(task) = connection.task {
@@ -139,11 +142,11 @@ impl Engine<'_> {
                     self.send(index, task);
                 }
                 // What came before the connection was first seen is not announced again.
-                self.take_in(key, flags, ended, now);
+                self.read_announced(key, flags, ended, now);
             }
             State::Busy => {
                 if connection.unsent.is_empty() || self.flush(index) {
-                    self.take_in(key, flags, ended, now);
+                    self.read_announced(key, flags, ended, now);
                 }
             }
             State::Idle if ended || flags.contains(EventFlags::IN) => self.check_idle(index),
@@ -157,14 +160,14 @@ impl Engine<'_> {
     }
 
     /// Read what an event announced on a connection, if it is still there.
-    fn take_in(&mut self, key: u64, flags: EventFlags, ended: bool, now: f64) {
+    fn read_announced(&mut self, key: u64, flags: EventFlags, ended: bool, now: f64) {
         let Some(index) = self.connections.find(key) else { return };
         let readable = ended || flags.contains(EventFlags::IN);
         if readable && self.connections.get(index).is_some_and(|c| !c.slow) {
             self.receive(index, ended, now);
         }
         if ended {
-            self.forget_ended(key);
+            self.close_if_ended(key);
         }
     }
 
@@ -177,7 +180,7 @@ impl Engine<'_> {
                 true
             }
             Err(_) => {
-                self.lost(index, Outcome::Reset);
+                self.connection_failed(index, Outcome::Reset);
                 false
             }
         }
@@ -197,9 +200,9 @@ impl Engine<'_> {
     fn receive(&mut self, index: usize, to_end: bool, now: f64) {
         for _ in 0..READS {
             match self.read(index, self.buffer.len(), now) {
-                Read::Ended | Read::Nothing => return,
-                Read::All if !to_end => return,
-                Read::All | Read::Full => {}
+                ReadResult::Ended | ReadResult::Nothing => return,
+                ReadResult::All if !to_end => return,
+                ReadResult::All | ReadResult::Full => {}
             }
         }
         self.unread.push_back(self.connections.key(index));
@@ -222,9 +225,9 @@ impl Engine<'_> {
         };
         let most = slow.bytes;
         let now = self.clock.now();
-        if self.read(index, most, now) == Read::Ended {
+        if self.read(index, most, now) == ReadResult::Ended {
             // The FIN may have come long before its reader got there.
-            return self.forget_ended(key);
+            return self.close_if_ended(key);
         }
         if let Some((_, ticks)) = &mut self.slow {
             ticks.push(now, key);
@@ -232,7 +235,7 @@ impl Engine<'_> {
     }
 
     /// Close a connection whose server has closed its side while the response still came in.
-    fn forget_ended(&mut self, key: u64) {
+    fn close_if_ended(&mut self, key: u64) {
         let Some(index) = self.connections.find(key) else { return };
         let done = |state| matches!(state, State::Idle | State::Closing);
         if self.connections.get(index).is_some_and(|connection| done(connection.state)) {
@@ -241,10 +244,10 @@ impl Engine<'_> {
     }
 
     /// Read once, at most `most` bytes.
-    fn read(&mut self, index: usize, most: usize, now: f64) -> Read {
-        let Some(connection) = self.connections.get(index) else { return Read::Ended };
+    fn read(&mut self, index: usize, most: usize, now: f64) -> ReadResult {
+        let Some(connection) = self.connections.get(index) else { return ReadResult::Ended };
         let Some(task) = connection.task.filter(|_| connection.state == State::Busy) else {
-            return Read::Ended;
+            return ReadResult::Ended;
         };
         let count = match rustix::io::read(&connection.socket, &mut self.buffer[..most]) {
             Ok(0) => {
@@ -252,16 +255,16 @@ impl Engine<'_> {
                 if matches!(outcome, Outcome::Ok | Outcome::Status) {
                     self.complete(index, Ending { outcome, reusable: false });
                 } else {
-                    self.lost(index, outcome);
+                    self.connection_failed(index, outcome);
                 }
-                return Read::Ended;
+                return ReadResult::Ended;
             }
             Ok(count) => count,
-            Err(Errno::AGAIN) => return Read::Nothing,
-            Err(Errno::INTR) => return Read::Full,
+            Err(Errno::AGAIN) => return ReadResult::Nothing,
+            Err(Errno::INTR) => return ReadResult::Full,
             Err(_) => {
-                self.lost(index, Outcome::Reset);
-                return Read::Ended;
+                self.connection_failed(index, Outcome::Reset);
+                return ReadResult::Ended;
             }
         };
         self.totals.bytes += count as u64;
@@ -269,13 +272,13 @@ impl Engine<'_> {
         if let Some(task) = self.tasks.get_mut(task) {
             task.first_byte.get_or_insert(now);
         }
-        match connection.response.take(&self.buffer[..count], &self.plan.body) {
+        match connection.response.receive(&self.buffer[..count], &self.plan.body) {
             Progress::Done(ending) => {
                 self.complete(index, ending);
-                Read::Ended
+                ReadResult::Ended
             }
-            Progress::More if count == most => Read::Full,
-            Progress::More => Read::All,
+            Progress::More if count == most => ReadResult::Full,
+            Progress::More => ReadResult::All,
         }
     }
 
@@ -315,10 +318,10 @@ impl Engine<'_> {
     }
 
     /// A connection has failed, and with it the attempt on it.
-    fn lost(&mut self, index: usize, outcome: Outcome) {
+    fn connection_failed(&mut self, index: usize, outcome: Outcome) {
         let Some(connection) = self.connections.get(index) else { return };
         let (Some(task), carried) = (connection.task, connection.carried) else { return };
-        let body = self.drop_connection_of(task);
+        let body = self.close_connection_of(task);
         let now = self.clock.now();
         let untouched = self.tasks.get(task).is_some_and(|task| {
             let sent = task.connected.unwrap_or(task.started);
@@ -328,12 +331,12 @@ impl Engine<'_> {
             // The server closed it while it was idle; browsers ask again without a word.
             self.connect(task);
         } else {
-            self.failed(task, outcome, body);
+            self.attempt_failed(task, outcome, body);
         }
     }
 
     /// Close the connection a task is on; the body bytes it had brought.
-    pub(crate) fn drop_connection_of(&mut self, task: usize) -> u64 {
+    pub(crate) fn close_connection_of(&mut self, task: usize) -> u64 {
         let connection = self.tasks.get_mut(task).and_then(|task| task.connection.take());
         let Some(connection) = connection.and_then(|index| self.connections.remove(index)) else {
             return 0;
@@ -347,13 +350,13 @@ impl Engine<'_> {
     /// The user gives up an attempt, if it is still that one.
     pub(crate) fn abort(&mut self, task: usize, serial: u64) {
         if self.tasks.get(task).is_some_and(|task| task.serial == serial) {
-            let body = self.drop_connection_of(task);
-            self.failed(task, Outcome::Abandoned, body);
+            let body = self.close_connection_of(task);
+            self.attempt_failed(task, Outcome::Abandoned, body);
         }
     }
 
     /// An attempt has failed: the user tries again, or that was it.
-    fn failed(&mut self, index: usize, outcome: Outcome, body: u64) {
+    fn attempt_failed(&mut self, index: usize, outcome: Outcome, body: u64) {
         let Some(task) = self.tasks.get_mut(index) else { return };
         let passing = matches!(outcome, Outcome::Abandoned | Outcome::Refused | Outcome::Reset);
         if passing && task.retries > 0 {

@@ -4,7 +4,7 @@ use crate::plot::{Axis, Range};
 
 /// A range of values laid over a span of the page.
 #[derive(Debug)]
-pub(crate) struct Laid {
+pub(crate) struct AxisLayout {
     low: f64,
     high: f64,
     log: bool,
@@ -14,14 +14,14 @@ pub(crate) struct Laid {
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
-impl Laid {
+impl AxisLayout {
     /// Lay the values over `from` to `to`. `ticks` is about how many there is room for.
     pub(crate) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
         (from, to): (f64, f64),
         ticks: f64,
-    ) -> Laid {
+    ) -> AxisLayout {
         let log = axis.range == Range::Log;
         let drawn = values.filter(|value| value.is_finite() && (!log || *value > 0.0));
         let (least, most) =
@@ -38,7 +38,7 @@ impl Laid {
         if let (Some(text), Range::Log | Range::Linear) = (axis.text, &axis.range) {
             ticks.iter_mut().for_each(|(value, tick)| *tick = text(*value));
         }
-        Laid { low, high, log, from, to, ticks }
+        AxisLayout { low, high, log, from, to, ticks }
     }
 
     /// Where a value is drawn, if it can be.
@@ -113,39 +113,39 @@ fn short(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn texts(laid: &Laid) -> Vec<&str> {
+    fn texts(laid: &AxisLayout) -> Vec<&str> {
         laid.ticks.iter().map(|(_, text)| text.as_str()).collect()
     }
 
     #[test]
     fn linear_ticks_are_round_and_hold_all_values() {
         let linear = Axis::linear("");
-        let laid = Laid::new(&linear, [3.0, 47.0].into_iter(), (0.0, 100.0), 5.0);
+        let laid = AxisLayout::new(&linear, [3.0, 47.0].into_iter(), (0.0, 100.0), 5.0);
         assert_eq!(texts(&laid), ["0", "10", "20", "30", "40", "50"]);
         assert_eq!(laid.at(25.0), Some(50.0));
-        let laid = Laid::new(&linear, [0.31].into_iter(), (0.0, 1.0), 4.0);
+        let laid = AxisLayout::new(&linear, [0.31].into_iter(), (0.0, 1.0), 4.0);
         assert_eq!(texts(&laid), ["0.0", "0.1", "0.2", "0.3", "0.4"]);
     }
 
     #[test]
     fn log_ticks_are_decades_and_zero_is_not_drawn() {
         let log = Axis::log("");
-        let laid = Laid::new(&log, [0.5, 20_000.0, 0.0].into_iter(), (0.0, 10.0), 6.0);
+        let laid = AxisLayout::new(&log, [0.5, 20_000.0, 0.0].into_iter(), (0.0, 10.0), 6.0);
         assert_eq!(texts(&laid), ["1", "10", "100", "1 k", "10 k"]);
         assert_eq!(laid.at(0.0), None);
         assert!(laid.at(0.5).is_some_and(|x| x.abs() < 1e-9));
-        let laid = Laid::new(&log, [0.02, 0.04].into_iter(), (0.0, 10.0), 6.0);
+        let laid = AxisLayout::new(&log, [0.02, 0.04].into_iter(), (0.0, 10.0), 6.0);
         assert_eq!(texts(&laid), ["0.02", "0.05"]);
     }
 
     #[test]
     fn ticks_can_be_written_and_placed_otherwise() {
         let seconds = Axis::log("").written(|value| format!("{value} s"));
-        let laid = Laid::new(&seconds, [1.0, 1000.0].into_iter(), (0.0, 3.0), 6.0);
+        let laid = AxisLayout::new(&seconds, [1.0, 1000.0].into_iter(), (0.0, 3.0), 6.0);
         assert_eq!(texts(&laid), ["1 s", "10 s", "100 s", "1000 s"]);
         let noon = vec![(12.0, "noon".to_owned())];
         let axis = Axis::places("", (0.0, 24.0), noon).written(|_| "never".to_owned());
-        let laid = Laid::new(&axis, [100.0].into_iter(), (0.0, 1.0), 6.0);
+        let laid = AxisLayout::new(&axis, [100.0].into_iter(), (0.0, 1.0), 6.0);
         assert_eq!((texts(&laid), laid.at(12.0)), (vec!["noon"], Some(0.5)));
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let names = Axis::names("", ["W1".to_owned()]);
         for axis in [Axis::linear(""), Axis::log(""), names] {
             for values in [&[][..], &[0.0], &[1.0], &[f64::NAN], &[f64::INFINITY]] {
-                let laid = Laid::new(&axis, values.iter().copied(), (0.0, 1.0), 5.0);
+                let laid = AxisLayout::new(&axis, values.iter().copied(), (0.0, 1.0), 5.0);
                 assert!(laid.at(1.0).is_some(), "{axis:?} {values:?}");
                 for (value, text) in &laid.ticks {
                     let at = laid.at(*value).unwrap_or(f64::NAN);

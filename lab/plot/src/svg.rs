@@ -3,7 +3,7 @@
 
 use maud::{Markup, Render, html};
 
-use crate::axis::Laid;
+use crate::axis::AxisLayout;
 use crate::plot::{Axis, Plot, Range, Series};
 
 const WIDTH: f64 = 560.0;
@@ -27,9 +27,9 @@ impl Render for Plot {
         let ends = self.series.iter().flat_map(|s| s.intervals.iter()).flat_map(|&(l, h)| [l, h]);
         let shades = self.shaded.iter().flat_map(|&(from, to)| [from, to]);
         let across = points().map(|p| p.0).chain(shades);
-        let x = Laid::new(&self.x, across, (LEFT, WIDTH - RIGHT), 8.0);
+        let x = AxisLayout::new(&self.x, across, (LEFT, WIDTH - RIGHT), 8.0);
         let up = points().map(|p| p.1).chain(ends);
-        let y = Laid::new(&self.y, up, (FLOOR, TOP), 6.0);
+        let y = AxisLayout::new(&self.y, up, (FLOOR, TOP), 6.0);
         html! {
             figure {
                 figcaption { (self.title) }
@@ -58,7 +58,7 @@ impl Plot {
         }
     }
 
-    fn axes(&self, x: &Laid, y: &Laid) -> Markup {
+    fn axes(&self, x: &AxisLayout, y: &AxisLayout) -> Markup {
         let across: Vec<(f64, &str)> = x
             .ticks
             .iter()
@@ -89,7 +89,7 @@ impl Plot {
         }
     }
 
-    fn curve(&self, index: usize, series: &Series, x: &Laid, y: &Laid) -> Markup {
+    fn curve(&self, index: usize, series: &Series, x: &AxisLayout, y: &AxisLayout) -> Markup {
         // Among names, series stand side by side and nothing leads from one name to the next.
         let named = matches!(self.x.range, Range::Names(_));
         let beside = match named {
@@ -186,7 +186,7 @@ fn stroke(series: &Series) -> String {
     format!("s s{}{dashed}", series.colour)
 }
 
-fn shade(x: &Laid, from: f64, to: f64) -> Markup {
+fn shade(x: &AxisLayout, from: f64, to: f64) -> Markup {
     let (Some(from), Some(to)) = (x.at(from), x.at(to)) else { return html! {} };
     // What is too narrow to be seen is drawn as a line.
     let width = (to - from).max(0.6);

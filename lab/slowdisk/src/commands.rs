@@ -8,17 +8,17 @@ use slowdisk::{Counts, Disk, Model};
 
 /// Carry out commands until stdin ends or the disk does. Each is answered with a
 /// line on stdout: `ok`, the counts, or what is wrong with it.
-pub(crate) fn obey(disk: &Weak<Disk>, model: Model) {
+pub(crate) fn run_commands(disk: &Weak<Disk>, model: Model) {
     for line in std::io::stdin().lines() {
         let (Ok(line), Some(disk)) = (line, disk.upgrade()) else { return };
-        match carry_out(&disk, model, &line) {
+        match run_command(&disk, model, &line) {
             Ok(answer) => println!("{answer}"),
             Err(error) => println!("error: {error}"),
         }
     }
 }
 
-fn carry_out(disk: &Disk, model: Model, line: &str) -> Result<String, String> {
+fn run_command(disk: &Disk, model: Model, line: &str) -> Result<String, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words.as_slice() {
         [] => return Ok(String::new()),
@@ -42,7 +42,7 @@ fn on(how: &str) -> Result<bool, String> {
     match how {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("on or off, not {how:?}")),
+        _ => Err(format!("{how:?} is neither on nor off; give one of them")),
     }
 }
 

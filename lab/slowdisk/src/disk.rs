@@ -17,7 +17,7 @@ use crate::device::{Device, FILE, LARGEST};
 use crate::engine::{Counts, Engine, serve_the_kernel};
 use crate::error::Error;
 use crate::leftovers::{self, Name};
-use crate::loopback::{Loop, run};
+use crate::loopback::{LoopDevice, run};
 use crate::mounts;
 use crate::options::{FileSystem, Options};
 use crate::service::Model;
@@ -33,7 +33,7 @@ pub struct Disk {
     session: Option<BackgroundSession>,
     /// Where the FUSE file system is mounted.
     inner: PathBuf,
-    device: Option<Loop>,
+    device: Option<LoopDevice>,
     at: PathBuf,
     file_system: FileSystem,
     flags: MountFlags,
@@ -84,7 +84,7 @@ impl Disk {
         self.timer = Some(self.engine.start()?);
         let device = Device::new(Arc::clone(&self.engine), store);
         self.session = Some(serve(device, &self.inner, name)?);
-        let device = Loop::attach(&self.inner.join(FILE), options.read_ahead, LARGEST)?;
+        let device = LoopDevice::attach(&self.inner.join(FILE), options.read_ahead, LARGEST)?;
         let device = self.device.insert(device);
 
         let (maker, package) = self.file_system.maker();

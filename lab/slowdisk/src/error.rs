@@ -1,5 +1,5 @@
-//! The one error of this crate: a sentence for the person who runs a benchmark.
-//! There are no kinds, for nobody can do anything about it but read it.
+//! The one error of this crate: a sentence for the person who runs a benchmark. There are no kinds,
+//! since callers can only print it.
 
 use std::fmt;
 

@@ -10,19 +10,19 @@ use crate::mounts::PATIENCE;
 
 /// A loop device that has a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Loop {
+pub(crate) struct LoopDevice {
     /// Such as `/dev/loop0`.
     pub(crate) device: PathBuf,
 }
 
-impl Loop {
+impl LoopDevice {
     /// Give `file` to a free loop device, with direct I/O: what the device is asked
     /// for, the file is asked for, once and in full.
-    pub(crate) fn attach(file: &Path, read_ahead: u32, largest: u32) -> Result<Loop, Error> {
+    pub(crate) fn attach(file: &Path, read_ahead: u32, largest: u32) -> Result<LoopDevice, Error> {
         let mut losetup = Command::new("losetup");
         losetup.args(["--find", "--show", "--direct-io=on"]).arg(file);
         let device = PathBuf::from(run(&mut losetup, "mount")?.trim());
-        let attached = Loop { device };
+        let attached = LoopDevice { device };
         if let Err(error) = attached.settle(read_ahead, largest) {
             attached.detach();
             return Err(error);
@@ -72,7 +72,7 @@ impl Loop {
 }
 
 /// The loop devices on files below `directory`.
-pub(crate) fn below(directory: &Path) -> Vec<Loop> {
+pub(crate) fn below(directory: &Path) -> Vec<LoopDevice> {
     let Ok(blocks) = std::fs::read_dir("/sys/block") else { return Vec::new() };
     let on_it = |name: &Path| {
         let file = Path::new("/sys/block").join(name).join("loop/backing_file");
@@ -80,7 +80,7 @@ pub(crate) fn below(directory: &Path) -> Vec<Loop> {
     };
     let names = blocks.flatten().map(|block| PathBuf::from(block.file_name()));
     let found = names.filter(|name| on_it(name));
-    found.map(|name| Loop { device: Path::new("/dev").join(name) }).collect()
+    found.map(|name| LoopDevice { device: Path::new("/dev").join(name) }).collect()
 }
 
 /// Run a command that prints to stdout, which comes from a Debian package.

@@ -1,5 +1,5 @@
-//! `slowdisk`: mount a disk with a service-time model until it is told to stop.
-//! The disk is the library's; here are only the command line and the commands on stdin.
+//! The program `slowdisk`: mounts a disk with a service-time model until it is told to stop. The
+//! disk is the library's; here are the command line and the commands on stdin.
 
 mod commands;
 mod quantity;
@@ -111,7 +111,7 @@ fn mount(given: &MountOptions) -> Result<(), Error> {
     println!("ready");
     let commanded = Arc::downgrade(&disk);
     // It ends with the process: nothing ends a read of a terminal.
-    std::thread::spawn(move || commands::obey(&commanded, model));
+    std::thread::spawn(move || commands::run_commands(&commanded, model));
     stop.wait();
     match Arc::try_unwrap(disk) {
         Ok(disk) => disk.unmount(),

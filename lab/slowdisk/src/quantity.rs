@@ -1,4 +1,4 @@
-//! Numbers of bytes on the command line: `8G`, `60MB`. Plain numbers are bytes.
+//! Numbers of bytes on the command line of `slowdisk`: `8G`, `60MB`. Plain numbers are bytes.
 
 /// Parse one. `K`, `M`, `G`, `T`, alone or with `iB`, are powers of 1024; with `B`
 /// they are powers of 1000.

@@ -1,4 +1,5 @@
-//! What can be wrong with a file of records: which file, which line, what to do.
+//! What can be wrong with a file of records: which file, which line, what to do. Readers and
+//! writers return it.
 
 use std::fmt;
 

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_makes_no_sense_is_not_written() {
+    fn an_invalid_record_is_not_written() {
         let mut writer = RecordWriter::new(Vec::new(), "out").unwrap();
         writer.write(&record(0.0, 1, Outcome::Reset, None)).unwrap();
         let error = writer.write(&record(0.0, 1, Outcome::Ok, None)).unwrap_err().to_string();

@@ -1,4 +1,5 @@
-//! What one user saw of one request.
+//! What one user saw of one request. The generator makes one when a request ends; files, figures
+//! and series are made of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ pub enum Outcome {
     Reset,
     /// The connection was refused or could not be made.
     Refused,
-    /// The user gave up: as often as he was to retry, the last time for good.
+    /// The user gave up every attempt, retries included.
     Abandoned,
     /// Not complete when the run ended.
     Unfinished,
@@ -97,8 +98,8 @@ impl Record {
         self.started - self.scheduled
     }
 
-    /// Whether the record can be counted: its times are numbers (within three centuries), and a complete response has a last
-    /// byte. Files of records hold no others.
+    /// Whether the record can be counted: its times are numbers (within three centuries), and
+    /// a complete response has a last byte. Files of records hold no others.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
-//! The figures of a run of any length in constant memory: each record is counted and forgotten.
-//! Percentiles are within 0.1 % here; `summary` has them exactly, from records that are kept.
+//! The figures of a run of any length in constant memory: each record is counted and forgotten. For
+//! `weir-lab load`. Percentiles are within 0.1 % here; [`crate::summary`] has them exactly, from
+//! records that are kept.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,7 @@ impl Streaming {
         }
     }
 
-    /// Counts one record. One that makes no sense ([`Record::check`]) is only counted as
+    /// Counts one record. An invalid one ([`Record::check`]) is only counted as
     /// [`Streaming::unusable`].
     pub fn add(&mut self, record: &Record) {
         if record.check().is_err() {
@@ -162,7 +163,7 @@ impl Streaming {
         self.bytes
     }
 
-    /// Records that made no sense; in none of the other figures.
+    /// Invalid records; they are in none of the other figures.
     pub fn unusable(&self) -> u64 {
         self.unusable
     }

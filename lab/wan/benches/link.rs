@@ -1,7 +1,7 @@
 //! How many packets a second the link moves and what one costs, and how exact its delay is, between
 //! two namespaces of its own. Needs root. `cargo bench -p weir-wan --bench link`
 
-#[path = "../tests/network/namespaces.rs"]
+#[path = "../tests/wan/namespaces.rs"]
 mod namespaces;
 
 use std::fs;
@@ -126,7 +126,7 @@ fn delays(delay_ms: Option<u64>, beside: Option<u32>) {
     let start = Instant::now();
     let mut times: Vec<f64> = std::thread::scope(|scope| {
         scope.spawn(|| {
-            go_first();
+            request_real_time();
             let mut ping = [0; 8];
             while !over.load(Ordering::Relaxed) {
                 if let Ok(length) = server.recv(&mut ping) {
@@ -135,7 +135,7 @@ fn delays(delay_ms: Option<u64>, beside: Option<u32>) {
             }
         });
         scope.spawn(|| {
-            go_first();
+            request_real_time();
             let every = Duration::from_millis(1);
             let mut next = start + every;
             while start.elapsed().as_secs() < SECONDS {
@@ -150,7 +150,7 @@ fn delays(delay_ms: Option<u64>, beside: Option<u32>) {
             scope.spawn(move || send(flooder, 1000, Some(rate), over));
         }
         let receiver = scope.spawn(|| {
-            go_first();
+            request_real_time();
             let mut times = Vec::new();
             let mut pong = [0; 8];
             while client.recv(&mut pong).is_ok() {
@@ -193,7 +193,7 @@ fn veth(namespaces: &Namespaces) {
 }
 
 /// The threads that measure are to be in time, too.
-fn go_first() {
+fn request_real_time() {
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let _ = Command::new("chrt").args(["--rr", "-p", "1", &thread]).output();
 }

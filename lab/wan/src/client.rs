@@ -1,5 +1,5 @@
 //! Which client class a packet belongs to, and how far away that class is: told by the client's
-//! address, for the mover and the lines.
+//! address, for the forwarder and the lines.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl Delays {
         Ok(Delays { classes: classes.iter().map(net).collect::<Result<_, Error>>()? })
     }
 
-    /// The one-way delay of this client: the first class that has him, or none.
+    /// The one-way delay of this client: the first class that contains it, or none.
     pub fn of(&self, client: Option<IpAddr>) -> Duration {
         let Some(client) = client else { return Duration::ZERO };
         let class = self.classes.iter().find(|(net, _)| net.contains(&client));

@@ -1,4 +1,5 @@
-//! Why a link could not be made or stopped, in words for the user.
+//! Why a link could not be made or stopped, in words for the user. Every function of this crate
+//! that can fail returns it.
 
 use std::fmt;
 

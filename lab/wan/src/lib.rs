@@ -7,9 +7,9 @@
 mod client;
 mod device;
 mod error;
+mod forwarder;
 mod line;
 mod loss;
-mod mover;
 mod namespace;
 mod options;
 mod statistics;

@@ -1,6 +1,6 @@
 //! One direction of the link: loss, then the rate with its queue, then the delay of the packet's
 //! class. The caller gives the time with each call, in whole nanoseconds since any origin, so that
-//! nothing is rounded but the time on the wire; the mover drives two lines.
+//! nothing is rounded but the time on the wire; the forwarder drives two lines.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -32,12 +32,12 @@ pub struct Line<P> {
     free: Duration,
     /// When each packet that waits for the wire gets it.
     starts: VecDeque<Duration>,
-    underway: BinaryHeap<Underway<P>>,
+    in_flight: BinaryHeap<InFlight<P>>,
     counts: Counts,
 }
 
 #[derive(Debug)]
-struct Underway<P> {
+struct InFlight<P> {
     due: Duration,
     number: u64,
     bytes: usize,
@@ -67,7 +67,7 @@ impl<P> Line<P> {
             now: Duration::ZERO,
             free: Duration::ZERO,
             starts: VecDeque::new(),
-            underway: BinaryHeap::new(),
+            in_flight: BinaryHeap::new(),
             counts: Counts::default(),
         })
     }
@@ -93,8 +93,8 @@ impl<P> Line<P> {
             return Some(packet);
         };
         let due = sent.saturating_add(self.delays.of(client));
-        self.underway.push(Underway { due, number, bytes, packet });
-        self.counts.underway += 1;
+        self.in_flight.push(InFlight { due, number, bytes, packet });
+        self.counts.in_flight += 1;
         None
     }
 
@@ -120,13 +120,13 @@ impl<P> Line<P> {
     /// The next packet that is due by now: the earliest, and of those the one that came first.
     pub fn pop_due(&mut self, now: Duration) -> Option<P> {
         self.now = self.now.max(now);
-        let first = self.underway.peek_mut().filter(|first| first.due <= self.now)?;
+        let first = self.in_flight.peek_mut().filter(|first| first.due <= self.now)?;
         let first = std::collections::binary_heap::PeekMut::pop(first);
         let late = self.now - first.due;
         self.counts.late += u64::from(late > LATE);
         self.counts.very_late += u64::from(late > VERY_LATE);
         self.counts.most_late = self.counts.most_late.max(late);
-        self.counts.underway -= 1;
+        self.counts.in_flight -= 1;
         self.counts.packets_out += 1;
         self.counts.bytes_out += first.bytes as u64;
         Some(first.packet)
@@ -134,7 +134,7 @@ impl<P> Line<P> {
 
     /// When the next packet is due; `None` if there is none.
     pub fn next_due(&self) -> Option<Duration> {
-        self.underway.peek().map(|first| first.due)
+        self.in_flight.peek().map(|first| first.due)
     }
 
     /// A packet of so many bytes, popped before, could not be handed on.
@@ -158,22 +158,22 @@ pub fn on_the_wire(bytes: usize, rate: u64) -> Duration {
 }
 
 /// The heap's greatest is the packet due first.
-impl<P> Ord for Underway<P> {
+impl<P> Ord for InFlight<P> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.due, other.number).cmp(&(self.due, self.number))
     }
 }
 
-impl<P> PartialOrd for Underway<P> {
+impl<P> PartialOrd for InFlight<P> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<P> PartialEq for Underway<P> {
+impl<P> PartialEq for InFlight<P> {
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number
     }
 }
 
-impl<P> Eq for Underway<P> {}
+impl<P> Eq for InFlight<P> {}

@@ -13,7 +13,7 @@ pub struct Statistics {
 }
 
 /// One direction. Of the packets that came in, each is counted once more: `packets_in` =
-/// `packets_out` + `lost` + `dropped` + `refused` + `underway`.
+/// `packets_out` + `lost` + `dropped` + `refused` + `in_flight`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets taken from the sending device.
@@ -31,7 +31,7 @@ pub struct Counts {
     /// Packets that the kernel would not take (a device that is down).
     pub refused: u64,
     /// Packets in the queue or on their way.
-    pub underway: u64,
+    pub in_flight: u64,
     /// Most packets that ever waited for the rate.
     pub most_queued: usize,
     /// Packets that the kernel dropped before the link could read them: they are none of
@@ -57,7 +57,7 @@ impl fmt::Display for Counts {
         write!(
             f,
             "{} packets ({} bytes) in, {} ({} bytes) out, {} lost, {} dropped at the queue \
-             (at most {} waited), {} underway, {} late, {} of them by more than 1 ms (at most {:.3} ms)",
+             (at most {} waited), {} in_flight, {} late, {} of them by more than 1 ms (at most {:.3} ms)",
             self.packets_in,
             self.bytes_in,
             self.packets_out,
@@ -65,7 +65,7 @@ impl fmt::Display for Counts {
             self.lost,
             self.dropped,
             self.most_queued,
-            self.underway,
+            self.in_flight,
             self.late,
             self.very_late,
             self.most_late.as_secs_f64() * 1e3,

@@ -1,4 +1,4 @@
-//! The link as callers use it: made, asked for its statistics, stopped. The mover carries the
+//! The link as callers use it: made, asked for its statistics, stopped. The forwarder carries the
 //! packets.
 
 use std::fmt;
@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::device::Device;
+use crate::forwarder::{Forwarder, Shared};
 use crate::line::Line;
-use crate::mover::{Mover, Shared};
 use crate::{End, Error, Options, Statistics};
 
 /// A link between two namespaces. Its devices exist, and its thread runs, as long as this value.
@@ -45,13 +45,13 @@ impl Wan {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let stop = Arc::new(stop.map_err(|error| failed(&error))?);
         let shared = Arc::new(Shared::default());
-        let mover = Mover::new(devices.clone(), lines, stop.clone(), shared.clone())?;
+        let forwarder = Forwarder::new(devices.clone(), lines, stop.clone(), shared.clone())?;
         let (ready, is_ready) = channel();
         let work = move || {
-            go_first();
+            request_real_time();
             // Whoever waits for this has not gone away.
             let _ = ready.send(());
-            mover.run()
+            forwarder.run()
         };
         let thread = std::thread::Builder::new().name("weir-wan".into()).spawn(work);
         let thread = Some(thread.map_err(|error| failed(&error))?);
@@ -109,7 +109,7 @@ impl fmt::Debug for Wan {
 }
 
 /// Give this thread the round-robin class, if that is allowed here.
-fn go_first() {
+fn request_real_time() {
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let mut command = Command::new("chrt");
     command.args(["--rr", "-p", "1", &thread]).stdin(Stdio::null());

@@ -1,5 +1,5 @@
-//! Numbers that follow from a seed and an index, rather than from a stream of draws: what one part
-//! of a workload takes changes nothing in the others.
+//! Numbers that follow from a seed and an index, rather than from a stream of draws, so that what
+//! one part of a workload takes changes nothing in the others. Arrivals and SURGE use them.
 
 /// A number in [0, 1) from a seed, a purpose and an index, by splitmix64 (Steele, Lea & Flood,
 /// "Fast splittable pseudorandom number generators", 2014).

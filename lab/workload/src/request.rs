@@ -1,4 +1,4 @@
-//! One request of a workload.
+//! One request of a workload: what every source of this crate yields, and the generator sends.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! What a response costs on the link: the wire bytes of its head, body, packets and connection.
+//! Offered load is counted in them.
 
 /// Frame, IP and TCP headers with timestamps, of one segment on Ethernet.
 const PER_SEGMENT: u64 = 66;

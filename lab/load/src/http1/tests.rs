@@ -15,7 +15,7 @@ fn fed(size: Option<u64>, text: &[u8], cuts: &[usize]) -> (Outcome, bool, u64) {
     ends.push(text.len());
     ends.sort_unstable();
     for end in ends {
-        if let Progress::Done(ending) = response.take(&text[from..end], &body) {
+        if let Progress::Done(ending) = response.receive(&text[from..end], &body) {
             // Whether bytes follow the end is not known before they have come.
             let reusable = ending.reusable && end == text.len();
             // Of wrong bytes those that came with the first one are counted too.
@@ -135,11 +135,11 @@ fn a_connection_carries_one_response_after_the_other() {
     for size in [5, 3, 5] {
         response.reset(Some(size));
         let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {size}\r\n\r\n");
-        assert_eq!(response.take(&text.as_bytes()[..9], &Body::Any), Progress::More);
-        assert_eq!(response.take(&text.as_bytes()[9..], &Body::Any), Progress::More);
+        assert_eq!(response.receive(&text.as_bytes()[..9], &Body::Any), Progress::More);
+        assert_eq!(response.receive(&text.as_bytes()[9..], &Body::Any), Progress::More);
         let rest = &BODY[..size as usize];
         let ending = Ending { outcome: Outcome::Ok, reusable: true };
-        assert_eq!(response.take(rest, &Body::Any), Progress::Done(ending));
+        assert_eq!(response.receive(rest, &Body::Any), Progress::Done(ending));
         assert_eq!((response.head_bytes(), response.body_bytes()), (text.len() as u64, size));
     }
 }

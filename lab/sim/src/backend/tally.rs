@@ -3,7 +3,7 @@
 
 use super::recovery::Newcomers;
 use crate::impatient::Counts;
-use crate::queue::Spread;
+use crate::queue::LogHistogram;
 
 /// Counts of the clients that came in the window and of their requests, unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Tally {
     /// application does all of it.
     pub wasted_seconds: f64,
     /// Times from the request that was answered to the answer, in seconds.
-    pub answers: Spread,
+    pub answers: LogHistogram,
     /// The same added up.
     pub answer_seconds: f64,
     /// Seconds of service that were begun, in the whole run.

@@ -1,4 +1,5 @@
-//! What the server does about clients that left: the paper's two strategies and some beyond it.
+//! What Carter's server does about clients that left: the paper's two strategies and some beyond
+//! it. `weir-lab sim dtoc` and the experiments choose one by name.
 
 use std::fmt;
 use std::str::FromStr;

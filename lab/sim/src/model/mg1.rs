@@ -9,7 +9,7 @@
 use weir_workload::Invalid;
 use weir_workload::law::Law;
 
-use super::sizes::{Place, Sizes};
+use super::sizes::{Point, Sizes};
 
 /// The largest error, relative, that FIFO's second moment may have.
 const SECOND_MOMENT_TOLERANCE: f64 = 1e-4;
@@ -71,7 +71,7 @@ impl Mg1 {
         match order {
             Order::Fifo => Ok(self.sizes.mean() + self.fifo_wait()?),
             Order::Ps => Ok(self.sizes.mean() / (1.0 - self.load)),
-            _ => Ok(self.expect(|place| self.at(order, place))),
+            _ => Ok(self.expect(|point| self.at(order, point))),
         }
     }
 
@@ -94,7 +94,7 @@ impl Mg1 {
                 ))),
             },
             Order::Ps => Ok(1.0 / (1.0 - self.load)),
-            _ => Ok(self.expect(|place| self.at(order, place) / place.size)),
+            _ => Ok(self.expect(|point| self.at(order, point) / point.size)),
         }
     }
 
@@ -108,11 +108,11 @@ impl Mg1 {
         if order == Order::Fifo {
             return Ok(size + self.fifo_wait()?);
         }
-        Ok(self.at(order, &self.sizes.place(size, self.rate)))
+        Ok(self.at(order, &self.sizes.point(size, self.rate)))
     }
 
-    fn expect(&self, f: impl Fn(&Place) -> f64) -> f64 {
-        self.sizes.places(self.rate).iter().map(|place| place.weight * f(place)).sum()
+    fn expect(&self, f: impl Fn(&Point) -> f64) -> f64 {
+        self.sizes.points(self.rate).iter().map(|point| point.weight * f(point)).sum()
     }
 
     /// Pollaczek and Khinchine's mean wait.
@@ -127,11 +127,11 @@ impl Mg1 {
         Ok(self.rate * self.sizes.second_moment() / (2.0 * (1.0 - self.load)))
     }
 
-    /// The mean response time of a job at a place, under an order that looks at sizes or attained
+    /// The mean response time of a job at a point, under an order that looks at sizes or attained
     /// service, or under PS.
-    fn at(&self, order: Order, place: &Place) -> f64 {
-        let (rate, size, below) = (self.rate, place.size, place.below);
-        let up_to = below.with(size, place.atom);
+    fn at(&self, order: Order, point: &Point) -> f64 {
+        let (rate, size, below) = (self.rate, point.size, point.below);
+        let up_to = below.with(size, point.atom);
         // The load of the jobs that come before a waiting one, and of those that interrupt it: the
         // later ones of its own size do not.
         let ahead = 1.0 - rate * up_to.first;
@@ -141,7 +141,7 @@ impl Mg1 {
             Order::Ps => size / (1.0 - self.load),
             Order::Srpt => {
                 let (_, second) = up_to.cut_at(size);
-                rate * second / (2.0 * ahead * interrupting) + place.residence
+                rate * second / (2.0 * ahead * interrupting) + point.residence
             }
             Order::Psjf => rate * up_to.second / (2.0 * ahead * interrupting) + size / interrupting,
             Order::Las => {

@@ -100,18 +100,18 @@ impl OnOff {
         self.sizes.check(size)?;
         let (growth, rate, b) = (self.growth, self.high_rate, self.growth * size);
         let during = -(-b).exp_m1() / 2.0;
-        let places = self.sizes.cut(size).places(0.0);
+        let points = self.sizes.cut(size).points(0.0);
         let sum: f64 =
-            places.iter().map(|place| place.weight * after(growth * place.size, b)).sum();
+            points.iter().map(|point| point.weight * after(growth * point.size, b)).sum();
         let mut response = during + rate / growth * sum;
         if self.low_rate > 0.0 {
             // What the backlog alone takes to give everybody y, in units of growth × period.
-            let places = self.sizes.places(0.0);
+            let points = self.sizes.points(0.0);
             let alone = |y: f64| {
                 let at = growth * y;
-                let sum: f64 = places
+                let sum: f64 = points
                     .iter()
-                    .map(|place| place.weight * drained(growth * place.size, at))
+                    .map(|point| point.weight * drained(growth * point.size, at))
                     .sum();
                 rate / (growth * growth) * sum
             };
@@ -129,11 +129,11 @@ impl OnOff {
     /// A size that is not above 0, or above 1e15 mean sizes.
     pub fn srpt(&self, size: f64) -> Result<f64, Invalid> {
         self.sizes.check(size)?;
-        let place = self.sizes.place(size, 0.0);
+        let point = self.sizes.point(size, 0.0);
         // Loads of the smaller jobs and of those of this very size.
-        let smaller = self.high_rate * place.below.first;
-        let equal = self.high_rate * size * place.atom;
-        let drain = 1.0 - self.low_rate * place.below.first;
+        let smaller = self.high_rate * point.below.first;
+        let equal = self.high_rate * size * point.atom;
+        let drain = 1.0 - self.low_rate * point.below.first;
         if smaller + equal <= 1.0 {
             return Ok(0.0);
         }
@@ -153,10 +153,10 @@ impl OnOff {
 
 /// α of E[1 - e^(-αX)] = α / λ, between the bounds that 1 - e^-a ≥ a - a²/2 and 1 - e^-a ≤ 1 give.
 fn growth(sizes: &Sizes, rate: f64, load: f64) -> f64 {
-    let places = sizes.places(0.0);
+    let points = sizes.points(0.0);
     let too_small = |growth: f64| {
         let sum: f64 =
-            places.iter().map(|place| -(-growth * place.size).exp_m1() * place.weight).sum();
+            points.iter().map(|point| -(-growth * point.size).exp_m1() * point.weight).sum();
         rate * sum > growth
     };
     let mut from = 2.0 * (load - 1.0) / (rate * sizes.second_moment());

@@ -99,7 +99,7 @@ impl Build<'_> {
         }
     }
 
-    /// The piece, if a polynomial meets it: at its ends, in the middle and at one place more.
+    /// The piece, if a polynomial meets it: at its ends, in the middle and at one point more.
     fn smooth(&mut self, from: f64, width: f64, known: [f64; 3]) -> Option<Piece> {
         let [start, at_middle, end] = known;
         let sizes = self.rule.nodes.map(|node| self.law.quantile(from + width * node));

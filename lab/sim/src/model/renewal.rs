@@ -2,7 +2,7 @@
 //! while new jobs come: the renewal equation of `lab/models.md`, solved step by step for
 //! [`super::onoff`].
 
-use super::sizes::{Moments, Place, Sizes};
+use super::sizes::{Moments, Point, Sizes};
 
 /// Steps per factor of ten of the coarser of two solutions.
 const STEPS_PER_DECADE: f64 = 50.0;
@@ -19,9 +19,9 @@ struct Above {
 impl Above {
     fn new(sizes: &Sizes) -> Above {
         let mut sum = Moments::default();
-        let places = sizes.places(0.0);
-        let up_to = places.iter().map(|place: &Place| {
-            sum = sum.with(place.size, place.weight);
+        let points = sizes.points(0.0);
+        let up_to = points.iter().map(|point: &Point| {
+            sum = sum.with(point.size, point.weight);
             sum
         });
         let mut up_to: Vec<Moments> = up_to.collect();
@@ -29,7 +29,7 @@ impl Above {
             // To the last digit, or the share above would be rounding times a large size.
             all.share = 1.0;
         }
-        Above { up_to, sizes: places.iter().map(|place| place.size).collect() }
+        Above { up_to, sizes: points.iter().map(|point| point.size).collect() }
     }
 
     /// The integral over [0, y] of P[X > t], and the integral of that.

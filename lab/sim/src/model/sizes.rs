@@ -1,5 +1,5 @@
 //! A law of sizes made ready for integrals: its moments, and the one integral that size-based
-//! policies need. The formulas of [`super::mg1`] and [`super::onoff`] are sums over its places.
+//! policies need. The formulas of [`super::mg1`] and [`super::onoff`] are sums over its points.
 //!
 //! Everything is integrated over the share u instead of the size, so that any law will do, and in
 //! steps that halve towards both ends, where heavy tails have their bytes.
@@ -49,7 +49,7 @@ impl Moments {
 
 /// A size of the law and what lies below it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Point {
     pub(super) size: f64,
     /// What it counts for in an expectation over the law.
     pub(super) weight: f64,
@@ -108,16 +108,16 @@ impl Sizes {
         let (pieces, second_error) = pieces::of(law, &rule)?;
         let none =
             Sizes { rule, pieces, total: Moments::default(), second_error: 0.0, inverse: None };
-        let places = none.places(0.0);
+        let points = none.points(0.0);
         let mut total = Moments::default();
-        for place in &places {
-            if !(place.size.is_finite() && place.size > 0.0) {
+        for point in &points {
+            if !(point.size.is_finite() && point.size > 0.0) {
                 return Err(Invalid(format!(
                     "{law}: a size is {}; models need finite sizes above 0",
-                    place.size
+                    point.size
                 )));
             }
-            total.add(place.size, place.weight);
+            total.add(point.size, point.weight);
         }
         if !((total.first / own - 1.0).abs() < MEAN_TOLERANCE && total.second.is_finite()) {
             return Err(Invalid(format!(
@@ -126,7 +126,7 @@ impl Sizes {
                 total.first
             )));
         }
-        let inverse = none.inverse_mean(law, &places);
+        let inverse = none.inverse_mean(law, &points);
         let second_error = second_error / total.second;
         Ok(Sizes { total, second_error, inverse, ..none })
     }
@@ -156,19 +156,19 @@ impl Sizes {
     }
 
     /// Sizes, ascending, whose weighted sums are expectations over the law of functions that are
-    /// smooth between its atoms; `rate` is the arrival rate that [`Place::residence`] is for (0 if
+    /// smooth between its atoms; `rate` is the arrival rate that [`Point::residence`] is for (0 if
     /// nobody asks for it). The rate times the mean is below 1.
-    pub(super) fn places(&self, rate: f64) -> Vec<Place> {
-        let mut places = Vec::with_capacity(self.pieces.len() * NODES);
+    pub(super) fn points(&self, rate: f64) -> Vec<Point> {
+        let mut points = Vec::with_capacity(self.pieces.len() * NODES);
         let mut pass = Pass::default();
         for piece in &self.pieces {
-            self.over(piece, rate, &mut pass, &mut |place| places.push(place));
+            self.over(piece, rate, &mut pass, &mut |point| points.push(point));
         }
-        places
+        points
     }
 
-    /// The place of any size, of the law or not. Its weight is the share of the size itself.
-    pub(super) fn place(&self, size: f64, rate: f64) -> Place {
+    /// The point of any size, of the law or not. Its weight is the share of the size itself.
+    pub(super) fn point(&self, size: f64, rate: f64) -> Point {
         let (before, here) = self.split(size);
         let mut pass = Pass::default();
         for piece in before {
@@ -183,7 +183,7 @@ impl Sizes {
             Some(Piece::Atom { size: own, share }) if *own == size => *share,
             _ => 0.0,
         };
-        Place { size, weight: atom, below: pass.below, atom, residence: pass.residence }
+        Point { size, weight: atom, below: pass.below, atom, residence: pass.residence }
     }
 
     /// The law with a cut at `size`, so that functions with a kink there are integrated well.
@@ -246,12 +246,12 @@ impl Sizes {
     }
 
     /// Passes over a piece.
-    fn over(&self, piece: &Piece, rate: f64, pass: &mut Pass, visit: &mut dyn FnMut(Place)) {
+    fn over(&self, piece: &Piece, rate: f64, pass: &mut Pass, visit: &mut dyn FnMut(Point)) {
         match piece {
             Piece::Atom { size, share } => {
                 pass.to(*size, rate);
                 let Pass { below, residence, .. } = *pass;
-                visit(Place { size: *size, weight: *share, below, atom: *share, residence });
+                visit(Point { size: *size, weight: *share, below, atom: *share, residence });
                 pass.below.add(*size, *share);
             }
             Piece::Smooth { width, start, end, sizes } => {
@@ -273,7 +273,7 @@ impl Sizes {
                 for k in 0..NODES {
                     let idle = 1.0 - rate * below[k].first;
                     let inside = (sizes[k] - start) / idle - rule.up_to(k, &parts);
-                    visit(Place {
+                    visit(Point {
                         size: sizes[k],
                         weight: width * rule.weights[k],
                         below: below[k],
@@ -292,19 +292,19 @@ impl Sizes {
     }
 
     /// E[1/X], `None` where it diverges.
-    fn inverse_mean(&self, law: &dyn Law, places: &[Place]) -> Option<f64> {
-        let of = |places: &[Place]| places.iter().map(|place| place.weight / place.size).sum();
+    fn inverse_mean(&self, law: &dyn Law, points: &[Point]) -> Option<f64> {
+        let of = |points: &[Point]| points.iter().map(|point| point.weight / point.size).sum();
         if law.quantile(0.0) > 0.0 {
-            return Some(of(places));
+            return Some(of(points));
         }
         // Next to 0, where the pieces end, halving by halving.
-        let known = places.partition_point(|place| place.below.share < 0.5_f64.powi(HALVINGS));
+        let known = points.partition_point(|point| point.below.share < 0.5_f64.powi(HALVINGS));
         let halving = |k: i32| {
             let width = 0.5_f64.powi(k + 1);
             let inverses = self.rule.nodes.map(|node| 1.0 / law.quantile(width * (1.0 + node)));
             width * self.rule.whole(&inverses)
         };
-        let rest: f64 = of(&places[known..]);
+        let rest: f64 = of(&points[known..]);
         let inverse = rest + (HALVINGS..1000).map(halving).sum::<f64>();
         (inverse.is_finite() && halving(1000) < 1e-9 * inverse).then_some(inverse)
     }

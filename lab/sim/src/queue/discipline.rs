@@ -1,4 +1,5 @@
-//! The orders of service by name: the policies of `weir-sched`, and exact processor sharing.
+//! The orders of service by name: the policies of `weir-sched`, and exact processor sharing. What
+//! `weir-lab sim queue` and `transient` take.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,11 +4,11 @@
 
 mod attained;
 mod discipline;
+mod log_histogram;
 mod poisson;
 mod scheduled;
 mod server;
 mod sharing;
-mod spread;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -22,8 +22,8 @@ use server::{Fifo, Server};
 use sharing::Sharing;
 
 pub use discipline::{Discipline, UnknownDiscipline};
+pub use log_histogram::LogHistogram;
 pub use poisson::Poisson;
-pub use spread::Spread;
 pub use tally::{Class, Tally};
 pub use units::Sizes;
 

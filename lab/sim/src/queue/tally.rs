@@ -3,7 +3,7 @@
 
 use weir_stats::confidence::{Interval, mean_interval};
 
-use super::{Departure, Spread};
+use super::{Departure, LogHistogram};
 
 /// Batches of equal number whose means give the interval of one run (Law, "Simulation Modeling and
 /// Analysis", section 9.5.3: 20 to 30).
@@ -62,8 +62,8 @@ pub struct Tally {
     tolerance: f64,
     all: Sums,
     batches: Vec<Sums>,
-    responses: Spread,
-    slowdowns: Spread,
+    responses: LogHistogram,
+    slowdowns: LogHistogram,
     compared: u64,
     late: u64,
     worst: f64,
@@ -83,8 +83,8 @@ impl Tally {
             tolerance: ROUNDING.0 * mean,
             all: Sums::default(),
             batches: vec![Sums::default(); count],
-            responses: Spread::default(),
-            slowdowns: Spread::default(),
+            responses: LogHistogram::default(),
+            slowdowns: LogHistogram::default(),
             compared: 0,
             late: 0,
             worst: 0.0,
@@ -164,12 +164,12 @@ impl Tally {
     }
 
     /// Response times.
-    pub fn responses(&self) -> &Spread {
+    pub fn responses(&self) -> &LogHistogram {
         &self.responses
     }
 
     /// Slowdowns.
-    pub fn slowdowns(&self) -> &Spread {
+    pub fn slowdowns(&self) -> &LogHistogram {
         &self.slowdowns
     }
 

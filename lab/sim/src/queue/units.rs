@@ -1,5 +1,5 @@
-//! Policies count whole bytes; the simulator's sizes are any numbers. This file chooses how many of
-//! a policy's units a unit of work is, fine enough that no decision is decided by rounding.
+//! Policies count whole bytes; the simulator's sizes are any numbers. Chooses how many of a
+//! policy's units a unit of work is, fine enough that no decision is decided by rounding.
 
 use weir_sched::PolicyKind;
 use weir_workload::Invalid;

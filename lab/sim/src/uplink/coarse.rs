@@ -4,11 +4,11 @@
 use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
-use super::{Invalid, LATEST, in_order};
+use super::invalid::{Invalid, LATEST, in_order};
 
-/// A response that is asked for.
+/// A response that is to be sent over the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Asked {
+pub struct Transfer {
     /// Seconds, from 0, in order.
     pub at: f64,
     /// Bytes on the wire; 0 counts as 1.
@@ -29,8 +29,8 @@ const AHEAD: u64 = 8;
 
 /// What a grant of [`finishes`] is worth in bytes: 1 ms of the link, as the server's, and at least
 /// a segment; more if there would be more than four million of them.
-pub fn grant_for(rate: BitRate, requests: &[Asked]) -> u64 {
-    let bytes = requests.iter().fold(0_u64, |sum, asked| sum.saturating_add(asked.bytes));
+pub fn grant_for(rate: BitRate, requests: &[Transfer]) -> u64 {
+    let bytes = requests.iter().fold(0_u64, |sum, transfer| sum.saturating_add(transfer.bytes));
     (rate.bits() / 8000).max(SEGMENT).max(bytes / GRANTS)
 }
 
@@ -48,7 +48,7 @@ pub fn finishes(
     policy: PolicyKind,
     rate: BitRate,
     grant: u64,
-    requests: &[Asked],
+    requests: &[Transfer],
 ) -> Result<Vec<f64>, Invalid> {
     can_be_played(rate, requests)?;
     let speed = rate.bits() as f64 / 8.0;
@@ -58,11 +58,12 @@ pub fn finishes(
     while let Some(first) = requests.get(next) {
         // A busy period: counted in bytes, which add up exactly, from the arrival that begins it.
         let begin = first.at;
-        let place = |asked: &Asked| ((asked.at - begin) * speed) as u64;
+        let place = |transfer: &Transfer| ((transfer.at - begin) * speed) as u64;
         let mut sent = 0;
         loop {
-            while let Some(asked) = requests.get(next).filter(|asked| place(asked) <= sent) {
-                server.arrive(next, asked);
+            while let Some(transfer) = requests.get(next).filter(|transfer| place(transfer) <= sent)
+            {
+                server.arrive(next, transfer);
                 next += 1;
             }
             let until = requests.get(next).map_or(u64::MAX, place);
@@ -77,11 +78,12 @@ pub fn finishes(
 }
 
 /// Times are in order, and the end is near enough to be counted in nanoseconds.
-pub(super) fn can_be_played(rate: BitRate, requests: &[Asked]) -> Result<(), Invalid> {
-    in_order(requests.iter().map(|asked| asked.at))?;
-    let bytes: f64 = requests.iter().map(|asked| asked.bytes as f64).sum();
+pub(super) fn can_be_played(rate: BitRate, requests: &[Transfer]) -> Result<(), Invalid> {
+    in_order(requests.iter().map(|transfer| transfer.at))?;
+    let bytes: f64 = requests.iter().map(|transfer| transfer.bytes as f64).sum();
     let seconds = bytes * 8.0 / rate.bits() as f64;
-    let Some((index, largest)) = requests.iter().enumerate().max_by_key(|(_, asked)| asked.bytes)
+    let Some((index, largest)) =
+        requests.iter().enumerate().max_by_key(|(_, transfer)| transfer.bytes)
     else {
         return Ok(());
     };
@@ -133,8 +135,8 @@ impl Server {
         }
     }
 
-    fn arrive(&mut self, index: usize, asked: &Asked) {
-        let size = asked.bytes.max(1);
+    fn arrive(&mut self, index: usize, transfer: &Transfer) {
+        let size = transfer.bytes.max(1);
         let slot = Slot { index, left: size, sharing: self.fair.is_some() };
         let id = match self.free.pop() {
             Some(id) => {
@@ -148,7 +150,7 @@ impl Server {
         };
         let fair = self.state();
         let finish = self.fair.as_mut().map(|fair| fair.join(id, size)).unwrap_or_default();
-        let at = Time::from_nanos((asked.at * 1e9) as u64);
+        let at = Time::from_nanos((transfer.at * 1e9) as u64);
         self.policy.arrive(
             id,
             &Arrival { order: index as u64, at, size, fair, finish, path: Path::default() },

@@ -3,8 +3,8 @@
 
 use weir_sched::BitRate;
 
-use super::Invalid;
-use super::coarse::{Asked, can_be_played};
+use super::coarse::{Transfer, can_be_played};
+use super::invalid::Invalid;
 
 /// A second in which the link sends for so much of the time is full (Carter's check goes on above
 /// 95 % over the last second).
@@ -47,11 +47,11 @@ impl Fullness {
 /// # Errors
 ///
 /// Requests that cannot be played, as for [`finishes`](super::finishes).
-pub fn fullness(rate: BitRate, requests: &[Asked]) -> Result<Fullness, Invalid> {
+pub fn fullness(rate: BitRate, requests: &[Transfer]) -> Result<Fullness, Invalid> {
     can_be_played(rate, requests)?;
     let mut meter = Meter::new(rate);
-    for asked in requests {
-        meter.send(asked.at, asked.bytes.max(1));
+    for transfer in requests {
+        meter.send(transfer.at, transfer.bytes.max(1));
     }
     Ok(meter.found())
 }
@@ -125,7 +125,7 @@ impl Meter {
 
 /// The most bytes that wait in each of `bins` equal parts of the time from 0 to `until`: the middle
 /// of the part, and the bytes. Requests are in order of time.
-pub fn backlog(rate: BitRate, requests: &[Asked], until: f64, bins: usize) -> Vec<(f64, f64)> {
+pub fn backlog(rate: BitRate, requests: &[Transfer], until: f64, bins: usize) -> Vec<(f64, f64)> {
     let speed = rate.bits() as f64 / 8.0;
     let width = until / bins.max(1) as f64;
     let mut requests = requests.iter().peekable();
@@ -133,9 +133,10 @@ pub fn backlog(rate: BitRate, requests: &[Asked], until: f64, bins: usize) -> Ve
     for bin in 0..bins {
         let (from, to) = (bin as f64 * width, (bin + 1) as f64 * width);
         let mut waiting = (free_at - from).max(0.0);
-        while let Some(asked) = requests.next_if(|asked| asked.at < to || bin + 1 == bins) {
-            free_at = asked.at.max(free_at) + asked.bytes.max(1) as f64 / speed;
-            waiting = waiting.max(free_at - asked.at);
+        while let Some(transfer) = requests.next_if(|transfer| transfer.at < to || bin + 1 == bins)
+        {
+            free_at = transfer.at.max(free_at) + transfer.bytes.max(1) as f64 / speed;
+            waiting = waiting.max(free_at - transfer.at);
         }
         most.push(((from + to) / 2.0, waiting * speed));
     }
@@ -151,8 +152,8 @@ mod tests {
         BitRate::new(8000).unwrap()
     }
 
-    fn asked(list: &[(f64, u64)]) -> Vec<Asked> {
-        list.iter().map(|&(at, bytes)| Asked { at, bytes }).collect()
+    fn asked(list: &[(f64, u64)]) -> Vec<Transfer> {
+        list.iter().map(|&(at, bytes)| Transfer { at, bytes }).collect()
     }
 
     #[test]

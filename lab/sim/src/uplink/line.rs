@@ -116,7 +116,7 @@ impl Line<'_> {
     }
 
     /// Senders hear what was read up to now.
-    pub(super) fn hear(&mut self, now: Time) {
+    pub(super) fn acknowledge(&mut self, now: Time) {
         while let Some(&Reverse((at, socket, bytes))) = self.heard.peek()
             && at <= now
         {

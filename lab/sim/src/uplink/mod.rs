@@ -7,9 +7,11 @@
 mod client;
 mod coarse;
 mod fullness;
+mod invalid;
 mod line;
 mod link;
 mod loops;
+mod play;
 #[cfg(test)]
 mod promise_tests;
 mod sharing;
@@ -18,41 +20,10 @@ mod sharing_tests;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 pub use client::Client;
-pub use coarse::{Asked, finishes, grant_for};
+pub use coarse::{Transfer, finishes, grant_for};
 pub use fullness::{Fullness, backlog, fullness};
-pub use link::{Finish, Impatient, Link, Request};
-pub use loops::{Again, Leaver, Looped, Looping, Scene, Single, Sizes};
-
-/// Requests that cannot be played.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Invalid(String);
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Invalid {}
-
-/// Times must be numbers from 0 on, in order; says which is not.
-fn in_order(times: impl Iterator<Item = f64>) -> Result<(), Invalid> {
-    let mut last = 0.0;
-    for (index, at) in times.enumerate() {
-        if !(at >= last && at < LATEST) {
-            return Err(Invalid(format!(
-                "request {}: the time is {at} s; expected seconds from 0 to {LATEST}, not before \
-                 the request in front of it",
-                index + 1
-            )));
-        }
-        last = at;
-    }
-    Ok(())
-}
-
-/// A hundred years: nanoseconds of it fit a word.
-const LATEST: f64 = 3.2e9;
+pub use invalid::Invalid;
+pub use link::{Finish, Link, Request};
+pub use loops::{Again, Leaver, LoopResults, Looping, Scene, Single, Sizes};
+pub use play::Impatient;

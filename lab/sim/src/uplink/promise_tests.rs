@@ -79,7 +79,7 @@ fn lateness(policy: PolicyKind, with: Hindrances, seeds: u64) -> Vec<(Request, f
 
 /// In 4000 seeds the worst of those who lose nothing was 4.0 of the longest round trips late under
 /// `protective`, and 5.2 under `fsp`: as many as a window of ten segments needs to open to what the
-/// link carries in 250 ms. Who is served at the last moment has them all before him.
+/// link carries in 250 ms. Whoever is served at the last moment has them all in front.
 fn most_round_trips(policy: PolicyKind) -> f64 {
     if policy == policy::FSP { 5.5 } else { 4.0 }
 }

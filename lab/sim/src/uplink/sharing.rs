@@ -6,9 +6,9 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::client::Connection;
+use super::invalid::{Invalid, in_order};
 use super::line::{seconds, time};
 use super::link::{Finish, Link, Request};
-use super::{Invalid, in_order};
 
 impl Link {
     /// When processor sharing would be done with each response.

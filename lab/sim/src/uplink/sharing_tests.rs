@@ -144,8 +144,8 @@ proptest! {
     fn no_work_is_lost_or_made(requests in requests(Just(Client::default()))) {
         let link = Link { pace: 1.0, ..Link::new(BitRate::new(8_000_000).unwrap()) };
         let bytes = |r: &Request| link.packets.wire(r.size) + link.connection;
-        let asked: Vec<Asked> =
-            requests.iter().map(|r| Asked { at: r.at, bytes: bytes(r) }).collect();
+        let asked: Vec<Transfer> =
+            requests.iter().map(|r| Transfer { at: r.at, bytes: bytes(r) }).collect();
         let until = fullness(link.rate, &asked).unwrap().until;
         let last = link.share(&requests).unwrap().iter().map(|f| f.sent).fold(0.0, f64::max);
         prop_assert!((last - until).abs() < 1e-5, "{last} {until}");

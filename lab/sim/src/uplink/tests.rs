@@ -14,7 +14,7 @@ fn rate() -> BitRate {
 }
 
 /// Small and large responses at a load of about `load`.
-fn heavy_tailed(seed: u64, load: f64, count: usize) -> Vec<Asked> {
+fn heavy_tailed(seed: u64, load: f64, count: usize) -> Vec<Transfer> {
     use rand::rngs::Xoshiro256PlusPlus;
     use rand::{RngExt, SeedableRng};
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -23,16 +23,16 @@ fn heavy_tailed(seed: u64, load: f64, count: usize) -> Vec<Asked> {
         .map(|_| {
             at -= (1.0 - random.random::<f64>()).ln() * 4_500.0 / (load * 1e6);
             let bytes = (1000.0 / (1.0 - random.random::<f64>()).powf(1.0 / 1.2)).min(1e6) as u64;
-            Asked { at, bytes }
+            Transfer { at, bytes }
         })
         .collect()
 }
 
-fn jobs(requests: &[Asked]) -> Vec<Job> {
+fn jobs(requests: &[Transfer]) -> Vec<Job> {
     requests.iter().map(|r| Job { arrival: r.at, work: r.bytes as f64 }).collect()
 }
 
-fn mean(requests: &[Asked], finish: &[f64]) -> f64 {
+fn mean(requests: &[Transfer], finish: &[f64]) -> f64 {
     let sum: f64 = requests.iter().zip(finish).map(|(r, f)| f - r.at).sum();
     sum / requests.len() as f64
 }
@@ -140,14 +140,14 @@ fn slow_clients_leave_the_link_room() {
 
 #[test]
 fn what_cannot_be_played_says_which_request() {
-    let asked = |at| Asked { at, bytes: 1 };
+    let asked = |at| Transfer { at, bytes: 1 };
     for times in [[0.0, f64::NAN], [1.0, 0.5], [0.0, f64::INFINITY], [0.0, 1e10]] {
         let error = finishes(policy::FIFO, rate(), 1, &times.map(asked)).unwrap_err();
         assert!(error.to_string().starts_with("request 2: the time is"), "{error}");
         let requests = times.map(|at| Request { at, size: 1, client: Client::default() });
         assert!(Link::new(rate()).play(policy::FIFO, &requests).is_err());
     }
-    let long = [Asked { at: 0.0, bytes: u64::MAX }];
+    let long = [Transfer { at: 0.0, bytes: u64::MAX }];
     let error = finishes(policy::FIFO, rate(), 1, &long).unwrap_err().to_string();
     assert!(error.contains("request 1, has 18446744073709551615 bytes"), "{error}");
     assert_eq!(finishes(policy::FIFO, rate(), 0, &[]), Ok(Vec::new()));
@@ -162,11 +162,11 @@ proptest! {
         grant in 1_u64..20_000,
     ) {
         let mut at = 0.0;
-        let requests: Vec<Asked> = gaps
+        let requests: Vec<Transfer> = gaps
             .iter()
             .map(|&(micros, bytes)| {
                 at += f64::from(micros) / 1e6;
-                Asked { at, bytes }
+                Transfer { at, bytes }
             })
             .collect();
         let until = fullness(rate(), &requests).unwrap().until;

@@ -1,4 +1,5 @@
-//! An interval for the median of a few runs that assumes nothing about their distribution.
+//! An interval for the median of a few runs that assumes nothing about their distribution. The
+//! experiments' verdicts are made with it.
 
 use serde::{Deserialize, Serialize};
 

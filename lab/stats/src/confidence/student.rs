@@ -1,4 +1,5 @@
-//! The interval of a mean of independent values, by Student's t distribution.
+//! The interval of a mean of independent values, by Student's t distribution: for seeds, and for
+//! batches of one run.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -54,7 +54,7 @@ impl<W: Write> RecordWriter<W> {
     ///
     /// # Errors
     ///
-    /// When the record makes no sense ([`Record::check`]; it is not written then), or writing fails.
+    /// When the record is invalid ([`Record::check`]; it is not written then), or writing fails.
     pub fn write(&mut self, record: &Record) -> Result<(), Error> {
         let line = Some(self.line + 1);
         record.check().map_err(|why| Error::new(&self.name, line, why))?;

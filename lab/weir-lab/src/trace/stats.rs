@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use weir_workload::Wire;
-use weir_workload::read::{Gather, Summary};
+use weir_workload::read::{Summary, SummaryBuilder};
 
 use super::happened;
 use super::input::Input;
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut reading = arguments.input.open()?;
     let wire =
         Wire { requests_per_connection: arguments.requests_per_connection, ..Wire::default() };
-    let mut gather = Gather::new(wire);
+    let mut gather = SummaryBuilder::new(wire);
     for request in reading.by_ref() {
         gather.add(&request);
     }

@@ -1,5 +1,5 @@
 //! Which client class a request belongs to: a hash of seed and index rather than a draw, so that
-//! other shares change nothing else in the workload.
+//! other shares change nothing else in the workload. Streams of arrivals ask it.
 
 use crate::hash;
 use crate::invalid::Invalid;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_make_no_sense_are_refused() {
+    fn invalid_shares_are_refused() {
         assert!(check(&[]).is_ok());
         assert!(check(&[1.0, 0.0]).is_ok());
         assert!(check(&[0.0, 0.0]).is_err());

@@ -109,7 +109,7 @@ impl Offered {
     ///
     /// # Errors
     ///
-    /// A rate, length or class share that makes no sense, or more than a million directories.
+    /// A rate, length or class share out of range, or more than a million directories.
     pub fn arrivals(&self) -> Result<Arrivals, Invalid> {
         let mean_work = self.checked_work()?;
         Ok(Arrivals::new(self, mean_work))
@@ -134,14 +134,14 @@ impl Offered {
     ///
     /// # Errors
     ///
-    /// Class shares that make no sense, or more than a million directories.
+    /// Class shares out of range, or more than a million directories.
     pub fn endless(&self) -> Result<Endless, Invalid> {
         check_classes(&self.classes)?;
         check_directories(self.directories)?;
         Ok(Endless::new(self))
     }
 
-    /// The mean work, if everything makes sense.
+    /// The mean work, if all parameters are valid.
     fn checked_work(&self) -> Result<f64, Invalid> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if !(positive(self.seconds) && self.seconds <= LONGEST) {

@@ -1,5 +1,5 @@
 //! The path of a document: its size, in one of some directories; and one copy of each path that
-//! many requests share.
+//! many requests share. Streams of arrivals name their documents by it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

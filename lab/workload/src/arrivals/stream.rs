@@ -16,7 +16,7 @@ use crate::shape::Span;
 
 /// What a request is, apart from its time.
 #[derive(Debug)]
-struct Draws {
+struct RequestDraws {
     random: Xoshiro256PlusPlus,
     law: Arc<dyn Law>,
     paths: Paths,
@@ -24,9 +24,9 @@ struct Draws {
     index: u64,
 }
 
-impl Draws {
-    fn new(offered: &Offered) -> Draws {
-        Draws {
+impl RequestDraws {
+    fn new(offered: &Offered) -> RequestDraws {
+        RequestDraws {
             random: Xoshiro256PlusPlus::seed_from_u64(offered.seed),
             law: offered.law.clone(),
             paths: Paths::new(offered.directories, offered.seed),
@@ -51,7 +51,7 @@ impl Draws {
 
 /// Requests whose load follows a shape. Each is a client of its own, counted from 0.
 pub struct Arrivals {
-    draws: Draws,
+    draws: RequestDraws,
     spans: Box<dyn Iterator<Item = Span> + Send>,
     span: Span,
     at: f64,
@@ -71,7 +71,7 @@ impl Arrivals {
         let nothing = Span { start: end, end, load: 0.0 };
         let span = spans.next().unwrap_or(nothing);
         Arrivals {
-            draws: Draws::new(offered),
+            draws: RequestDraws::new(offered),
             spans: Box::new(spans),
             span,
             at: span.start,
@@ -126,12 +126,12 @@ impl fmt::Debug for Arrivals {
 /// Requests without end, all at time 0.
 #[derive(Debug)]
 pub struct Endless {
-    draws: Draws,
+    draws: RequestDraws,
 }
 
 impl Endless {
     pub(super) fn new(offered: &Offered) -> Endless {
-        Endless { draws: Draws::new(offered) }
+        Endless { draws: RequestDraws::new(offered) }
     }
 }
 

@@ -1,3 +1,5 @@
+//! Document roots: what is written, kept and refused.
+
 use super::*;
 
 fn read(root: &Path, name: &str) -> Vec<u8> {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_parameters_are_refused() {
         assert!(Discrete::new("none", []).is_err());
         assert!(Discrete::new("none", [(1.0, 0.0)]).is_err());
         assert!(Discrete::new("negative", [(1.0, -1.0)]).is_err());

@@ -1,4 +1,5 @@
-//! Laws as text, such as `bounded-pareto:min=1,max=1e4,alpha=1.1`.
+//! Laws as text, such as `bounded-pareto:min=1,max=1e4,alpha=1.1`: what the command lines of the
+//! lab take.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub const SYNTAX: &str = "worldcup, surge, surge-files, specweb96, specweb99, ca
     deterministic:size=, empirical:file= (lines of SIZE or SIZE WEIGHT, or cachebench JSON); \
     those with any size take per-decade= too, to round to so many sizes per power of ten";
 
-/// Largest exponents and logarithms that make sense: sizes beyond are no numbers any more.
+/// Largest exponents and logarithms: sizes beyond them are not finite.
 const MOST: f64 = 500.0;
 
 /// The law that a text describes; see [`SYNTAX`]. Only `empirical` reads a file.

@@ -1,5 +1,5 @@
-//! One record of a log as its format has it, before it is decided whether it is a request to
-//! replay; and the fields that several formats share.
+//! One record of a log as its format has it, before [`super::Trace`] decides whether it is a
+//! request to replay; and the fields that several formats share.
 
 use std::borrow::Cow;
 

@@ -26,7 +26,7 @@ impl Input {
     /// Detects compression by the first bytes. An error that the look runs into is kept and found
     /// again when reading gets there, unless there is nothing before it.
     pub(crate) fn new(reader: impl Read + Send + 'static) -> Result<Input, Fault> {
-        let reader = Looked::new(reader, ZSTD.len());
+        let reader = Peeked::new(reader, ZSTD.len());
         let compression = match &reader.look[..] {
             look if look.starts_with(&GZIP) => Some(Compression::Gzip),
             look if look.starts_with(&ZSTD) => Some(Compression::Zstd),
@@ -39,7 +39,7 @@ impl Input {
             }
             None => Box::new(reader),
         };
-        let mut reader = Looked::new(plain, LOOK);
+        let mut reader = Peeked::new(plain, LOOK);
         if reader.look.is_empty()
             && let Some(error) = reader.error.take()
         {
@@ -66,22 +66,22 @@ pub(super) fn fault(error: io::Error, compression: Option<Compression>) -> Fault
 }
 
 /// A reader whose first bytes were looked at, and are read again.
-struct Looked<R> {
+struct Peeked<R> {
     look: Vec<u8>,
     used: usize,
     error: Option<io::Error>,
     rest: R,
 }
 
-impl<R: Read> Looked<R> {
-    fn new(mut rest: R, count: usize) -> Looked<R> {
+impl<R: Read> Peeked<R> {
+    fn new(mut rest: R, count: usize) -> Peeked<R> {
         let mut look = Vec::new();
         let error = rest.by_ref().take(count as u64).read_to_end(&mut look).err();
-        Looked { look, used: 0, error, rest }
+        Peeked { look, used: 0, error, rest }
     }
 }
 
-impl<R: Read> Read for Looked<R> {
+impl<R: Read> Read for Peeked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.used < self.look.len() {
             let count = (&self.look[self.used..]).read(buffer)?;

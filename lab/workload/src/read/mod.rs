@@ -35,7 +35,7 @@ pub(crate) use lines::Lines;
 pub(crate) use names::safe_path;
 pub use order::Spread;
 pub use root::{Replayable, Root};
-pub use summary::{Gather, Summary};
+pub use summary::{Summary, SummaryBuilder};
 pub use trace::{Counts, LeftOut, Options, Trace, open};
 pub use write::CsvWriter;
 

@@ -16,12 +16,12 @@ const LONGEST_PATH: usize = 3072;
 #[derive(Clone, Debug, Default)]
 pub struct Root {
     /// Decoded names relative to the root, with the largest size seen, if any was.
-    files: HashMap<Vec<u8>, Known>,
+    files: HashMap<Vec<u8>, KnownFile>,
     unusable: HashMap<String, u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct KnownFile {
     size: Option<u64>,
     several: bool,
     requests: u64,
@@ -84,7 +84,8 @@ impl Root {
             .collect();
         let mut unusable: Vec<_> = self.unusable.into_iter().collect();
         unusable.sort_unstable();
-        let count = |which: fn(&Known) -> bool| self.files.values().filter(|k| which(k)).count();
+        let count =
+            |which: fn(&KnownFile) -> bool| self.files.values().filter(|k| which(k)).count();
         let several_sizes = count(|known| known.several) as u64;
         let unknown_sizes = count(|known| known.size.is_none()) as u64;
         let files = self.files.iter().map(|(name, known)| (url(name), known.size.unwrap_or(0)));

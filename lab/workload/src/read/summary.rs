@@ -9,7 +9,7 @@ use crate::{Request, Wire};
 /// Gathers the numbers of a trace request by request. It keeps 8 bytes for each request and the
 /// distinct paths.
 #[derive(Clone, Debug)]
-pub struct Gather {
+pub struct SummaryBuilder {
     wire: Wire,
     sizes: Vec<u64>,
     unknown: u64,
@@ -86,10 +86,10 @@ impl Peak {
     }
 }
 
-impl Gather {
+impl SummaryBuilder {
     /// Nothing yet; `wire` says what responses cost on the link.
-    pub fn new(wire: Wire) -> Gather {
-        Gather {
+    pub fn new(wire: Wire) -> SummaryBuilder {
+        SummaryBuilder {
             wire,
             sizes: Vec::new(),
             unknown: 0,

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_that_make_no_sense_are_refused() {
+    fn invalid_curves_are_refused() {
         let of = |minutes: &[(u64, u64, u64)]| {
             Shape::minutes("curve", minutes.iter().copied(), |_, bytes| bytes as f64, 0.5, 1.0)
         };

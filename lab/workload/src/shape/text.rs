@@ -1,4 +1,5 @@
-//! Load shapes as text: names with parameters, or a list of periods such as `25s@1.2,25s@0.2`.
+//! Load shapes as text: names with parameters, or a list of periods such as `25s@1.2,25s@0.2`. What
+//! the command lines of the lab take.
 
 use std::path::Path;
 use std::str::FromStr;

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_make_no_sense_are_refused() {
+    fn invalid_parameters_are_refused() {
         assert!(Model::new(0, 1).users().is_err());
         for change in [
             (|model: &mut Model| model.files = 0) as fn(&mut Model),

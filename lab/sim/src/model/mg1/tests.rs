@@ -221,7 +221,7 @@ fn a_size_beyond_all_others_waits_for_them_all() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     let law = parse("exponential:mean=1").unwrap();
     for load in [1.0, 1.5, -0.1, f64::NAN, f64::INFINITY] {
         let error = Mg1::new(law.as_ref(), load).unwrap_err().0;

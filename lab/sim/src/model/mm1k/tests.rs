@@ -136,7 +136,7 @@ fn the_normal_approximation_is_that_of_figure_20() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     for (k, timeout, load, wanted) in [
         (0, 1.0, 1.0, "k is 0"),
         (MOST_CAPACITY + 1, 1.0, 1.0, "k is"),

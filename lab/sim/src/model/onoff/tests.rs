@@ -1,5 +1,5 @@
-//! Against the values of the issue, closed forms of the exponential law, and the exact servers of
-//! `ideal`, which know nothing of the fluid limit.
+//! Against reference values, closed forms of the exponential law, and the exact servers of
+//! `ideal`, which are simulated job by job.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -165,7 +165,7 @@ fn small_arguments_cancel_nowhere() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     let law = parse("exponential:mean=1").unwrap();
     for (high, low, period, wanted) in [
         (1.0, 0.0, 1.0, "high load is 1;"),

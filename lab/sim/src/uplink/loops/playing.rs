@@ -1,5 +1,4 @@
 //! A scene of closed loops as it is played: which client asks when, and what the line sends.
-//! [`super`] makes figures of it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,14 +7,14 @@ use weir_sched::{ClientId, PolicyKind, Time};
 
 use super::super::line::{Line, Sent, Step, time};
 use super::super::link::Link;
-use super::{Again, Looped, Scene, Sizes};
+use super::scene::{Again, LoopResults, Scene, Sizes};
 
 /// Addresses of [`Again::Stranger`], beyond those of any list.
 const STRANGERS: u128 = 1 << 127;
 
-/// Whose a connection is, by the place in its list.
+/// Owner a connection is, by the place in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Whose {
+enum Owner {
     Single(usize),
     Loop(usize),
     Leaver(usize),
@@ -24,7 +23,7 @@ enum Whose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// Asks on a new connection.
-    Opens(Whose),
+    Opens(Owner),
     /// Asks on a connection that it has kept.
     Asks(usize),
     /// Closes a connection.
@@ -39,14 +38,14 @@ pub(super) struct Playing<'a> {
     due: BinaryHeap<Reverse<(Time, u64, Event)>>,
     planned: u64,
     /// By the number of the connection.
-    whose: Vec<Whose>,
+    owners: Vec<Owner>,
     /// Responses that each loop has asked.
     asked: Vec<usize>,
     /// Singles that are not done.
     left: usize,
     /// A single has been asked.
     counts: bool,
-    looped: Looped,
+    looped: LoopResults,
 }
 
 impl<'a> Playing<'a> {
@@ -57,11 +56,11 @@ impl<'a> Playing<'a> {
             line: Line::new(link, policy),
             due: BinaryHeap::new(),
             planned: 0,
-            whose: Vec::new(),
+            owners: Vec::new(),
             asked: vec![0; scene.loops.len()],
             left: scene.singles.len(),
             counts: false,
-            looped: Looped { finish, responses: 0, single_bytes: 0, bytes: 0 },
+            looped: LoopResults { finish, responses: 0, single_bytes: 0, bytes: 0 },
         };
         playing.begin();
         playing
@@ -70,16 +69,16 @@ impl<'a> Playing<'a> {
     fn begin(&mut self) {
         for (index, looping) in self.scene.loops.iter().enumerate() {
             for _ in 0..looping.connections {
-                self.plan(Time::ZERO, Event::Opens(Whose::Loop(index)));
+                self.plan(Time::ZERO, Event::Opens(Owner::Loop(index)));
             }
         }
         for (index, leaver) in self.scene.leavers.iter().enumerate() {
             for _ in 0..leaver.requests {
-                self.plan(time(leaver.at), Event::Opens(Whose::Leaver(index)));
+                self.plan(time(leaver.at), Event::Opens(Owner::Leaver(index)));
             }
         }
         for (index, single) in self.scene.singles.iter().enumerate() {
-            self.plan(time(single.at), Event::Opens(Whose::Single(index)));
+            self.plan(time(single.at), Event::Opens(Owner::Single(index)));
         }
     }
 
@@ -88,16 +87,16 @@ impl<'a> Playing<'a> {
         self.due.push(Reverse((at, self.planned, event)));
     }
 
-    pub(super) fn run(mut self) -> Looped {
+    pub(super) fn run(mut self) -> LoopResults {
         let (mut now, until) = (Time::ZERO, time(self.scene.until));
         while self.left > 0 && now <= until {
             while let Some(&Reverse((at, _, event))) = self.due.peek()
                 && at <= now
             {
                 self.due.pop();
-                self.happens(now, event);
+                self.on_event(now, event);
             }
-            self.line.hear(now);
+            self.line.acknowledge(now);
             let wake = match self.line.step(now) {
                 Step::Sent(sent) => {
                     self.sent(now, sent);
@@ -112,9 +111,9 @@ impl<'a> Playing<'a> {
         self.looped
     }
 
-    fn happens(&mut self, now: Time, event: Event) {
+    fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Opens(whose) => self.open(now, whose),
+            Event::Opens(owner) => self.open(now, owner),
             Event::Asks(socket) => self.ask(now, socket),
             Event::Leaves(socket) => {
                 self.line.close(now, socket);
@@ -122,14 +121,14 @@ impl<'a> Playing<'a> {
         }
     }
 
-    fn open(&mut self, now: Time, whose: Whose) {
+    fn open(&mut self, now: Time, owner: Owner) {
         let scene = self.scene;
-        let (address, client) = match whose {
-            Whose::Single(index) => (scene.singles[index].address, scene.singles[index].client),
-            Whose::Leaver(index) => (scene.leavers[index].address, scene.leavers[index].client),
-            Whose::Loop(index) => {
+        let (address, client) = match owner {
+            Owner::Single(index) => (scene.singles[index].address, scene.singles[index].client),
+            Owner::Leaver(index) => (scene.leavers[index].address, scene.leavers[index].client),
+            Owner::Loop(index) => {
                 let looping = &scene.loops[index];
-                let stranger = ClientId(STRANGERS + self.whose.len() as u128);
+                let stranger = ClientId(STRANGERS + self.owners.len() as u128);
                 match looping.again {
                     Again::Stranger => (stranger, looping.client),
                     Again::Kept | Again::New | Again::Pipelined => {
@@ -139,20 +138,20 @@ impl<'a> Playing<'a> {
             }
         };
         let socket = self.line.open(now, address, client);
-        self.whose.push(whose);
-        self.count(whose, self.line.link.connection);
+        self.owners.push(owner);
+        self.count(owner, self.line.link.connection);
         self.ask(now, socket);
     }
 
     /// The next response on a connection.
     fn ask(&mut self, now: Time, socket: usize) {
-        let (size, range_of) = match self.whose[socket] {
-            Whose::Single(index) => (Some(self.scene.singles[index].size), None),
-            Whose::Loop(index) => {
+        let (size, range_of) = match self.owners[socket] {
+            Owner::Single(index) => (Some(self.scene.singles[index].size), None),
+            Owner::Loop(index) => {
                 self.asked[index] += 1;
                 (self.size(index, self.asked[index] - 1), self.scene.loops[index].range_of)
             }
-            Whose::Leaver(index) => {
+            Owner::Leaver(index) => {
                 let leaver = &self.scene.leavers[index];
                 self.plan(now + leaver.stays, Event::Leaves(socket));
                 (Some(leaver.size), None)
@@ -175,17 +174,17 @@ impl<'a> Playing<'a> {
     }
 
     fn sent(&mut self, now: Time, sent: Sent) {
-        let whose = self.whose[sent.socket];
-        self.count(whose, sent.wire);
+        let owner = self.owners[sent.socket];
+        self.count(owner, sent.wire);
         let Some(finish) = sent.done else { return };
-        let goes_on = match whose {
-            Whose::Single(index) => {
+        let goes_on = match owner {
+            Owner::Single(index) => {
                 self.looped.finish[index] = Some(finish);
                 self.left -= 1;
                 None
             }
-            Whose::Leaver(_) => None,
-            Whose::Loop(index) => {
+            Owner::Leaver(_) => None,
+            Owner::Loop(index) => {
                 self.looped.responses += 1;
                 self.size(index, self.asked[index]).map(|_| &self.scene.loops[index])
             }
@@ -201,13 +200,13 @@ impl<'a> Playing<'a> {
             Again::Pipelined => self.plan(now, Event::Asks(sent.socket)),
             Again::New | Again::Stranger => {
                 self.line.close(now, sent.socket);
-                self.plan(asks, Event::Opens(whose));
+                self.plan(asks, Event::Opens(owner));
             }
         }
     }
 
-    fn count(&mut self, whose: Whose, wire: u64) {
-        if let Whose::Single(_) = whose {
+    fn count(&mut self, owner: Owner, wire: u64) {
+        if let Owner::Single(_) = owner {
             self.looped.single_bytes += wire;
             self.counts = true;
         }

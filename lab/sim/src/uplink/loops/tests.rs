@@ -1,9 +1,12 @@
 //! What loops may do to a victim under policies that promise, and that the measure tells those who
 //! do not.
 
-use weir_sched::{BitRate, policy};
+use std::time::Duration;
+
+use weir_sched::{BitRate, ClientId, ObjectId, policy};
 
 use super::*;
+use crate::uplink::client::Client;
 
 const VICTIM: u64 = 1_000_000;
 

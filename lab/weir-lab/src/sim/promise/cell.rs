@@ -98,8 +98,8 @@ fn requests(asked: &Asked) -> Vec<Request> {
 /// What the policy costs where nothing but the link takes time.
 fn alone_to_srpt(link: &Link, paced: BitRate, requests: &[Request]) -> Result<f64, Invalid> {
     let wire = |request: &Request| link.packets.wire(request.size) + link.connection;
-    let asked: Vec<uplink::Asked> =
-        requests.iter().map(|r| uplink::Asked { at: r.at, bytes: wire(r) }).collect();
+    let asked: Vec<uplink::Transfer> =
+        requests.iter().map(|r| uplink::Transfer { at: r.at, bytes: wire(r) }).collect();
     let grant = grant_for(paced, &asked);
     let mean = |policy| Ok(mean_ms(requests, finishes(policy, paced, grant, &asked)?));
     Ok(mean(policy::PROTECTIVE)? / mean(policy::SRPT)?)

@@ -4,7 +4,8 @@
 use weir_sched::{BitRate, Packets, PolicyKind, WireOverhead, policy};
 use weir_sim::ideal::{self, Job};
 use weir_sim::uplink::{
-    Asked, Client, Finish, Fullness, Invalid, Link, Request, backlog, finishes, fullness, grant_for,
+    Client, Finish, Fullness, Invalid, Link, Request, Transfer, backlog, finishes, fullness,
+    grant_for,
 };
 use weir_stats::Samples;
 use weir_stats::size::SizeBins;
@@ -62,7 +63,7 @@ impl Uplink {
             return Ok((received(demand, link.share(&requests)?), fullness));
         }
         let fullness = fullness(self.paced(), &demand.asked)?;
-        let job = |asked: &Asked| Job { arrival: asked.at, work: asked.bytes.max(1) as f64 };
+        let job = |asked: &Transfer| Job { arrival: asked.at, work: asked.bytes.max(1) as f64 };
         let jobs: Vec<Job> = demand.asked.iter().map(job).collect();
         let speed = self.paced().bits() as f64 / 8.0;
         Ok((since_asked(demand, ideal::processor_sharing(&jobs, speed)), fullness))

@@ -1,7 +1,7 @@
 //! The requests of a log as an uplink sees them: when, and how many bytes on the wire. It does not
 //! know policies.
 
-use weir_sim::uplink::Asked;
+use weir_sim::uplink::Transfer;
 use weir_workload::Wire;
 
 use super::clock::Clock;
@@ -16,7 +16,7 @@ pub(super) struct Demand {
     /// Its format.
     pub(super) format: String,
     /// In order of time; the first is at 0 or within the first second.
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<Transfer>,
     /// Bytes of the bodies; those of unknown size count as empty.
     pub(super) sizes: Vec<u64>,
     /// Requests whose size is not known.
@@ -49,7 +49,7 @@ pub(super) fn read(input: &Input, wire: &Wire, scale_load: f64) -> Result<Demand
         let begin = *begin.get_or_insert(request.at.floor());
         unknown_sizes += u64::from(request.size.is_none());
         let size = request.size.unwrap_or(0);
-        asked.push(Asked { at: (request.at - begin) / scale_load, bytes: wire.bytes(size) });
+        asked.push(Transfer { at: (request.at - begin) / scale_load, bytes: wire.bytes(size) });
         sizes.push(size);
     }
     reading.end()?;

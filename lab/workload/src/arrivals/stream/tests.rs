@@ -1,3 +1,5 @@
+//! Streams of arrivals: offered load, classes, seeds, and what is refused.
+
 use super::*;
 use crate::arrivals::LoadIs;
 use crate::law::WorldCup;
@@ -124,7 +126,7 @@ fn endless_requests_are_all_at_time_0() {
 }
 
 #[test]
-fn a_workload_that_makes_no_sense_is_refused() {
+fn an_invalid_workload_is_refused() {
     for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e12] {
         assert!(w1(seconds).arrivals().is_err(), "{seconds}");
     }

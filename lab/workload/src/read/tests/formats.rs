@@ -144,7 +144,7 @@ fn weighted_sizes() {
 
 #[test]
 fn the_numbers_of_a_trace() {
-    let mut gather = Gather::new(crate::Wire::default());
+    let mut gather = SummaryBuilder::new(crate::Wire::default());
     for i in 0..100u32 {
         let size = if i == 50 { 901 } else { 1 };
         let at = f64::from(i / 10) * 0.25;
@@ -166,5 +166,5 @@ fn the_numbers_of_a_trace() {
     assert_eq!(summary.wire_bytes, 1000 + 101 * (200 + 66 + 206));
     let load = summary.load(8.0 * summary.wire_bytes as f64 / 50.0).unwrap();
     assert!((load - 0.5).abs() < 1e-12);
-    assert_eq!(Gather::new(crate::Wire::default()).summary().load(1e6), None);
+    assert_eq!(SummaryBuilder::new(crate::Wire::default()).summary().load(1e6), None);
 }

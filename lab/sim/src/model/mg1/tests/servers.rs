@@ -1,4 +1,4 @@
-//! Servers in virtual time for the tests of the formulas: they know no formula and no moment.
+//! Servers in virtual time that the formulas are tested against.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,6 @@
-//! Percentiles of any number of values in little memory. Unlike a histogram of whole numbers it
-//! needs no unit: values of any size are known to the same share of themselves.
+//! Percentiles of any number of values in little memory, for the figures of simulated servers.
+//! Unlike a histogram of whole numbers it needs no unit: values of any size are known to the same
+//! relative precision.
 
 /// Bits of the fraction that tell bins apart: 256 bins to each factor of 2, each 0.4 % wide or less.
 const FRACTION: u32 = 8;
@@ -8,7 +9,7 @@ const MORE: u64 = 1024;
 
 /// Counts positive values by size.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spread {
+pub struct LogHistogram {
     /// From bin `first`: how many, and their sum.
     bins: Vec<(u64, f64)>,
     first: u64,
@@ -17,7 +18,7 @@ pub struct Spread {
     most: f64,
 }
 
-impl Spread {
+impl LogHistogram {
     /// Counts `value`, which is above 0 and finite.
     pub fn add(&mut self, value: f64) {
         self.least = if self.count == 0 { value } else { self.least.min(value) };
@@ -45,7 +46,7 @@ impl Spread {
     }
 
     /// Counts everything that `other` counted.
-    pub fn merge(&mut self, other: &Spread) {
+    pub fn merge(&mut self, other: &LogHistogram) {
         if other.count == 0 {
             return;
         }
@@ -85,12 +86,12 @@ mod tests {
 
     #[test]
     fn equal_values_are_exact_and_nothing_has_no_percentile() {
-        let mut spread = Spread::default();
-        assert_eq!((spread.percentile(0.5), spread.max()), (None, None));
+        let mut histogram = LogHistogram::default();
+        assert_eq!((histogram.percentile(0.5), histogram.max()), (None, None));
         for _ in 0..3 {
-            spread.add(1.7);
+            histogram.add(1.7);
         }
-        assert_eq!((spread.percentile(0.5), spread.max()), (Some(1.7), Some(1.7)));
+        assert_eq!((histogram.percentile(0.5), histogram.max()), (Some(1.7), Some(1.7)));
     }
 
     proptest! {
@@ -102,15 +103,15 @@ mod tests {
         ) {
             let mut values: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
             let cut = cut.min(values.len());
-            let (mut spread, mut other) = (Spread::default(), Spread::default());
-            values[..cut].iter().for_each(|value| spread.add(*value));
+            let (mut histogram, mut other) = (LogHistogram::default(), LogHistogram::default());
+            values[..cut].iter().for_each(|value| histogram.add(*value));
             values[cut..].iter().for_each(|value| other.add(*value));
-            spread.merge(&other);
+            histogram.merge(&other);
             values.sort_by(f64::total_cmp);
             let rank = ((share * values.len() as f64).ceil() as usize).max(1);
-            let found = spread.percentile(share).unwrap();
+            let found = histogram.percentile(share).unwrap();
             prop_assert!((found / values[rank - 1] - 1.0).abs() < 0.004, "{found}");
-            prop_assert_eq!(spread.max(), values.last().copied());
+            prop_assert_eq!(histogram.max(), values.last().copied());
         }
     }
 }

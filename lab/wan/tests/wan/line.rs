@@ -104,7 +104,7 @@ proptest! {
         prop_assert_eq!(counts.bytes_in, packets.iter().map(|p| p.bytes as u64).sum::<u64>());
         prop_assert!(counts.lost == 0 || options.loss != Loss::None);
         prop_assert!(counts.dropped == 0 || options.rate.is_some());
-        prop_assert_eq!((counts.underway, counts.late), (0, 0));
+        prop_assert_eq!((counts.in_flight, counts.late), (0, 0));
     }
 
     #[test]
@@ -232,7 +232,7 @@ fn late_and_refused_packets_are_counted() {
     let counts = line.counts();
     assert_eq!((counts.late, counts.most_late), (1, Duration::from_secs(2)));
     assert_eq!((counts.packets_out, counts.bytes_out), (1, 100));
-    assert_eq!((counts.refused, counts.underway), (1, 1));
+    assert_eq!((counts.refused, counts.in_flight), (1, 1));
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Shared {
 }
 
 /// Both directions, and what wakes the thread.
-pub(crate) struct Mover {
+pub(crate) struct Forwarder {
     left: Arc<Device>,
     right: Arc<Device>,
     down: Line<Vec<u8>>,
@@ -76,17 +76,17 @@ const TIMER: u64 = 1;
 const LEFT: u64 = 2;
 const RIGHT: u64 = 3;
 
-impl Mover {
+impl Forwarder {
     pub(crate) fn new(
         (left, right): (Arc<Device>, Arc<Device>),
         (down, up): (Line<Vec<u8>>, Line<Vec<u8>>),
         stop: Arc<OwnedFd>,
         shared: Arc<Shared>,
-    ) -> Result<Mover, Error> {
+    ) -> Result<Forwarder, Error> {
         let wake = Wake::new(&left, &right, stop)
             .map_err(|error| Error::new(format!("cannot wait for packets: {error}")))?;
         let room = left.mtu().max(right.mtu());
-        Ok(Mover { left, right, down, up, wake, spare: Vec::new(), room, shared })
+        Ok(Forwarder { left, right, down, up, wake, spare: Vec::new(), room, shared })
     }
 
     /// Move packets until told to stop.
@@ -98,13 +98,13 @@ impl Mover {
         loop {
             let ready = self.wake.wait()?;
             if ready.left {
-                self.take(Towards::Clients)?;
+                self.read_batch(Towards::Clients)?;
             }
             if ready.right {
-                self.take(Towards::Server)?;
+                self.read_batch(Towards::Server)?;
             }
-            self.give(Towards::Clients);
-            self.give(Towards::Server);
+            self.write_due(Towards::Clients);
+            self.write_due(Towards::Server);
             let due = [self.down.next_due(), self.up.next_due()].into_iter().flatten().min();
             self.wake.arm(due)?;
             self.publish();
@@ -119,7 +119,7 @@ impl Mover {
     }
 
     /// Read a batch from the sending device. If there is more, the next wait says so at once.
-    fn take(&mut self, towards: Towards) -> Result<(), Error> {
+    fn read_batch(&mut self, towards: Towards) -> Result<(), Error> {
         let (from, line) = match towards {
             Towards::Clients => (&self.left, &mut self.down),
             Towards::Server => (&self.right, &mut self.up),
@@ -150,7 +150,7 @@ impl Mover {
     }
 
     /// Write what is due to the receiving device.
-    fn give(&mut self, towards: Towards) {
+    fn write_due(&mut self, towards: Towards) {
         let (to, line) = match towards {
             Towards::Clients => (&self.right, &mut self.down),
             Towards::Server => (&self.left, &mut self.up),

@@ -39,8 +39,8 @@ fn until(wan: &Wan, what: &str, condition: impl Fn(&weir_wan::Statistics) -> boo
 }
 
 fn adds_up(counts: &Counts) {
-    let Counts { packets_in, packets_out, lost, dropped, refused, underway, .. } = *counts;
-    assert_eq!(packets_in, packets_out + lost + dropped + refused + underway, "{counts:?}");
+    let Counts { packets_in, packets_out, lost, dropped, refused, in_flight, .. } = *counts;
+    assert_eq!(packets_in, packets_out + lost + dropped + refused + in_flight, "{counts:?}");
     assert!(counts.bytes_out <= counts.bytes_in, "{counts:?}");
     assert_eq!(counts.overrun, 0, "{counts:?}");
 }
@@ -55,7 +55,7 @@ fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-/// Send this from the server to a client over TCP; what he got.
+/// Sends this from the server to a client over TCP; returns what the client got.
 fn transfer(namespaces: &Namespaces, content: &[u8]) -> Vec<u8> {
     let listener = within(&namespaces.left, || TcpListener::bind("10.77.0.1:80")).expect("a port");
     let connect = || TcpStream::connect("10.77.0.1:80");
@@ -104,7 +104,7 @@ fn numbers_that_arrive(options: &Options, count: u32) -> Vec<u32> {
         from.send_to(&number.to_be_bytes(), "10.77.0.2:9000").expect("it is sent");
         // One by one, so that no queue of the kernel overflows.
         let sent = u64::from(number) + 1;
-        until(&wan, "the packet", |s| s.down.packets_in == sent && s.down.underway == 0);
+        until(&wan, "the packet", |s| s.down.packets_in == sent && s.down.in_flight == 0);
     }
     let statistics = wan.stop().expect("no failure");
     adds_up(&statistics.down);
@@ -170,7 +170,7 @@ fn a_full_queue_drops() {
     until(&wan, "all packets", |s| s.down.packets_in == 50);
     let down = wan.stop().unwrap().down;
     adds_up(&down);
-    let seen = (down.packets_out, down.underway, down.dropped, down.most_queued);
+    let seen = (down.packets_out, down.in_flight, down.dropped, down.most_queued);
     assert_eq!(seen, (0, 11, 39, 10));
 }
 
