@@ -16,6 +16,8 @@ mod content;
 mod context;
 mod deadlines;
 mod disk;
+#[cfg(test)]
+mod documents;
 mod end;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;

@@ -52,8 +52,10 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let (admin_stop_sender, admin_stop) = stop::channel();
     let access_log = access_log::start(&config.access_log)
         .map_err(|error| cannot_log(&config.access_log, &error))?;
-    let (uplink, mut gate) =
-        config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
+    let (uplink, mut gate) = config
+        .uplink_config()
+        .map(|link| uplink::build(link, config.workers, metrics.clone()))
+        .unzip();
 
     let disk = Disk::new(config.disk_timeout, metrics.clone());
 
@@ -94,7 +96,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     }
 
     let history = Arc::new(History::default());
-    let link = config.uplink.zip(uplink.clone());
+    let link = config.uplink_config().zip(uplink.clone());
     let admin = Admin {
         metrics: metrics.clone(),
         link: link.map(|(config, uplink)| Link { config, uplink, history: history.clone() }),
@@ -208,13 +210,13 @@ fn origin(
         names: (NAMES / config.workers).max(1024),
         hot: usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers,
         open: (limits::descriptors() / 8 / config.workers).min(MOST_OPEN),
-        window: window(config.uplink.map(|link| link.rate.bits() / 8)),
+        window: window(config.uplink.map(|rate| rate.bits() / 8)),
     }))
 }
 
 fn announce(config: &Config, addresses: &[SocketAddr], admin: &[SocketAddr]) {
     let what = described(config);
-    let how = match config.uplink {
+    let how = match config.uplink_config() {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
         None => String::new(),
     };

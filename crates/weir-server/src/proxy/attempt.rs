@@ -26,7 +26,7 @@ use super::relay::{Patience, Total};
 use super::relayed::{Reader, Relayed};
 use super::trouble::Trouble;
 use super::{tunnel, watch};
-use crate::config::{HalfClose, How};
+use crate::config::{DisconnectDetection, HalfClosed};
 use crate::content::Body;
 use crate::limits;
 use crate::response::Departure;
@@ -72,7 +72,7 @@ pub(super) async fn ask(
     let interim = Interim::of(&mut request, asked.request.version);
     let pool = asked.route.pools[place].clone();
     let (pipe_end, counted) = (pipe.cloned(), interim.counted());
-    let given = Given { slot, tried, pool, cancels: config.cancels };
+    let given = Given { slot, tried, pool, cancels: config.cancels_on_disconnect };
     let exchange = Exchange::begin(conn, given, request, pipe_end, counted);
     let call = Call { asked, pipe, backend, reused, total };
     let (mut exchange, head) = call.head(exchange, interim).await?;
@@ -91,10 +91,10 @@ pub(super) async fn ask(
     let framing = asked.framing_after(pipe);
     let passed = answer::respond(exchange, head, asked.request, &framing, passing).await;
     let mut passed = passed.map_err(Trouble::Nonsense)?;
-    passed.response.departure = match (config.dead_requests.how, config.half_close) {
-        (How::Off, _) => Departure::Unwatched,
-        (_, HalfClose::Gone) => Departure::Closed,
-        (_, HalfClose::Alive | HalfClose::Probe) => Departure::Gone,
+    passed.response.departure = match (config.disconnect_detection, config.half_closed) {
+        (DisconnectDetection::Off, _) => Departure::Unwatched,
+        (_, HalfClosed::Gone) => Departure::Closed,
+        (_, HalfClosed::Alive | HalfClosed::Probe) => Departure::Gone,
     };
     Ok(passed)
 }
@@ -114,7 +114,7 @@ async fn admitted(asked: &Asked<'_>, backend: &Arc<Backend>, client: u64) -> Res
         slot = backend.admit(spec) => slot.map_err(|refused| Trouble::Refused(refused.retry_after))?,
         () = head::departure(asked, backend) => return Err(Trouble::ClientLeft),
     };
-    if watch::is_dead(asked.client, backend, asked.route.shared.config.dead_requests) {
+    if watch::is_dead(asked.client, backend, asked.route.shared.config.detection()) {
         slot.found_dead();
         return Err(Trouble::ClientLeft);
     }

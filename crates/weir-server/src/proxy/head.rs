@@ -187,5 +187,5 @@ async fn until(condition: impl Fn() -> bool) {
 pub(super) async fn departure(asked: &Asked<'_>, backend: &Backend) {
     let config = &asked.route.shared.config;
     let question = still_there(asked.request.version);
-    watch::gone(asked.client, backend, config.dead_requests, config.half_close, question).await;
+    watch::gone(asked.client, backend, config.detection(), config.half_closed, question).await;
 }

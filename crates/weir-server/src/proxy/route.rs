@@ -27,16 +27,16 @@ impl Known {
     /// The backend at `address`; the first route that names it says how its gate works.
     fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
         if let Some((backend, first)) = self.0.get(address) {
-            let same = first.gate == config.gate
-                && first.passive == config.passive
+            let same = first.gate() == config.gate()
+                && first.passive() == config.passive()
                 && (config.health.is_none() || first.health == config.health);
             if !same {
                 tracing::warn!("{address}: its gate and checks are as the first route to it says");
             }
             return backend.clone();
         }
-        let (gate, check) = (config.gate, config.health.clone());
-        let backend = Backend::new(address.clone(), gate, config.passive, check);
+        let (gate, check) = (config.gate(), config.health.clone());
+        let backend = Backend::new(address.clone(), gate, config.passive(), check);
         self.0.insert(address.clone(), (backend.clone(), config.clone()));
         backend
     }

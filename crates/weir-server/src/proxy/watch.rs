@@ -7,7 +7,7 @@ use rustix::net::{RecvFlags, recv};
 
 use super::backend::Backend;
 use crate::client::{Client, Left};
-use crate::config::{DeadRequests, HalfClose, How, When};
+use crate::config::{DetectWhen, Detection, DisconnectDetection, HalfClosed};
 use crate::sys;
 
 /// How often a client is looked at that does not tell by itself.
@@ -18,38 +18,38 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) async fn gone(
     client: &Client,
     backend: &Backend,
-    dead: DeadRequests,
-    half_close: HalfClose,
+    detection: Detection,
+    half_closed: HalfClosed,
     question: &[u8],
 ) {
-    match dead.how {
-        How::Off => std::future::pending::<()>().await,
-        How::Event => event(client, half_close, question).await,
-        How::Peek | How::TcpInfo => {
-            while !looks_gone(client, dead.how) {
+    match detection.by {
+        DisconnectDetection::Off => std::future::pending::<()>().await,
+        DisconnectDetection::Event => event(client, half_closed, question).await,
+        DisconnectDetection::Peek | DisconnectDetection::TcpInfo => {
+            while !looks_gone(client, detection.by) {
                 tokio::time::sleep(LOOK).await;
             }
         }
     }
     // Without overload nobody looks, as in the paper; here overload is that somebody waits.
-    while dead.when == When::Overload && !backend.is_overloaded() {
+    while detection.when == DetectWhen::Overload && !backend.is_overloaded() {
         tokio::time::sleep(LOOK).await;
     }
 }
 
 /// Whether it is found to have gone when its turn comes.
-pub(super) fn is_dead(client: &Client, backend: &Backend, dead: DeadRequests) -> bool {
-    let looks = dead.when == When::Always || backend.is_overloaded();
-    looks && looks_gone(client, dead.how)
+pub(super) fn is_dead(client: &Client, backend: &Backend, detection: Detection) -> bool {
+    let looks = detection.when == DetectWhen::Always || backend.is_overloaded();
+    looks && looks_gone(client, detection.by)
 }
 
-async fn event(client: &Client, half_close: HalfClose, question: &[u8]) {
-    match half_close {
-        HalfClose::Probe => client.gone(question).await,
-        HalfClose::Gone => {
+async fn event(client: &Client, half_closed: HalfClosed, question: &[u8]) {
+    match half_closed {
+        HalfClosed::Probe => client.gone(question).await,
+        HalfClosed::Gone => {
             client.left().await;
         }
-        HalfClose::Alive => {
+        HalfClosed::Alive => {
             if client.left().await == Left::HalfClosed {
                 client.reset().await;
             }
@@ -57,15 +57,17 @@ async fn event(client: &Client, half_close: HalfClose, question: &[u8]) {
     }
 }
 
-fn looks_gone(client: &Client, how: How) -> bool {
-    match how {
+fn looks_gone(client: &Client, by: DisconnectDetection) -> bool {
+    match by {
         // Blind while bytes are unread: then it tells nothing.
-        How::Peek => {
+        DisconnectDetection::Peek => {
             let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
             matches!(recv(&*client.socket, &mut [0_u8; 1], flags), Ok((0, _)))
                 || client.has_failed()
         }
-        How::TcpInfo => sys::tcp_info(&*client.socket).is_ok_and(|info| info.is_closed_by_peer()),
-        How::Event | How::Off => false,
+        DisconnectDetection::TcpInfo => {
+            sys::tcp_info(&*client.socket).is_ok_and(|info| info.is_closed_by_peer())
+        }
+        DisconnectDetection::Event | DisconnectDetection::Off => false,
     }
 }

@@ -1,63 +1,76 @@
-//! Puts the routes of flags and of the file into one list. It knows no text.
+//! Puts the routes of flags and of the file into one list. Used where the configuration is resolved and
+//! where the file is read.
 
 use weir_sched::{BackendOrder, CallLimit};
 
-use super::flag::{PRIORITY, ProxyFlag};
-use super::{Action, RouteConfig};
+use super::build::FileRoute;
+use super::config::{Action, PRIORITY, RouteConfig};
+use super::flag::ProxyFlag;
+use super::table::ProxyConfig;
+use crate::config::error::ConfigError;
 use crate::config::keys::at_line;
-use crate::config::{ConfigError, Settings};
+use crate::config::settings::ServerKeys;
 
 /// All routes: those of `proxy`, then those of tables; if there are any and there is a root, the
-/// root for what is left. [`Settings::over`] has seen to it that flags win.
-pub(in crate::config) fn assemble(settings: &Settings) -> Result<Vec<RouteConfig>, ConfigError> {
-    let proxies = settings.proxy.as_deref().unwrap_or_default();
+/// root for what is left. [`Settings::over`](crate::config::Settings::over) has seen to it that flags
+/// win.
+pub(in crate::config) fn assemble(
+    keys: &ServerKeys,
+    tables: Vec<FileRoute>,
+) -> Result<Vec<RouteConfig>, ConfigError> {
+    let proxies = keys.proxy.as_deref().unwrap_or_default();
     if let Some(path) = named_twice(proxies) {
         return Err(ConfigError::new(several_backends(path)));
     }
-    let (limit, order) = (settings.backend_limit, settings.backend_order);
-    let of_flags = proxies.iter().map(|proxy| with_gate(proxy.route(), limit, order));
-    let of_tables = settings
-        .routes
-        .iter()
-        .map(|route| with_gate(route.config.clone(), route.limit.or(limit), route.order.or(order)));
+    let files = tables.iter().find(|route| matches!(route.config.action, Action::Files));
+    if let Some(FileRoute { line, .. }) = files.filter(|_| keys.root.is_none()) {
+        return Err(ConfigError::new(format!(
+            "the [[route]] in line {line} is one of files, but there is no `root`; say which \
+             directory to serve"
+        )));
+    }
+    let (limit, order) = (keys.backend_limit, keys.backend_order);
+    let of_flags = proxies.iter().map(|flag| with_gate(route(flag), limit, order));
+    let of_tables = tables
+        .into_iter()
+        .map(|route| with_gate(route.config, route.limit.or(limit), route.order.or(order)));
     let mut routes: Vec<RouteConfig> = of_flags.chain(of_tables).collect();
     for route in &routes {
         if let Action::Proxy(proxy) = &route.action {
-            proxy
-                .backends
-                .iter()
-                .try_for_each(|backend| backend.check())
-                .map_err(ConfigError::new)?;
+            let mut backends = proxy.backends.iter();
+            backends.try_for_each(|backend| backend.check()).map_err(ConfigError::new)?;
         }
     }
-    if settings.root.is_none() {
-        let of_files = |action: &Action| matches!(action, Action::Files);
-        if let Some(route) = settings.routes.iter().find(|route| of_files(&route.config.action)) {
-            let line = route.line;
-            return Err(ConfigError::new(format!(
-                "the [[route]] in line {line} is one of files, but there is no `root`; say which \
-                 directory to serve"
-            )));
-        }
-    } else if !routes.is_empty() && !routes.iter().any(is_of_everything) {
+    if keys.root.is_some() && !routes.is_empty() && !routes.iter().any(is_of_everything) {
         let path = "/".to_owned();
         routes.push(RouteConfig { host: None, path, priority: PRIORITY, action: Action::Files });
     }
     Ok(routes)
 }
 
+/// The route of a flag, with the defaults.
+fn route(flag: &ProxyFlag) -> RouteConfig {
+    RouteConfig {
+        host: None,
+        path: flag.path.clone(),
+        priority: PRIORITY,
+        action: Action::Proxy(Box::new(ProxyConfig::to(flag.backends.clone()))),
+    }
+}
+
 /// Refuses two routes for the same requests in one file; `proxy_line` is where its `proxy` is.
 pub(in crate::config) fn check_once(
-    settings: &Settings,
+    keys: &ServerKeys,
+    tables: &[FileRoute],
     proxy_line: Option<usize>,
 ) -> Result<(), ConfigError> {
-    let proxies = settings.proxy.as_deref().unwrap_or_default();
+    let proxies = keys.proxy.as_deref().unwrap_or_default();
     if let Some(path) = named_twice(proxies) {
         return Err(at_line(proxy_line.unwrap_or(1), several_backends(path)));
     }
-    for (place, route) in settings.routes.iter().enumerate() {
+    for (place, route) in tables.iter().enumerate() {
         let (host, path) = (route.config.host.as_deref(), route.config.path.as_str());
-        let mut before = settings.routes.iter().take(place);
+        let mut before = tables.iter().take(place);
         let of_tables = before.find(|other| other.is_for(host, path)).map(|other| other.line);
         let of_proxy = host.is_none() && proxies.iter().any(|proxy| proxy.path == path);
         if let Some(first) = of_tables.or(proxy_line.filter(|_| of_proxy)) {
@@ -82,8 +95,8 @@ fn with_gate(
     order: Option<BackendOrder>,
 ) -> RouteConfig {
     if let Action::Proxy(proxy) = &mut route.action {
-        proxy.gate.limit = limit.unwrap_or_default();
-        proxy.gate.order = order.unwrap_or_default();
+        proxy.backend_limit = limit.unwrap_or_default();
+        proxy.backend_order = order.unwrap_or_default();
     }
     route
 }
