@@ -51,7 +51,7 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }
-    routes::check_once(&settings.keys, &settings.routes, proxy_line)?;
+    routes::check_once(settings.keys.proxies(), &settings.routes, proxy_line)?;
     Ok(settings)
 }
 

@@ -30,7 +30,12 @@ impl Config {
     /// What is invalid together, such as two routes for the same path.
     pub fn from_settings(settings: Settings) -> Result<Config, ConfigError> {
         let Settings { keys, routes } = settings;
-        let routes = routes::assemble(&keys, routes)?;
+        let server = routes::Server {
+            has_root: keys.root.is_some(),
+            limit: keys.backend_limit,
+            order: keys.backend_order,
+        };
+        let routes = routes::assemble(keys.proxies(), routes, server)?;
         let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
         let without_effect = without_effect(&keys, has_backends);
         let config = keys.resolve(routes, without_effect);

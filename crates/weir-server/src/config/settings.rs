@@ -68,7 +68,7 @@ settings! {
         /// Directory to serve
         ///
         /// With routes it is served where no route matches, and where a route says `files = true`.
-        #[arg(id = "root")]
+        #[arg(id = "root", help_heading = None::<&str>)]
         root: PathBuf,
         else "a small built-in site",
         example "public";
@@ -256,6 +256,11 @@ settings! {
 }
 
 impl ServerKeys {
+    /// The routes of `proxy`.
+    pub(super) fn proxies(&self) -> &[ProxyFlag] {
+        self.proxy.as_deref().unwrap_or_default()
+    }
+
     fn has_uplink(&self) -> bool {
         matches!(self.uplink, Some(UplinkRate(Some(_))))
     }
@@ -283,7 +288,7 @@ impl Settings {
     pub fn over(self, below: Settings) -> Settings {
         let mut routes = self.routes;
         let replaced = |route: &FileRoute| {
-            let mut proxies = self.keys.proxy.iter().flatten();
+            let mut proxies = self.keys.proxies().iter();
             proxies.any(|proxy| route.is_for(None, &proxy.path))
         };
         routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));

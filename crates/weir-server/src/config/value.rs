@@ -11,7 +11,7 @@ use weir_units::{Count, Size, text};
 
 use super::table::Key;
 
-/// See the module.
+/// The value of a key.
 pub trait Value: Sized {
     /// What the server works with.
     type Resolved;

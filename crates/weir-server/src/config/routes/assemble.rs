@@ -9,27 +9,37 @@ use super::flag::ProxyFlag;
 use super::table::ProxyConfig;
 use crate::config::error::ConfigError;
 use crate::config::keys::at_line;
-use crate::config::settings::ServerKeys;
+
+/// What the keys of the server say about routes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::config) struct Server {
+    /// There is a directory to serve.
+    pub(in crate::config) has_root: bool,
+    /// `backend_limit`, for routes that name none.
+    pub(in crate::config) limit: Option<CallLimit>,
+    /// `backend_order`, for routes that name none.
+    pub(in crate::config) order: Option<BackendOrder>,
+}
 
 /// All routes: those of `proxy`, then those of tables; if there are any and there is a root, the
 /// root for what is left. [`Settings::over`](crate::config::Settings::over) has seen to it that flags
 /// win.
 pub(in crate::config) fn assemble(
-    keys: &ServerKeys,
+    proxies: &[ProxyFlag],
     tables: Vec<FileRoute>,
+    server: Server,
 ) -> Result<Vec<RouteConfig>, ConfigError> {
-    let proxies = keys.proxy.as_deref().unwrap_or_default();
     if let Some(path) = named_twice(proxies) {
         return Err(ConfigError::new(several_backends(path)));
     }
     let files = tables.iter().find(|route| matches!(route.config.action, Action::Files));
-    if let Some(FileRoute { line, .. }) = files.filter(|_| keys.root.is_none()) {
+    if let Some(FileRoute { line, .. }) = files.filter(|_| !server.has_root) {
         return Err(ConfigError::new(format!(
             "the [[route]] in line {line} is one of files, but there is no `root`; say which \
              directory to serve"
         )));
     }
-    let (limit, order) = (keys.backend_limit, keys.backend_order);
+    let Server { has_root, limit, order } = server;
     let of_flags = proxies.iter().map(|flag| with_gate(route(flag), limit, order));
     let of_tables = tables
         .into_iter()
@@ -41,7 +51,7 @@ pub(in crate::config) fn assemble(
             backends.try_for_each(|backend| backend.check()).map_err(ConfigError::new)?;
         }
     }
-    if keys.root.is_some() && !routes.is_empty() && !routes.iter().any(is_of_everything) {
+    if has_root && !routes.is_empty() && !routes.iter().any(is_of_everything) {
         let path = "/".to_owned();
         routes.push(RouteConfig { host: None, path, priority: PRIORITY, action: Action::Files });
     }
@@ -60,11 +70,10 @@ fn route(flag: &ProxyFlag) -> RouteConfig {
 
 /// Refuses two routes for the same requests in one file; `proxy_line` is where its `proxy` is.
 pub(in crate::config) fn check_once(
-    keys: &ServerKeys,
+    proxies: &[ProxyFlag],
     tables: &[FileRoute],
     proxy_line: Option<usize>,
 ) -> Result<(), ConfigError> {
-    let proxies = keys.proxy.as_deref().unwrap_or_default();
     if let Some(path) = named_twice(proxies) {
         return Err(at_line(proxy_line.unwrap_or(1), several_backends(path)));
     }

@@ -29,5 +29,5 @@ pub(crate) use host::ipv6_literal;
 pub use table::{Detection, HealthCheck, ProxyConfig};
 pub use weir_http::forward::FieldEdits;
 
-pub(super) use assemble::{assemble, check_once, is_of_everything};
+pub(super) use assemble::{Server, assemble, check_once, is_of_everything};
 pub(super) use read::{key_names, keys, read};
