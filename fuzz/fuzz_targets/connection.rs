@@ -20,7 +20,7 @@ use weir_server::fuzzing::{Bench, Step};
 const SEPARATOR: u8 = 0xff;
 
 /// Nothing here depends on how long things take, or on how often they are tried.
-const ROUTE: &str = "limit = 10\nretries = 0\nmax_fails = 0\nbackends = [\"BACKEND\"]\n";
+const ROUTE: &str = "backend_limit = 10\nretries = 0\nmax_fails = 0\nbackends = [\"BACKEND\"]\n";
 
 const CONFIGURATIONS: [(&str, &str); 4] = [
     ("", "[[route]]\npath = \"/\"\n"),
@@ -33,9 +33,9 @@ const CONFIGURATIONS: [(&str, &str); 4] = [
     (
         "",
         "[[route]]\npath = \"/\"\nstrip_prefix = true\nmax_body = 20\nhost_header = \"backend\"\n\
-         cancels = true\nhalf_close = \"gone\"\nforwarded = \"both\"\n",
+         cancels_on_disconnect = true\nhalf_closed = \"gone\"\nforwarded = \"both\"\n",
     ),
-    ("proxy_protocol = true\n", "[[route]]\npath = \"/\"\nhalf_close = \"alive\"\n"),
+    ("proxy_protocol = true\n", "[[route]]\npath = \"/\"\nhalf_closed = \"alive\"\n"),
 ];
 
 thread_local! {

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     const ROUTE: &str =
-        "[[route]]\npath = \"/\"\nlimit = 1\nretries = 0\nbackends = [\"BACKEND\"]\n";
+        "[[route]]\npath = \"/\"\nbackend_limit = 1\nretries = 0\nbackends = [\"BACKEND\"]\n";
     const GET: &[u8] = b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
     const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

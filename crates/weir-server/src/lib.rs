@@ -28,6 +28,8 @@ pub mod config;
 mod connection;
 mod content;
 mod disk;
+#[cfg(test)]
+mod documents;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;

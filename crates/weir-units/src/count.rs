@@ -15,6 +15,15 @@ impl<const LEAST: u32, const MOST: u32> Count<LEAST, MOST> {
         if LEAST <= number && number <= MOST { Some(Count(number)) } else { None }
     }
 
+    /// The number, or the bound that it is beyond.
+    pub const fn clamped(number: u32) -> Self {
+        match number {
+            number if number < LEAST => Count(LEAST),
+            number if number > MOST => Count(MOST),
+            number => Count(number),
+        }
+    }
+
     /// The number.
     pub const fn get(self) -> u32 {
         self.0
@@ -86,6 +95,7 @@ mod tests {
         }
         let error = "0".parse::<Count<1, { u32::MAX }>>().unwrap_err().to_string();
         assert_eq!(error, "\"0\" is not a whole number from 1 on; write such as 1");
+        assert_eq!([0, 7, 9].map(|n| Count::<1, 8>::clamped(n).get()), [1, 7, 8]);
         assert_eq!("1.5".parse::<Positive>().map(Positive::get), Ok(1.5));
         for wrong in ["0", "-1", "inf", "nan", ""] {
             assert!(wrong.parse::<Positive>().is_err(), "{wrong}");

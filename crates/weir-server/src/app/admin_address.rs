@@ -39,7 +39,7 @@ impl AdminAddress {
         listener: TcpListener,
         stop: Stop,
     ) -> AdminAddress {
-        let link = config.uplink.zip(shared.uplink.clone());
+        let link = config.uplink_config().zip(shared.uplink.clone());
         let link = link.map(|(config, uplink)| Link {
             config,
             uplink,

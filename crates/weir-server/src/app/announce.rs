@@ -7,7 +7,7 @@ use crate::config::{Action, Config, RouteConfig};
 /// Says what is served on which addresses.
 pub(super) fn announce(config: &Config, addresses: &[SocketAddr], admin: Option<SocketAddr>) {
     let what = described(config);
-    let how = match config.uplink {
+    let how = match config.uplink_config() {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
         None => String::new(),
     };

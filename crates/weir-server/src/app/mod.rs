@@ -39,8 +39,10 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
     let (stop_sender, stop) = stop::channel();
     let access_log = access_log::open(&config.access_log)?;
-    let (uplink, gate) =
-        config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
+    let (uplink, gate) = config
+        .uplink_config()
+        .map(|link| uplink::build(link, config.workers, metrics.clone()))
+        .unzip();
     let shared = Shared {
         disk: Disk::new(config.disk_timeout, metrics.clone()),
         routes: proxy::Shared::open(config)?,

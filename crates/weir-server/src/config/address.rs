@@ -1,7 +1,10 @@
-//! Where to listen, as people write it: the addresses of `listen` and `admin`.
+//! Where to listen, as people write it. Used for the keys `listen` and `admin`.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
+
+use super::value::value;
 
 /// An address and a port. `localhost` is 127.0.0.1; other names are not looked up, since what they
 /// stand for may change.
@@ -24,6 +27,14 @@ impl FromStr for ListenAddress {
         Err(format!("\"{text}\" is not an address and a port; {}", example(text, host, port)))
     }
 }
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+value!(ListenAddress, "ADDRESS", |address| -> SocketAddr { address.0 });
 
 /// What was probably meant.
 fn example(text: &str, host: &str, port: Option<u16>) -> String {

@@ -1,64 +1,58 @@
-//! Reads `weir.toml`: one strict file. An unknown key is an error that names the line.
+//! Reads `weir.toml`: one strict file. An unknown key is an error that names the line. Used by the
+//! program for `--config`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
+use super::error::ConfigError;
 use super::keys::{Keys, Text};
-use super::{AccessLog, ConfigError, Settings, routes};
+use super::routes;
+use super::settings::{ServerKeys, Settings};
 
-/// The key of the tables that are no settings.
+/// The key of the tables of routes.
 const ROUTE: &str = "route";
 
 /// Reads a configuration file. Paths in it are relative to its own directory.
+///
+/// # Errors
+///
+/// A file that cannot be read, and what is wrong in it: file, line, what would be right.
 pub fn read(path: &Path) -> Result<Settings, ConfigError> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| ConfigError::new(format!("cannot read {name}: {error}")))?;
-    let mut settings =
-        parse(&text).map_err(|ConfigError(wrong)| ConfigError::new(format!("{name}:{wrong}")))?;
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let beside = |file: PathBuf| directory.join(file);
-    settings.root = settings.root.map(beside);
-    settings.proxy_temp_dir = settings.proxy_temp_dir.map(beside);
-    settings.access_log = settings.access_log.map(|target| match target {
-        AccessLog::File(file) => AccessLog::File(beside(file)),
-        other => other,
-    });
-    settings.move_sockets_beside(directory);
+    let mut settings = parse(&text).map_err(|wrong| ConfigError::new(format!("{name}:{wrong}")))?;
+    settings.move_beside(path.parent().unwrap_or(Path::new("")));
     Ok(settings)
 }
 
-/// Reads the text of a configuration file; errors begin with the line.
+/// Reads the text of a configuration file.
+///
+/// # Errors
+///
+/// What is wrong in it, beginning with the line.
 pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let source = Text(text);
     let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
     let span = table.span();
-    let known = keys();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let keys = Keys { known: &known, place: "", elsewhere: routes::keys_of_routes() };
+    let known = [ServerKeys::NAMES, &[ROUTE]].concat();
+    let of_routes = routes::key_names();
+    let elsewhere = (&of_routes[..], "it belongs to a [[route]]");
+    let keys = Keys { known: &known, place: "", elsewhere };
     let mut table = keys.check(source, table.into_inner())?;
     let tables = table.remove(ROUTE);
     let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
-    let mut settings = Settings::deserialize(Deserializer::from(Spanned::new(span, table)))
+    let keys = ServerKeys::deserialize(Deserializer::from(Spanned::new(span, table)))
         .map_err(|error| source.refused(&error))?;
+    let mut settings = Settings { keys, routes: Vec::new() };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }
-    routes::check_once(&settings, proxy_line)?;
+    routes::check_once(settings.keys.proxies(), &settings.routes, proxy_line)?;
     Ok(settings)
-}
-
-/// The keys are the names of the flags, and `route`.
-fn keys() -> Vec<String> {
-    Settings::augment_args(clap::Command::new("serve"))
-        .get_arguments()
-        .map(|flag| flag.get_id().to_string())
-        .chain([ROUTE.to_owned()])
-        .collect()
 }
 
 #[cfg(test)]
@@ -91,10 +85,10 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!(settings.workers, Some(Workers(2)));
-        assert_eq!(settings.listen.as_ref().map(Vec::len), Some(2));
+        assert_eq!(settings.keys.workers, Some(Workers(2)));
+        assert_eq!(settings.keys.listen.as_ref().map(Vec::len), Some(2));
         let config = Config::from_settings(settings).unwrap();
-        let uplink = config.uplink.unwrap();
+        let uplink = config.uplink_config().unwrap();
         assert_eq!((uplink.rate.bits(), uplink.policy), (10_000_000, policy::SRPT));
         assert_eq!(config.send_timeout.as_secs(), 7);
         assert_eq!(
@@ -113,7 +107,7 @@ mod tests {
                 "root = \".\"\n\nuplnk = \"1mbit\"\n",
                 "3: unknown key `uplnk`; did you mean `uplink`?",
             ),
-            ("zzz = 1\naaa = 1\n", "1: unknown key `zzz`; the keys are root, listen,"),
+            ("zzz = 1\naaa = 1\n", "1: unknown key `zzz`; the keys are listen, reuse_port,"),
             ("admin-x-y-z-q = 1\nlog = 1\n", "1: unknown key `admin-x-y-z-q`"),
             ("log = \"info\"\n[[routes]]\n", "2: unknown key `routes`; did you mean `route`?"),
             ("balance = \"hash\"", "1: `balance` is not a key; it belongs to a [[route]]"),
@@ -159,20 +153,21 @@ mod tests {
     #[test]
     fn flags_win_over_the_file() {
         let file = parse("uplink = \"1mbit\"\nworkers = 3\nproxy_protocol = true").unwrap();
-        let flags = Settings {
+        let keys = ServerKeys {
             uplink: "2mbit".parse().ok(),
             proxy_protocol: Some(ProxyProtocol::Off),
-            ..Settings::default()
+            ..ServerKeys::default()
         };
+        let flags = Settings { keys, routes: Vec::new() };
         let config = Config::from_settings(flags.over(file)).unwrap();
-        assert_eq!(config.uplink.map(|u| u.rate.bits()), Some(2_000_000));
+        assert_eq!(config.uplink.map(|rate| rate.bits()), Some(2_000_000));
         assert_eq!(config.workers, 3);
         assert_eq!(config.proxy_protocol, ProxyProtocol::Off);
     }
 
     #[test]
     fn balancers_are_named_as_one_text_or_several() {
-        let balancers = |text: &str| parse(text).unwrap().proxy_protocol;
+        let balancers = |text: &str| parse(text).unwrap().keys.proxy_protocol;
         let two = balancers("proxy_protocol = [\"10.0.0.0/8\", \"192.0.2.1\"]");
         assert!(matches!(&two, Some(ProxyProtocol::From(networks)) if networks.len() == 2));
         assert_eq!(balancers("proxy_protocol = \"10.0.0.0/8,192.0.2.1\""), two);

@@ -1,15 +1,13 @@
-//! Keys of the configuration file: where they stand, which there are, and what an unknown one was
-//! meant to be. It knows no values.
+//! Keys as they stand in the configuration file: their lines, which are known, and what an unknown one
+//! was probably meant to be. Used by the readers of the file and of its routes.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::forward_to_deserialize_any;
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::ConfigError;
+use super::error::ConfigError;
 
 /// The text of the file, to tell lines by.
 #[derive(Clone, Copy, Debug)]
@@ -96,56 +94,5 @@ impl Keys<'_> {
         let closeness = |key: &&&str| (strsim::jaro_winkler(name, key) * 1000.0) as u32;
         let near = self.known.iter().max_by_key(closeness)?;
         (closeness(&near) > 700).then_some(*near)
-    }
-}
-
-/// The keys that a struct is read from.
-pub(super) fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
-    match T::deserialize(Asked) {
-        Err(Fields(fields)) => fields,
-        Ok(_) => &[],
-    }
-}
-
-/// Reads nothing: answers a struct with the names of its fields.
-struct Asked;
-
-impl<'de> Deserializer<'de> for Asked {
-    type Error = Fields;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fields> {
-        Err(Fields(&[]))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, Fields> {
-        Err(Fields(fields))
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
-}
-
-/// The names of fields, on the way that errors take.
-#[derive(Debug)]
-struct Fields(&'static [&'static str]);
-
-impl fmt::Display for Fields {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("only names were asked for")
-    }
-}
-
-impl std::error::Error for Fields {}
-
-impl de::Error for Fields {
-    fn custom<T: fmt::Display>(_: T) -> Fields {
-        Fields(&[])
     }
 }

@@ -1,180 +1,284 @@
-//! Flags of `weir serve` and keys of `weir.toml` as one struct. It fills in no defaults.
-//!
-//! Every flag has a key of the same name; only routes with many settings are tables of the file.
+//! The table of the server's keys: flags of `weir serve` and keys of `weir.toml`. A key that is added
+//! here is read from flags and from the file, has a field in [`Config`], and stands in the help and in
+//! docs/configuration.md.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use weir_sched::{BackendOrder, CallLimit, PolicyKind};
+use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
+use weir_units::Size;
 
 use super::address::ListenAddress;
-use super::balancers::ProxyProtocol;
-use super::routes::{FileRoute, ProxyFlag};
-use super::values::{
-    self, AccessLog, LogLevel, Overhead, Pace, Prefix, Size, Span, Uplink, Workers,
-};
+use super::proxy_protocol::ProxyProtocol;
+use super::routes::{FileRoute, ProxyFlag, RouteConfig};
+use super::table::settings;
+use super::values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, UplinkRate, Workers};
 
-/// Flags of `weir serve` and keys of `weir.toml`; what is absent falls back to the default.
-#[derive(Clone, Debug, Default, clap::Args, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Directory to serve [default: a small built-in site]
-    #[arg(value_name = "DIR")]
-    pub root: Option<PathBuf>,
+settings! {
+    /// Flags of `weir serve` and keys of `weir.toml`, as far as they were given.
+    #[derive(clap::Args)]
+    pub(super) struct ServerKeys;
 
-    /// Address to listen on; may be given several times [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
-    #[serde(default, deserialize_with = "values::list_from_text")]
-    pub listen: Option<Vec<ListenAddress>>,
+    /// Everything the server needs to know, with the defaults filled in.
+    pub struct Config {
+        /// Which requests are answered how, flags first, then in the order of the file. Empty: all
+        /// of them from the root, or from the built-in site. Otherwise what no route matches is
+        /// answered with 404; if there is a root, the last route is the root for everything, unless
+        /// a route for `/` on every host was given.
+        pub routes: Vec<RouteConfig>,
+        /// Keys that were given to no effect, and why.
+        pub(super) without_effect: Vec<String>,
+    }
 
-    /// Listen, also for --admin, where another server of the same user does, such as a predecessor that
-    /// is told to stop then; both must be started with this [default: off]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub reuse_port: Option<bool>,
+    "Listening" {
+        /// Address to listen on; may be given several times
+        ///
+        /// Names other than `localhost` are not looked up, since what they stand for may change.
+        #[arg(long)]
+        listen: Vec<ListenAddress> =
+            vec![ListenAddress(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)))],
+        example ["0.0.0.0:80", "[::]:80"];
 
-    /// Worker threads [default: 1 with an uplink, else one per core]
-    #[arg(long, value_name = "N")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub workers: Option<Workers>,
+        /// Listen, on the admin address too, where another server of the same user listens
+        ///
+        /// So a successor takes over when its predecessor is told to stop. Both must be started
+        /// with it.
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        reuse_port: bool = false,
+        example true;
 
-    /// Rate of the uplink, such as 300mbit; `off`: send as fast as the kernel takes it [default: off]
-    #[arg(long, value_name = "RATE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub uplink: Option<Uplink>,
+        /// Worker threads
+        #[arg(long)]
+        workers: Workers => |given| if given.has_uplink() { Workers(1) } else { cores() },
+        else "1 with an uplink, otherwise one per core",
+        example 4;
 
-    /// Which response goes next.
-    #[arg(long, value_name = "NAME", help = policy_help())]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub policy: Option<PolicyKind>,
+        /// Whether every connection begins with a PROXY header, and the networks of the load
+        /// balancers that may open one
+        ///
+        /// The header, of version 1 or 2, says who the client is. With networks, connections from
+        /// elsewhere are refused: the first is logged with the reason, the rest are counted. `true`
+        /// admits load balancers anywhere.
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        proxy_protocol: ProxyProtocol = ProxyProtocol::Off,
+        example ["10.0.0.0/8"];
+    }
 
-    /// Share of the uplink's rate to send at, 0.5 to 1 [default: 0.99]
-    #[arg(long, value_name = "SHARE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub uplink_pace: Option<Pace>,
+    "Files" {
+        /// Directory to serve
+        ///
+        /// With routes it is served where no route matches, and where a route says `files = true`.
+        #[arg(id = "root", help_heading = None::<&str>)]
+        root: PathBuf,
+        else "a small built-in site",
+        example "public";
 
-    /// What a packet costs beside its payload: ethernet, pppoe or a number of bytes [default: ethernet]
-    #[arg(long, value_name = "KIND")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub uplink_overhead: Option<Overhead>,
+        /// Memory for small files that are asked for often
+        ///
+        /// Changed files are noticed within a second.
+        #[arg(long)]
+        cache: Size = Size(64_000_000),
+        example "256MB";
 
-    /// Instead of pacing, keep at most so many bytes in the kernel, over all connections; for study [default: off]
-    #[arg(long, value_name = "SIZE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub uplink_in_kernel: Option<Size>,
+        /// Longest time a request may wait for the disk; then it is answered with 503
+        ///
+        /// What is in memory is served all the while.
+        #[arg(long)]
+        disk_timeout: Timeout = Timeout::seconds(10),
+        example "5s";
+    }
 
-    /// Client address or network that does not use the uplink, such as 192.168.0.0/16; may be given several times
-    #[arg(long, value_name = "NETWORK")]
-    #[serde(default, deserialize_with = "values::list_from_text")]
-    pub uplink_exempt: Option<Vec<Prefix>>,
+    "Uplink" {
+        /// Rate of the uplink, such as 300mbit; `off`: send as fast as the kernel takes it
+        ///
+        /// Say a little less than the rate of your line if you are not sure of it: only a queue in
+        /// weir can be put in order.
+        #[arg(long)]
+        uplink: UplinkRate = UplinkRate(None),
+        example "300mbit";
 
-    /// Memory for small files that are asked for often [default: 64MB]
-    #[arg(long, value_name = "SIZE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub cache: Option<Size>,
+        /// Which response is sent next
+        #[arg(long)]
+        policy: PolicyKind = PolicyKind::default(),
+        needs "uplink",
+        example "srpt";
 
-    /// Longest time a request may wait for the disk; then it is answered with 503 [default: 10s]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub disk_timeout: Option<Span>,
+        /// Share of the uplink's rate to send at, from 0.5 to 1
+        ///
+        /// The rest is for what is not counted (ARP, other programs), so that the queue is in weir
+        /// and not in the network; less would not shorten that queue any more.
+        #[arg(long)]
+        uplink_pace: Pace = Pace(0.99),
+        needs "uplink",
+        example 0.98;
 
-    /// Where to log requests: off, stderr, stdout or a file [default: stderr]
-    #[arg(long, value_name = "TARGET")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub access_log: Option<AccessLog>,
+        /// What a packet costs on the uplink beside its payload
+        #[arg(long)]
+        uplink_overhead: Overhead = Overhead(WireOverhead::ETHERNET),
+        needs "uplink",
+        example "pppoe";
 
-    /// Answer requests for PATH and what is below by backends, such as /=http://127.0.0.1:9000 or
-    /// /app=unix:/run/app.sock; may be given several times
-    #[arg(long, value_name = "PATH=URL[,URL]")]
-    #[serde(default, deserialize_with = "values::list_from_text")]
-    pub proxy: Option<Vec<ProxyFlag>>,
+        /// Address or network of clients that are not behind this uplink, such as 192.168.0.0/16;
+        /// may be given several times
+        #[arg(long)]
+        uplink_exempt: Vec<Prefix> = Vec::new(),
+        else "none",
+        needs "uplink",
+        example ["192.168.0.0/16"];
 
-    /// Most calls to a backend at once, a number or `auto`: learned from how long they take [default: auto]
-    #[arg(long, value_name = "N")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub backend_limit: Option<CallLimit>,
+        /// Instead of pacing, keep at most this much unacknowledged in the kernel, over all
+        /// connections; for study
+        #[arg(long)]
+        uplink_in_kernel: Size,
+        else "off",
+        needs "uplink",
+        example "64KB";
+    }
 
-    /// Which waiting call goes to a backend next: adaptive, newest-first, fifo, shortest-expected, edf [default: adaptive]
-    #[arg(long, value_name = "NAME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub backend_order: Option<BackendOrder>,
+    "Applications" {
+        /// Send requests for PATH and everything below it to backends, such as
+        /// /=http://127.0.0.1:9000 or /app=unix:/run/app.sock; may be given several times
+        ///
+        /// A route with nothing but backends, on every host. On the command line it replaces the
+        /// `[[route]]` of the same path without a host.
+        #[arg(long)]
+        proxy: Vec<ProxyFlag> = Vec::new(),
+        else "none",
+        example ["/app=http://127.0.0.1:9000,http://127.0.0.1:9001"];
 
-    /// Memory for bodies on their way between clients and backends, all together [default: 64MB]
-    #[arg(long, value_name = "SIZE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub proxy_memory: Option<Size>,
+        /// Most calls that a backend works on at once
+        ///
+        /// A route may say otherwise for its own backends.
+        #[arg(long)]
+        backend_limit: CallLimit = CallLimit::Auto,
+        needs "backends",
+        example 16;
 
-    /// Temporary files for bodies that memory has no room for, all together; 0: none [default: 1GB]
-    #[arg(long, value_name = "SIZE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub proxy_disk: Option<Size>,
+        /// Which waiting call goes to a backend next
+        ///
+        /// A route may say otherwise for its own backends.
+        #[arg(long)]
+        backend_order: BackendOrder = BackendOrder::Adaptive,
+        needs "backends",
+        example "fifo";
 
-    /// Directory of these files, which have no names [default: $TMPDIR, or /var/tmp]
-    #[arg(long, value_name = "DIR")]
-    pub proxy_temp_dir: Option<PathBuf>,
+        /// Memory for bodies on their way between clients and backends, all together
+        ///
+        /// A client (an IPv4 address, or an IPv6 network of 64 bits) gets no more while it has an
+        /// eighth of what is free.
+        #[arg(long)]
+        proxy_memory: Size = Size(64_000_000),
+        needs "backends",
+        example "256MB";
 
-    /// Every connection begins with a PROXY header (version 1 or 2) that tells who the client is, and
-    /// is opened from one of these networks, if any are named; others are refused [default: false]
-    #[arg(long, value_name = "NETWORK,...", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub proxy_protocol: Option<ProxyProtocol>,
+        /// Temporary files for bodies that memory has no room for, all together; 0: none
+        #[arg(long)]
+        proxy_disk: Size = Size(1_000_000_000),
+        example "10GB";
 
-    /// What the server says of itself: error, warn, info, debug or trace [default: info]
-    #[arg(long, value_name = "LEVEL")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub log: Option<LogLevel>,
+        /// Directory of the temporary files, which have no names
+        ///
+        /// `/tmp` is often memory, so it is not used unless `$TMPDIR` says so.
+        #[arg(long)]
+        proxy_temp_dir: PathBuf,
+        else "$TMPDIR, or /var/tmp",
+        example "/srv/tmp";
+    }
 
-    /// Address for /metrics, /healthz, /readyz and a page that shows the effect [default: none]
-    #[arg(long, value_name = "ADDRESS")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub admin: Option<ListenAddress>,
+    "Logs and operations" {
+        /// Where to log requests
+        ///
+        /// A file is opened anew at SIGHUP and SIGUSR1, as for logrotate. Nobody waits for a log:
+        /// what it does not take is counted in `weir_access_log_lines_lost_total`.
+        #[arg(long)]
+        access_log: AccessLog = AccessLog::Stderr,
+        example "/var/log/weir.log";
 
-    /// Longest time from the first byte of a request head to its last [default: 30s]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub header_timeout: Option<Span>,
+        /// The least severe messages of the server to write to standard error
+        #[arg(long)]
+        log: LogLevel = LogLevel(tracing::level_filters::LevelFilter::INFO),
+        example "warn";
 
-    /// Longest time a connection may wait for its next request [default: 75s]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub idle_timeout: Option<Span>,
+        /// Address for /metrics, /healthz, /readyz and a page that shows the effect of the uplink's
+        /// order
+        ///
+        /// For operators only: whoever reaches it reads everything there.
+        #[arg(long)]
+        admin: ListenAddress,
+        else "none",
+        example "127.0.0.1:9900";
 
-    /// Longest time a client may take no data while a response is ready for it [default: 60s]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub send_timeout: Option<Span>,
+        /// Time between a signal to stop, when /readyz answers 503, and the end of listening
+        ///
+        /// So a load balancer that asks for readiness sends nobody to a closed port.
+        #[arg(long)]
+        stop_delay: Timeout,
+        else "none",
+        example "5s";
 
-    /// Bytes a second that a client must take of a response, or send of a body; 0: any [default: 100]
-    #[arg(long, value_name = "SIZE")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub min_rate: Option<Size>,
+        /// Longest time responses under way may take after the end of listening
+        ///
+        /// What is cut then is in the access log. A second signal skips what is waited for.
+        #[arg(long)]
+        stop_timeout: Timeout = Timeout::seconds(30),
+        example "10s";
+    }
 
-    /// The time over which that is averaged, while only the client is waited for [default: 30s]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub min_rate_period: Option<Span>,
+    "Limits and timeouts" {
+        /// Longest time from the first byte of a request's head to its last
+        #[arg(long)]
+        header_timeout: Timeout = Timeout::seconds(30),
+        example "10s";
 
-    /// Time between a signal to stop, when /readyz says 503, and the end of listening [default: none]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub stop_delay: Option<Span>,
+        /// Longest time a connection may wait for its next request
+        #[arg(long)]
+        idle_timeout: Timeout = Timeout::seconds(75),
+        example "20s";
 
-    /// Longest time responses under way may take after the end of listening [default: 30s]
-    #[arg(long, value_name = "TIME")]
-    #[serde(default, deserialize_with = "values::from_text")]
-    pub stop_timeout: Option<Span>,
+        /// Longest time a client may take no data while a response is ready for it
+        #[arg(long)]
+        send_timeout: Timeout = Timeout::seconds(60),
+        example "30s";
 
-    /// The `[[route]]` tables of the file; no flag has their key.
-    #[arg(skip)]
-    #[serde(skip)]
-    pub routes: Vec<FileRoute>,
+        /// Bytes a second that a client must take of a response, or send of a body; 0: any
+        ///
+        /// A client that sends more slowly is answered with 408; one that takes a response more
+        /// slowly is cut. Only time in which the client is waited for counts.
+        #[arg(long)]
+        min_rate: Size = Size(100),
+        example "1KB";
+
+        /// Time over which `min_rate` is averaged
+        #[arg(long)]
+        min_rate_period: Timeout = Timeout::seconds(30),
+        example "10s";
+    }
 }
 
-/// The policies, a line each, from their own descriptions.
-fn policy_help() -> String {
-    let mut help = String::from("Which response goes next [default: protective]:");
-    for &policy in PolicyKind::ALL {
-        help += &format!("\n- {policy}: {}", policy.help());
+impl ServerKeys {
+    /// The routes of `proxy`.
+    pub(super) fn proxies(&self) -> &[ProxyFlag] {
+        self.proxy.as_deref().unwrap_or_default()
     }
-    help
+
+    fn has_uplink(&self) -> bool {
+        matches!(self.uplink, Some(UplinkRate(Some(_))))
+    }
+}
+
+fn cores() -> Workers {
+    Workers(std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// What flags and the file say together; what is absent falls back to the default.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Settings {
+    #[command(flatten)]
+    pub(super) keys: ServerKeys,
+
+    /// The `[[route]]` tables of the file; there are no flags for them.
+    #[arg(skip)]
+    pub(super) routes: Vec<FileRoute>,
 }
 
 impl Settings {
@@ -184,50 +288,18 @@ impl Settings {
     pub fn over(self, below: Settings) -> Settings {
         let mut routes = self.routes;
         let replaced = |route: &FileRoute| {
-            let mut proxies = self.proxy.iter().flatten();
+            let mut proxies = self.keys.proxies().iter();
             proxies.any(|proxy| route.is_for(None, &proxy.path))
         };
         routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));
-        Settings {
-            root: self.root.or(below.root),
-            listen: self.listen.or(below.listen),
-            reuse_port: self.reuse_port.or(below.reuse_port),
-            workers: self.workers.or(below.workers),
-            uplink: self.uplink.or(below.uplink),
-            policy: self.policy.or(below.policy),
-            uplink_pace: self.uplink_pace.or(below.uplink_pace),
-            uplink_overhead: self.uplink_overhead.or(below.uplink_overhead),
-            uplink_in_kernel: self.uplink_in_kernel.or(below.uplink_in_kernel),
-            uplink_exempt: self.uplink_exempt.or(below.uplink_exempt),
-            cache: self.cache.or(below.cache),
-            disk_timeout: self.disk_timeout.or(below.disk_timeout),
-            access_log: self.access_log.or(below.access_log),
-            proxy: self.proxy.or(below.proxy),
-            backend_limit: self.backend_limit.or(below.backend_limit),
-            backend_order: self.backend_order.or(below.backend_order),
-            proxy_memory: self.proxy_memory.or(below.proxy_memory),
-            proxy_disk: self.proxy_disk.or(below.proxy_disk),
-            proxy_temp_dir: self.proxy_temp_dir.or(below.proxy_temp_dir),
-            proxy_protocol: self.proxy_protocol.or(below.proxy_protocol),
-            log: self.log.or(below.log),
-            admin: self.admin.or(below.admin),
-            header_timeout: self.header_timeout.or(below.header_timeout),
-            idle_timeout: self.idle_timeout.or(below.idle_timeout),
-            send_timeout: self.send_timeout.or(below.send_timeout),
-            stop_delay: self.stop_delay.or(below.stop_delay),
-            min_rate: self.min_rate.or(below.min_rate),
-            min_rate_period: self.min_rate_period.or(below.min_rate_period),
-            stop_timeout: self.stop_timeout.or(below.stop_timeout),
-            routes,
-        }
+        Settings { keys: self.keys.over(below.keys), routes }
     }
 
-    /// Takes the sockets of backends to be named relative to `directory`.
-    pub(super) fn move_sockets_beside(&mut self, directory: &Path) {
-        let of_flags = self.proxy.iter_mut().flatten().map(|proxy| &mut proxy.backends);
-        let of_tables = self.routes.iter_mut().filter_map(FileRoute::backends_mut);
-        for backend in of_flags.chain(of_tables).flatten() {
-            backend.move_beside(directory);
+    /// Takes relative paths to be relative to `directory`, which is that of the file.
+    pub(super) fn move_beside(&mut self, directory: &Path) {
+        self.keys.move_beside(directory);
+        for route in &mut self.routes {
+            route.move_beside(directory);
         }
     }
 }

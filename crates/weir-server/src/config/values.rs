@@ -1,50 +1,32 @@
-//! The values of settings: rates, times, lists, and how each is written. It reads no file.
+//! Values of the server's keys beyond plain quantities: rates that can be paced, timeouts, networks,
+//! logs. Read by the tables of keys; the server gets what they resolve to.
 
 use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use serde::de::Deserializer;
 use tracing::level_filters::LevelFilter;
 use weir_sched::{BitRate, WireOverhead};
-use weir_units::{Invalid, Share, TimeSpan, text};
+use weir_units::{Invalid, Share, TimeSpan};
 
-pub use weir_units::Size;
-
-/// Reads a setting through its `FromStr`.
-pub(super) fn from_text<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err: fmt::Display>,
-{
-    text::from_text(deserializer).map(Some)
-}
-
-/// Reads a setting of several values: an array of texts, or a single text.
-pub(super) fn list_from_text<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err: fmt::Display>,
-{
-    text::list_from_text(deserializer).map(Some)
-}
+use super::value::value;
 
 /// The rate of the uplink, or `off`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uplink(pub Option<BitRate>);
+pub struct UplinkRate(pub Option<BitRate>);
 
 /// The least rate in bit/s that a single segment a second fits into.
 const LEAST_RATE: u64 = 8_000;
 
-impl FromStr for Uplink {
+impl FromStr for UplinkRate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.trim().eq_ignore_ascii_case("off") {
-            return Ok(Uplink(None));
+            return Ok(UplinkRate(None));
         }
         let rate: BitRate = text.parse().map_err(|wrong| format!("{wrong}, or off"))?;
         if rate.bits() < LEAST_RATE {
@@ -52,21 +34,24 @@ impl FromStr for Uplink {
                 "a rate of \"{text}\" cannot be paced; write 8kbit or more, or off"
             ));
         }
-        Ok(Uplink(Some(rate)))
+        Ok(UplinkRate(Some(rate)))
     }
 }
 
-/// The share of the uplink that is used.
+impl fmt::Display for UplinkRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(rate) => rate.fmt(f),
+            None => f.write_str("off"),
+        }
+    }
+}
+
+value!(UplinkRate, "RATE", |rate| -> Option<BitRate> { rate.0 });
+
+/// The share of the uplink's rate that is used, 0.5 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace(pub f64);
-
-impl Default for Pace {
-    /// Leaves 1 % for what is not counted (ARP, other programs); less would not shorten the queue
-    /// of the link any more (docs/design.md).
-    fn default() -> Pace {
-        Pace(0.99)
-    }
-}
 
 impl FromStr for Pace {
     type Err = Invalid;
@@ -76,15 +61,22 @@ impl FromStr for Pace {
     }
 }
 
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+value! {
+    Pace, "SHARE", |pace| -> f64 { pace.0 }
+    fn detail() -> String {
+        " from 0.5 to 1".to_owned()
+    }
+}
+
 /// What a packet costs beside its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead(pub WireOverhead);
-
-impl Default for Overhead {
-    fn default() -> Overhead {
-        Overhead(WireOverhead::ETHERNET)
-    }
-}
 
 impl FromStr for Overhead {
     type Err = String;
@@ -95,24 +87,61 @@ impl FromStr for Overhead {
             "pppoe" => Ok(Overhead(WireOverhead::PPPOE)),
             bytes => match bytes.parse() {
                 Ok(overhead) if overhead <= 1000 => Ok(Overhead(WireOverhead { bytes: overhead })),
-                _ => Err(format!("\"{text}\" is not ethernet, pppoe or a number of bytes to 1000")),
+                _ => Err(format!(
+                    "\"{text}\" is not what a packet costs; write ethernet, pppoe or a number of \
+                     bytes up to 1000"
+                )),
             },
         }
     }
 }
 
-/// A number of worker threads.
+impl fmt::Display for Overhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            WireOverhead::ETHERNET => f.write_str("ethernet"),
+            WireOverhead::PPPOE => f.write_str("pppoe"),
+            WireOverhead { bytes: overhead } => overhead.fmt(f),
+        }
+    }
+}
+
+value! {
+    Overhead, "KIND", |overhead| -> WireOverhead { overhead.0 }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        vec![
+            ("ethernet", "66 bytes: Ethernet, IPv4, TCP with timestamps"),
+            ("pppoe", "74 bytes: the same inside PPPoE"),
+            ("a number", "so many bytes, up to 1000"),
+        ]
+    }
+}
+
+/// A number of worker threads, 1 to 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers(pub usize);
 
 impl FromStr for Workers {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Invalid> {
         match text.trim().parse() {
             Ok(n) if (1..=256).contains(&n) => Ok(Workers(n)),
-            _ => Err(format!("\"{text}\" is not a number of workers from 1 to 256")),
+            _ => Err(Invalid::new(text, "a number of workers from 1 to 256", "such as 4")),
         }
+    }
+}
+
+impl fmt::Display for Workers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+value! {
+    Workers, "N", |workers| -> usize { workers.0 }
+    fn detail() -> String {
+        " from 1 to 256".to_owned()
     }
 }
 
@@ -132,21 +161,34 @@ impl FromStr for Prefix {
     }
 }
 
-/// A length of time above zero, such as `500ms`, `30s` or `2m`; a plain number is seconds.
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+value!(Prefix, "NETWORK", |prefix| -> Prefix { prefix });
+
+/// A time above zero, such as `500ms`, `30s` or `2m`, and at most a day: longer than any connection
+/// should wait. A plain number is seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span(pub Duration);
+pub struct Timeout(pub Duration);
 
-/// The least time that is above zero.
-const SHORTEST_SPAN: TimeSpan = TimeSpan(Duration::from_nanos(1));
-/// Longer than any connection should wait.
-const LONGEST_SPAN: TimeSpan = TimeSpan(Duration::from_secs(24 * 3600));
+const SHORTEST: TimeSpan = TimeSpan(Duration::from_nanos(1));
+const LONGEST: TimeSpan = TimeSpan(Duration::from_secs(24 * 3600));
 
-impl FromStr for Span {
+impl Timeout {
+    pub(super) const fn seconds(seconds: u64) -> Timeout {
+        Timeout(Duration::from_secs(seconds))
+    }
+}
+
+impl FromStr for Timeout {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match TimeSpan::parse_within(text, SHORTEST_SPAN..=LONGEST_SPAN) {
-            Ok(TimeSpan(span)) => Ok(Span(span)),
+        match TimeSpan::parse_within(text, SHORTEST..=LONGEST) {
+            Ok(TimeSpan(span)) => Ok(Timeout(span)),
             Err(_) => {
                 Err(format!("\"{text}\" is not a time above zero and up to a day, such as 30s"))
             }
@@ -154,38 +196,57 @@ impl FromStr for Span {
     }
 }
 
-/// What the server says of itself: this level and what is graver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogLevel(pub LevelFilter);
-
-impl Default for LogLevel {
-    fn default() -> LogLevel {
-        LogLevel(LevelFilter::INFO)
+impl fmt::Display for Timeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        TimeSpan(self.0).fmt(f)
     }
 }
 
-impl FromStr for LogLevel {
-    type Err = String;
+value!(Timeout, "TIME", |timeout| -> Duration { timeout.0 });
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "error" => Ok(LogLevel(LevelFilter::ERROR)),
-            "warn" => Ok(LogLevel(LevelFilter::WARN)),
-            "info" => Ok(LogLevel(LevelFilter::INFO)),
-            "debug" => Ok(LogLevel(LevelFilter::DEBUG)),
-            "trace" => Ok(LogLevel(LevelFilter::TRACE)),
-            _ => Err(format!("\"{text}\" is not a level; write error, warn, info, debug or trace")),
-        }
+/// The least severe of the server's messages that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLevel(pub LevelFilter);
+
+const LEVELS: [(&str, LevelFilter); 5] = [
+    ("error", LevelFilter::ERROR),
+    ("warn", LevelFilter::WARN),
+    ("info", LevelFilter::INFO),
+    ("debug", LevelFilter::DEBUG),
+    ("trace", LevelFilter::TRACE),
+];
+
+impl FromStr for LogLevel {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let found = LEVELS.iter().find(|(name, _)| *name == text);
+        found.map(|(_, level)| LogLevel(*level)).ok_or_else(|| {
+            let names = LEVELS.map(|(name, _)| name);
+            Invalid::new(text, "a level of messages", weir_units::one_of(&names))
+        })
+    }
+}
+
+impl fmt::Display for LogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+value! {
+    LogLevel, "LEVEL", |level| -> LogLevel { level }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        LEVELS.iter().map(|(name, _)| (*name, "")).collect()
     }
 }
 
 /// Where requests are logged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessLog {
     /// Nowhere.
     Off,
     /// To standard error, beside the server's own messages.
-    #[default]
     Stderr,
     /// To standard output.
     Stdout,
@@ -201,7 +262,7 @@ impl FromStr for AccessLog {
             "off" => Ok(AccessLog::Off),
             "stderr" => Ok(AccessLog::Stderr),
             "stdout" => Ok(AccessLog::Stdout),
-            "" => Err("an access log needs a name: off, stderr, stdout or a file".to_owned()),
+            "" => Err("an access log needs a name; write off, stderr, stdout or a file".to_owned()),
             file => Ok(AccessLog::File(file.into())),
         }
     }
@@ -218,13 +279,26 @@ impl fmt::Display for AccessLog {
     }
 }
 
+value! {
+    AccessLog, "TARGET", |log| -> AccessLog { log }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        ["off", "stderr", "stdout", "a file"].map(|word| (word, "")).into()
+    }
+
+    fn move_beside(&mut self, directory: &Path) {
+        if let AccessLog::File(file) = self {
+            *file = directory.join(&*file);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn rates_are_read_as_links_are_named() {
-        let bits = |text: &str| text.parse::<Uplink>().map(|u| u.0.map(BitRate::bits));
+        let bits = |text: &str| text.parse::<UplinkRate>().map(|u| u.0.map(BitRate::bits));
         assert_eq!(bits("300mbit"), Ok(Some(300_000_000)));
         assert_eq!(bits("1.5gbit"), Ok(Some(1_500_000_000)));
         assert_eq!(bits("10 Mbit/s"), Ok(Some(10_000_000)));
@@ -242,9 +316,10 @@ mod tests {
 
     #[test]
     fn times_and_networks() {
-        assert_eq!("500ms".parse(), Ok(Span(Duration::from_millis(500))));
-        assert_eq!("75".parse(), Ok(Span(Duration::from_secs(75))));
-        assert!("0s".parse::<Span>().is_err());
+        assert_eq!("500ms".parse(), Ok(Timeout(Duration::from_millis(500))));
+        assert_eq!("75".parse(), Ok(Timeout::seconds(75)));
+        assert!("0s".parse::<Timeout>().is_err());
+        assert!("2d".parse::<Timeout>().is_err());
         assert!("::1".parse::<Prefix>().is_ok());
         assert!("10.0.0.0/33".parse::<Prefix>().is_err());
     }

@@ -1,4 +1,5 @@
-//! Figures of backends, by address, looked up when somebody asks. It does not know gates.
+//! Figures of backends, by address. The proxy tells them when `/metrics` or the admin page is asked
+//! for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,7 +14,7 @@ type Count = Family<Label, Counter>;
 type Level = Family<Label, Gauge>;
 type Seconds = Family<Label, Counter<f64, AtomicU64>>;
 
-/// See the module.
+/// The figures of all backends.
 #[derive(Debug, Default)]
 pub(crate) struct Backends {
     up: Level,
@@ -59,16 +60,20 @@ impl Backends {
             ("backend_under_way", "Calls the backend is working on", &all.under_way),
             (
                 "backend_aside",
-                "Calls the backend is working on that have lasted so long that others have their slots",
+                "Calls the backend is working on that have lasted so long that other calls have their slots",
                 &all.aside,
             ),
-            ("backend_limit", "Calls that may have slots", &all.limit),
+            (
+                "backend_limit",
+                "Most calls that may have slots at once, as configured or learned",
+                &all.limit,
+            ),
         ];
         for (name, help, level) in levels {
             registry.register(name, help, level.clone());
         }
         let counts = [
-            ("backend_calls", "Calls given to the backend", &all.calls),
+            ("backend_calls", "Calls sent to the backend", &all.calls),
             (
                 "backend_failed_calls",
                 "Calls whose connection was refused, closed or reset before an answer",
@@ -76,7 +81,7 @@ impl Backends {
             ),
             (
                 "backend_refused",
-                "Requests that waited too long or found too many waiting, answered with 503",
+                "Requests answered with 503 because they waited too long or too many waited",
                 &all.refused,
             ),
             (

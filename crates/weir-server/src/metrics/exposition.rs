@@ -1,4 +1,4 @@
-//! The formats that figures are written in, and which of them a reader wants. `/metrics` uses it.
+//! The formats that figures are written in, and which of them a client accepts. Used by `/metrics`.
 
 /// How figures are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The fairness ledger: seconds won or lost by each response against the virtual fair server. The
-//! promise is that (almost) nobody loses; here it is audited on every real request.
+//! promise of `protective` is that (almost) nobody loses; here it is audited on every real response.
+//! The uplink's owner tells it; `/metrics` and the admin page show it.
 
 use std::sync::atomic::AtomicU64;
 

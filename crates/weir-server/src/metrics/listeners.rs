@@ -1,4 +1,4 @@
-//! What the kernel says of listen queues. It reads, and knows no metrics.
+//! What the kernel says of listen queues. Read by the admin address when figures are asked for.
 
 use std::os::fd::AsFd;
 

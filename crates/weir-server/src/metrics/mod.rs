@@ -1,9 +1,13 @@
-//! What the server counts, and how Prometheus reads it. Counting is a few atomic additions.
+//! What the server counts, and how Prometheus reads it. Used by all that counts: connections, uplink,
+//! disk, proxy; the admin address shows it. Counting is a few atomic additions. docs/metrics.md lists
+//! every figure.
 
 mod backends;
 mod exposition;
 mod fairness;
 mod listeners;
+#[cfg(test)]
+mod reference;
 mod stalls;
 mod waiting;
 mod wakes;
@@ -56,7 +60,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     /// By status codes that the server gives itself.
     responses: Vec<(u16, Counter)>,
-    /// By all codes, those of backends too.
+    /// By all status codes, those of backends included.
     passed_on: Family<Code, Counter>,
     incomplete: Counter,
     bytes: Counter,
@@ -161,15 +165,15 @@ impl Metrics {
             ("accepted_connections", "Connections of clients that were accepted", &self.accepted),
             (
                 "accept_errors",
-                "Times that accepting failed, such as for want of descriptors",
+                "Connections that could not be accepted, such as for lack of descriptors",
                 &self.accept_errors,
             ),
             (
                 "idle_connections_given_up",
-                "Connections closed while they waited for a request, because descriptors were short",
+                "Connections closed while they waited for a request, because descriptors ran short",
                 &self.given_up,
             ),
-            ("uplink_grants", "Grants the uplink's gate gave out", &self.grants),
+            ("uplink_grants", "Grants that the uplink's gate gave", &self.grants),
             (
                 "uplink_dead_jobs",
                 "Responses taken from the uplink's gate because their client left",
@@ -177,7 +181,7 @@ impl Metrics {
             ),
             (
                 "access_log_lines_lost",
-                "Lines of the access log that it did not take: it was stuck, slow or full",
+                "Lines that the access log did not take, because it was stuck, slow or full",
                 lines::lost(Kind::Request),
             ),
             (
@@ -185,21 +189,21 @@ impl Metrics {
                 "Messages of the server that standard error did not take",
                 lines::lost(Kind::Message),
             ),
+            ("name_cache_hits", "Requests whose name was in the cache of names", &self.cache_hits),
+            ("name_cache_misses", "Requests whose name had to be opened", &self.cache_misses),
             (
-                "name_cache_hits",
-                "Requests answered from what was known of the name",
-                &self.cache_hits,
+                "disk_jobs",
+                "Names that helper threads opened and parts of files that they read",
+                &self.disk_jobs,
             ),
-            ("name_cache_misses", "Requests that opened their name", &self.cache_misses),
-            ("disk_jobs", "Names and parts of files that helper threads read", &self.disk_jobs),
             (
                 "disk_refused",
-                "Requests that found the disk's queue full or hanging, or waited too long",
+                "Requests answered with 503 because the disk's queue was full, the disk hung, or they waited too long",
                 &self.disk_refused,
             ),
             (
                 "disk_merged_requests",
-                "Requests that waited for a job that was there already",
+                "Requests that waited for a disk job that another request had started",
                 &self.at_reading.disk_merged,
             ),
             (
@@ -209,7 +213,7 @@ impl Metrics {
             ),
             (
                 "uplink_used_bytes",
-                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, what was sent again",
+                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, retransmissions",
                 &self.at_reading.uplink_bytes,
             ),
         ];
@@ -220,7 +224,7 @@ impl Metrics {
             ("connections", "Connections of clients that are open", &self.connections),
             (
                 "uplink_bytes_in_flight",
-                "Bytes of connections at the uplink that are not acknowledged",
+                "Bytes sent over the uplink and not acknowledged",
                 &self.at_reading.bytes_in_flight,
             ),
             (
@@ -230,31 +234,35 @@ impl Metrics {
             ),
             (
                 "uplink_configured_bytes_per_second",
-                "Rate of the uplink, as configured",
+                "Rate of the uplink as configured, in bytes per second",
                 &self.at_reading.uplink_configured,
             ),
             (
                 "uplink_used_bytes_per_second",
-                "Bytes on the wire of the uplink a second, over the last ten seconds",
+                "Bytes per second on the wire of the uplink, over the last ten seconds",
                 &self.at_reading.uplink_used,
             ),
-            ("disk_queued_jobs", "Jobs at the disk's gate", &self.at_reading.disk_queued),
+            ("disk_queued_jobs", "Jobs that wait at the disk's gate", &self.at_reading.disk_queued),
             (
                 "disk_jobs_under_way",
-                "Jobs that helper threads are doing",
+                "Disk jobs that helper threads are doing",
                 &self.at_reading.disk_under_way,
             ),
             (
                 "disk_stuck_jobs",
-                "Jobs that helper threads were given up with",
+                "Disk jobs that hang, which no longer count as under way",
                 &self.at_reading.disk_stuck,
             ),
             (
                 "proxy_memory_bytes",
-                "Memory that bodies on their way between clients and backends take",
+                "Memory taken by bodies on their way between clients and backends",
                 &self.at_reading.proxy_memory,
             ),
-            ("proxy_disk_bytes", "Temporary files that they take", &self.at_reading.proxy_disk),
+            (
+                "proxy_disk_bytes",
+                "Temporary files taken by bodies on their way between clients and backends",
+                &self.at_reading.proxy_disk,
+            ),
         ];
         for (name, help, gauge) in gauges {
             registry.register(name, help, gauge.clone());

@@ -1,4 +1,5 @@
-//! Turns of a worker that took too long, by what they were spent on. It does not time them.
+//! Turns of a worker that took too long, by what they were spent on. Counted by the workers, which
+//! time their turns.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

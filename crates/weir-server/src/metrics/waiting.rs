@@ -35,7 +35,7 @@ impl Waiting {
         self.0[class].1.inc();
     }
 
-    /// One of this class waits no longer.
+    /// One of this class ends waiting.
     pub(crate) fn ends(&self, class: usize) {
         self.0[class].1.dec();
     }

@@ -1,4 +1,5 @@
-//! How many socket events a worker handles between two waits: many mean that it is busy.
+//! How many socket events a worker handles between two waits: many mean that it is busy. Connections
+//! note the events, the worker takes their number.
 
 use std::cell::Cell;
 

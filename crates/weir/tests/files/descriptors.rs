@@ -26,7 +26,7 @@ fn limited(configuration: &str) -> Server {
 
 /// Everything by a backend that works on many calls at once.
 fn proxied(backend: &Backend, connect_timeout: &str) -> Server {
-    let keys = format!("limit = 1000\nconnect_timeout = \"{connect_timeout}\"\n");
+    let keys = format!("backend_limit = 1000\nconnect_timeout = \"{connect_timeout}\"\n");
     limited(&(route("/", &[&backend.url]) + &keys))
 }
 

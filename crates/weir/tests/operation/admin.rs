@@ -84,6 +84,22 @@ fn promtool_finds_nothing_to_mend() {
 }
 
 #[test]
+fn every_figure_of_a_scrape_is_documented() {
+    let documented = include_str!("../../../../docs/metrics.md");
+    let backend = Backend::saying("yes");
+    let server = Server::before(&backend, &["--uplink", "10mbit"]);
+    assert_eq!(server.get("/").text(), "yes");
+    let text = Client::connect(server.admin()).get("/metrics").text();
+    let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let mut count = 0;
+    for (name, kind) in families {
+        assert!(documented.contains(&format!("| `{name}` | {kind} |")), "{name}");
+        count += 1;
+    }
+    assert_eq!(documented.matches("| `weir_").count(), count);
+}
+
+#[test]
 fn what_the_uplink_carries_is_told_beside_its_rate() {
     let server = Server::builtin(&["--uplink", "8mbit"]);
     assert_eq!(server.get("/files/100kb.bin").body.len(), 100_000);

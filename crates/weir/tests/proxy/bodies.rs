@@ -337,7 +337,7 @@ fn a_large_answer_to_a_slow_client_can_go_to_a_file() {
         "/large" => call.ok(noise(7, SIZE)),
         _ => call.ok("small"),
     });
-    let keys = "limit = 1\nbuffer = \"10kb\"\n";
+    let keys = "backend_limit = 1\nbuffer = \"10kb\"\n";
     let server = Server::routed(&[&backend.url], keys);
     let mut slow = server.connect();
     slow.ask("/large");

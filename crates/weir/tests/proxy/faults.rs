@@ -52,8 +52,10 @@ fn connecting_takes_no_longer_than_allowed() {
 #[test]
 fn a_body_that_is_longer_than_its_buffer_and_stops_holds_up_nobody() {
     let backend = Backend::echoing_targets();
-    let server =
-        Server::routed(&[&backend.url], "buffer = \"1kb\"\noverflow = \"push-back\"\nlimit = 1\n");
+    let server = Server::routed(
+        &[&backend.url],
+        "buffer = \"1kb\"\noverflow = \"push-back\"\nbackend_limit = 1\n",
+    );
     let mut slow = server.connect();
     slow.send("POST /slow HTTP/1.1\r\nHost: weir\r\nContent-Length: 10000\r\n\r\n");
     slow.send([b'x'; 9_000]);
@@ -94,7 +96,8 @@ fn a_backend_that_hangs_is_a_gateway_time_out() {
         }
         call.ok("late")
     });
-    let server = Server::routed(&[&backend.url], "first_byte_timeout = \"200ms\"\nlimit = 2\n");
+    let server =
+        Server::routed(&[&backend.url], "first_byte_timeout = \"200ms\"\nbackend_limit = 2\n");
     let mut client = server.connect();
     assert_eq!(client.get("/hang").status, 504);
     assert_logged(&server, &backend.url);
@@ -487,8 +490,10 @@ fn a_client_that_sends_a_byte_at_a_time_takes_no_slot() {
 #[test]
 fn a_body_that_stops_in_the_middle_is_not_passed_on_as_whole() {
     let backend = Backend::saying("");
-    let server =
-        Server::routed(&[&backend.url], "buffer = \"1kb\"\noverflow = \"push-back\"\nlimit = 1\n");
+    let server = Server::routed(
+        &[&backend.url],
+        "buffer = \"1kb\"\noverflow = \"push-back\"\nbackend_limit = 1\n",
+    );
     for framing in ["Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n"]
     {
         let mut client = server.connect();

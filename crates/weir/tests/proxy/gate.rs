@@ -7,8 +7,8 @@ use crate::support::{Backend, Barrier, Client, Server, asking, held, one_at_a_ti
 
 #[test]
 fn who_cannot_be_served_in_time_is_told_when_to_ask_again() {
-    let full = "most_waiting = 1\n";
-    for (keys, waiting) in [(full, 2), ("longest_wait = \"100ms\"\n", 1)] {
+    let full = "max_queue = 1\n";
+    for (keys, waiting) in [(full, 2), ("queue_timeout = \"100ms\"\n", 1)] {
         let (backend, barrier) = held();
         let server = one_at_a_time(&backend, keys);
         let mut first = asking(&server, "/first");
@@ -65,7 +65,7 @@ fn what_is_learned_to_be_short_can_go_first() {
         }
         call.ok("")
     });
-    let server = one_at_a_time(&backend, "order = \"shortest-expected\"\n");
+    let server = one_at_a_time(&backend, "backend_order = \"shortest-expected\"\n");
     for path in ["/long", "/short", "/long", "/short"] {
         assert_eq!(server.get(path).status, 200);
     }
@@ -83,7 +83,7 @@ fn what_is_learned_to_be_short_can_go_first() {
 #[test]
 fn a_client_that_asks_much_waits_behind_one_that_asks_little() {
     let (backend, barrier) = held();
-    let server = one_at_a_time(&backend, "order = \"fifo\"\n");
+    let server = one_at_a_time(&backend, "backend_order = \"fifo\"\n");
     let mut clients = queue(&server, &backend, &["/much", "/much", "/much", "/much"]);
     let modest: IpAddr = [127, 0, 0, 9].into();
     let mut modest = Client::connect_from(modest, server.address());
@@ -101,8 +101,10 @@ fn a_client_that_asks_much_waits_behind_one_that_asks_little() {
 fn routes_to_one_backend_share_its_gate_by_their_priority() {
     let (backend, barrier) = held();
     let url = [backend.url.as_str()];
-    let text =
-        [route("/", &url) + "limit = 1\n", route("/urgent", &url) + "limit = 1\npriority = 1\n"];
+    let text = [
+        route("/", &url) + "backend_limit = 1\n",
+        route("/urgent", &url) + "backend_limit = 1\npriority = 1\n",
+    ];
     let server = Server::configured(&text.concat(), &[]);
     let mut clients = queue(&server, &backend, &["/b", "/urgent"]);
     barrier.open(3);

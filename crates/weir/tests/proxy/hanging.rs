@@ -88,7 +88,7 @@ fn long_polls_of_many_clients_give_their_slots_to_others() {
 #[test]
 fn a_client_whose_calls_are_long_leaves_a_slot_to_others() {
     let (backend, barrier) = polled();
-    let server = Server::routed(&[&backend.url], "limit = 4");
+    let server = Server::routed(&[&backend.url], "backend_limit = 4");
     assert_eq!(from(1, &server).get("/").status, 200);
     let slow: Vec<_> = (0..20).map(|_| asking_from(9, &server, "/poll")).collect();
     server.wait_for_metric("weir_backend_waiting", 17.0);

@@ -63,7 +63,7 @@ fn a_backend_that_cancels_is_told_and_waited_for() {
         close.pass();
         Then::Close
     });
-    let server = one_at_a_time(&backend, "cancels = true\n");
+    let server = one_at_a_time(&backend, "cancels_on_disconnect = true\n");
     let mut clients = queue(&server, &backend, &["/b"]);
     drop(clients.remove(0));
     told.pass();
@@ -113,9 +113,9 @@ fn ten_thousand_that_leave_at_once_are_forgotten() {
 #[test]
 fn the_other_ways_to_notice_the_dead_work_too() {
     for keys in [
-        "dead_requests = \"peek\"\n",
-        "dead_requests = \"tcp-info\"\n",
-        "dead_requests = \"event\"\nwhen = \"overload\"\n",
+        "disconnect_detection = \"peek\"\n",
+        "disconnect_detection = \"tcp-info\"\n",
+        "disconnect_detection = \"event\"\ndetect_when = \"overload\"\n",
     ] {
         let (backend, barrier) = held();
         let server = one_at_a_time(&backend, keys);
@@ -133,7 +133,7 @@ fn the_other_ways_to_notice_the_dead_work_too() {
 fn bytes_that_nobody_has_read_hide_a_departure_from_a_peek_only() {
     for (how, sees) in [("event", true), ("tcp-info", true), ("peek", false), ("off", false)] {
         let (backend, barrier) = held();
-        let server = one_at_a_time(&backend, &format!("dead_requests = \"{how}\"\n"));
+        let server = one_at_a_time(&backend, &format!("disconnect_detection = \"{how}\"\n"));
         let mut clients = queue(&server, &backend, &["/b", "/c"]);
         // Another request lies in front of the end.
         clients[1].ask("/unread");
@@ -152,7 +152,7 @@ fn bytes_that_nobody_has_read_hide_a_departure_from_a_peek_only() {
 fn a_half_closed_client_is_what_the_route_takes_it_for() {
     for (kind, is_answered) in [("gone", false), ("alive", true), ("probe", true)] {
         let (backend, barrier) = held();
-        let server = one_at_a_time(&backend, &format!("half_close = \"{kind}\"\n"));
+        let server = one_at_a_time(&backend, &format!("half_closed = \"{kind}\"\n"));
         let mut clients = queue(&server, &backend, &["/b"]);
         clients[1].half_close();
         if is_answered {
@@ -177,7 +177,7 @@ fn a_half_closed_client_is_what_the_route_takes_it_for() {
 fn one_that_has_closed_altogether_is_noticed_by_a_probe_and_by_its_reset() {
     for kind in ["probe", "alive"] {
         let (backend, barrier) = held();
-        let server = one_at_a_time(&backend, &format!("half_close = \"{kind}\"\n"));
+        let server = one_at_a_time(&backend, &format!("half_closed = \"{kind}\"\n"));
         let mut clients = queue(&server, &backend, &["/b"]);
         let leaving = clients.remove(1);
         if kind == "probe" {
@@ -235,7 +235,7 @@ fn who_leaves_within_an_answer_frees_the_slot_when_it_has_been_read_out() {
 #[test]
 fn who_leaves_while_the_backend_is_connected_to_is_noticed() {
     let silent = Silent::new();
-    let keys = "connect_timeout = \"10m\"\nretries = 0\nlimit = 1\n";
+    let keys = "connect_timeout = \"10m\"\nretries = 0\nbackend_limit = 1\n";
     let server = Server::routed(
         &[&silent.url()],
         &format!("{keys}buffer = \"1kb\"\noverflow = \"push-back\"\n"),
@@ -266,7 +266,7 @@ fn who_leaves_while_the_backend_takes_no_more_of_the_body_is_noticed() {
     let accepting = thread::spawn(move || full.accept().expect("a connection"));
     let server = Server::routed(
         &[&url],
-        "buffer = \"1kb\"\noverflow = \"push-back\"\nretries = 0\nlimit = 1\n",
+        "buffer = \"1kb\"\noverflow = \"push-back\"\nretries = 0\nbackend_limit = 1\n",
     );
     let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 1000000000\r\n\r\n");

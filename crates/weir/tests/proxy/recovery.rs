@@ -17,7 +17,7 @@ fn sick(barrier: Barrier) -> Backend {
 
 #[test]
 fn the_answer_to_a_try_counts_though_its_client_has_left() {
-    for keys in ["", "cancels = true\n"] {
+    for keys in ["", "cancels_on_disconnect = true\n"] {
         let barrier = Barrier::default();
         let (sick, well) = (sick(barrier.clone()), Backend::saying("well"));
         let always = "max_fails = 1\nfail_timeout = \"100ms\"\nretries = 0\n";

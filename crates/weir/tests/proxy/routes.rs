@@ -384,7 +384,7 @@ fn calls_that_fail_put_a_backend_out_for_a_time() {
 fn nobody_waits_for_one_backend_while_another_could_begin() {
     let (busy, barrier) = held();
     let idle = Backend::saying("idle");
-    let server = Server::routed(&[&busy.url, &idle.url], "limit = 1\n");
+    let server = Server::routed(&[&busy.url, &idle.url], "backend_limit = 1\n");
     let mut first = asking(&server, "/first");
     busy.wait_for_requests(1);
     for _ in 0..4 {

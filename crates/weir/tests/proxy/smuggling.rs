@@ -323,7 +323,7 @@ fn a_pause_within_a_body_does_not_make_its_rest_a_request() {
     let backend = Backend::echoing_targets();
     for keys in ["", "buffer = \"1kb\"\noverflow = \"push-back\"\n"] {
         let route = route("/", &[&backend.url]);
-        let text = format!("send_timeout = \"300ms\"\n{route}limit = 1\n{keys}");
+        let text = format!("send_timeout = \"300ms\"\n{route}backend_limit = 1\n{keys}");
         let server = Server::configured(&text, &[]);
         let mut client = server.connect();
         client.send(post("Content-Length: 40000\r\n", &"x".repeat(20_000)));

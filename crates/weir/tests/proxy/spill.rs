@@ -49,7 +49,7 @@ fn wait_for_slots(server: &Server) {
 #[test]
 fn a_request_waits_in_a_file_until_it_has_come_whole() {
     let backend = application();
-    let server = Server::routed(&[&backend.url], "limit = 1\nbuffer = \"10kb\"\n");
+    let server = Server::routed(&[&backend.url], "backend_limit = 1\nbuffer = \"10kb\"\n");
     let mut slow = slow_sender(&server, 1, 20_000_000, 20_300_000);
     eventually("most of it is in the file", || server.metrics().sum(DISK) > 19_000_000.0);
     let memory = server.metrics().sum(MEMORY);
@@ -68,7 +68,7 @@ fn an_answer_waits_in_a_file_and_what_nobody_takes_is_forgotten() {
     let backend = application();
     // Small windows of its own: what waits is in weir.
     for flags in [&[][..], &["--uplink", "1gbit"]] {
-        let text = format!("{}limit = 1\nbuffer = \"10kb\"\n", route("/", &[&backend.url]));
+        let text = format!("{}backend_limit = 1\nbuffer = \"10kb\"\n", route("/", &[&backend.url]));
         let server = Server::configured(&text, flags);
         let mut slow = slow_reader(&server, 1);
         let leaver = slow_reader(&server, 2);
@@ -88,7 +88,7 @@ fn an_answer_waits_in_a_file_and_what_nobody_takes_is_forgotten() {
 #[test]
 fn a_body_has_no_more_of_files_than_it_may() {
     let backend = application();
-    let keys = "limit = 1\nbuffer = \"10kb\"\nmax_spill = \"1mb\"\n";
+    let keys = "backend_limit = 1\nbuffer = \"10kb\"\nmax_spill = \"1mb\"\n";
     let server = Server::routed(&[&backend.url], keys);
     let mut reader = slow_reader(&server, 1);
     // The backend is held up, but not its slot.
@@ -111,7 +111,7 @@ fn a_body_has_no_more_of_files_than_it_may() {
 fn a_client_that_fills_files_leaves_some_to_others() {
     let backend = application();
     let route = route("/", &[&backend.url]);
-    let keys = "limit = 20\nbuffer = \"10kb\"\n";
+    let keys = "backend_limit = 20\nbuffer = \"10kb\"\n";
     let server = Server::configured(&format!("proxy_disk = \"45mb\"\n{route}{keys}"), &[]);
     let greedy: Vec<_> = (0..4).map(|_| slow_reader(&server, 9)).collect();
     eventually("it has its share", || server.metrics().sum(DISK) > 4_900_000.0);
@@ -146,7 +146,8 @@ fn assert_waits_in_memory(server: &Server, why: &str) {
 
 fn with_files_in(directory: &Path, backend: &Backend) -> Server {
     let route = route("/", &[&backend.url]);
-    let text = format!("proxy_temp_dir = {directory:?}\n{route}limit = 2\nbuffer = \"10kb\"\n");
+    let text =
+        format!("proxy_temp_dir = {directory:?}\n{route}backend_limit = 2\nbuffer = \"10kb\"\n");
     Server::configured(&text, &[])
 }
 
@@ -199,7 +200,7 @@ fn nothing_goes_to_files_where_the_other_side_is_to_wait() {
         call.ok(noise(7, LARGE));
         Then::Close
     });
-    let keys = "limit = 1\nbuffer = \"10kb\"\noverflow = \"push-back\"\n";
+    let keys = "backend_limit = 1\nbuffer = \"10kb\"\noverflow = \"push-back\"\n";
     let server = Server::routed(&[&backend.url], keys);
     let mut slow = slow_reader(&server, 1);
     server.wait_for_metric("weir_backend_calls_total", 1.0);

@@ -17,7 +17,7 @@ pub fn held() -> (Backend, Barrier) {
 pub fn one_at_a_time(backend: &Backend, keys: &str) -> Server {
     // One worker: each keeps connections of its own.
     let route = route("/", &[&backend.url]);
-    Server::configured(&format!("workers = 1\n{route}limit = 1\n{keys}\n"), &[])
+    Server::configured(&format!("workers = 1\n{route}backend_limit = 1\n{keys}\n"), &[])
 }
 
 /// A client that has asked and does not wait.

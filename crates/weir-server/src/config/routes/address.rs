@@ -1,10 +1,12 @@
-//! Addresses of backends: how they are written. Names are not resolved here.
+//! Addresses of backends: how they are written. Used by the table of routes' keys and by `--proxy`; the
+//! proxy resolves the names.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::host::{ipv6, split_port};
+use crate::config::value::value;
 
 /// The port of a backend that names none.
 const PORT: u16 = 80;
@@ -27,13 +29,6 @@ pub enum BackendAddress {
 }
 
 impl BackendAddress {
-    /// Takes the path of a socket to be relative to `directory`.
-    pub(in crate::config) fn move_beside(&mut self, directory: &Path) {
-        if let BackendAddress::Unix(path) = self {
-            *path = directory.join(&*path);
-        }
-    }
-
     /// Whether the kernel could connect to it, whatever listens there.
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
@@ -104,6 +99,15 @@ impl FromStr for BackendAddress {
                 port: port.unwrap_or(PORT),
             }),
             None => wrong("not a host and a port from 1 to 65535; write http://host:port"),
+        }
+    }
+}
+
+value! {
+    BackendAddress, "URL", |address| -> BackendAddress { address }
+    fn move_beside(&mut self, directory: &Path) {
+        if let BackendAddress::Unix(path) = self {
+            *path = directory.join(&*path);
         }
     }
 }

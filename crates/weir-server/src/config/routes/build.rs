@@ -1,16 +1,16 @@
-//! Makes a route of its keys: fills in defaults and refuses what makes no sense together.
+//! Makes a route of its keys: fills in defaults and refuses what is invalid together. Used by the reader
+//! of the file.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use weir_sched::{BackendOrder, CallLimit};
 
-use super::flag::{PRIORITY, check_backends};
-use super::table::{HealthKeys, Lines, RouteKeys};
-use super::{
-    Action, BackendAddress, DeadRequests, HalfClose, HealthCheck, How, ProxyConfig, RouteConfig,
-};
-use crate::config::keys::fields;
-use crate::config::values::{Size, Span};
+use super::choices::{DisconnectDetection, HalfClosed};
+use super::config::{Action, RouteConfig};
+use super::flag::check_backends;
+use super::table::{HealthCheck, ProxyConfig, ProxyKeys, RouteKeys};
+use crate::config::value::Value;
 
 /// A route as the file has it.
 #[derive(Clone, Debug)]
@@ -30,13 +30,21 @@ impl FileRoute {
         self.config.host.as_deref() == host && self.config.path == path
     }
 
-    /// Its backends, if it has any.
-    pub(in crate::config) fn backends_mut(&mut self) -> Option<&mut Vec<BackendAddress>> {
-        match &mut self.config.action {
-            Action::Proxy(proxy) => Some(&mut proxy.backends),
-            Action::Files | Action::Redirect { .. } => None,
+    /// Takes the sockets of its backends to be named relative to `directory`.
+    pub(in crate::config) fn move_beside(&mut self, directory: &Path) {
+        if let Action::Proxy(proxy) = &mut self.config.action {
+            proxy.backends.move_beside(directory);
         }
     }
+}
+
+/// Where a route stands in the file.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// The line in which it begins.
+    pub(super) first: usize,
+    /// The lines of its keys.
+    pub(super) keys: BTreeMap<String, usize>,
 }
 
 /// What is wrong with a route.
@@ -66,26 +74,27 @@ fn of_route(what: impl Into<String>) -> Wrong {
 /// Keys that every route may have.
 const EVERY: [&str; 3] = ["host", "path", "priority"];
 
-pub(super) fn build(mut keys: RouteKeys, lines: &Lines) -> Result<FileRoute, Wrong> {
-    let path = keys.path.take().ok_or_else(|| {
+/// The route that `keys` and `of_proxy` describe; its keys are in `lines`.
+pub(super) fn build(
+    keys: &RouteKeys,
+    of_proxy: &ProxyKeys,
+    lines: &Lines,
+) -> Result<FileRoute, Wrong> {
+    let matching = keys.resolve();
+    let path = matching.path.ok_or_else(|| {
         of_route("a route needs a `path`; write path = \"/\" for one of everything")
     })?;
-    let (limit, order) = (keys.limit, keys.order);
-    let (host, priority) = (keys.host.take(), keys.priority);
-    let has_files = keys.files.unwrap_or(false);
-    let action = match (keys.backends.take(), keys.redirect.take(), has_files) {
-        (Some(backends), None, false) => {
-            only(lines, "that has backends", |key| {
-                !matches!(key, "files" | "redirect" | "status")
-            })?;
-            Action::Proxy(Box::new(proxy(backends, keys)?))
+    let action = match (&of_proxy.backends, matching.redirect, matching.files) {
+        (Some(_), None, false) => {
+            only(lines, "that has backends", ProxyKeys::NAMES)?;
+            Action::Proxy(Box::new(proxy(of_proxy)?))
         }
         (None, Some(to), false) => {
-            only(lines, "that redirects", |key| matches!(key, "redirect" | "status"))?;
-            Action::Redirect { to: to.0, status: keys.status.unwrap_or_default().0 }
+            only(lines, "that redirects", &["redirect", "status"])?;
+            Action::Redirect { to, status: matching.status }
         }
         (None, None, true) => {
-            only(lines, "of files", |key| key == "files")?;
+            only(lines, "of files", &["files"])?;
             Action::Files
         }
         (None, None, false) => {
@@ -100,104 +109,59 @@ pub(super) fn build(mut keys: RouteKeys, lines: &Lines) -> Result<FileRoute, Wro
             ));
         }
     };
-    let config = RouteConfig {
-        host: host.map(|host| host.0),
-        path: path.0,
-        priority: priority.map_or(PRIORITY, |number| number.get() as u8),
-        action,
-    };
+    let config =
+        RouteConfig { host: matching.host, path, priority: matching.priority as u8, action };
+    let (limit, order) = (of_proxy.backend_limit, of_proxy.backend_order);
     Ok(FileRoute { config, limit, order, line: lines.first })
 }
 
 /// Refuses keys that a route of this kind has no use for.
-fn only(lines: &Lines, kind: &str, has_use: impl Fn(&str) -> bool) -> Result<(), Wrong> {
-    let mut known = fields::<RouteKeys>().iter().copied();
+fn only(lines: &Lines, kind: &str, useful: &[&str]) -> Result<(), Wrong> {
+    let mut known = RouteKeys::NAMES.iter().chain(ProxyKeys::NAMES).copied();
     let useless =
-        |key: &&str| lines.keys.contains_key(*key) && !EVERY.contains(key) && !has_use(key);
+        |key: &&str| lines.keys.contains_key(*key) && !EVERY.contains(key) && !useful.contains(key);
     match known.find(useless) {
         Some(key) => {
-            Err(of_key(key, format!("`{key}` means nothing for a route {kind}; remove it")))
+            Err(of_key(key, format!("`{key}` has no effect on a route {kind}; remove it")))
         }
         None => Ok(()),
     }
 }
 
-fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, Wrong> {
-    check_backends(&backends).map_err(|what| of_key("backends", what))?;
-    let mut proxy = ProxyConfig::to(backends);
-    set(&mut proxy.balance, keys.balance);
-    set(&mut proxy.cancels, keys.cancels);
-    set(&mut proxy.gate.queue_timeout, keys.longest_wait.map(time));
-    set(&mut proxy.gate.max_queue, keys.most_waiting.map(|number| number.get() as usize));
-    proxy.dead_requests = DeadRequests {
-        how: keys.dead_requests.unwrap_or_default(),
-        when: keys.when.unwrap_or_default(),
-    };
-    set(&mut proxy.half_close, keys.half_close);
-    if proxy.half_close != HalfClose::Gone && proxy.dead_requests.how != How::Event {
+fn proxy(keys: &ProxyKeys) -> Result<ProxyConfig, Wrong> {
+    let proxy = keys.resolve();
+    check_backends(&proxy.backends).map_err(|what| of_key("backends", what))?;
+    if proxy.half_closed != HalfClosed::Gone
+        && proxy.disconnect_detection != DisconnectDetection::Event
+    {
         return Err(of_key(
-            "half_close",
-            "only dead_requests = \"event\" can tell a client that has closed its side from one that \
-             has left; remove `half_close` or `dead_requests`",
+            "half_closed",
+            "only disconnect_detection = \"event\" can tell a client that has closed its side from \
+             one that has left; remove `half_closed` or `disconnect_detection`",
         ));
     }
-    set(&mut proxy.connect_timeout, keys.connect_timeout.map(time));
-    set(&mut proxy.first_byte_timeout, keys.first_byte_timeout.map(time));
-    set(&mut proxy.idle_timeout, keys.idle_timeout.map(time));
-    proxy.total_timeout = keys.total_timeout.map(time);
-    set(&mut proxy.keep_alive, keys.keep_alive.map(time));
-    set(&mut proxy.retries, keys.retries.map(|number| number.get()));
-    proxy.health = keys.health.map(health).transpose()?;
-    set(&mut proxy.passive.max_fails, keys.max_fails.map(|number| number.get()));
-    set(&mut proxy.passive.fail_timeout, keys.fail_timeout.map(time));
-    set(&mut proxy.strip_prefix, keys.strip_prefix);
-    proxy.rewrite = keys.rewrite.map(|path| path.0);
+    if let Some(health) = &proxy.health {
+        check_health(health)?;
+    }
     if proxy.strip_prefix && proxy.rewrite.is_some() {
         return Err(of_key(
             "strip_prefix",
             "`rewrite` takes the prefix off already; remove `strip_prefix`",
         ));
     }
-    set(&mut proxy.host_header, keys.host_header);
-    set(&mut proxy.forwarded, keys.forwarded);
-    set(&mut proxy.trust_forwarded, keys.trust_forwarded);
-    let for_requests = keys.request_headers.unwrap_or_default();
-    for_requests.check_for_requests().map_err(|what| of_key("request_headers", what))?;
-    proxy.request_headers = for_requests.0.into();
-    proxy.response_headers = keys.response_headers.unwrap_or_default().0.into();
-    set(&mut proxy.buffer, keys.buffer.map(|Size(bytes)| bytes));
-    set(&mut proxy.overflow, keys.overflow);
-    set(&mut proxy.max_spill, keys.max_spill.map(|Size(bytes)| bytes));
-    proxy.max_body = keys.max_body.map(|Size(bytes)| bytes);
+    if let Some(edits) = &keys.request_headers {
+        edits.check_for_requests().map_err(|what| of_key("request_headers", what))?;
+    }
     Ok(proxy)
 }
 
-fn health(keys: HealthKeys) -> Result<HealthCheck, Wrong> {
-    let interval = keys.interval.map_or(Duration::from_secs(5), time);
-    let timeout = keys.timeout.map_or(interval.min(Duration::from_secs(2)), time);
-    if timeout > interval {
+fn check_health(health: &HealthCheck) -> Result<(), Wrong> {
+    if health.timeout > health.interval {
         return Err(of_key(
             "health",
             "the `timeout` of `health` is longer than its `interval`; make it shorter, so that a \
              check ends before the next",
         ));
     }
-    Ok(HealthCheck {
-        path: keys.path.map_or_else(|| "/".to_owned(), |path| path.0),
-        interval,
-        timeout,
-        healthy: keys.healthy.map_or(2, |number| number.get()),
-        unhealthy: keys.unhealthy.map_or(3, |number| number.get()),
-    })
-}
-
-/// Replaces a default by what was given.
-fn set<T>(place: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *place = value;
-    }
-}
-
-fn time(Span(time): Span) -> Duration {
-    time
+    Ok(())
 }

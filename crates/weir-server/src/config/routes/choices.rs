@@ -1,12 +1,14 @@
-//! Keys of routes that are one of a few words. Read by [`super::table`]; what they bring about is the
-//! proxy's matter.
+//! Values of routes that are one of a few words. Used by the table of routes' keys, and by the proxy,
+//! which acts on them.
 
 use weir_units::choice;
+
+use crate::config::value::choice_value;
 
 choice! {
     /// By what it is noticed that a client has left (Carter & Cherkasova 1999, section 2, compares
     /// the first three).
-    pub enum How, "a way to notice dead requests", default Event {
+    pub enum DisconnectDetection, "a way to detect that a client has left", default Event {
         /// The kernel's event, which costs nothing until it comes.
         Event = "event",
         /// Looking at the next byte of the connection; blind while there are unread ones.
@@ -19,8 +21,8 @@ choice! {
 }
 
 choice! {
-    /// When departed clients are looked for.
-    pub enum When, "a time to look for dead requests", default Always {
+    /// When clients that have left are looked for.
+    pub enum DetectWhen, "a time to look for clients that have left", default Always {
         /// All the time.
         Always = "always",
         /// Only while requests wait at the backend's gate; the paper looks while more than 95 % of
@@ -31,7 +33,7 @@ choice! {
 
 choice! {
     /// What a client that closed its side of the connection is taken for.
-    pub enum HalfClose, "what a half-closed client is taken for", default Gone {
+    pub enum HalfClosed, "what a half-closed client is taken for", default Gone {
         /// Gone.
         Gone = "gone",
         /// Waiting for its answer.
@@ -64,3 +66,9 @@ choice! {
         PushBack = "push-back",
     }
 }
+
+choice_value!(DisconnectDetection);
+choice_value!(DetectWhen);
+choice_value!(HalfClosed);
+choice_value!(Forwarded);
+choice_value!(Overflow);

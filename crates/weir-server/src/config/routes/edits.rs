@@ -1,15 +1,58 @@
-//! Changes to the fields of messages on their way, as they are configured. It sees no messages.
+//! Changes to header fields: the values of `request_headers` and `response_headers`. Used by the table
+//! of routes' keys; the proxy applies them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error};
 use weir_http::forward::FieldEdits;
 
-/// Changes as they are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "EditKeys")]
-pub(super) struct Edits(pub(super) FieldEdits);
+use crate::config::table::{Key, settings};
+use crate::config::value::Value;
+
+settings! {
+    /// The keys of `request_headers` and `response_headers`.
+    pub(super) struct EditKeys;
+
+    /// The same with the defaults filled in.
+    pub(super) struct Lists {}
+
+    "Paths and header fields" {
+        /// Fields to set, in place of those that are there
+        set: BTreeMap<String, String> = BTreeMap::new(),
+        else "none",
+        example { "X-Site" = "www" };
+
+        /// Names of fields to remove
+        remove: Vec<String> = Vec::new(),
+        else "none",
+        example ["Cookie"];
+    }
+}
+
+/// Changes to the fields of messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edits(pub(super) FieldEdits);
+
+impl Value for Edits {
+    type Resolved = Arc<FieldEdits>;
+
+    const NAME: &'static str = "TABLE";
+
+    fn keys() -> Vec<Key> {
+        EditKeys::keys()
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Edits, D::Error> {
+        let keys = EditKeys::deserialize(deserializer)?;
+        Edits::try_from(keys.resolve()).map_err(D::Error::custom)
+    }
+
+    fn resolve(self) -> Arc<FieldEdits> {
+        self.0.into()
+    }
+}
 
 impl Edits {
     /// Whether a field of this name is changed.
@@ -18,21 +61,13 @@ impl Edits {
         names.any(|changed| changed.as_str() == name)
     }
 
-    /// Refuses what a request gets elsewhere.
+    /// Refuses changes to fields of requests that another key sets.
     pub(super) fn check_for_requests(&self) -> Result<(), String> {
         if self.changes("host") {
             return Err("what backends see as Host is said by `host_header`".to_owned());
         }
         Ok(())
     }
-}
-
-/// The keys of `request_headers` and `response_headers`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct EditKeys {
-    set: BTreeMap<String, String>,
-    remove: Vec<String>,
 }
 
 /// Fields that belong to one connection or say where a message ends (RFC 9110, section 7.6.1;
@@ -48,12 +83,12 @@ const OWN: [&str; 8] = [
     "upgrade",
 ];
 
-impl TryFrom<EditKeys> for Edits {
+impl TryFrom<Lists> for Edits {
     type Error = String;
 
-    fn try_from(keys: EditKeys) -> Result<Self, String> {
+    fn try_from(lists: Lists) -> Result<Self, String> {
         let mut edits = Edits::default();
-        for (name, value) in keys.set {
+        for (name, value) in lists.set {
             let name = field(&name)?;
             if edits.changes(name.as_str()) {
                 return Err(format!("the field {name} is set twice"));
@@ -63,7 +98,7 @@ impl TryFrom<EditKeys> for Edits {
             edits.0.set.push((name, value));
         }
         edits.0.set.sort_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));
-        for name in keys.remove {
+        for name in lists.remove {
             let name = field(&name)?;
             if edits.changes(name.as_str()) {
                 return Err(format!(

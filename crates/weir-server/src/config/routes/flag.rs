@@ -1,32 +1,21 @@
-//! `--proxy PATH=URL[,URL]`: a route with nothing but backends. It reads no file.
+//! `--proxy PATH=URL[,URL]`: a route with nothing but backends. Used by the table of the server's keys,
+//! and made a route in [`super::assemble`].
 
+use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
+use super::address::BackendAddress;
 use super::path::RoutePath;
-use super::{Action, BackendAddress, ProxyConfig, RouteConfig};
-
-/// The default of [`RouteConfig::priority`].
-pub(super) const PRIORITY: u8 = 100;
+use crate::config::value::value;
 
 /// A route of every host to backends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyFlag {
-    /// As in [`RouteConfig::path`].
+    /// As the key `path` of a route.
     pub path: String,
     /// At least one.
     pub backends: Vec<BackendAddress>,
-}
-
-impl ProxyFlag {
-    /// The route with the defaults.
-    pub(super) fn route(&self) -> RouteConfig {
-        RouteConfig {
-            host: None,
-            path: self.path.clone(),
-            priority: PRIORITY,
-            action: Action::Proxy(Box::new(ProxyConfig::to(self.backends.clone()))),
-        }
-    }
 }
 
 impl FromStr for ProxyFlag {
@@ -43,6 +32,20 @@ impl FromStr for ProxyFlag {
         let backends = backends.split(',').map(str::parse).collect::<Result<Vec<_>, _>>()?;
         check_backends(&backends)?;
         Ok(ProxyFlag { path, backends })
+    }
+}
+
+impl fmt::Display for ProxyFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let backends: Vec<String> = self.backends.iter().map(ToString::to_string).collect();
+        write!(f, "{}={}", self.path, backends.join(","))
+    }
+}
+
+value! {
+    ProxyFlag, "PATH=URL[,URL]", |flag| -> ProxyFlag { flag }
+    fn move_beside(&mut self, directory: &Path) {
+        self.backends.move_beside(directory);
     }
 }
 

@@ -1,9 +1,13 @@
-//! Names of hosts in routes, and the `Host` that a backend sees. It resolves no names.
+//! Names of hosts in routes, and the Host field that a backend sees. Used by the table of routes' keys,
+//! and for addresses of backends and redirects.
 
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use http::HeaderValue;
+
+use crate::config::value::value;
 
 /// No name is longer without its last dot (RFC 1035, section 2.3.4).
 const LONGEST_NAME: usize = 253;
@@ -81,6 +85,14 @@ impl FromStr for HostPattern {
     }
 }
 
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+value!(HostPattern, "HOST", |host| -> String { host.0 });
+
 /// The `Host` that a backend sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HostHeader {
@@ -110,5 +122,26 @@ impl FromStr for HostHeader {
                 })
             }
         }
+    }
+}
+
+impl fmt::Display for HostHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostHeader::Client => f.write_str("client"),
+            HostHeader::Backend => f.write_str("backend"),
+            HostHeader::Fixed(host) => f.write_str(&String::from_utf8_lossy(host.as_bytes())),
+        }
+    }
+}
+
+value! {
+    HostHeader, "HOST", |host| -> HostHeader { host }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        vec![
+            ("client", "what the client sent"),
+            ("backend", "the name of the backend"),
+            ("a name", "this, with its port if it has one"),
+        ]
     }
 }

@@ -1,6 +1,9 @@
-//! Paths in routes: what they may look like. It matches none.
+//! Paths in routes: what they may look like. Used by the table of routes' keys and by `--proxy`.
 
+use std::fmt;
 use std::str::FromStr;
+
+use crate::config::value::value;
 
 /// The path of a route, decoded and in normal form, without a slash at its end unless it is `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +34,17 @@ impl FromStr for RoutePath {
     }
 }
 
+impl fmt::Display for RoutePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+value!(RoutePath, "PATH", |path| -> String { path.0 });
+
 /// A path as it is sent to a backend, without a query unless `query` is true.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SentPath<const QUERY: bool>(pub(super) String);
+pub struct SentPath<const QUERY: bool>(pub(super) String);
 
 impl<const QUERY: bool> FromStr for SentPath<QUERY> {
     type Err = String;
@@ -50,6 +61,15 @@ impl<const QUERY: bool> FromStr for SentPath<QUERY> {
         }
     }
 }
+
+impl<const QUERY: bool> fmt::Display for SentPath<QUERY> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+value!(SentPath<false>, "PATH", |path| -> String { path.0 });
+value!(SentPath<true>, "PATH", |path| -> String { path.0 });
 
 fn check_start(text: &str) -> Result<(), String> {
     if text.starts_with('/') {

@@ -1,8 +1,10 @@
-//! Where redirects lead to, as it is configured. It answers no requests.
+//! Where redirects lead to, and with which status. Used by the table of routes' keys.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::host::split_port;
+use crate::config::value::value;
 
 /// What stands for the rest of the path.
 const REST: &str = "{rest}";
@@ -49,6 +51,14 @@ impl FromStr for Target {
     }
 }
 
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+value!(Target, "URL", |target| -> String { target.0 });
+
 /// The status of a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Status(pub(super) weir_http::Status);
@@ -78,3 +88,11 @@ impl FromStr for Status {
         Ok(Status(status))
     }
 }
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.code().fmt(f)
+    }
+}
+
+value!(Status, "STATUS", |status| -> weir_http::Status { status.0 });

@@ -1,185 +1,338 @@
-//! Reads the `[[route]]` tables of the file: their keys and values. It does not judge what they mean
+//! The tables of keys of a `[[route]]`. A key that is added here is read from the file, has a field in
+//! [`ProxyConfig`] and stands in docs/configuration.md; [`super::build`] says what is invalid
 //! together.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
-use serde::Deserialize;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
 use weir_sched::balance::Balance;
-use weir_sched::{BackendOrder, CallLimit};
-use weir_units::Count;
+use weir_sched::health::PassiveConfig;
+use weir_sched::{BackendConfig, BackendOrder, CallLimit};
+use weir_units::{Count, Size};
 
-use super::BackendAddress;
-use super::build::{FileRoute, build};
-use super::choices::{Forwarded, HalfClose, How, Overflow, When};
-use super::edits::EditKeys;
+use super::address::BackendAddress;
+use super::choices::{DetectWhen, DisconnectDetection, Forwarded, HalfClosed, Overflow};
 use super::edits::Edits;
 use super::host::{HostHeader, HostPattern};
 use super::path::{RoutePath, SentPath};
 use super::redirect::{Status, Target};
-use crate::config::ConfigError;
-use crate::config::keys::{Keys, Text, at_line, fields};
-use crate::config::values::{Size, Span, from_text, list_from_text};
+use crate::config::table::settings;
+use crate::config::value::table_value;
+use crate::config::values::Timeout;
 
-/// The keys of a route, as they are named in the file; [`super::ProxyConfig`] says what most are.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct RouteKeys {
-    #[serde(deserialize_with = "from_text")]
-    pub(super) host: Option<HostPattern>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) path: Option<RoutePath>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) priority: Option<Count<0, 255>>,
-    pub(super) files: Option<bool>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) redirect: Option<Target>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) status: Option<Status>,
-    #[serde(deserialize_with = "list_from_text")]
-    pub(super) backends: Option<Vec<BackendAddress>>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) balance: Option<Balance>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) limit: Option<CallLimit>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) order: Option<BackendOrder>,
-    pub(super) cancels: Option<bool>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) longest_wait: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) most_waiting: Option<Count<1, 10_000_000>>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) dead_requests: Option<How>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) when: Option<When>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) half_close: Option<HalfClose>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) connect_timeout: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) first_byte_timeout: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) idle_timeout: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) total_timeout: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) keep_alive: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) retries: Option<Count<0, 10>>,
-    pub(super) health: Option<HealthKeys>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) max_fails: Option<Count<0, 1000>>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) fail_timeout: Option<Span>,
-    pub(super) strip_prefix: Option<bool>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) rewrite: Option<SentPath<false>>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) host_header: Option<HostHeader>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) forwarded: Option<Forwarded>,
-    pub(super) trust_forwarded: Option<bool>,
-    pub(super) request_headers: Option<Edits>,
-    pub(super) response_headers: Option<Edits>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) buffer: Option<Size>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) overflow: Option<Overflow>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) max_spill: Option<Size>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) max_body: Option<Size>,
-}
+settings! {
+    /// The keys that say which requests a route is for, and those of routes without backends.
+    pub(super) struct RouteKeys;
 
-/// The keys of `[route.health]`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct HealthKeys {
-    #[serde(deserialize_with = "from_text")]
-    pub(super) path: Option<SentPath<true>>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) interval: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) timeout: Option<Span>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) healthy: Option<Count<1, 100>>,
-    #[serde(deserialize_with = "from_text")]
-    pub(super) unhealthy: Option<Count<1, 100>>,
-}
+    /// The same with the defaults filled in.
+    pub(super) struct Matching {}
 
-/// The lines of a route.
-#[derive(Debug)]
-pub(super) struct Lines {
-    /// Where it begins.
-    pub(super) first: usize,
-    /// Where its keys are.
-    pub(super) keys: BTreeMap<String, usize>,
-}
+    "Routes" {
+        /// The host that clients ask for; `*.example.org` is every name below `example.org`
+        ///
+        /// Routes of the very host come first, then those of wildcards, then those without a host;
+        /// among these the longest path wins.
+        host: HostPattern,
+        else "every host",
+        example "www.example.org";
 
-const NO_TABLES: &str = "write each route as a table that begins with [[route]]";
+        /// The path of the route, which is for everything below it, too; required
+        ///
+        /// Written decoded. It matches whole segments, however the client writes them: decoded,
+        /// without dot segments and doubled slashes. Paths that backends read differently are
+        /// refused: with a backslash, with `..;`, or such that they take another route with their
+        /// parameters (`/admin;a`) than without.
+        path: RoutePath,
+        example "/app";
 
-/// The keys that belong to a route, and how to say so.
-pub(in crate::config) fn keys_of_routes() -> (&'static [&'static str], &'static str) {
-    (fields::<RouteKeys>(), "it belongs to a [[route]]")
-}
+        /// Whose requests go first where routes share a backend: the least number goes first
+        priority: Count<0, 255> = Count::clamped(100),
+        example 10;
 
-/// Reads all tables; `settings` are the keys that belong above them.
-pub(in crate::config) fn read(
-    text: Text<'_>,
-    tables: Spanned<DeValue<'_>>,
-    settings: &[&str],
-) -> Result<Vec<FileRoute>, ConfigError> {
-    let start = tables.span().start;
-    let DeValue::Array(tables) = tables.into_inner() else {
-        return Err(text.wrong(start, NO_TABLES));
-    };
-    tables.into_iter().map(|table| read_one(text, table, settings)).collect()
-}
+        /// Answer with the files of `root`
+        files: bool = false,
+        example true;
 
-fn read_one(
-    text: Text<'_>,
-    table: Spanned<DeValue<'_>>,
-    settings: &[&str],
-) -> Result<FileRoute, ConfigError> {
-    let span = table.span();
-    let DeValue::Table(table) = table.into_inner() else {
-        return Err(text.wrong(span.start, NO_TABLES));
-    };
-    let elsewhere = (settings, "it belongs above the first [[route]]");
-    let keys = Keys { known: fields::<RouteKeys>(), place: " of a route", elsewhere };
-    let mut table = keys.check(text, table)?;
-    for (section, known, place) in [
-        ("health", fields::<HealthKeys>(), " of `health`"),
-        ("request_headers", fields::<EditKeys>(), " of `request_headers`"),
-        ("response_headers", fields::<EditKeys>(), " of `response_headers`"),
-    ] {
-        let keys = Keys { known, place, elsewhere: (&[], "") };
-        check_section(text, &mut table, section, keys)?;
+        /// Where to redirect to: a path of this host, or a URL
+        ///
+        /// `{rest}` at its end is what follows the path of the route, with the query.
+        redirect: Target,
+        else "no redirect",
+        example "https://www.example.org/{rest}";
+
+        /// Status of the redirect: 301, 302, 307 or 308
+        status: Status = Status::default(),
+        needs "redirect",
+        example 302;
     }
-    let of_keys = table.keys().map(|key| (key.get_ref().to_string(), text.line(key.span().start)));
-    let lines = Lines { first: text.line(span.start), keys: of_keys.collect() };
-    let table = Spanned::new(span, DeValue::Table(table));
-    let keys = RouteKeys::deserialize(ValueDeserializer::from(table))
-        .map_err(|error| text.refused(&error))?;
-    build(keys, &lines).map_err(|wrong| at_line(wrong.line(&lines), wrong.what))
 }
 
-/// Checks the keys of a table inside a route.
-fn check_section(
-    text: Text<'_>,
-    table: &mut DeTable<'_>,
-    section: &str,
-    keys: Keys<'_>,
-) -> Result<(), ConfigError> {
-    let Some((key, value)) = table.remove_entry(section) else { return Ok(()) };
-    let span = value.span();
-    let value = match value.into_inner() {
-        DeValue::Table(inner) => DeValue::Table(keys.check(text, inner)?),
-        // What else it is, is for the reader of values to say.
-        other => other,
-    };
-    table.insert(key, Spanned::new(span, value));
-    Ok(())
+settings! {
+    /// The keys of a route to backends.
+    pub(super) struct ProxyKeys;
+
+    /// How requests are answered by backends.
+    pub struct ProxyConfig {}
+
+    "Backends" {
+        /// Where the route's backends listen: `http://host:port` or `unix:/path`, one or several
+        ///
+        /// Backends are asked over HTTP/1.1 without TLS. A path of a socket is relative to the
+        /// directory of the file.
+        backends: Vec<BackendAddress> = Vec::new(),
+        else "none",
+        example ["http://10.0.0.1:9000", "http://10.0.0.2:9000"];
+
+        /// Which backend a request goes to
+        ///
+        /// But for `hash` and `hash-path`, backends that could begin at once come before those where
+        /// the request would wait.
+        balance: Balance = Balance::default(),
+        example "least-requests";
+
+        /// How often a request is sent again when a backend could not be asked
+        ///
+        /// Only one that the backend has surely not begun with, or one without a body and with an
+        /// idempotent method (GET, PUT, DELETE and others) whose kept connection was closed as it came
+        /// (RFC 9110, section 9.2.2).
+        retries: Count<0, 10> = Count::clamped(1),
+        example 0;
+    }
+
+    "Waiting for a backend" {
+        /// Most calls that each backend of this route works on at once
+        backend_limit: CallLimit = CallLimit::Auto,
+        else "`backend_limit` above the routes",
+        example 4;
+
+        /// Which waiting call goes to a backend next
+        backend_order: BackendOrder = BackendOrder::Adaptive,
+        else "`backend_order` above the routes",
+        example "edf";
+
+        /// Longest time a request waits for a backend while it is not known how long the route's
+        /// clients wait; then it is answered with 503
+        queue_timeout: Timeout = Timeout(BackendConfig::default().queue_timeout),
+        example "3s";
+
+        /// Most requests that wait for a backend; of more, those that would be served last are
+        /// answered with 503
+        max_queue: Count<1, 10_000_000> =
+            Count::clamped(BackendConfig::default().max_queue as u32),
+        example 1000;
+    }
+
+    "Clients that leave" {
+        /// How it is noticed that a client has left
+        ///
+        /// A request whose client has left is not sent to the backend.
+        disconnect_detection: DisconnectDetection = DisconnectDetection::default(),
+        example "tcp-info";
+
+        /// When clients that have left are looked for
+        detect_when: DetectWhen = DetectWhen::default(),
+        example "overload";
+
+        /// What a client that has closed its side of the connection is taken for
+        ///
+        /// All but `gone` need `disconnect_detection = "event"`.
+        half_closed: HalfClosed = HalfClosed::default(),
+        example "probe";
+
+        /// Whether backends stop working on a call when its connection is closed
+        ///
+        /// When a client has left, weir then closes its side of the connection to the backend, and
+        /// counts the call as ended when the backend closes its own. Otherwise the call counts until
+        /// the backend has answered.
+        cancels_on_disconnect: bool = false,
+        example true;
+    }
+
+    "Time with a backend" {
+        /// Longest time to connect to a backend
+        connect_timeout: Timeout = Timeout::seconds(5),
+        example "1s";
+
+        /// Longest time from when the backend has taken the request to the first byte of its answer
+        first_byte_timeout: Timeout = Timeout::seconds(60),
+        example "10s";
+
+        /// Longest time between bytes of an answer, or of a body that the backend takes
+        ///
+        /// Waiting for the client is not counted.
+        idle_timeout: Timeout = Timeout::seconds(60),
+        example "10s";
+
+        /// Longest time for a call as a whole
+        ///
+        /// Waiting for the client is not counted.
+        total_timeout: Timeout,
+        else "no limit",
+        example "5m";
+
+        /// How long an idle connection to a backend is kept
+        keep_alive: Timeout = Timeout::seconds(30),
+        example "6s";
+    }
+
+    "Health of backends" {
+        /// After this many consecutive failed calls, eject the backend for `fail_timeout`; 0: never
+        ///
+        /// After that time calls of different clients try it, one after the other.
+        max_fails: Count<0, 1000> = Count::clamped(PassiveConfig::default().max_fails),
+        example 5;
+
+        /// The time within which `max_fails` calls must fail, and for which the backend is ejected at first
+        fail_timeout: Timeout = Timeout(PassiveConfig::default().fail_timeout),
+        example "30s";
+
+        /// Checks of the backends: a table of its own
+        health: HealthKeys,
+        else "no checks",
+        example { path = "/healthz" };
+    }
+
+    "Paths and header fields" {
+        /// Take the path of the route off the path of the request
+        strip_prefix: bool = false,
+        example true;
+
+        /// What to put in place of the path of the route
+        rewrite: SentPath<false>,
+        else "the path stays",
+        example "/v2";
+
+        /// The Host field that the backend sees
+        host_header: HostHeader = HostHeader::Client,
+        example "app.internal:8080";
+
+        /// The fields that tell the backend who the client is
+        forwarded: Forwarded = Forwarded::default(),
+        example "standard";
+
+        /// Keep what the client says in the fields of `forwarded`, and add to it
+        ///
+        /// Otherwise it is replaced.
+        trust_forwarded: bool = false,
+        example true;
+
+        /// Changes to the fields of requests
+        ///
+        /// In trailers, fields that are set or removed are left out.
+        request_headers: Edits = Edits::default(),
+        else "none",
+        example { set = { "X-Site" = "www" }, remove = ["Cookie"] };
+
+        /// Changes to the fields of answers
+        ///
+        /// In trailers and interim answers, fields that are set or removed are left out.
+        response_headers: Edits = Edits::default(),
+        else "none",
+        example { remove = ["Server"] };
+    }
+
+    "Bodies" {
+        /// Bytes of a body that are kept in memory
+        ///
+        /// Of a request before its backend is asked, of an answer for a slow client.
+        buffer: Size = Size(1_000_000),
+        example "64KiB";
+
+        /// What happens to a body that is larger than `buffer`
+        overflow: Overflow = Overflow::default(),
+        example "push-back";
+
+        /// Bytes of a body that a temporary file takes beyond `buffer`
+        ///
+        /// After that, the rest of a request goes on as it comes; of an answer the backend waits.
+        max_spill: Size = Size(100_000_000),
+        example "1GB";
+
+        /// Bytes of the largest body of a request; a larger one is answered with 413
+        max_body: Size,
+        else "no limit",
+        example "10MB";
+    }
+}
+
+settings! {
+    /// The keys of `[route.health]`.
+    pub struct HealthKeys;
+
+    /// How backends are checked.
+    #[derive(PartialEq, Eq)]
+    pub struct HealthCheck {}
+
+    "Health of backends" {
+        /// The path to ask for
+        path: SentPath<true> = SentPath("/".to_owned()),
+        example "/healthz";
+
+        /// Time from one check to the next
+        interval: Timeout = Timeout::seconds(5),
+        example "10s";
+
+        /// Longest time for an answer, at most `interval`
+        timeout: Timeout => |given| given.usual_timeout(),
+        else "2s, or `interval` if that is less",
+        example "1s";
+
+        /// Consecutive good checks that bring an unhealthy backend back
+        healthy: Count<1, 100> = Count::clamped(2),
+        example 1;
+
+        /// Consecutive bad checks that mark a backend unhealthy
+        unhealthy: Count<1, 100> = Count::clamped(3),
+        example 5;
+    }
+}
+
+impl HealthKeys {
+    fn usual_timeout(&self) -> Timeout {
+        let interval = self.interval.unwrap_or(Timeout::seconds(5));
+        Timeout(interval.0.min(Duration::from_secs(2)))
+    }
+}
+
+table_value!(HealthKeys => HealthCheck);
+
+impl ProxyConfig {
+    /// A proxy for `backends` with the defaults.
+    pub fn to(backends: Vec<BackendAddress>) -> ProxyConfig {
+        ProxyKeys { backends: Some(backends), ..ProxyKeys::default() }.resolve()
+    }
+
+    /// The gate of each backend.
+    pub fn gate(&self) -> BackendConfig {
+        BackendConfig {
+            limit: self.backend_limit,
+            order: self.backend_order,
+            max_queue: self.max_queue as usize,
+            queue_timeout: self.queue_timeout,
+        }
+    }
+
+    /// When failed calls eject a backend.
+    pub fn passive(&self) -> PassiveConfig {
+        PassiveConfig { max_fails: self.max_fails, fail_timeout: self.fail_timeout }
+    }
+
+    /// How it is noticed that a client has left.
+    pub fn detection(&self) -> Detection {
+        Detection { by: self.disconnect_detection, when: self.detect_when }
+    }
+
+    /// What stands in place of the path of the route in the path of a request; `None`: the path
+    /// stays as it is.
+    pub fn prefix_becomes(&self) -> Option<&str> {
+        if self.strip_prefix { Some("/") } else { self.rewrite.as_deref() }
+    }
+}
+
+/// How it is noticed that a client has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detection {
+    /// By what.
+    pub by: DisconnectDetection,
+    /// When it is looked for.
+    pub when: DetectWhen,
 }

@@ -25,7 +25,7 @@ use super::timeouts::{ResponseTimeouts, TotalDeadline};
 use super::{client_watch, tunnel};
 use crate::body::Limits;
 use crate::body::{Reader, RelayedBody};
-use crate::config::{HalfClose, How};
+use crate::config::{DisconnectDetection, HalfClosed};
 use crate::content::Body;
 use crate::identity;
 use crate::response::AbortOn;
@@ -72,7 +72,7 @@ pub(super) async fn attempt(
     let interim = InterimResponses::of(&mut request, proxied.request.version);
     let pool = proxied.route.pools[index].clone();
     let (pipe_end, count) = (pipe.cloned(), interim.count());
-    let setup = CallSetup { slot, tried, pool, cancels: config.cancels };
+    let setup = CallSetup { slot, tried, pool, cancels: config.cancels_on_disconnect };
     let call = BackendCall::begin(conn, setup, request, pipe_end, count);
     let wait = ResponseWait { proxied, pipe, backend, reused, total };
     let (mut call, head) = wait.head(call, interim).await?;
@@ -91,10 +91,10 @@ pub(super) async fn attempt(
     let framing = proxied.framing_after(pipe);
     let outcome = response::respond(call, head, proxied.request, &framing, options).await;
     let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
-    outcome.response.abort_on = match (config.dead_requests.how, config.half_close) {
-        (How::Off, _) => AbortOn::Never,
-        (_, HalfClose::Gone) => AbortOn::HalfClose,
-        (_, HalfClose::Alive | HalfClose::Probe) => AbortOn::FullClose,
+    outcome.response.abort_on = match (config.disconnect_detection, config.half_closed) {
+        (DisconnectDetection::Off, _) => AbortOn::Never,
+        (_, HalfClosed::Gone) => AbortOn::HalfClose,
+        (_, HalfClosed::Alive | HalfClosed::Probe) => AbortOn::FullClose,
     };
     Ok(outcome)
 }
@@ -118,7 +118,7 @@ async fn admission(
         slot = backend.admit(spec) => slot.map_err(|refused| AttemptError::Overloaded(refused.retry_after))?,
         () = response_wait::client_departure(proxied, backend) => return Err(AttemptError::ClientLeft),
     };
-    if client_watch::has_left(proxied.client, backend, proxied.route.shared.config.dead_requests) {
+    if client_watch::has_left(proxied.client, backend, proxied.route.shared.config.detection()) {
         slot.withdraw();
         return Err(AttemptError::ClientLeft);
     }

@@ -7,7 +7,7 @@ use rustix::net::{RecvFlags, recv};
 
 use super::backend::Backend;
 use crate::client::{Client, Left};
-use crate::config::{DeadRequests, HalfClose, How, When};
+use crate::config::{DetectWhen, Detection, DisconnectDetection, HalfClosed};
 use crate::sys;
 
 /// How often to look at a client, where no event tells.
@@ -18,38 +18,38 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) async fn client_gone(
     client: &Client,
     backend: &Backend,
-    dead: DeadRequests,
-    half_close: HalfClose,
+    detection: Detection,
+    half_closed: HalfClosed,
     probe: &[u8],
 ) {
-    match dead.how {
-        How::Off => std::future::pending::<()>().await,
-        How::Event => closed_event(client, half_close, probe).await,
-        How::Peek | How::TcpInfo => {
-            while !looks_closed(client, dead.how) {
+    match detection.by {
+        DisconnectDetection::Off => std::future::pending::<()>().await,
+        DisconnectDetection::Event => closed_event(client, half_closed, probe).await,
+        DisconnectDetection::Peek | DisconnectDetection::TcpInfo => {
+            while !looks_closed(client, detection.by) {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
     }
     // As in the paper, nobody looks without overload; here that means an empty queue.
-    while dead.when == When::Overload && !backend.is_overloaded() {
+    while detection.when == DetectWhen::Overload && !backend.is_overloaded() {
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
 /// Whether the client is found to have gone when its turn comes.
-pub(super) fn has_left(client: &Client, backend: &Backend, dead: DeadRequests) -> bool {
-    let looks = dead.when == When::Always || backend.is_overloaded();
-    looks && looks_closed(client, dead.how)
+pub(super) fn has_left(client: &Client, backend: &Backend, detection: Detection) -> bool {
+    let looks = detection.when == DetectWhen::Always || backend.is_overloaded();
+    looks && looks_closed(client, detection.by)
 }
 
-async fn closed_event(client: &Client, half_close: HalfClose, probe: &[u8]) {
-    match half_close {
-        HalfClose::Probe => client.gone(probe).await,
-        HalfClose::Gone => {
+async fn closed_event(client: &Client, half_closed: HalfClosed, probe: &[u8]) {
+    match half_closed {
+        HalfClosed::Probe => client.gone(probe).await,
+        HalfClosed::Gone => {
             client.left().await;
         }
-        HalfClose::Alive => {
+        HalfClosed::Alive => {
             if client.left().await == Left::HalfClosed {
                 client.reset().await;
             }
@@ -57,15 +57,17 @@ async fn closed_event(client: &Client, half_close: HalfClose, probe: &[u8]) {
     }
 }
 
-fn looks_closed(client: &Client, how: How) -> bool {
-    match how {
+fn looks_closed(client: &Client, by: DisconnectDetection) -> bool {
+    match by {
         // It sees nothing while bytes are unread.
-        How::Peek => {
+        DisconnectDetection::Peek => {
             let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
             matches!(recv(&*client.socket, &mut [0_u8; 1], flags), Ok((0, _)))
                 || client.has_failed()
         }
-        How::TcpInfo => sys::tcp_info(&*client.socket).is_ok_and(|info| info.is_closed_by_peer()),
-        How::Event | How::Off => false,
+        DisconnectDetection::TcpInfo => {
+            sys::tcp_info(&*client.socket).is_ok_and(|info| info.is_closed_by_peer())
+        }
+        DisconnectDetection::Event | DisconnectDetection::Off => false,
     }
 }

@@ -194,8 +194,8 @@ pub(super) async fn client_departure(proxied: &ProxyRequest<'_>, backend: &Backe
     client_watch::client_gone(
         proxied.client,
         backend,
-        config.dead_requests,
-        config.half_close,
+        config.detection(),
+        config.half_closed,
         probe,
     )
     .await;

@@ -28,8 +28,8 @@ impl BackendRegistry {
     /// The backend at `address`; the first route that names it configures its gate and checks.
     fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
         if let Some((backend, first)) = self.0.get(address) {
-            let same = first.gate == config.gate
-                && first.passive == config.passive
+            let same = first.gate() == config.gate()
+                && first.passive() == config.passive()
                 && (config.health.is_none() || first.health == config.health);
             if !same {
                 tracing::warn!(
@@ -38,8 +38,8 @@ impl BackendRegistry {
             }
             return backend.clone();
         }
-        let (gate, check) = (config.gate, config.health.clone());
-        let backend = Backend::new(address.clone(), gate, config.passive, check);
+        let (gate, check) = (config.gate(), config.health.clone());
+        let backend = Backend::new(address.clone(), gate, config.passive(), check);
         self.0.insert(address.clone(), (backend.clone(), config.clone()));
         backend
     }

@@ -5,10 +5,13 @@ mod refused;
 use std::time::Duration;
 
 use http::HeaderValue;
+use weir_http::Status;
 use weir_sched::balance::Balance;
 use weir_sched::{BackendOrder, CallLimit};
 
+use super::read::key_names;
 use super::*;
+use crate::config::settings::ServerKeys;
 use crate::config::{Config, Settings, parse};
 
 /// The routes of a file.
@@ -24,6 +27,11 @@ fn proxied(text: &str) -> ProxyConfig {
         Action::Proxy(proxy) => *proxy,
         other => panic!("{other:?}"),
     }
+}
+
+/// Settings as flags give them.
+fn flags(keys: ServerKeys) -> Settings {
+    Settings { keys, routes: Vec::new() }
 }
 
 fn error(text: &str) -> String {
@@ -43,14 +51,14 @@ fn every_key_is_read() {
         priority = 7
         backends = ["http://127.0.0.1:9000", "http://[::1]", "http://Name:81/", "unix:/run/app.sock"]
         balance = "two-choices"
-        limit = 12
-        order = "edf"
-        cancels = true
-        longest_wait = "3s"
-        most_waiting = 99
-        dead_requests = "event"
-        when = "overload"
-        half_close = "probe"
+        backend_limit = 12
+        backend_order = "edf"
+        cancels_on_disconnect = true
+        queue_timeout = "3s"
+        max_queue = 99
+        disconnect_detection = "event"
+        detect_when = "overload"
+        half_closed = "probe"
         connect-timeout = "1s"
         first_byte_timeout = "2s"
         idle_timeout = 4
@@ -89,16 +97,18 @@ fn every_key_is_read() {
         ["http://127.0.0.1:9000", "http://[::1]:80", "http://name:81", "unix:/run/app.sock"];
     assert_eq!(printed, expected);
     assert_eq!(proxy.balance, Balance::TwoChoices);
-    assert_eq!((proxy.gate.limit, proxy.gate.order), (CallLimit::Fixed(12), BackendOrder::Edf));
-    assert_eq!((proxy.cancels, proxy.gate.max_queue), (true, 99));
+    let gate = proxy.gate();
+    assert_eq!((gate.limit, gate.order), (CallLimit::Fixed(12), BackendOrder::Edf));
+    assert_eq!((proxy.cancels_on_disconnect, gate.max_queue), (true, 99));
     let seconds = Duration::from_secs;
-    assert_eq!(proxy.gate.queue_timeout, seconds(3));
-    assert_eq!(proxy.dead_requests, DeadRequests { how: How::Event, when: When::Overload });
-    assert_eq!(proxy.half_close, HalfClose::Probe);
+    assert_eq!(gate.queue_timeout, seconds(3));
+    let detection = Detection { by: DisconnectDetection::Event, when: DetectWhen::Overload };
+    assert_eq!(proxy.detection(), detection);
+    assert_eq!(proxy.half_closed, HalfClosed::Probe);
     assert_eq!((proxy.connect_timeout, proxy.first_byte_timeout), (seconds(1), seconds(2)));
     assert_eq!((proxy.idle_timeout, proxy.total_timeout), (seconds(4), Some(seconds(300))));
     assert_eq!((proxy.keep_alive, proxy.retries), (seconds(6), 0));
-    assert_eq!((proxy.passive.max_fails, proxy.passive.fail_timeout), (8, seconds(9)));
+    assert_eq!((proxy.max_fails, proxy.fail_timeout), (8, seconds(9)));
     assert_eq!((proxy.strip_prefix, proxy.prefix_becomes()), (false, Some("/v2")));
     assert_eq!(proxy.host_header, HostHeader::Fixed(HeaderValue::from_static("app.internal:8080")));
     assert_eq!((proxy.forwarded, proxy.trust_forwarded), (Forwarded::Both, true));
@@ -125,7 +135,7 @@ fn every_key_is_read() {
 #[test]
 fn the_test_above_has_every_key() {
     let source = include_str!("mod.rs");
-    let (keys, _) = keys_of_routes();
+    let keys = key_names();
     assert!(keys.len() > 30, "{keys:?}");
     for key in
         keys.iter().filter(|key| !["files", "redirect", "status", "strip_prefix"].contains(key))
@@ -142,7 +152,7 @@ fn what_is_not_said_has_its_default() {
     let proxy = proxied(ROUTE);
     assert_eq!(format!("{proxy:?}"), format!("{:?}", ProxyConfig::to(proxy.backends.clone())));
     assert_eq!((proxy.buffer, proxy.retries, proxy.health), (1_000_000, 1, None));
-    assert_eq!(proxy.gate.limit, CallLimit::Auto);
+    assert_eq!(proxy.backend_limit, CallLimit::Auto);
     let health = proxied(&format!("{ROUTE}health = {{}}")).health.unwrap();
     assert_eq!((health.path.as_str(), health.healthy, health.unhealthy), ("/", 2, 3));
     let (five, two) = (Duration::from_secs(5), Duration::from_secs(2));
@@ -182,10 +192,11 @@ fn other_actions() {
 }
 
 #[test]
-fn dead_requests_are_noticed_as_the_route_says() {
-    let text = "[[route]]\npath = \"/\"\nbackends = [\"http://a\"]\ndead_requests = \"tcp-info\"\n";
-    let found = proxied(text).dead_requests;
-    assert_eq!(found, DeadRequests { how: How::TcpInfo, when: When::Always });
+fn clients_that_left_are_detected_as_the_route_says() {
+    let text =
+        "[[route]]\npath = \"/\"\nbackends = [\"http://a\"]\ndisconnect_detection = \"tcp-info\"\n";
+    let detection = Detection { by: DisconnectDetection::TcpInfo, when: DetectWhen::Always };
+    assert_eq!(proxied(text).detection(), detection);
 }
 
 #[test]
@@ -203,10 +214,10 @@ fn flags_are_routes_too() {
         let error = flag(text).unwrap_err();
         assert!(error.contains(message), "{text}: {error}");
     }
-    let twice = Settings {
+    let twice = flags(ServerKeys {
         proxy: Some(vec![flag("/=http://a").unwrap(), flag("/=http://b").unwrap()]),
-        ..Settings::default()
-    };
+        ..ServerKeys::default()
+    });
     let error = Config::from_settings(twice).unwrap_err().to_string();
     assert!(error.starts_with("`proxy` names \"/\" twice"), "{error}");
 }
@@ -214,21 +225,21 @@ fn flags_are_routes_too() {
 #[test]
 fn flags_win_over_tables_and_say_what_tables_leave_open() {
     let file = parse(&format!(
-        "backend_order = \"fifo\"\n{ROUTE}limit = 3\n{ROUTE}host = \"a\"\n\n\
+        "backend_order = \"fifo\"\n{ROUTE}backend_limit = 3\n{ROUTE}host = \"a\"\n\n\
          [[route]]\npath = \"/b\"\nredirect = \"/\""
     ));
-    let flags = Settings {
+    let flags = flags(ServerKeys {
         proxy: Some(vec!["/app=http://b".parse().unwrap(), "/c=http://c".parse().unwrap()]),
         backend_limit: Some(CallLimit::Fixed(9)),
-        ..Settings::default()
-    };
+        ..ServerKeys::default()
+    });
     let config = Config::from_settings(flags.over(file.unwrap())).unwrap();
     let seen: Vec<_> = config
         .routes
         .iter()
         .map(|route| {
             let gate = match &route.action {
-                Action::Proxy(proxy) => Some((proxy.gate.limit, proxy.gate.order)),
+                Action::Proxy(proxy) => Some((proxy.backend_limit, proxy.backend_order)),
                 Action::Files | Action::Redirect { .. } => None,
             };
             (route.host.as_deref(), route.path.as_str(), gate)
@@ -242,8 +253,8 @@ fn flags_win_over_tables_and_say_what_tables_leave_open() {
         (None, "/b", None),
     ];
     assert_eq!(seen, expected);
-    let own = proxied(&format!("backend_limit = 9\n{ROUTE}limit = 3"));
-    assert_eq!(own.gate.limit, CallLimit::Fixed(3));
+    let own = proxied(&format!("backend_limit = 9\n{ROUTE}backend_limit = 3"));
+    assert_eq!(own.backend_limit, CallLimit::Fixed(3));
 }
 
 #[test]
@@ -265,11 +276,12 @@ fn sockets_are_beside_the_file() {
     let file = directory.path().join("weir.toml");
     let text = "proxy = \"/=unix:a.sock\"\n[[route]]\npath = \"/b\"\nbackends = \"unix:/b.sock\"";
     std::fs::write(&file, text).unwrap();
-    let mut settings = crate::config::read(&file).unwrap();
+    let settings = crate::config::read(&file).unwrap();
     let near = BackendAddress::Unix(directory.path().join("a.sock"));
-    assert_eq!(settings.proxy.as_ref().unwrap()[0].backends, [near]);
+    assert_eq!(settings.keys.proxy.as_ref().unwrap()[0].backends, [near]);
     let far = BackendAddress::Unix("/b.sock".into());
-    assert_eq!(settings.routes[0].backends_mut().unwrap()[..], [far]);
+    let Action::Proxy(proxy) = &settings.routes[0].config.action else { panic!("{settings:?}") };
+    assert_eq!(proxy.backends, [far]);
     let long = format!("proxy = \"/=unix:/{}\"", "x".repeat(107));
     let error = error(&long);
     assert!(error.contains("longer than 107 bytes"), "{error}");

@@ -28,27 +28,30 @@ fn an_unknown_key_names_its_line_and_the_nearest() {
 fn a_wrong_value_names_its_line_and_what_would_be_right() {
     for (added, message) in [
         ("balance = \"best\"", "4: no balance is called \"best\"; there are round-robin,"),
-        ("limit = 0", "4: "),
-        ("order = \"best\"", "4: "),
+        ("backend_limit = 0", "4: "),
+        ("backend_order = \"best\"", "4: "),
         ("priority = 256", "4: \"256\" is not a whole number from 0 to 255"),
-        ("most_waiting = 0", "4: \"0\" is not a whole number from 1"),
-        ("longest_wait = \"0s\"", "4: \"0s\" is not a time above zero"),
-        ("dead_requests = \"no\"", "4: \"no\" is not a way to notice dead requests; write event,"),
-        ("when = \"never\"", "4: \"never\" is not a time to look"),
+        ("max_queue = 0", "4: \"0\" is not a whole number from 1"),
+        ("queue_timeout = \"0s\"", "4: \"0s\" is not a time above zero"),
         (
-            "half_close = \"x\"",
+            "disconnect_detection = \"no\"",
+            "4: \"no\" is not a way to detect that a client has left; write",
+        ),
+        ("detect_when = \"never\"", "4: \"never\" is not a time to look"),
+        (
+            "half_closed = \"x\"",
             "4: \"x\" is not what a half-closed client is taken for; write gone,",
         ),
         (
-            "dead_requests = \"peek\"\nhalf_close = \"alive\"",
-            "5: only dead_requests = \"event\" can",
+            "disconnect_detection = \"peek\"\nhalf_closed = \"alive\"",
+            "5: only disconnect_detection = \"event\" can",
         ),
         ("retries = 11", "4: \"11\" is not a whole number from 0 to 10"),
         ("retries = \"many\"", "4: \"many\" is not a whole number"),
         ("forwarded = \"yes\"", "4: \"yes\" is not a way to tell of the client"),
         ("overflow = \"drop\"", "4: \"drop\" is not what happens to large bodies"),
         ("buffer = \"1xb\"", "4: \"1xb\" is not a size"),
-        ("cancels = \"yes\"", "4: invalid type: string \"yes\""),
+        ("cancels_on_disconnect = \"yes\"", "4: invalid type: string \"yes\""),
         ("host = \"http://a\"", "4: \"http://a\" is not a host"),
         ("host = \"a:80\"", "4: \"a:80\" is not a host; write a name without scheme, port"),
         ("host = \"*\"", "4: leave `host` out"),
@@ -74,7 +77,7 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
         ("response_headers = { remove = [\"Content-Length\"] }", "4: the field content-length"),
         ("strip_prefix = true\nrewrite = \"/\"", "4: `rewrite` takes the prefix off already"),
         ("files = true", "1: a route has either `backends`"),
-        ("status = 301", "4: `status` means nothing for a route that has backends"),
+        ("status = 301", "4: `status` has no effect on a route that has backends"),
         ("redirect = \"/\"", "1: a route has either `backends`"),
     ] {
         let error = error(&format!("{ROUTE}{added}\n"));
@@ -83,7 +86,7 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
 }
 
 #[test]
-fn a_route_that_makes_no_sense_names_its_line() {
+fn an_invalid_route_names_its_line() {
     let file = |keys: &str| format!("log = \"info\"\n\n[[route]]\npath = \"/\"\n{keys}\n");
     for (text, message) in [
         (file(""), "3: a route needs `backends`, such as"),
@@ -91,8 +94,8 @@ fn a_route_that_makes_no_sense_names_its_line() {
         (file("backends = []"), "5: a route to backends needs one at least"),
         (file("backends = [\"http://a\", \"http://A:80\"]"), "5: the backend http://a:80 is named"),
         (file("files = true"), "the [[route]] in line 3 is one of files, but there is no `root`"),
-        (file("files = true\nbalance = \"hash\""), "6: `balance` means nothing for a route of"),
-        (file("redirect = \"/a\"\nretries = 1"), "6: `retries` means nothing for a route that re"),
+        (file("files = true\nbalance = \"hash\""), "6: `balance` has no effect on a route of"),
+        (file("redirect = \"/a\"\nretries = 1"), "6: `retries` has no effect on a route that re"),
         (file("redirect = \"/a\"\nstatus = 303"), "6: \"303\" is not the status of a redirect"),
         ("[[route]]\nfiles = true".to_owned(), "1: a route needs a `path`"),
         ("[[route]]\npath = \"app\"".to_owned(), "2: the path \"app\" does not begin with a slash"),

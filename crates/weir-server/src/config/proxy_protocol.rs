@@ -1,27 +1,28 @@
-//! The setting `proxy_protocol`: whether connections begin with a PROXY header, and who may open
+//! The value of `proxy_protocol`: whether connections begin with a PROXY header, and who may open
 //! them. Used by connections before their first byte.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
+use super::value::Value;
 use super::values::Prefix;
 
-/// See the module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Whether connections begin with a PROXY header, and who may open them.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProxyProtocol {
     /// They begin with a request.
-    #[default]
     Off,
     /// They begin with a header, whoever opens them.
     FromAnyone,
-    /// They begin with a header, and are opened by balancers in these networks (at least one).
+    /// They begin with a header, and are opened by load balancers in these networks (at least one).
     From(Vec<Prefix>),
 }
 
-const NONE: &str = "`proxy_protocol` names no network; write true, false, or networks of balancers \
+const NONE: &str = "`proxy_protocol` names no network; write true, false, or networks of load \
+                    balancers \
                     such as 10.0.0.0/8";
 
 impl ProxyProtocol {
@@ -61,9 +62,42 @@ impl FromStr for ProxyProtocol {
     }
 }
 
-impl<'de> Deserialize<'de> for ProxyProtocol {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ProxyProtocol, D::Error> {
+impl fmt::Display for ProxyProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProxyProtocol::Off => f.write_str("false"),
+            ProxyProtocol::FromAnyone => f.write_str("true"),
+            ProxyProtocol::From(networks) => {
+                let networks: Vec<String> = networks.iter().map(Prefix::to_string).collect();
+                f.write_str(&networks.join(","))
+            }
+        }
+    }
+}
+
+impl Value for ProxyProtocol {
+    type Resolved = ProxyProtocol;
+
+    const NAME: &'static str = "NETWORK,...";
+
+    fn words() -> Vec<(&'static str, &'static str)> {
+        vec![
+            ("true", "yes, from anywhere"),
+            ("false", "no"),
+            ("networks", "yes, and only from these networks"),
+        ]
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ProxyProtocol, D::Error> {
         deserializer.deserialize_any(Written)
+    }
+
+    fn resolve(self) -> ProxyProtocol {
+        self
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
     }
 }
 

@@ -1,0 +1,41 @@
+//! What a route comes to. Made by the readers of the file and of `--proxy`; the server answers requests
+//! by it.
+
+use weir_http::Status;
+
+use super::table::ProxyConfig;
+
+/// The priority of routes that name none.
+pub(super) const PRIORITY: u8 = 100;
+
+/// Which requests are answered how.
+#[derive(Clone, Debug)]
+pub struct RouteConfig {
+    /// The host that is asked for: lower case, without a port; `*.example.org` stands for every name
+    /// that ends in `.example.org`. `None`: every host.
+    pub host: Option<String>,
+    /// The path, and everything below it: decoded, beginning with a slash, and without one at its
+    /// end unless it is `/`.
+    pub path: String,
+    /// Which calls go first where several routes share a backend's gate: least first. Default 100.
+    pub priority: u8,
+    /// What becomes of the request.
+    pub action: Action,
+}
+
+/// What becomes of the requests of a route.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// They are answered with the files of the root.
+    Files,
+    /// They are sent elsewhere.
+    Redirect {
+        /// The `Location`, in ASCII. If it ends in `/{rest}`, that stands for what follows the path
+        /// of the route, with the query.
+        to: String,
+        /// 301, 302, 307 or 308. Default 308.
+        status: Status,
+    },
+    /// They are answered by backends.
+    Proxy(Box<ProxyConfig>),
+}

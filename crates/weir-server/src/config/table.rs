@@ -1,0 +1,227 @@
+//! [`settings!`]: one table of keys, from which come what was given, what the server works with, the
+//! flags and their help, the keys that the file may have, and docs/configuration.md. Used by
+//! [`super::settings`] for the server and by [`super::routes`] for routes.
+
+use weir_units::one_of;
+
+/// What is known of one key.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// As it is written in the file; the flag has `-` for `_`.
+    pub(crate) name: &'static str,
+    /// The section of the documentation.
+    pub(crate) group: &'static str,
+    /// What it does: a sentence without a full stop, then paragraphs.
+    pub(crate) doc: &'static str,
+    /// What stands for its value, such as `TIME`.
+    pub(crate) value: &'static str,
+    /// What the documentation says after that, such as bounds.
+    pub(crate) detail: String,
+    /// Words that may be written, with what each means.
+    pub(crate) words: Vec<(&'static str, &'static str)>,
+    /// What it is if nobody says.
+    pub(crate) default: Option<String>,
+    /// What happens if nobody says, where there is no value for that.
+    pub(crate) absent: Option<&'static str>,
+    /// Without which other key it has no effect.
+    pub(crate) needs: Option<&'static str>,
+    /// A value as it is written in the file.
+    pub(crate) example: &'static str,
+    /// The keys of a table that is its value.
+    pub(crate) keys: Vec<Key>,
+}
+
+impl Key {
+    /// The sentence, and the paragraphs after it.
+    pub(crate) fn sentence_and_paragraphs(&self) -> (String, Vec<String>) {
+        let mut paragraphs = self.doc.split("\n\n").map(|paragraph| {
+            let lines = paragraph.lines().map(str::trim).filter(|line| !line.is_empty());
+            lines.collect::<Vec<_>>().join(" ")
+        });
+        let sentence = paragraphs.next().unwrap_or_default();
+        (sentence, paragraphs.filter(|paragraph| !paragraph.is_empty()).collect())
+    }
+
+    /// The default, or what happens without one.
+    pub(crate) fn otherwise(&self) -> Option<&str> {
+        self.absent.or(self.default.as_deref())
+    }
+
+    /// The help of the flag: the sentence, the words and the default.
+    pub(crate) fn help(&self) -> String {
+        let (mut help, _) = self.sentence_and_paragraphs();
+        let are_explained = self.words.iter().any(|(_, meaning)| !meaning.is_empty());
+        if !self.words.is_empty() && !are_explained {
+            let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
+            help = format!("{help}: {}", one_of(&words));
+        }
+        if let Some(otherwise) = self.otherwise() {
+            help = format!("{help} [default: {otherwise}]");
+        }
+        if are_explained {
+            help.push(':');
+            for (word, meaning) in &self.words {
+                help = format!("{help}\n- {word}: {}", meaning.trim_end_matches('.'));
+            }
+        }
+        help
+    }
+}
+
+/// Makes two structs of a table of keys: what was given, where every key is an `Option`, and what the
+/// server works with, where defaults are filled in.
+///
+/// A key is written
+///
+/// ```text
+/// /// One sentence, which is the help of the flag.
+/// ///
+/// /// Paragraphs for the documentation.
+/// #[arg(long)]                        if there is a flag
+/// name: Type = default,               or `=> |given| computed default`, or neither
+///     else "what happens if nobody says",
+///     needs "other_key",
+///     example "a value";
+/// ```
+///
+/// where `else` and `needs` may be left out. The type is a [`Value`](super::value::Value). What is
+/// not a key but part of what the server works with stands in the braces of the second struct.
+macro_rules! settings {
+    (
+        $(#[$about_given:meta])*
+        $given_visibility:vis struct $given:ident;
+
+        $(#[$about_resolved:meta])*
+        $visibility:vis struct $resolved:ident {
+            $($(#[$about_extra:meta])* $extra_visibility:vis $extra:ident: $extra_type:ty,)*
+        }
+
+        $($group:literal {
+            $(
+                $(#[doc = $doc:literal])+
+                $(#[arg($($arg:tt)+)])?
+                $key:ident: $type:ty $(= $default:expr)? $(=> |$by:ident| $computed:expr)?,
+                $(else $absent:literal,)?
+                $(needs $needs:literal,)?
+                example $example:tt;
+            )+
+        })+
+    ) => {
+        $(#[$about_given])*
+        #[derive(Clone, Debug, Default, ::serde::Deserialize)]
+        $given_visibility struct $given {
+            $($(
+                $(#[arg(
+                    value_name = <$type as $crate::config::value::Value>::NAME,
+                    help = $given::help(stringify!($key)),
+                    help_heading = $group,
+                    $($arg)+
+                )])?
+                #[serde(default, deserialize_with = "crate::config::value::read")]
+                $given_visibility $key: Option<$type>,
+            )+)+
+        }
+
+        $(#[$about_resolved])*
+        #[derive(Clone, Debug)]
+        $visibility struct $resolved {
+            $($(
+                $(#[doc = $doc])+
+                $visibility $key: settings!(@type $type $(= $default)? $(=> $computed)?),
+            )+)+
+            $($(#[$about_extra])* $extra_visibility $extra: $extra_type,)*
+        }
+
+        impl $given {
+            /// The names of the keys.
+            pub(in crate::config) const NAMES: &'static [&'static str] =
+                &[$($(stringify!($key)),+),+];
+
+            /// All that is known of the key `name`.
+            fn key(name: &str) -> Option<$crate::config::table::Key> {
+                $($(if name == stringify!($key) {
+                    return Some($crate::config::table::Key {
+                        name: stringify!($key),
+                        group: $group,
+                        doc: concat!($($doc, "\n"),+),
+                        value: <$type as $crate::config::value::Value>::NAME,
+                        detail: <$type as $crate::config::value::Value>::detail(),
+                        words: <$type as $crate::config::value::Value>::words(),
+                        default: settings!(@option
+                            $(<$type as $crate::config::value::Value>::written(&$default))?),
+                        absent: settings!(@option $($absent)?),
+                        needs: settings!(@option $($needs)?),
+                        example: stringify!($example),
+                        keys: <$type as $crate::config::value::Value>::keys(),
+                    });
+                })+)+
+                None
+            }
+
+            /// The help of the flag for the key `name`.
+            #[allow(dead_code)]
+            fn help(name: &str) -> String {
+                Self::key(name).map(|key| key.help()).unwrap_or_default()
+            }
+
+            /// All that is known of the keys, in the order of the table.
+            pub(crate) fn keys() -> Vec<$crate::config::table::Key> {
+                Self::NAMES.iter().filter_map(|name| Self::key(name)).collect()
+            }
+
+            /// The keys that were given.
+            #[allow(dead_code)]
+            pub(in crate::config) fn given(&self) -> Vec<&'static str> {
+                let given = [$($((stringify!($key), self.$key.is_some())),+),+];
+                given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+            }
+
+            /// These where they say something, else those of `below`.
+            #[allow(dead_code)]
+            pub(in crate::config) fn over(self, below: Self) -> Self {
+                Self { $($($key: self.$key.or(below.$key),)+)+ }
+            }
+
+            /// Takes relative paths to be relative to `directory`.
+            #[allow(dead_code)]
+            pub(in crate::config) fn move_beside(&mut self, directory: &::std::path::Path) {
+                $($(if let Some(value) = &mut self.$key {
+                    $crate::config::value::Value::move_beside(value, directory);
+                })+)+
+            }
+
+            /// Fills in the defaults.
+            $given_visibility fn resolve(&self, $($extra: $extra_type),*) -> $resolved {
+                $resolved {
+                    $($($key: settings!(
+                        @resolve self, self.$key.clone()
+                        $(, = $default)? $(, => |$by| $computed)?
+                    ),)+)+
+                    $($extra,)*
+                }
+            }
+        }
+    };
+
+    (@type $type:ty) => { Option<<$type as $crate::config::value::Value>::Resolved> };
+    (@type $type:ty = $default:expr) => { <$type as $crate::config::value::Value>::Resolved };
+    (@type $type:ty => $computed:expr) => { <$type as $crate::config::value::Value>::Resolved };
+
+    (@option) => { None };
+    (@option $value:expr) => { Some($value) };
+
+    (@resolve $given:expr, $value:expr) => {
+        $value.map($crate::config::value::Value::resolve)
+    };
+    (@resolve $given:expr, $value:expr, = $default:expr) => {
+        $crate::config::value::Value::resolve($value.unwrap_or_else(|| $default))
+    };
+    (@resolve $given:expr, $value:expr, => |$by:ident| $computed:expr) => {
+        $crate::config::value::Value::resolve($value.unwrap_or_else(|| {
+            let $by = $given;
+            $computed
+        }))
+    };
+}
+
+pub(super) use settings;
