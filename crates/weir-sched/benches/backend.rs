@@ -11,9 +11,8 @@ fn main() {
 
 /// A gate whose slots are all taken, with calls that wait and a known patience.
 fn crowded(waiting: u64, order: BackendOrder) -> (BackendGate, Vec<Call>, Time) {
-    let most_waiting = usize::MAX;
-    let mut gate =
-        BackendGate::new(BackendConfig { order, most_waiting, ..BackendConfig::default() });
+    let max_queue = usize::MAX;
+    let mut gate = BackendGate::new(BackendConfig { order, max_queue, ..BackendConfig::default() });
     let mut now = Time::ZERO;
     let arrive = |gate: &mut BackendGate, now: Time, tag: u64| {
         gate.arrive(now, CallSpec { tag, client: tag, kind: 1 + tag % 36, ..CallSpec::default() })
@@ -21,7 +20,7 @@ fn crowded(waiting: u64, order: BackendOrder) -> (BackendGate, Vec<Call>, Time) 
     let leavers: Vec<Call> = (0..100).map(|tag| arrive(&mut gate, now, tag)).collect();
     now += Duration::from_secs(5);
     for call in leavers {
-        gate.gone(now, call);
+        gate.abandoned(now, call);
     }
     let calls = (0..waiting).map(|tag| arrive(&mut gate, now, tag)).collect();
     while matches!(gate.next(now), CallNext::Start { .. }) {}
@@ -35,7 +34,7 @@ fn departure(bencher: Bencher, waiting: u64) {
     bencher.bench_local(|| {
         // From all over the queue; the prime keeps the order far from that of arrival.
         at = (at + 7_919) % calls.len();
-        let left = gate.gone(now, calls[at]);
+        let left = gate.abandoned(now, calls[at]);
         gate.arrive(now, CallSpec { client: at as u64, ..CallSpec::default() });
         left
     });

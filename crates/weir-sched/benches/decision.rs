@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use divan::Bencher;
 use weir_sched::{
-    BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, JobSpec, Next, Pacer, Packets,
-    Path, PolicyKind, Time,
+    BitRate, ClientId, FlowId, FlowSpec, Gate, GateConfig, JobSpec, Next, Pacer, Packets, Path,
+    PolicyKind, Time, WireOverhead,
 };
 
 fn main() {
@@ -47,7 +47,7 @@ impl Overloaded {
         let client = ClientId(self.seed.into());
         let flow = self.gate.open(FlowSpec {
             client,
-            packets: Packets { mss: 1448, framing: Framing::ETHERNET },
+            packets: Packets { mss: 1448, overhead: WireOverhead::ETHERNET },
             tag: 0,
             path: Path::default(),
         });

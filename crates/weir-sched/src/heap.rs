@@ -1,4 +1,5 @@
-//! A binary heap whose members can be re-ranked or removed by number. It knows nothing of jobs.
+//! A binary heap whose members can be re-ranked or removed by number. Used by the policies, the
+//! queue of the disk gate and the records of departed clients.
 
 const ABSENT: u32 = u32::MAX;
 

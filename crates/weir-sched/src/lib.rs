@@ -15,15 +15,15 @@ mod uplink;
 mod virtual_fair;
 
 pub use backend::{
-    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left, balance,
-    health,
+    Abandoned, BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec,
+    balance, health,
 };
 pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
 pub use policy::{FairState, Path, Policy, PolicyKind};
 pub use time::Time;
 pub use uplink::{
-    ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next,
-    ObjectId, Pacer, Packets, Settled,
+    ClientId, FairnessRecord, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE,
+    Next, ObjectId, Pacer, Packets, WireOverhead,
 };
 pub use virtual_fair::{Level, VirtualFair};
 pub use weir_units::BitRate;

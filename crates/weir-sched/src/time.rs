@@ -1,4 +1,5 @@
-//! A moment in time as a number. It knows nothing of clocks: the caller says what now is.
+//! A moment in time as a number, counted from a zero that the caller chooses. Used by everything
+//! that takes `now`: gates, pacer, health, the server's clock and the simulator's.
 
 use std::ops::{Add, AddAssign};
 use std::time::Duration;

@@ -1,7 +1,9 @@
 //! Processor sharing on paper: when would each job have finished had the link been shared equally?
+//! Used by the gate for its fairness ledger and for policies that look at fair finishes, by `fair`,
+//! and by the simulator.
 //!
 //! It moves by bytes, never by a clock: a link is slower than its name at times, and a virtual
-//! server that ran on would make every job look late. It knows nothing of the real order.
+//! server that ran on would make every job look late.
 
 use std::collections::BTreeSet;
 

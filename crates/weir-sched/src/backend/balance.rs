@@ -1,4 +1,6 @@
-//! Which of several backends a request goes to. It knows nothing of connections.
+//! Which of several backends a request goes to: round robin, fewest requests, two choices, hashes.
+//! Used by the server's proxy for each request of a route with more than one backend, and by its
+//! configuration, which names the ways.
 //!
 //! Backends are told apart by their place in the list of the configuration.
 

@@ -1,4 +1,5 @@
-//! A call of a backend as its gate sees it, and what the gate says of it.
+//! A call of a backend as its gate sees it, and what the gate answers. Used by whoever owns a
+//! [`BackendGate`](super::BackendGate): the server's proxy and the simulator.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub struct Call {
 
 /// What a client's departure means for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Abandoned {
     /// It waited and is forgotten: nothing else is to do.
     Waiting,
     /// The backend works on it: report its end with

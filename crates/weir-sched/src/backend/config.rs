@@ -1,4 +1,5 @@
-//! What is told to the gate of a backend: limit, order, bounds. It knows nothing of calls.
+//! How the gate of a backend is configured: limit, order, bounds of the queue, with the names that
+//! the configuration and the command line use. Read by the gate and by whoever sets one up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,31 +26,31 @@ impl fmt::Display for CallLimit {
 }
 
 impl FromStr for CallLimit {
-    type Err = NoCallLimit;
+    type Err = InvalidCallLimit;
 
     /// `auto`, or a number of calls, at least 1.
-    fn from_str(text: &str) -> Result<CallLimit, NoCallLimit> {
+    fn from_str(text: &str) -> Result<CallLimit, InvalidCallLimit> {
         if text == "auto" {
             return Ok(CallLimit::Auto);
         }
         match text.parse() {
             Ok(calls) if calls > 0 => Ok(CallLimit::Fixed(calls)),
-            _ => Err(NoCallLimit(text.to_owned())),
+            _ => Err(InvalidCallLimit(text.to_owned())),
         }
     }
 }
 
 /// A text that is no limit of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoCallLimit(String);
+pub struct InvalidCallLimit(String);
 
-impl fmt::Display for NoCallLimit {
+impl fmt::Display for InvalidCallLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a limit of calls is \"auto\" or a number from 1 on, not \"{}\"", self.0)
     }
 }
 
-impl std::error::Error for NoCallLimit {}
+impl std::error::Error for InvalidCallLimit {}
 
 /// In which order waiting calls are started. Routes of lesser priority numbers come first in each
 /// of them, and among clients that wait those with many calls take turns with those with few.
@@ -138,10 +139,10 @@ pub struct BackendConfig {
     pub order: BackendOrder,
     /// Calls that wait at most; of more, those that would be served last are refused. It bounds
     /// memory: a long queue does no harm while the dead leave it. Default 65,536.
-    pub most_waiting: usize,
+    pub max_queue: usize,
     /// A call waits at most so long while the patience of its route's clients is unknown. Default
     /// 60 s.
-    pub longest_wait: Duration,
+    pub queue_timeout: Duration,
 }
 
 impl Default for BackendConfig {
@@ -149,8 +150,8 @@ impl Default for BackendConfig {
         BackendConfig {
             limit: CallLimit::Auto,
             order: BackendOrder::Adaptive,
-            most_waiting: 65_536,
-            longest_wait: Duration::from_secs(60),
+            max_queue: 65_536,
+            queue_timeout: Duration::from_secs(60),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What the gate of a backend has done so far. It decides nothing.
+//! What the gate of a backend has done so far, as totals. Read by the server's metrics and by the
+//! simulator's results.
 
 use std::time::Duration;
 
@@ -6,9 +7,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Calls whose client left while they waited: forgotten at once.
-    pub gone_waiting: u64,
+    pub abandoned_waiting: u64,
     /// Calls whose client left while the backend worked on them.
-    pub gone_under_way: u64,
+    pub abandoned_under_way: u64,
     /// Calls refused: they had waited too long, or too many waited.
     pub refused: u64,
     /// Calls given to the backend; one that was put back and given again counts again.

@@ -1,4 +1,5 @@
-//! A mean of times that forgets. For how long calls take, how long they have slots, and what is long.
+//! A mean of times in which old ones fade. Used for how long calls take, how long they have slots,
+//! and from when on a call is long.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ mod queue;
 mod service_times;
 mod unanswered;
 
-pub use call::{Call, CallNext, CallSpec, Left};
-pub use config::{BackendConfig, BackendOrder, CallLimit, NoCallLimit, UnknownOrder};
+pub use call::{Abandoned, Call, CallNext, CallSpec};
+pub use config::{BackendConfig, BackendOrder, CallLimit, InvalidCallLimit, UnknownOrder};
 pub use counts::Counts;
 pub use gate::BackendGate;

@@ -45,7 +45,7 @@ struct Kind {
 
 /// Means by route and kind.
 #[derive(Debug, Default)]
-pub(super) struct Expected {
+pub(super) struct ServiceTimes {
     kinds: HashMap<(u32, u64), Kind>,
     /// The same kinds in the order of their last use.
     by_use: BTreeMap<u64, (u32, u64)>,
@@ -53,7 +53,7 @@ pub(super) struct Expected {
     observations: u64,
 }
 
-impl Expected {
+impl ServiceTimes {
     /// A call of this kind took so long. Kind 0 is unknown: it teaches about its route only.
     pub(super) fn served(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
         let route = route % MOST_ROUTES;
@@ -65,7 +65,7 @@ impl Expected {
         }
     }
 
-    /// A call of this kind had its slot for so long, as [`Expected::served`].
+    /// A call of this kind had its slot for so long, as [`ServiceTimes::served`].
     pub(super) fn slot_freed(&mut self, now: Time, route: u32, kind: u64, took: Duration) {
         let route = route % MOST_ROUTES;
         self.routes.entry(route).or_default().slot.add(took, ROUTE_MEMORY);
@@ -111,7 +111,7 @@ impl Expected {
     /// The kind, used just now.
     fn kind(&mut self, now: Time, route: u32, kind: u64) -> &mut Kind {
         const NEW: u64 = u64::MAX;
-        let Expected { kinds, by_use, observations, .. } = self;
+        let ServiceTimes { kinds, by_use, observations, .. } = self;
         let id = (route, kind);
         if kinds.len() >= MOST_KINDS
             && !kinds.contains_key(&id)
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_kind_is_its_own_mean_and_an_unknown_one_its_routes() {
-        let mut expected = Expected::default();
+        let mut expected = ServiceTimes::default();
         assert_eq!(expected.of(NOW, 1, 7), None);
         expected.served(NOW, 1, 7, 2 * MS);
         expected.served(NOW, 1, 7, 4 * MS);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_change_is_followed() {
-        let mut expected = Expected::default();
+        let mut expected = ServiceTimes::default();
         for took in [10, 100] {
             (0..200).for_each(|_| expected.served(NOW, 1, 7, took * MS));
         }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_kind_not_seen_for_longest_is_forgotten() {
-        let mut expected = Expected::default();
+        let mut expected = ServiceTimes::default();
         let most = MOST_KINDS as u64;
         for kind in 1..=most {
             expected.served(NOW, 0, kind, 5 * MS);
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn how_long_calls_have_slots_is_told_apart_from_how_long_they_take() {
-        let mut expected = Expected::default();
+        let mut expected = ServiceTimes::default();
         expected.slot_freed(NOW, 1, 7, 8 * MS);
         assert_eq!((expected.slot(1, 7), expected.slot(1, 9)), (Some(8 * MS), Some(8 * MS)));
         assert_eq!(
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_seemed_long_is_tried_again() {
-        let mut expected = Expected::default();
+        let mut expected = ServiceTimes::default();
         expected.served(NOW, 1, 7, 600 * MS);
         let after = |seconds| expected.of(NOW + Duration::from_secs(seconds), 1, 7);
         assert_eq!(

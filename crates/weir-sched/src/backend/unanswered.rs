@@ -1,5 +1,5 @@
-//! What is thought to happen inside the backend, so that service times can be told from waiting. It
-//! knows nothing of the queue and the clock.
+//! The calls that a backend has and has not answered: which of them it is taken to work on, so that
+//! service times can be told from waiting inside. Used by the gate and by the learned limit.
 //!
 //! Some of the calls are taken to be served, mostly one less than the limit, and the others to wait
 //! for their turn, in the order of their starts. So a call's service runs from when it became one of
@@ -21,7 +21,7 @@ const FEW: u64 = 64;
 
 /// The calls that were started and not yet answered.
 #[derive(Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct Unanswered {
     /// Numbers of the starts.
     unanswered: BTreeSet<u64>,
     /// Slots of calls that wait for their turn, by number of their start.
@@ -41,7 +41,7 @@ pub(super) struct Overtaken {
     pub(super) by_newest: usize,
 }
 
-impl Inside {
+impl Unanswered {
     /// A call is started.
     pub(super) fn start(&mut self, start: u64, slot: u32) {
         self.unanswered.insert(start);

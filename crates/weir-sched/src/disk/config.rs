@@ -1,4 +1,5 @@
-//! What is told to the gate of a disk, and the time a job is expected to take there.
+//! How the gate of a disk is configured, and the time that a job is expected to take there. Read by
+//! the gate and by the server, which sets it up.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The helper threads that do disk work: how many are busy, and which are lost for the time being.
-//! It knows nothing of queues and waiters.
+//! The helper threads that do disk work: how many are busy, and which are lost for the time being
+//! because their job is stuck. The gate asks here whether another job may start.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -2,9 +2,9 @@
 //! job is started next, and lets only so many run at once.
 //!
 //! Contract. Calls in: [`DiskGate::join`], [`DiskGate::leave`], [`DiskGate::done`]. Calls out:
-//! [`DiskGate::next`] returns jobs to start or to refuse. The gate knows nothing of files and does
-//! no I/O: what a key means, who the waiters are and which thread does the work is up to its one
-//! owner. Its `now` never goes back.
+//! [`DiskGate::next`] returns jobs to start or to refuse. What a key means, who the
+//! waiters are and which thread does the work is up to its one owner in the server. Its
+//! `now` never goes back.
 
 mod config;
 mod helpers;

@@ -1,4 +1,4 @@
-//! The order of disk work: most waiters for the least disk time first. It knows nothing of disks.
+//! The order of disk work: most waiters for the least disk time first. Used by the gate's queue.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! Remaining size less what the job has waited times a credit (Crovella 1999 section 7).
+//! Remaining size less what the job has waited times a credit (Crovella 1999 section 7): long jobs
+//! are not put off for ever. For comparison with that paper.
 //!
 //! All credits grow alike, so the order between two jobs changes only by service, and the key may
 //! be the remaining size plus the credit *not* earned before arrival: no key moves with time.

@@ -1,4 +1,5 @@
 //! Schroeder's size classes by remaining size (2003, section 2.2), first come first served inside.
+//! For comparison with that paper, whose prototype had a few priorities in the kernel.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};

@@ -1,4 +1,5 @@
-//! Processor sharing by quantum: what every server does today. The baseline, not the promise.
+//! Processor sharing by quantum, as every server does it. The baseline that other policies are
+//! compared with.
 //!
 //! Weighted fair queueing with equal weights (Demers, Keshav & Shenker 1989): the quantum that
 //! processor sharing among those who can take data would finish first goes first. Round robin

@@ -1,4 +1,4 @@
-//! First come first served: arrival order alone decides.
+//! First come, first served. The baseline without any sharing; arrival order alone is the key.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};

@@ -1,4 +1,5 @@
-//! The order in which virtual processor sharing finishes (Friedman & Henderson 2003).
+//! The order in which virtual processor sharing finishes (fair sojourn protocol, Friedman &
+//! Henderson 2003): nobody is later than under fair sharing. `protective` is compared with it.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};

@@ -1,4 +1,5 @@
-//! Least attained service: needs no size.
+//! Least attained service: what has been sent least goes first, so no length is needed. For
+//! comparison, and for content whose length nobody knows.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Choice, Descriptor, Needs, PolicyKind};

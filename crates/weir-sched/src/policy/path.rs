@@ -1,5 +1,6 @@
 //! The path to a client, and how long it keeps a response from using the link. Used by every policy
-//! that looks at paths, by the fairness ledger, and by those who tell the gate of them.
+//! that looks at paths, by the shares of the virtual fair server, and by those who tell the gate of
+//! paths.
 
 use std::time::Duration;
 
@@ -22,13 +23,13 @@ impl Path {
     /// Bytes that a link of `rate` carries while `left` bytes wait for acknowledgements, sent as soon
     /// as the window takes them and on a link of their own. The window doubles with each round
     /// trip until it takes all that the link carries in one (slow start, RFC 5681 section 3.1).
-    pub(super) fn waits(self, rate: BitRate, left: u64) -> u64 {
+    pub(super) fn slow_start_bytes(self, rate: BitRate, left: u64) -> u64 {
         let trip = rate.bytes_in(self.round_trip);
         self.short_windows(trip, left).map(|window| trip - window).sum()
     }
 
     /// How long that is at most, whoever else uses the link.
-    pub(crate) fn longest_wait(self, rate: BitRate, left: u64) -> Duration {
+    pub(crate) fn slow_start_time(self, rate: BitRate, left: u64) -> Duration {
         let trip = rate.bytes_in(self.round_trip);
         self.round_trip * self.short_windows(trip, left).count() as u32
     }

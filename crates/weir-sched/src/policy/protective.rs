@@ -1,7 +1,6 @@
-//! Least remaining first among those whose service makes no other job miss its fair finish.
-//!
-//! SRPT's mean within a few per cent, and no job later than under fair sharing: the default. It
-//! knows the virtual fair server's level and finishes, not its clock, for there is none.
+//! The default policy: least remaining size first among those whose service makes no other job miss
+//! its fair finish. Mean response times within a few per cent of SRPT's, and no job later than
+//! under fair sharing.
 
 use super::slack::{Entry, SlackOrder};
 use super::{Arrival, Choice, Descriptor, FairState, Needs, Path, Policy, PolicyKind};
@@ -64,7 +63,7 @@ impl Protective {
         let Some(mut entry) = self.order.take(job.finish, id) else { return };
         entry.finish = finish;
         change(&mut entry);
-        entry.margin = job.path().waits(self.rate, entry.remaining);
+        entry.margin = job.path().slow_start_bytes(self.rate, entry.remaining);
         job.finish = entry.finish;
         self.order.insert(entry, fair);
     }
@@ -84,7 +83,7 @@ impl Policy for Protective {
         let (finish, path) = (job.finish, job.path);
         self.jobs[index] = Job { finish, path, shares: true, ..Job::default() };
         let mut entry = Entry::new(id, job.order, job.size, finish);
-        entry.margin = path.waits(self.rate, job.size);
+        entry.margin = path.slow_start_bytes(self.rate, job.size);
         self.order.insert(entry, job.fair);
     }
 
@@ -130,7 +129,7 @@ impl Policy for Protective {
         let job = &mut self.jobs[id as usize];
         job.attained += bytes;
         let (path, rate) = (job.path(), self.rate);
-        self.order.spend(job.finish, id, bytes, |left| path.waits(rate, left));
+        self.order.spend(job.finish, id, bytes, |left| path.slow_start_bytes(rate, left));
     }
 
     fn returned(&mut self, id: u32, bytes: u64) {

@@ -1,4 +1,5 @@
-//! Preemptive shortest job first, by original size.
+//! Preemptive shortest job first, by original size. The simulator of Carter's server orders requests
+//! by it.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};

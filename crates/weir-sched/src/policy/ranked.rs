@@ -1,5 +1,5 @@
-//! Policies that give each job a key and serve the least one. The rule says what the key is; most
-//! policies are one.
+//! Policies that give each job a key and serve the least one; a [`Rule`] says what the key is. Used
+//! by every policy but `fair` and `protective`, and the way to add one.
 
 use std::fmt;
 

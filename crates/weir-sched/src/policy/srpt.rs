@@ -1,5 +1,6 @@
-//! Shortest remaining processing time (Schrage 1968; Crovella 1999; Schroeder 2003, section 2). A
-//! tie goes to the earlier arrival, so the job that is being served is kept.
+//! Shortest remaining processing time (Schrage 1968; Crovella 1999; Schroeder 2003, section 2): the
+//! least mean response time. A tie goes to the earlier arrival, so the job that is being served is
+//! kept.
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};

@@ -1,4 +1,5 @@
-//! Names for what is at the gate. A name of what has gone is never taken for its successor's.
+//! Identities of connections, responses, clients and objects. The gate gives the first two; one
+//! that has gone is never taken for its successor.
 
 /// A connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

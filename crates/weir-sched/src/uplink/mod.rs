@@ -7,7 +7,7 @@ mod ids;
 mod pacer;
 mod wire;
 
-pub use gate::{FlowSpec, Gate, GateConfig, Grant, JobSpec, LEASE, Next, Settled};
+pub use gate::{FairnessRecord, FlowSpec, Gate, GateConfig, Grant, JobSpec, LEASE, Next};
 pub use ids::{ClientId, FlowId, JobId, ObjectId};
 pub use pacer::Pacer;
-pub use wire::{Framing, Packets};
+pub use wire::{Packets, WireOverhead};

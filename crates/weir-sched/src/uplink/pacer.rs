@@ -1,4 +1,5 @@
-//! A token bucket that tells when the link may be given more. It knows bytes and rates, no clock.
+//! A token bucket that tells when the link may be given more. Used by the gate and, for responses
+//! that fit one grant while nobody waits, by the server's connections directly.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use weir_sched::{BitRate, Framing, PolicyKind};
+use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
 pub use address::ListenAddress;
 pub use balancers::ProxyProtocol;
@@ -36,7 +36,7 @@ pub struct UplinkConfig {
     /// Which response goes next.
     pub policy: PolicyKind,
     /// What a packet costs.
-    pub framing: Framing,
+    pub framing: WireOverhead,
     /// Bytes that may be sent and not acknowledged, over all connections, instead of a pace.
     pub in_kernel: Option<u64>,
 }

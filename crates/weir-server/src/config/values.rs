@@ -9,7 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::de::Deserializer;
 use tracing::level_filters::LevelFilter;
-use weir_sched::{BitRate, Framing};
+use weir_sched::{BitRate, WireOverhead};
 use weir_units::{Invalid, Share, TimeSpan, text};
 
 pub use weir_units::Size;
@@ -78,11 +78,11 @@ impl FromStr for Pace {
 
 /// What a packet costs beside its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overhead(pub Framing);
+pub struct Overhead(pub WireOverhead);
 
 impl Default for Overhead {
     fn default() -> Overhead {
-        Overhead(Framing::ETHERNET)
+        Overhead(WireOverhead::ETHERNET)
     }
 }
 
@@ -91,10 +91,10 @@ impl FromStr for Overhead {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.trim() {
-            "ethernet" => Ok(Overhead(Framing::ETHERNET)),
-            "pppoe" => Ok(Overhead(Framing::PPPOE)),
+            "ethernet" => Ok(Overhead(WireOverhead::ETHERNET)),
+            "pppoe" => Ok(Overhead(WireOverhead::PPPOE)),
             bytes => match bytes.parse() {
-                Ok(overhead) if overhead <= 1000 => Ok(Overhead(Framing { overhead })),
+                Ok(overhead) if overhead <= 1000 => Ok(Overhead(WireOverhead { bytes: overhead })),
                 _ => Err(format!("\"{text}\" is not ethernet, pppoe or a number of bytes to 1000")),
             },
         }

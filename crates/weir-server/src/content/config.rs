@@ -15,7 +15,7 @@ use crate::sys::descriptors;
 /// Names that are remembered, by all workers together.
 const NAMES: usize = 65_536;
 
-/// Files that a worker keeps open between requests at most.
+/// The most files that a worker keeps open between requests.
 const MOST_OPEN: usize = 4096;
 
 /// What a site is made of: it stays with the worker that makes it.
@@ -25,11 +25,11 @@ pub(crate) struct SiteConfig {
     pub(crate) root: Root,
     pub(crate) disk: Arc<FileDisk>,
     pub(crate) metrics: Arc<Metrics>,
-    /// Names that are remembered.
+    /// The most names that are remembered.
     pub(crate) names: usize,
-    /// Bytes of small files.
+    /// Bytes of memory for small files.
     pub(crate) hot: usize,
-    /// Descriptors of large files.
+    /// The most large files that are kept open.
     pub(crate) open: usize,
     /// How much of a file a helper fetches at once.
     pub(crate) window: u64,

@@ -24,21 +24,21 @@ use crate::disk::DiskError;
 use crate::runtime::turn;
 use crate::sys;
 
-/// From this length on, files are sent straight from the page cache: copying costs more.
+/// From this length on (bytes), files are sent straight from the page cache: copying costs more.
 pub(crate) const DIRECT_FROM: u64 = 32 * 1024;
 
-/// How long a chunk that was read counts as being in memory, and how long nothing counts so after
-/// something was missed.
+/// How long a chunk that was read counts as in memory, and how long nothing counts as in memory after a
+/// miss.
 const TRUST: Duration = Duration::from_secs(1);
 
-/// How far the owner asks ahead what is in memory.
+/// How many bytes ahead cachestat(2) is asked for.
 const ASKED: u64 = 8 * CHUNK;
 
-/// Of files with more chunks than this (4 GB) nothing is remembered.
+/// Files with more chunks than this (4 GB) are asked for anew each time.
 const MOST_CHUNKS: u64 = 32_768;
 
 thread_local! {
-    /// When this worker last found something not to be in memory.
+    /// When this worker last missed something in memory.
     static MISSED: Cell<Time> = const { Cell::new(Time::ZERO) };
 }
 
@@ -50,13 +50,13 @@ pub(crate) struct File {
     name: Rc<[u8]>,
     identity: Identity,
     access: Access,
-    /// cachestat(2) answers.
+    /// cachestat(2) answers: the server owns the file, or may write it.
     has_cachestat: Cell<bool>,
     /// When each chunk was last seen to be in memory, whole.
     seen: RefCell<Vec<Time>>,
 }
 
-/// Why bytes were not to be had at once.
+/// Why bytes could not be read at once.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     /// They are not in memory: [`File::fetch`] gets them without blocking the worker.
@@ -80,17 +80,17 @@ impl File {
         &self.name
     }
 
-    /// Whether it is read whole when it is opened, and sent from there.
+    /// Whether its content is read when it is opened, and sent from memory.
     pub(super) fn is_small(&self) -> bool {
         self.identity.length <= if self.tells_residency() { DIRECT_FROM } else { CHUNK }
     }
 
-    /// Whether it is known without waiting what is in memory.
+    /// Whether it can be found out without waiting what of it is in memory.
     pub(crate) fn tells_residency(&self) -> bool {
         matches!(self.access, Access::Memory | Access::NoWait)
     }
 
-    /// Whether nobody has changed it since.
+    /// Whether it has not changed since it was opened.
     pub(super) fn is_as_opened(&self) -> bool {
         Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
     }
@@ -101,7 +101,7 @@ impl File {
         if count == 0 || self.resident(offset, count) > 0 {
             return true;
         }
-        // To ask for a byte would read a little from the disk, and the rest in another operation.
+        // Trying to read a byte would read a little from the disk, and the rest in another operation.
         !self.has_cachestat.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
     }
 
@@ -109,8 +109,12 @@ impl File {
         &self.fd
     }
 
-    /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many there
-    /// were: none only at the end.
+    /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many it read: 0 only
+    /// at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// They are not in memory, or cannot be read.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
         if self.has_cachestat.get()
             && turn::began().since(MISSED.get()) < TRUST
@@ -119,7 +123,7 @@ impl File {
                 self.identity.length.saturating_sub(offset).min(out.len() as u64),
             )
         {
-            // Asking would start to read it, past the disk's gate.
+            // Trying would start a read of the disk that its gate knows nothing of.
             MISSED.set(turn::began());
             return Err(ReadError::Cold);
         }
@@ -147,7 +151,7 @@ impl File {
     }
 
     /// How many of `count` bytes from `offset` on are certainly in memory, so that they can be sent
-    /// straight from the file. It may be fewer than are.
+    /// straight from the file. There may be more.
     pub(crate) fn resident(&self, offset: u64, count: u64) -> u64 {
         match self.access {
             Access::Memory => return count,
@@ -167,7 +171,7 @@ impl File {
         if self.is_cached(offset, count) { count } else { 0 }
     }
 
-    /// Whether the kernel says so, to the owner.
+    /// Whether cachestat(2) says that these bytes are in memory.
     fn is_cached(&self, offset: u64, count: u64) -> bool {
         match sys::pages_in_memory(&*self.fd, offset, count) {
             // Pages that are still being read count as cached; the last is read last.
@@ -179,7 +183,7 @@ impl File {
         }
     }
 
-    /// Whole chunks of these bytes were in memory just now.
+    /// Remembers that the whole chunks of these bytes are in memory now.
     fn note_seen(&self, offset: u64, count: u64) {
         let length = self.identity.length;
         if length > MOST_CHUNKS * CHUNK {
@@ -211,7 +215,7 @@ impl File {
             .count() as u64;
         let end = (offset / CHUNK + known) * CHUNK;
         let count = end.saturating_sub(offset).min(count);
-        // A look now and then: what was pushed out of memory went from its beginning.
+        // Checked now and then: the kernel evicts a file from its beginning.
         if count > 0 && offset % ASKED < CHUNK && !self.has_byte(offset) {
             MISSED.set(now);
             return 0;
@@ -225,8 +229,12 @@ impl File {
         preadv2(&self.fd, &mut [IoSliceMut::new(&mut byte)], offset, flags) == Ok(1)
     }
 
-    /// Has a helper fetch `window` bytes into memory, from the beginning of the chunk that `offset`
-    /// lies in. Returns where that chunk begins, and its bytes.
+    /// Has a helper read `window` bytes into memory, from the beginning of the chunk that `offset` lies in.
+    /// Returns where that chunk begins, and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// The disk has too much to do, or the file cannot be read.
     pub(crate) async fn fetch(
         &self,
         disk: &Arc<FileDisk>,

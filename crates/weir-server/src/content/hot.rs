@@ -27,7 +27,7 @@ impl Hot {
     }
 }
 
-/// A budget of bytes.
+/// The hot files of a worker, within a budget of bytes. Evicts with generalised CLOCK.
 #[derive(Debug)]
 pub(super) struct HotSet {
     ring: RefCell<VecDeque<(Weak<Hot>, usize)>>,
@@ -45,7 +45,7 @@ impl HotSet {
         usize::try_from(length).is_ok_and(|length| length.saturating_add(OVERHEAD) <= self.most)
     }
 
-    /// Keeps the content of a file.
+    /// Keeps the content of a file, and evicts others as far as that needs room.
     pub(super) fn admit(&self, file: &Rc<Hot>, bytes: Arc<[u8]>) {
         let cost = bytes.len() + OVERHEAD;
         if !self.fits(bytes.len() as u64) || file.bytes.borrow().is_some() {

@@ -10,18 +10,17 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 /// How files of a file system are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Everything is in memory.
+    /// Everything is in memory (tmpfs, ramfs).
     Memory,
-    /// `RWF_NOWAIT` tells what is in memory (ext4, xfs, btrfs).
+    /// Reads with `RWF_NOWAIT` fail instead of waiting for the disk (ext4, xfs, btrfs).
     NoWait,
-    /// It does not (overlayfs): only a helper may read.
+    /// Reads may wait for the disk (overlayfs): only helpers read.
     Blocking,
-    /// Another process or machine answers, and may not: even opening is for helpers only.
+    /// Another process or machine has the files, and may not answer (NFS, FUSE): helpers open them, too.
     Remote,
 }
 
-/// Types of file systems that somebody else answers for (statfs(2) and linux/magic.h): NFS, FUSE,
-/// SMB in three ages, Ceph, 9P, AFS in two kinds, Coda, Lustre, OCFS2, GFS2.
+/// Types of remote file systems (statfs(2) and linux/magic.h): NFS, FUSE, SMB in three versions, Ceph, 9P, AFS in two kinds, Coda, Lustre, OCFS2, GFS2.
 const REMOTE: [u32; 13] = [
     0x6969,
     0x6573_5546,
@@ -44,7 +43,7 @@ const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
 /// No file is so long.
 const BEYOND: u64 = 1 << 62;
 
-/// Asks the file system of an open file or directory; this may wait for it.
+/// How files are read of the file system that `file` is on. May wait for that file system.
 pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     let kind = fstatfs(&file)?.f_type as u32;
     if MEMORY.contains(&kind) {
@@ -53,7 +52,7 @@ pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     if REMOTE.contains(&kind) {
         return Ok(Access::Remote);
     }
-    // Beyond any end: a cold byte would be read from the disk, alone.
+    // Beyond the end of any file: a byte that is not in memory would be read from the disk, alone.
     let mut byte = [0];
     match preadv2(&file, &mut [IoSliceMut::new(&mut byte)], BEYOND, ReadWriteFlags::NOWAIT) {
         Ok(_) | Err(Errno::AGAIN) => Ok(Access::NoWait),
@@ -61,7 +60,7 @@ pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     }
 }
 
-/// Whether files below this directory may be opened by a worker; this may wait for it.
+/// Whether a worker may open files below this directory. May wait for its file system.
 pub(super) fn is_local(directory: impl AsFd) -> Result<bool, Errno> {
     Ok(!REMOTE.contains(&(fstatfs(directory)?.f_type as u32)))
 }

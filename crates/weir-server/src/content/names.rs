@@ -19,13 +19,14 @@ use super::open::Identity;
 use super::uses::Uses;
 use crate::sys::clock;
 
-/// How long a change may go unnoticed; with the time a look may take it is one second.
+/// How long an entry is used without a check. With the time that a check may take, a change is noticed
+/// within a second.
 const FRESH: Duration = Duration::from_millis(900);
 
 /// Bytes that an entry takes beside names and fields of heads.
 const OVERHEAD: usize = 512;
 
-/// Bytes of all entries, for each that there is room for: more than those of ordinary files take.
+/// Bytes of memory for each entry that there is room for: more than entries of ordinary files take.
 const BYTES_EACH: usize = 1024;
 
 /// What a name stands for, and since when.
@@ -38,7 +39,7 @@ pub(super) struct Entry {
     pub(super) uses: Uses,
     /// It is no longer in the cache.
     dropped: Cell<bool>,
-    /// Somebody is looking whether it is still true.
+    /// A helper is checking whether it is still true.
     pub(super) checking: Cell<bool>,
 }
 
@@ -75,7 +76,7 @@ impl KnownFile {
     }
 }
 
-/// What is said of a file of `length` bytes with the tag `etag`.
+/// The facts of a file of `length` bytes with the tag `etag`.
 pub(super) fn facts(identity: &Identity, name: &[u8], length: u64, etag: ETag) -> Facts {
     let mut hasher = DefaultHasher::new();
     (identity.device, identity.inode).hash(&mut hasher);
@@ -103,13 +104,13 @@ impl Entry {
         now.since(self.checked.get()) < FRESH
     }
 
-    /// Bytes of memory that it takes, about.
+    /// Bytes of memory that it takes, approximately.
     fn cost(&self) -> usize {
         let of_file = self.file().map_or(0, |file| file.name.len() + file.facts.fields.len());
         OVERHEAD + self.name.len() + of_file
     }
 
-    /// It is true at `now`.
+    /// It was found to be true at `now`.
     pub(super) fn confirm(&self, now: Time) {
         self.checked.set(now);
     }

@@ -13,44 +13,44 @@ use super::file::{File, ReadError};
 use super::pattern::pattern;
 use crate::body::Reader;
 
-/// What a name stands for.
+/// What a path stands for.
 #[derive(Debug)]
 pub(crate) enum Found {
     Object(Object),
-    /// A directory that was named without its slash.
+    /// A directory, named without the slash at the end.
     Directory,
 }
 
-/// Something that can be sent whole or in part.
+/// Something that can be sent, whole or in part.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     pub(crate) facts: Rc<Facts>,
     pub(crate) body: Body,
 }
 
-/// What does not change about an object while it stays the same.
+/// What the head of a response says of an object.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) length: u64,
     pub(crate) media: &'static str,
     pub(crate) validators: Option<Validators>,
     pub(crate) id: ObjectId,
-    /// The fields of the head of an ordinary response, to the empty line.
+    /// The fields of the head of an ordinary 200 response, up to the empty line.
     pub(crate) fields: Box<[u8]>,
 }
 
-/// Where the bytes of an object are.
+/// Where the bytes of a body are.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Text(Arc<[u8]>),
     File(Rc<File>),
-    /// Bytes made up on the way, a function of their place.
+    /// Bytes of the built-in site's files, made when they are sent.
     Pattern,
-    /// What a backend answers, while it does.
+    /// A backend's answer, as it comes.
     Relayed(Rc<Reader>),
 }
 
-/// Objects longer than this say that ranges of them can be had. Short ones do not: heads cost time
+/// Objects longer than this (bytes) are sent with `Accept-Ranges`. Short ones are not: heads cost time
 /// in overload, and nobody resumes a few kilobytes.
 const WORTH_RESUMING: u64 = 16 * 1024;
 
@@ -89,7 +89,7 @@ impl Facts {
     }
 }
 
-/// Copies what `bytes` has from `offset` on, as far as there is room; returns how much.
+/// Copies the bytes from `offset` on, as far as there is room; returns how many.
 pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
     let rest = usize::try_from(offset).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
     let count = rest.len().min(out.len());
@@ -98,8 +98,11 @@ pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
 }
 
 impl Body {
-    /// Fills `out` with the bytes from `offset` on, if they are in memory; returns how many there
-    /// were: fewer only at the end.
+    /// Fills `out` with the bytes from `offset` on; returns how many there were: fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// They are not in memory, or cannot be read.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
         match self {
             Body::Text(text) => Ok(copy(text, offset, out)),

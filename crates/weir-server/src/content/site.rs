@@ -86,7 +86,7 @@ impl Site {
             return found;
         }
         site.metrics.cache_misses.inc();
-        // Boxed, here and below: what is rare should not make every connection larger.
+        // Boxed, here and below: rare work must not make every connection larger.
         Box::pin(site.look_up(path, known)).await
     }
 
@@ -115,7 +115,7 @@ impl Site {
         self.0.fetch_failed(file, error)
     }
 
-    /// Closes descriptors that were not used lately.
+    /// Closes files that were not requested lately.
     pub(crate) fn sweep(&self) {
         self.0.open.sweep(clock::now());
     }
@@ -140,7 +140,7 @@ impl Inner {
         look
     }
 
-    /// What is known of a name, if it is still true and enough to answer with.
+    /// What is known of a name, if it is still valid and enough to answer with.
     async fn from_cache(self: &Rc<Self>, entry: &Rc<Entry>) -> Option<Result<Found, Status>> {
         let file = match &entry.known {
             Known::Directory if self.is_fresh(entry) => return Some(Ok(Found::Directory)),
@@ -152,7 +152,7 @@ impl Inner {
             Some(bytes) => Body::Text(bytes),
             None => Body::File(file.open.borrow().clone()?),
         };
-        // A file that is changed in place: what was announced could not be sent.
+        // A file that was changed in place could not be sent as announced.
         if matches!(&body, Body::File(open) if !open.is_as_opened())
             || !self.is_fresh(entry) && !Box::pin(self.check(entry, file)).await
         {
@@ -166,7 +166,7 @@ impl Inner {
         entry.is_fresh(turn::began())
     }
 
-    /// Whether the file is still what it was. If nobody can tell soon, it counts as the same.
+    /// Whether the file is still what it was. If that takes more than 0.1 s, it counts as the same.
     async fn check(self: &Rc<Self>, entry: &Rc<Entry>, file: &KnownFile) -> bool {
         let now = turn::began();
         if entry.checking.get() {
@@ -203,7 +203,7 @@ impl Inner {
                 self.names.forget(entry);
                 return false;
             }
-            // It hangs; what is known is all there is.
+            // The disk hangs: what is known is served.
             Err(DiskError::Refused | DiskError::TimedOut) => entry.confirm(clock::now()),
         }
         true

@@ -14,7 +14,7 @@ use crate::sys::clock;
 /// How long a helper waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Sees to it that somebody takes up what is queued.
+/// Wakes an idle helper for what is queued, or starts another.
 pub(super) fn call<K, T>(disk: &Arc<Disk<K, T>>, state: &mut State<K, T>)
 where
     K: Key,
@@ -31,7 +31,7 @@ where
     let helper = disk.clone();
     match thread::Builder::new().name("weir-disk".to_owned()).spawn(move || help(&helper)) {
         Ok(_) => state.helpers += 1,
-        // Those that run will see to it.
+        // Those that run will do the work.
         Err(error) if state.helpers > 0 => {
             tracing::warn!("cannot start another helper thread for the disk: {error}")
         }
@@ -57,7 +57,7 @@ where
     }
 }
 
-/// Does one job after another until there is nothing to do for a while.
+/// Does one job after another; ends when it has had nothing to do for 10 s.
 fn help<K, T>(disk: &Arc<Disk<K, T>>)
 where
     K: Key,
@@ -69,7 +69,7 @@ where
             DiskNext::Start(job) => {
                 let work = state.jobs.get_mut(&job).and_then(|job| job.work.take());
                 if state.gate.waiting() > 0 {
-                    // One that was called may have taken this job, and this may hang.
+                    // This may be the helper that was woken for that work, and its own job may hang.
                     call(disk, &mut state);
                 }
                 drop(state);
@@ -78,7 +78,7 @@ where
                 disk.metrics.disk_jobs.inc();
                 state.gate.done(job);
                 let job = state.take(job);
-                // What nobody waits for any more may take long to drop.
+                // Results that nobody waits for any more may take long to drop.
                 drop(state);
                 answer(job, result.ok_or(DiskError::Refused));
                 state = disk.lock();

@@ -20,11 +20,11 @@ use weir_sched::{DiskConfig, DiskGate, DiskJob, Joined};
 use crate::metrics::Metrics;
 use crate::sys::clock;
 
-/// Jobs that may be queued; more are refused.
+/// The most jobs that may be queued; more are refused.
 const QUEUED: usize = 100_000;
 
-/// Bytes that the keys of all jobs may have, since clients choose how long names are. With names of
-/// ordinary length the number of jobs is reached first.
+/// The most bytes that the keys of all jobs may have, since clients choose how long names are. With
+/// names of ordinary length the number of jobs is reached first.
 const QUEUED_BYTES: usize = 64 << 20;
 
 /// Tells pieces of work apart.
@@ -33,14 +33,14 @@ pub(crate) trait Key: Eq + Hash + Clone + Send + 'static {
     fn bytes(&self) -> usize;
 }
 
-/// What is asked of a disk. `K` tells pieces of work apart, `T` is what comes of one.
+/// The work for a disk. `K` tells pieces of work apart, `T` is the result of one.
 #[derive(Debug)]
 pub(crate) struct Disk<K, T> {
     state: Mutex<State<K, T>>,
-    /// There may be something for a helper to do.
+    /// There may be work for an idle helper.
     work_added: Condvar,
     config: DiskConfig,
-    /// The longest that a request waits.
+    /// The longest that a request waits for its work (`disk_timeout`).
     patience: Duration,
     metrics: Arc<Metrics>,
 }
@@ -115,8 +115,13 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         Arc::new(Disk { state, work_added, config, patience, metrics })
     }
 
-    /// Has `work` done, or waits for the same work that is under way already. It is expected to
-    /// read `bytes`, in part `place` of the file system.
+    /// Has `work` done by a helper, or waits for the same work (that with the same `key`) if it is queued
+    /// already. `bytes`: what it is expected to read; `place`: the part of the file system where it does,
+    /// of which the gate remembers whether it hangs.
+    ///
+    /// # Errors
+    ///
+    /// It was refused, or took too long.
     pub(crate) async fn run(
         self: &Arc<Self>,
         key: K,
@@ -176,7 +181,7 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         Ok((Waiter { disk: self.clone(), job: Some(job), number }, answer))
     }
 
-    /// What is going on now.
+    /// What the gate and the helpers are doing now.
     pub(crate) fn load(&self) -> Load {
         let state = self.lock();
         Load {
@@ -194,7 +199,7 @@ impl<K, T> Disk<K, T> {
     }
 }
 
-/// A request that waits for a job, until this is dropped.
+/// A request that waits for a job. When it is dropped, it waits no more.
 struct Waiter<K: Key, T> {
     disk: Arc<Disk<K, T>>,
     job: Option<DiskJob>,

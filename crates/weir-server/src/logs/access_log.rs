@@ -16,7 +16,7 @@ use crate::error::ServeError;
 use crate::logs::lines::{Kind, Lines, Output};
 use crate::logs::messages;
 
-/// How long the end of the server waits for lines that are not written yet.
+/// How long the server waits at its end for lines that are not written yet.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// One response.
@@ -24,7 +24,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Entry<'a> {
     pub(crate) peer: IpAddr,
     pub(crate) unix_seconds: i64,
-    /// `None`: what came was no request.
+    /// `None`: what the client sent was not a request.
     pub(crate) request: Option<&'a Request<'a>>,
     pub(crate) code: u16,
     /// Bytes of the body.
@@ -33,11 +33,11 @@ pub(crate) struct Entry<'a> {
     pub(crate) took: Duration,
 }
 
-/// Where workers leave their lines; the default is no access log.
+/// Where connections leave their lines; the default is no access log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogHandle {
     lines: Option<Lines>,
-    /// They go to standard error with the server's messages.
+    /// The log is standard error, which the server's messages go to, too.
     shared: bool,
 }
 
@@ -108,16 +108,16 @@ impl LogHandle {
         }
     }
 
-    /// Opens a log that is a file anew by its name, once the lines that were left before are written:
-    /// for whoever has moved it away. Returns at once.
+    /// Has a log that is a file reopened by its name, after the lines that were left so far: for programs
+    /// that rotate logs. Returns at once.
     pub(crate) fn reopen(&self) {
         if let Some(lines) = &self.lines {
             lines.reopen();
         }
     }
 
-    /// Waits until all lines are written, but not for a log that is stuck. Called when the workers
-    /// have ended; standard error is waited for when the process ends.
+    /// Waits until all lines are written, up to a second. Called when the workers have ended; standard
+    /// error is waited for by [`messages::finish`].
     pub(crate) fn finish(&self) {
         if let Some(lines) = self.lines.as_ref().filter(|_| !self.shared)
             && !lines.flush(LAST_WAIT)
@@ -161,7 +161,7 @@ fn line(entry: &Entry<'_>) -> String {
     out
 }
 
-/// Writes what a client sent so that it cannot end the field or the line.
+/// Escapes what a client sent so that it cannot end the field or the line.
 fn escape(text: &str, out: &mut String) {
     for byte in text.bytes() {
         match byte {

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use crate::logs::lines::{Kind, Lines, Output};
 
-/// How long the end of the process waits for standard error.
+/// How long the process waits at its end for standard error.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The lines of standard error from when something is first said; `None` in it: there can be no thread.
+/// The lines of standard error, from the first message on; `None` in it: there can be no thread.
 static LINES: OnceLock<Option<Lines>> = OnceLock::new();
 
-/// The lines of standard error, which is shared by an access log that goes there.
+/// The lines of standard error, for an access log that shares it.
 pub(crate) fn lines() -> Option<&'static Lines> {
     LINES.get_or_init(|| Output::stderr().and_then(Lines::start).ok()).as_ref()
 }
@@ -28,8 +28,7 @@ pub fn say(line: impl fmt::Display) {
     leave(format!("{line}\n"));
 }
 
-/// Waits until what was said is written, but not for a standard error that is stuck. Called before
-/// the process ends.
+/// Waits until all messages are written, up to a second. Called before the process ends.
 pub fn finish() {
     if let Some(Some(lines)) = LINES.get() {
         lines.flush(LAST_WAIT);
@@ -43,7 +42,7 @@ fn leave(text: String) {
     }
 }
 
-/// Takes messages as a subscriber of `tracing` writes them, each with one call.
+/// Takes messages from a subscriber of `tracing`, one with each write.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer;
 
@@ -58,7 +57,7 @@ impl io::Write for Writer {
     }
 }
 
-/// From now on a thread that panics says so like everybody else, instead of waiting for standard
+/// From now on panics are reported as messages, so that a thread that panics does not wait for standard
 /// error.
 pub fn tell_of_panics() {
     panic::set_hook(Box::new(|panic| {

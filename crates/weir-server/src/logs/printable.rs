@@ -4,7 +4,8 @@
 /// Bytes of a name that are printable.
 const SHOWN: usize = 200;
 
-/// `name` with what is no text escaped; what is too long ends in dots.
+/// `name` with everything escaped that is not printable ASCII; a name of more than 200 bytes is cut and
+/// ends in dots.
 pub(crate) fn printable(name: &[u8]) -> String {
     let (start, more) = match name.split_at_checked(SHOWN) {
         Some((start, rest)) if !rest.is_empty() => (start, "..."),

@@ -7,23 +7,23 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long they are counted before a line says how many they were.
+/// How often a line says how many were refused since the last.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Those of one worker.
+/// The refusals of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Rc<Tally>);
 
 #[derive(Debug, Default)]
 struct Tally {
-    /// They are counted, and not told.
+    /// Refusals are counted instead of logged one by one.
     counting: Cell<bool>,
     count: Cell<u64>,
     last: RefCell<String>,
 }
 
 impl Refusals {
-    /// `peer` was refused: why.
+    /// Logs, or counts, that `peer` was refused.
     pub(crate) fn tell(&self, peer: SocketAddr, why: &str) {
         if self.0.take_note(peer, why) {
             return;
@@ -40,7 +40,7 @@ impl Refusals {
         });
     }
 
-    /// Tells of those that were only counted so far.
+    /// Logs the count of those that were only counted so far.
     pub(crate) fn flush(&self) {
         if let Some(summary) = self.0.summary() {
             tracing::warn!("{summary}");
@@ -49,7 +49,7 @@ impl Refusals {
 }
 
 impl Tally {
-    /// Counts one; false if it is to be told.
+    /// Counts a refusal; false if it is to be logged.
     fn take_note(&self, peer: SocketAddr, why: &str) -> bool {
         if !self.counting.replace(true) {
             return false;
@@ -59,7 +59,7 @@ impl Tally {
         true
     }
 
-    /// How many were counted since the last time; `None`: none.
+    /// The line about those that were counted since the last time; `None`: there were none.
     fn summary(&self) -> Option<String> {
         let count = self.count.take();
         let last = self.last.take();

@@ -8,7 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use weir_sched::Settled;
+use weir_sched::FairnessRecord;
 
 use super::{Label, SIZES, size_class, size_label};
 
@@ -112,8 +112,8 @@ impl Fairness {
     }
 
     /// A response ended before fair sharing would have ended it, or after.
-    pub(crate) fn settled(&self, response: &Settled) {
-        let Settled { size, won, slow } = *response;
+    pub(crate) fn settled(&self, response: &FairnessRecord) {
+        let FairnessRecord { size, won, client_was_slow: slow } = *response;
         let class = &self.classes[size_class(size)];
         if slow {
             class.slow.inc();

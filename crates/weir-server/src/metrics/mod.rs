@@ -329,7 +329,11 @@ mod tests {
         let metrics = Metrics::new();
         metrics.responded(200, 500, Duration::from_millis(3), true);
         metrics.responded(418, 0, Duration::from_millis(3), false);
-        metrics.fairness.settled(&weir_sched::Settled { size: 500, won: -0.25, slow: false });
+        metrics.fairness.settled(&weir_sched::FairnessRecord {
+            size: 500,
+            won: -0.25,
+            client_was_slow: false,
+        });
         let text = metrics.text(Format::OpenMetrics);
         for line in [
             "weir_responses_total{status=\"200\"} 1",

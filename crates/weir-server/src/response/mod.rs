@@ -17,32 +17,32 @@ pub(crate) struct Response {
     pub(crate) code: u16,
     pub(crate) head: Vec<u8>,
     pub(crate) body: Body,
-    /// Where in the object the body begins.
+    /// Where in the object the body begins, in bytes.
     pub(crate) body_at: u64,
-    /// Bytes of the body that are sent; `None`: as many as come.
+    /// Bytes of the body that are sent; `None`: all that come, of an unknown number.
     pub(crate) body_length: Option<u64>,
-    /// For a range: what it is a range of.
+    /// For a range: the object that it is a part of.
     pub(crate) range_of: Option<ObjectId>,
     /// The part of the body that a helper fetched, so that sending can begin.
     pub(crate) first: Option<Part>,
     /// The connection ends with it.
     pub(crate) close: bool,
-    /// When its client counts as gone.
+    /// When the response is aborted because its client has left.
     pub(crate) abort_on: AbortOn,
 }
 
-/// What tells that a client does not wait for its response any more.
+/// What tells that a client does not wait for its response any more, so that it is aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AbortOn {
-    /// It has closed the connection; one that has only finished sending is asked.
+    /// It has closed the connection. A client that has only closed its own side is probed.
     FullClose,
-    /// It sends nothing more.
+    /// It has closed its own side.
     HalfClose,
-    /// Somebody else reads from it, and notices.
+    /// Nothing: somebody else reads from the client and notices, or the route does not want to know.
     Never,
 }
 
-/// Bytes of an object.
+/// Some bytes of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// Where in the object they begin.
@@ -51,7 +51,7 @@ pub(crate) struct Part {
 }
 
 impl Response {
-    /// Bytes on the connection, head included; `None` while nobody knows.
+    /// Bytes on the connection, head included; `None` while that is unknown.
     pub(crate) fn length(&self) -> Option<u64> {
         let body = match (self.body_length, &self.body) {
             (Some(length), _) => Some(length),

@@ -12,7 +12,7 @@ use weir_http::message::{Method, Request, Version};
 use super::{AbortOn, Response};
 use crate::content::{Body, Object};
 
-/// How a response is framed: what it says of the connection, and whether it has a body.
+/// See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponseTemplate {
     date: [u8; 29],
@@ -37,7 +37,7 @@ impl ResponseTemplate {
         ResponseTemplate { date, connection, close: !keep_alive, head_only }
     }
 
-    /// For a response to something that is no request.
+    /// For a response to something that is not a valid request; the connection ends.
     pub(crate) fn closing(date: [u8; 29]) -> ResponseTemplate {
         ResponseTemplate { date, connection: Connection::Close, close: true, head_only: false }
     }
@@ -55,7 +55,7 @@ impl ResponseTemplate {
         self.date
     }
 
-    /// An answer that somebody else gave, with its head as it is sent.
+    /// A backend's answer, with its head as it is sent. `length`: bytes of the body, if that is known.
     pub(crate) fn passed_on(
         &self,
         code: u16,
@@ -77,7 +77,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// Come again later.
+    /// 503: come again after `after`.
     pub(crate) fn refusal(&self, after: Duration) -> Response {
         let seconds = u32::try_from(after.as_secs().max(1)).unwrap_or(u32::MAX);
         self.page(&ResponseHead {
@@ -86,7 +86,7 @@ impl ResponseTemplate {
         })
     }
 
-    /// Ask elsewhere.
+    /// A redirect to `location`.
     pub(crate) fn redirect(&self, status: Status, location: &str) -> Response {
         self.page(&ResponseHead { location: Some(location), ..self.head(status) })
     }
@@ -128,7 +128,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// A short text that says what is wrong.
+    /// An error page: a short text that says what is wrong.
     pub(crate) fn error(&self, status: Status) -> Response {
         let retry_after = (status == Status::ServiceUnavailable).then_some(1);
         let allow = status == Status::MethodNotAllowed;
@@ -142,7 +142,7 @@ impl ResponseTemplate {
         self.response(&head, body, 0, facts.length)
     }
 
-    /// The whole of an object.
+    /// 200 with the whole of an object.
     pub(crate) fn whole(&self, object: Object) -> Response {
         let Object { facts, body } = object;
         if self.connection != Connection::Default {

@@ -19,16 +19,16 @@ use crate::runtime::turn;
 use crate::sys;
 use crate::uplink::Flow;
 
-/// Bytes handed to the kernel when nothing is paced, before others have the worker.
+/// Bytes that are handed to the kernel without a gate before other tasks of the worker have their turn.
 const AT_ONCE: u64 = 512 * 1024;
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Complete,
-    /// The client left, or took nothing for the time-out.
+    /// The client left, or took nothing for `send_timeout`, or less than `min_rate`.
     ClientLeft,
-    /// The content could not be read to its end; the connection must be closed.
+    /// The body could not be read to its end; the connection must be closed.
     ContentFailed,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Sender {
     metrics: Arc<Metrics>,
     times: Times,
-    /// Whose files are sent, if the worker has any.
+    /// The site whose files are sent, if there is one.
     site: Option<Site>,
     /// Where bytes on their way to a socket are put together.
     scratch: RefCell<Box<[u8]>>,
@@ -48,7 +48,7 @@ impl Sender {
         Sender { metrics, times, site, scratch: RefCell::new(vec![0; SCRATCH].into()) }
     }
 
-    /// Makes ready to send `response` to `client`. `name`: what was asked for, for messages.
+    /// Begins to send `response` to `client`. `name`: the requested path, for messages.
     pub(crate) fn sending<'a>(
         &'a self,
         client: &'a Client,
@@ -69,26 +69,26 @@ pub(crate) struct Sending<'a> {
     client: &'a Client,
     response: &'a Response,
     sender: &'a Sender,
-    /// What was asked for, for messages.
+    /// The requested path, for messages.
     name: &'a str,
     sent: u64,
     /// A part of the body that a helper fetched.
     part: Option<Part>,
-    /// To where helpers were asked to fetch the file, if some of it was missing.
+    /// Up to where helpers were asked to fetch the file, if some of it was not in memory.
     fetched_to: Option<u64>,
     /// Helpers that fetch more of the file; most responses need none, and no set of them.
     fetching: Option<JoinSet<()>>,
-    /// Known once the client was waited for. Boxed: that is rare.
+    /// The client's speed, once it was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
 }
 
 impl Sending<'_> {
-    /// Bytes the kernel has taken.
+    /// Bytes that the kernel has taken, head included.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Bytes to be sent yet; more than any grant while nobody knows how many.
+    /// Bytes that are still to be sent; `u64::MAX` while that is unknown.
     fn left(&self) -> u64 {
         self.response.length().map_or(u64::MAX, |length| length - self.sent)
     }
@@ -115,15 +115,15 @@ impl Sending<'_> {
         Outcome::Complete
     }
 
-    /// How much to hand over at once: it ends where a chunk of the file does, since of whole chunks it
-    /// is known whether they are in memory.
+    /// How much to hand over at once: up to the end of a chunk of the file, since it is whole chunks that
+    /// are known to be in memory.
     fn to_chunk(&self) -> u64 {
         let at = self.response.body_at + self.body_sent();
         let head_left = (self.response.head.len() as u64).saturating_sub(self.sent);
         head_left + AT_ONCE - at % CHUNK
     }
 
-    /// Sends what the gate grants, when it grants it.
+    /// Sends over the uplink: at once if the link is free, otherwise grant by grant.
     pub(crate) async fn over(&mut self, flow: &mut Flow) -> Outcome {
         if flow.take_if_free(self.left()) {
             loop {
@@ -187,7 +187,7 @@ impl Sending<'_> {
                     flow.ready();
                     writable
                 }
-                // What waits for the disk or a backend holds up nobody at the uplink.
+                // A response that waits for the disk or a backend holds up nobody at the uplink.
                 Ok(Pushed::Cold) => {
                     flow.used(&grant, sent, true);
                     flow.idle();
@@ -207,11 +207,14 @@ impl Sending<'_> {
         Outcome::Complete
     }
 
-    /// Waits until the socket takes more; not for a client that takes nothing for too long, or less
-    /// than the least rate.
+    /// Waits until the socket takes more.
+    ///
+    /// # Errors
+    ///
+    /// The client took nothing for `send_timeout`, or less than `min_rate`, or the connection broke.
     async fn until_writable(&mut self) -> Result<(), Outcome> {
         let times = &self.sender.times;
-        // What the kernel keeps for it, it has not taken.
+        // What the kernel still keeps, the client has not taken.
         let taken = || {
             let kept = sys::unacknowledged(&*self.client.socket).unwrap_or(0);
             self.sent as i64 - kept as i64
@@ -230,7 +233,7 @@ impl Sending<'_> {
                 tracing::info!(
                     "the response to {peer} was cut: it is read more slowly than min_rate"
                 );
-                // What is in the kernel must not stay there.
+                // The kernel must not keep the rest.
                 self.client.reset_when_closed();
                 return Err(Outcome::ClientLeft);
             }
@@ -238,7 +241,7 @@ impl Sending<'_> {
                 break;
             }
             if now.since(since) >= times.send {
-                // It is writable again only when the client has taken a good part.
+                // The kernel says so only when the client has taken a good part: it may have taken some.
                 let before = std::mem::replace(&mut seen, taken());
                 if before == seen {
                     return Err(Outcome::ClientLeft);
@@ -254,7 +257,7 @@ impl Sending<'_> {
         self.response.abort_on != AbortOn::Never
     }
 
-    /// Waits until the client counts as gone.
+    /// Waits until the client has left, as `abort_on` says.
     async fn departure(&self) {
         match self.response.abort_on {
             AbortOn::HalfClose => drop(self.client.left().await),

@@ -12,7 +12,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use socket2::SockRef;
-use weir_sched::{FlowSpec, Grant, ObjectId, Packets, Path, Settled};
+use weir_sched::{FairnessRecord, FlowSpec, Grant, ObjectId, Packets, Path};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
@@ -22,10 +22,10 @@ use crate::sys::clock;
 use crate::sys::socket::Socket;
 use crate::sys::{self, TcpInfo};
 
-/// How many grants go by between looks at what was retransmitted.
+/// After how many grants it is measured what was retransmitted.
 const LOOK_EVERY: u32 = 16;
 
-/// What is assumed of a segment when the kernel does not say.
+/// Bytes of a segment if the kernel does not say.
 const USUAL_MSS: u32 = 1448;
 
 /// A connection, and the grants that wait for its task.
@@ -126,7 +126,7 @@ impl Flow {
         let (grants, expects, waker) = Default::default();
         let slot = Rc::new(Slot { socket: socket.clone(), grants, expects, waker });
         registry.0.borrow_mut().insert(number, slot.clone());
-        let packets = Packets { mss, framing: uplink.framing_to(peer) };
+        let packets = Packets { mss, overhead: uplink.framing_to(peer) };
         let spec = FlowSpec {
             client: client(peer),
             packets,
@@ -134,7 +134,7 @@ impl Flow {
             path: info.map(|info| path(&info)).unwrap_or_default(),
         };
         uplink.inbox.post(Event::Open { worker, spec });
-        let meter = Meter::new(packets.framing);
+        let meter = Meter::new(packets.overhead);
         uplink.pacer.charge_extra(clock::now(), meter.handshake());
         Flow {
             uplink,
@@ -150,7 +150,8 @@ impl Flow {
         }
     }
 
-    /// Takes the whole of a response from the pacer if it fits one grant and nobody waits.
+    /// Takes the bytes of a whole response from the pacer, if they fit one grant and nobody waits. True if
+    /// they were taken.
     pub(crate) fn take_if_free(&self, bytes: u64) -> bool {
         self.uplink.in_kernel.is_none()
             && bytes <= self.uplink.grant.max(u64::from(self.packets.mss))
@@ -158,12 +159,17 @@ impl Flow {
             && self.uplink.pacer.take(clock::now(), self.packets.wire(bytes))
     }
 
-    /// Counts a response that never met the gate: it was sent when fair sharing would have.
+    /// Counts a response that was sent without the gate: it gained nothing and lost nothing against fair
+    /// sharing.
     pub(crate) fn sent_at_once(&self, bytes: u64) {
-        self.uplink.metrics.fairness.settled(&Settled { size: bytes, won: 0.0, slow: false });
+        self.uplink.metrics.fairness.settled(&FairnessRecord {
+            size: bytes,
+            won: 0.0,
+            client_was_slow: false,
+        });
     }
 
-    /// A response of `bytes`, or of nobody knows how many, comes to the gate.
+    /// A response of `bytes` (`None`: of unknown length) comes to the gate.
     pub(crate) fn arrive(&mut self, bytes: Option<u64>, range_of: Option<ObjectId>) {
         self.waiting = true;
         self.slot.expects.set(true);
@@ -174,7 +180,7 @@ impl Flow {
         self.post(Event::Arrive { flow: self.number, size: bytes, range_of, path });
     }
 
-    /// Waits for leave to send.
+    /// Waits for the next grant.
     pub(crate) async fn granted(&mut self) -> Grant {
         let grant = poll_fn(|context| match self.slot.grants.borrow_mut().pop_front() {
             Some(grant) => Poll::Ready(grant),
@@ -193,8 +199,8 @@ impl Flow {
         self.post(Event::Used { grant: *grant, bytes, blocked });
     }
 
-    /// The response waits for something else than the link, such as a backend that says something
-    /// now and then: meanwhile the link is free for others.
+    /// The response waits for something other than the link, such as a backend that sends something now
+    /// and then. It does not count among those that wait for the link meanwhile.
     pub(crate) fn idle(&self) {
         self.count(false);
     }
@@ -214,13 +220,13 @@ impl Flow {
         }
     }
 
-    /// The socket takes data again, or there are data again.
+    /// The socket takes data again, or there is something to send again.
     pub(crate) fn ready(&self) {
         self.count(self.waiting);
         self.post(Event::Ready { flow: self.number });
     }
 
-    /// The client half closed: a few bytes will tell whether it has gone.
+    /// The client has closed its side: a few bytes, sent ahead of its turn, will tell whether it has gone.
     pub(crate) fn probe(&self) {
         self.post(Event::Probe { flow: self.number });
     }
@@ -247,7 +253,7 @@ impl Flow {
         }
     }
 
-    /// Looks now and then at a response that is never blocked.
+    /// The same, but only every 16 grants: for a response that is never blocked.
     pub(crate) fn look(&mut self, socket: &Socket) {
         if self.grants_since_look >= LOOK_EVERY {
             self.charge_extra(socket);

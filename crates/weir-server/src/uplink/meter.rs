@@ -1,7 +1,7 @@
 //! What a connection puts on the wire beside its responses: handshake, acknowledgements, retransmissions.
 //! A flow measures it with TCP_INFO and charges it to the pacer, since the link carries it, too.
 
-use weir_sched::Framing;
+use weir_sched::WireOverhead;
 
 use crate::sys::TcpInfo;
 
@@ -11,14 +11,14 @@ const SYN_OPTIONS: u64 = 8;
 /// Remembers what was counted of a connection so far.
 #[derive(Debug)]
 pub(super) struct Meter {
-    framing: Framing,
+    framing: WireOverhead,
     control: u32,
     resent_segments: u32,
     resent_bytes: u64,
 }
 
 impl Meter {
-    pub(super) fn new(framing: Framing) -> Meter {
+    pub(super) fn new(framing: WireOverhead) -> Meter {
         Meter { framing, control: 0, resent_segments: 0, resent_bytes: 0 }
     }
 

@@ -16,7 +16,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{ClientId, FlowSpec, Framing, Gate, GateConfig, Grant, ObjectId, Pacer, Path};
+use weir_sched::{
+    ClientId, FlowSpec, Gate, GateConfig, Grant, ObjectId, Pacer, Path, WireOverhead,
+};
 
 use crate::config::UplinkConfig;
 use crate::identity;
@@ -28,7 +30,7 @@ pub(crate) use flow::Flow;
 pub(crate) use local::LocalUplink;
 pub(crate) use owner::own;
 
-/// What connections tell the gate's owner. Connections are known by their number.
+/// What connections tell the gate's owner. A connection is known by its number.
 #[derive(Debug)]
 enum Event {
     Open {
@@ -68,21 +70,21 @@ enum Event {
     },
 }
 
-/// Asks a worker for the unacknowledged bytes of its connections.
+/// Asks a worker for the unacknowledged bytes of its connections; the answer goes into it.
 pub(crate) type InFlightQuery = oneshot::Sender<u64>;
 
 /// What all threads share of the uplink.
 #[derive(Debug)]
 pub(crate) struct Uplink {
     pacer: Arc<Pacer>,
-    framing: Framing,
+    framing: WireOverhead,
     /// Bytes of one grant before it is cut to segments.
     grant: u64,
     /// The policy is told of every reading of a path.
     path_updates: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
-    /// Responses that are at the gate or on their way there.
+    /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection.
     flows: AtomicU64,
@@ -95,7 +97,7 @@ pub(crate) struct Uplink {
     metrics: Arc<Metrics>,
 }
 
-/// A gate and what its users share.
+/// A gate for the uplink of the configuration, and what its users share.
 pub(crate) fn build(
     config: UplinkConfig,
     workers: usize,
@@ -148,7 +150,7 @@ impl Uplink {
     }
 
     /// What packets to `peer` cost.
-    fn framing_to(&self, peer: SocketAddr) -> Framing {
+    fn framing_to(&self, peer: SocketAddr) -> WireOverhead {
         match peer.ip().to_canonical() {
             IpAddr::V4(_) => self.framing,
             IpAddr::V6(_) => self.framing.over_ipv6(),
@@ -164,7 +166,7 @@ fn client(peer: SocketAddr) -> ClientId {
     }
 }
 
-/// What one thread leaves for another.
+/// Items that threads leave for one reader.
 #[derive(Debug)]
 struct Mailbox<T> {
     items: Mutex<Vec<T>>,

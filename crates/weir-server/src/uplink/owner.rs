@@ -44,7 +44,7 @@ struct Owner {
     gate: Gate,
     held: HashMap<u64, Held>,
     events: Vec<Event>,
-    /// Bytes of grants whose receipts have not come.
+    /// Bytes of grants that were not reported as used yet.
     granted: u64,
 }
 
@@ -99,7 +99,7 @@ impl Owner {
             Event::Ended { flow, complete } => {
                 match self.held.get_mut(&flow).and_then(|held| held.job.take()) {
                     Some(job) if complete => self.gate.finished(now, job),
-                    Some(job) => self.gate.gone(now, job),
+                    Some(job) => self.gate.abandoned(now, job),
                     None => {}
                 }
             }
@@ -116,12 +116,12 @@ impl Owner {
         }
     }
 
-    /// Grants while the link is free; returns what to wait for then.
+    /// Hands out grants while the link is free; returns what to wait for then.
     fn grant(&mut self) -> Next {
         let now = clock::now();
         self.gate.tick(now);
         loop {
-            // The next count of what is in the kernel wakes the owner.
+            // The owner is woken by the next count of what is in the kernel.
             if self.uplink.in_kernel.as_ref().is_some_and(|kernel| kernel.is_full(self.granted)) {
                 return Next::Idle;
             }
@@ -145,7 +145,7 @@ impl Owner {
     }
 
     fn report(&mut self) {
-        for settled in self.gate.settled() {
+        for settled in self.gate.fairness_records() {
             self.uplink.metrics.fairness.settled(&settled);
         }
     }

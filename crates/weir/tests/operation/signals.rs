@@ -13,7 +13,7 @@ fn read(log: &Path) -> String {
 
 /// As logrotate does it: the file is renamed, then the server is told.
 #[test]
-fn a_renamed_log_is_opened_anew() {
+fn a_renamed_log_is_reopened() {
     for signal in [Signal::HUP, Signal::USR1] {
         let directory = tempfile::tempdir().unwrap();
         let (log, rotated) = (directory.path().join("log"), directory.path().join("log.1"));
@@ -36,7 +36,7 @@ fn a_renamed_log_is_opened_anew() {
         server.signal(signal);
         eventually("the file is named", || {
             let named = |line: &String| line.contains(log.to_str().unwrap());
-            server.log().iter().any(|line| named(line) && line.contains("cannot be opened"))
+            server.log().iter().any(|line| named(line) && line.contains("cannot be reopened"))
         });
         assert_eq!(client.get("/fourth").status, 404);
         eventually("the line is written", || read(&rotated).contains("/fourth"));

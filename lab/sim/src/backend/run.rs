@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::time::Duration;
 
-use weir_sched::{BackendGate, Call, CallNext, CallSpec, Left, Time};
+use weir_sched::{Abandoned, BackendGate, Call, CallNext, CallSpec, Time};
 
 use super::application::{Application, Work};
 use super::client::{Client, Counted, Request};
@@ -255,15 +255,15 @@ impl<'a, I: Iterator<Item = (Time, f64)>> Run<'a, I> {
         self.tally.counts.events += 1;
         let counted = u64::from(client.in_window());
         self.tally.counts.tries_timed_out += counted;
-        match self.gate.gone(self.now, call) {
-            Left::Waiting => {}
-            Left::UnderWay => {
+        match self.gate.abandoned(self.now, call) {
+            Abandoned::Waiting => {}
+            Abandoned::UnderWay => {
                 self.tally.left_under_way += counted;
                 if client.in_window() {
                     self.tally.wasted_seconds += client.service.as_secs_f64();
                 }
             }
-            Left::Unknown => self.tally.faults += 1,
+            Abandoned::Unknown => self.tally.faults += 1,
         }
         if let Some(again) = client.again() {
             self.send(again);

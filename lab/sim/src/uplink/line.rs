@@ -63,12 +63,12 @@ pub(super) struct Line<'a> {
     free_at: Time,
     /// The gate's ledger, which only tests read.
     #[cfg(test)]
-    settled: Vec<weir_sched::Settled>,
+    settled: Vec<weir_sched::FairnessRecord>,
 }
 
 impl Line<'_> {
     pub(super) fn new(link: &Link, policy: PolicyKind) -> Line<'_> {
-        let config = GateConfig { policy, grant: link.grant, relief: link.relief };
+        let config = GateConfig { policy, grant: link.grant, starvation_interval: link.relief };
         Line {
             link,
             gate: Gate::new(config, Arc::new(Pacer::new(link.rate.scaled(link.pace)))),
@@ -145,7 +145,7 @@ impl Line<'_> {
 
     /// All that the ledger says once fair sharing is done with everything too.
     #[cfg(test)]
-    pub(super) fn settle_all(mut self) -> Vec<weir_sched::Settled> {
+    pub(super) fn settle_all(mut self) -> Vec<weir_sched::FairnessRecord> {
         // Fair sharing would still be at some of them.
         self.gate.tick(self.free_at + std::time::Duration::from_secs(10_000));
         self.read_ledger();
@@ -153,7 +153,7 @@ impl Line<'_> {
     }
 
     fn read_ledger(&mut self) {
-        let settled = self.gate.settled();
+        let settled = self.gate.fairness_records();
         #[cfg(test)]
         self.settled.extend(settled);
         #[cfg(not(test))]

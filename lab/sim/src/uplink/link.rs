@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use weir_sched::{BitRate, ClientId, Framing, GateConfig, Packets, PolicyKind, Time};
+use weir_sched::{BitRate, ClientId, GateConfig, Packets, PolicyKind, Time, WireOverhead};
 
 use super::client::Client;
 use super::fullness::{Fullness, Meter};
@@ -67,8 +67,8 @@ impl Link {
             rate,
             pace: 0.99,
             grant: server.grant,
-            relief: server.relief,
-            packets: Packets { mss: 1448, framing: Framing::ETHERNET },
+            relief: server.starvation_interval,
+            packets: Packets { mss: 1448, overhead: WireOverhead::ETHERNET },
             connection: 206,
         }
     }
@@ -123,7 +123,7 @@ impl Link {
         &self,
         policy: PolicyKind,
         requests: &[Request],
-    ) -> Result<Vec<weir_sched::Settled>, Invalid> {
+    ) -> Result<Vec<weir_sched::FairnessRecord>, Invalid> {
         let played = self.begin(policy, requests, None)?.run();
         Ok(played.line.settle_all())
     }

@@ -193,7 +193,7 @@ fn nor_is_it_called_late_where_it_reads_a_little_in_each_round_trip_or_waits_for
         for policy in PROMISING {
             for one in link().settle(policy, &requests).unwrap() {
                 let reads_slowly = one.size == 600_001;
-                assert_eq!(one.slow, reads_slowly, "{policy} {trip} {bits}: {one:?}");
+                assert_eq!(one.client_was_slow, reads_slowly, "{policy} {trip} {bits}: {one:?}");
             }
         }
     }
@@ -256,7 +256,7 @@ fn the_ledger_holds_what_was_played_against_sharing_over_the_same_paths() {
             let settled = link().settle(policy, &requests).unwrap();
             assert_eq!(settled.len(), requests.len());
             for one in settled {
-                assert!(!one.slow, "{one:?}");
+                assert!(!one.client_was_slow, "{one:?}");
                 let index = (one.size % 128) as usize;
                 let won = shared[index].sent - played[index].sent;
                 let off = (one.won - won).abs();

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use weir_sched::{BitRate, Framing, Packets};
+use weir_sched::{BitRate, Packets, WireOverhead};
 
 use super::*;
 use crate::ideal::{self, Job};
 
 /// 1 MB/s and segments of 1000 bytes that cost nothing beside.
 fn plain() -> Link {
-    let packets = Packets { mss: 1000, framing: Framing { overhead: 0 } };
+    let packets = Packets { mss: 1000, overhead: WireOverhead { bytes: 0 } };
     let rate = BitRate::new(8_000_000).unwrap();
     Link { pace: 1.0, connection: 0, packets, ..Link::new(rate) }
 }

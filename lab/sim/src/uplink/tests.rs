@@ -75,7 +75,8 @@ fn who_protects_makes_nobody_later_than_fair_sharing_by_more_than_a_grant() {
 #[test]
 fn the_gate_and_the_coarse_link_agree() {
     let requests = heavy_tailed(3, 1.05, 3000);
-    let packets = weir_sched::Packets { mss: 1448, framing: weir_sched::Framing { overhead: 0 } };
+    let packets =
+        weir_sched::Packets { mss: 1448, overhead: weir_sched::WireOverhead { bytes: 0 } };
     let link = Link { pace: 1.0, connection: 0, packets, relief: None, ..Link::new(rate()) };
     let client = Client::default();
     let asked: Vec<Request> =
@@ -184,7 +185,8 @@ proptest! {
 fn who_leaves_takes_nothing_more_of_the_link() {
     // 1 MB/s and 1 s of patience: fair sharing sends to all and finishes nothing of the large ones,
     // shortest first (later ones are a little shorter) finishes some of them and begins no others.
-    let packets = weir_sched::Packets { mss: 1448, framing: weir_sched::Framing { overhead: 0 } };
+    let packets =
+        weir_sched::Packets { mss: 1448, overhead: weir_sched::WireOverhead { bytes: 0 } };
     let link = Link { pace: 1.0, connection: 0, packets, relief: None, ..Link::new(rate()) };
     let client = Client::default();
     let requests: Vec<Request> = (0..1200_u32)

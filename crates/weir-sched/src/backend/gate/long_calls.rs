@@ -26,7 +26,7 @@ const MOST_DOUBLINGS: u32 = 16;
 
 /// What the answers of one backend say of its long calls.
 #[derive(Debug, Default)]
-pub(super) struct Hanging {
+pub(super) struct LongCalls {
     /// Time to the answer, of calls that were not set aside.
     took: Mean,
     /// The latest start of the calls that were answered.
@@ -39,7 +39,7 @@ pub(super) struct Hanging {
     serves_all: bool,
 }
 
-impl Hanging {
+impl LongCalls {
     /// A call that was started at `since` and is not set aside is answered. `first_of_all`: before all
     /// others, though it was started last and as many are there as may.
     pub(super) fn answered(&mut self, now: Time, since: Time, first_of_all: bool) {
@@ -95,37 +95,40 @@ mod tests {
 
     #[test]
     fn only_an_answer_to_a_call_that_was_started_later_shows_that_others_are_served() {
-        let mut hanging = Hanging::default();
-        hanging.answered(ms(10_000), ms(999), false);
-        assert!(!hanging.is_spared(ms(0)), "that call was there before this was long");
-        let mut hanging = Hanging::default();
-        hanging.answered(ms(1010), ms(1000), false);
-        assert!(hanging.is_spared(ms(0)) && !hanging.is_spared(ms(1)));
+        let mut long_calls = LongCalls::default();
+        long_calls.answered(ms(10_000), ms(999), false);
+        assert!(!long_calls.is_spared(ms(0)), "that call was there before this was long");
+        let mut long_calls = LongCalls::default();
+        long_calls.answered(ms(1010), ms(1000), false);
+        assert!(long_calls.is_spared(ms(0)) && !long_calls.is_spared(ms(1)));
     }
 
     #[test]
     fn what_is_long_depends_on_what_calls_take() {
         for (took, long) in [(1, 1000), (100, 3000), (2000, 10_000), (100_000, 10_000)] {
-            let mut hanging = Hanging::default();
-            (0..100).for_each(|_| hanging.answered(ms(took), ms(0), false));
-            hanging.answered(ms(200_000 + took), ms(200_000), false);
+            let mut long_calls = LongCalls::default();
+            (0..100).for_each(|_| long_calls.answered(ms(took), ms(0), false));
+            long_calls.answered(ms(200_000 + took), ms(200_000), false);
             let since = 200_000 - long;
-            assert!(hanging.is_spared(ms(since)) && !hanging.is_spared(ms(since + 1)), "{took}");
+            assert!(
+                long_calls.is_spared(ms(since)) && !long_calls.is_spared(ms(since + 1)),
+                "{took}"
+            );
         }
     }
 
     #[test]
     fn trials_become_rare_until_something_is_answered() {
-        let mut hanging = Hanging::default();
+        let mut long_calls = LongCalls::default();
         let mut trials = Vec::new();
         for _ in 0..5 {
-            let at = hanging.trial(ms(0));
-            hanging.tried(at);
+            let at = long_calls.trial(ms(0));
+            long_calls.tried(at);
             trials.push(at.as_nanos() / 1_000_000);
         }
         assert_eq!(trials, [1000, 3000, 7000, 15_000, 31_000]);
-        hanging.answered(ms(32_000), ms(31_999), false);
-        assert_eq!(hanging.trial(ms(0)), ms(33_000));
-        assert_eq!(hanging.trial(ms(32_500)), ms(33_500), "it must be long itself");
+        long_calls.answered(ms(32_000), ms(31_999), false);
+        assert_eq!(long_calls.trial(ms(0)), ms(33_000));
+        assert_eq!(long_calls.trial(ms(32_500)), ms(33_500), "it must be long itself");
     }
 }

@@ -1,19 +1,19 @@
-//! The gate of one backend: calls that wait for it, how many may be under way, which goes next. It
-//! knows nothing of HTTP, connections or clocks.
+//! The gate of one backend: calls that wait for it, how many may be under way, which goes next.
+//! Used by the server's proxy, one gate for each backend, and by the simulator.
 //!
 //! Contract. Calls in: [`BackendGate::start_at_once`] or [`BackendGate::arrive`], then as things
 //! happen [`BackendGate::answered`], [`BackendGate::ended`], [`BackendGate::failed`],
-//! [`BackendGate::requeue`] and [`BackendGate::gone`]. Calls out: [`BackendGate::next`] returns calls
-//! to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
+//! [`BackendGate::requeue`] and [`BackendGate::abandoned`]. Calls out: [`BackendGate::next`] returns
+//! calls to start or to refuse. A call whose client has left is forgotten if it waits; if it is under way
 //! its slot stays taken until the backend is done with it, for the backend is not to get more than it
 //! can do, or until it is set aside (`slots.rs`). `now` never goes back. Every decision takes O(log n)
 //! in the calls, and a step for each route that has calls waiting; where calls wait that may not
 //! start, some hundred of them are looked at, and where calls hang, those that may not be set aside.
 
+mod drain_rate;
 mod long_calls;
 mod overdue;
 mod reports;
-mod retry_after;
 mod slot_holders;
 mod slots;
 mod under_way;
@@ -29,12 +29,12 @@ use super::counts::Counts;
 use super::limit::Limit;
 use super::patience::Patience;
 use super::queue::{Key, Queue, Waiting};
-use super::service_times::Expected;
-use super::unanswered::Inside;
+use super::service_times::ServiceTimes;
+use super::unanswered::Unanswered;
 use crate::time::Time;
-use long_calls::Hanging;
-use retry_after::Pace;
-use slot_holders::Starts;
+use drain_rate::DrainRate;
+use long_calls::LongCalls;
+use slot_holders::SlotHolders;
 use under_way::UnderWay;
 
 /// Routes whose patience is told apart; more share.
@@ -61,14 +61,14 @@ pub struct BackendGate {
     /// Calls under way that have no slot any more.
     aside: usize,
     limit: Limit,
-    inside: Inside,
-    hanging: Hanging,
+    unanswered: Unanswered,
+    long_calls: LongCalls,
     /// The calls that have slots, by the numbers of their starts.
-    holding: Starts,
+    holding: SlotHolders,
     /// How long calls take and have slots.
-    expected: Expected,
+    service_times: ServiceTimes,
     patience: BTreeMap<u32, Patience>,
-    pace: Pace,
+    drain_rate: DrainRate,
     counts: Counts,
     /// Numbers the calls.
     issued: u64,
@@ -85,12 +85,12 @@ impl BackendGate {
             dead_under_way: 0,
             aside: 0,
             limit: Limit::new(config.limit),
-            inside: Inside::default(),
-            hanging: Hanging::default(),
-            holding: Starts::default(),
-            expected: Expected::default(),
+            unanswered: Unanswered::default(),
+            long_calls: LongCalls::default(),
+            holding: SlotHolders::default(),
+            service_times: ServiceTimes::default(),
             patience: BTreeMap::new(),
-            pace: Pace::default(),
+            drain_rate: DrainRate::default(),
             counts: Counts::default(),
             issued: 0,
         }
@@ -100,7 +100,7 @@ impl BackendGate {
     pub fn arrive(&mut self, now: Time, spec: CallSpec) -> Call {
         let call = self.enter(now, spec);
         self.queue.insert(now, &self.waiting_call(call.slot));
-        self.pace.waiting(now, self.queue.len());
+        self.drain_rate.waiting(now, self.queue.len());
         call
     }
 
@@ -140,7 +140,7 @@ impl BackendGate {
         {
             return self.refuse(now, slot);
         }
-        if self.queue.len() > self.config.most_waiting
+        if self.queue.len() > self.config.max_queue
             && let Some(slot) = self.queue.last()
         {
             return self.refuse(now, slot);
@@ -200,13 +200,13 @@ impl BackendGate {
     /// How long the backend is expected at `now` to take for such a call when it is served alone.
     /// `None` while nothing of the route was answered.
     pub fn expected(&self, now: Time, route: u32, kind: u64) -> Option<Duration> {
-        self.expected.of(now, route, kind)
+        self.service_times.of(now, route, kind)
     }
 
     /// How long such calls had slots so far, whenever that was: what a call is charged to its client
     /// when it is started. `None` while no call of the route has ended.
     pub fn usual(&self, route: u32, kind: u64) -> Option<Duration> {
-        self.expected.slot(route, kind)
+        self.service_times.slot(route, kind)
     }
 
     /// Totals so far.
@@ -217,15 +217,15 @@ impl BackendGate {
     fn start(&mut self, now: Time, slot: u32) -> CallNext {
         let waiting = self.waiting_call(slot);
         let Entry { number, spec, .. } = self.calls[slot as usize];
-        let expected = self.expected.slot(spec.route, spec.kind);
+        let expected = self.service_times.slot(spec.route, spec.kind);
         let charged = self.queue.start(now, &waiting, expected);
-        self.pace.waiting(now, self.queue.len());
+        self.drain_rate.waiting(now, self.queue.len());
         self.begin(now, slot, charged);
         CallNext::Start { call: Call { slot, number }, tag: spec.tag }
     }
 
     fn refuse(&mut self, now: Time, slot: u32) -> CallNext {
-        let retry_after = self.pace.retry_after(now, self.queue.len());
+        let retry_after = self.drain_rate.retry_after(now, self.queue.len());
         self.dequeue(now, slot);
         let entry = self.calls.remove(slot as usize);
         // It would have waited longer.
@@ -238,7 +238,7 @@ impl BackendGate {
 
     fn dequeue(&mut self, now: Time, slot: u32) {
         self.queue.remove(now, &self.waiting_call(slot));
-        self.pace.waiting(now, self.queue.len());
+        self.drain_rate.waiting(now, self.queue.len());
     }
 
     fn waiting_call(&self, slot: u32) -> Waiting {
@@ -259,12 +259,13 @@ impl BackendGate {
         match self.config.order {
             BackendOrder::Adaptive | BackendOrder::NewestFirst | BackendOrder::Fifo => (number, 0),
             BackendOrder::ShortestExpected => {
-                let expected = self.expected.of(now, spec.route, spec.kind).unwrap_or_default();
+                let expected =
+                    self.service_times.of(now, spec.route, spec.kind).unwrap_or_default();
                 (u64::try_from(expected.as_nanos()).unwrap_or(u64::MAX), !number)
             }
             BackendOrder::Edf => {
                 let patience = self.endurance(spec.route, spec.client).median;
-                let usual = now + patience.unwrap_or(self.config.longest_wait);
+                let usual = now + patience.unwrap_or(self.config.queue_timeout);
                 (spec.deadline.unwrap_or(usual).as_nanos(), number)
             }
         }

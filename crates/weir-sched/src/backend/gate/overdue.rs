@@ -1,12 +1,12 @@
-//! How long calls may wait: when the newest goes first, and who is refused. Part of the gate; what it
-//! knows of clients is learned in [`crate::backend::patience`].
+//! How long calls may wait: when the newest goes first, and which call is refused. Used by the gate
+//! for each decision; what it goes by is learned in [`crate::backend::patience`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{BackendGate, MOST_ROUTES};
 use crate::backend::config::BackendOrder;
-use crate::backend::patience::{Endurance, Patience};
+use crate::backend::patience::{Patience, PatienceEstimate};
 use crate::backend::queue::{Band, Oldest};
 use crate::time::Time;
 
@@ -29,12 +29,12 @@ const FRESH: Duration = Duration::from_secs(60);
 impl BackendGate {
     /// Says of each band whether its greatest key is served first.
     pub(super) fn turn(&mut self, now: Time) {
-        let BackendGate { config, queue, patience, pace, .. } = self;
+        let BackendGate { config, queue, patience, drain_rate, .. } = self;
         // Who waits in a later band delays nobody in this.
         let mut ahead = 0;
         for band in queue.bands_mut() {
             ahead += band.len();
-            let waits = pace.drained(ahead);
+            let waits = drain_rate.drained(ahead);
             let backwards = band.backwards;
             let turns = |waited: Duration, endured: Duration| match backwards {
                 true => waited >= endured.mul_f64(TURN_BACK),
@@ -68,25 +68,27 @@ impl BackendGate {
     pub(super) fn time_limit(&self, now: Time, call: Oldest) -> Duration {
         let adaptive = self.config.order == BackendOrder::Adaptive;
         let limit = match self.endurance(call.route, call.client) {
-            Endurance { median: Some(median), left, .. } if adaptive && now.since(left) < FRESH => {
+            PatienceEstimate { median: Some(median), left, .. }
+                if adaptive && now.since(left) < FRESH =>
+            {
                 median.mul_f64(TURN)
             }
-            Endurance { median: Some(median), nearly_all: Some(nearly_all), .. } => {
+            PatienceEstimate { median: Some(median), nearly_all: Some(nearly_all), .. } => {
                 nearly_all.max(median + median / 10)
             }
-            Endurance { median: Some(median), .. } => {
-                self.config.longest_wait.max(median + median / 10)
+            PatienceEstimate { median: Some(median), .. } => {
+                self.config.queue_timeout.max(median + median / 10)
             }
-            _ => self.config.longest_wait,
+            _ => self.config.queue_timeout,
         };
-        limit.max(SHORTEST_LIMIT.min(self.config.longest_wait))
+        limit.max(SHORTEST_LIMIT.min(self.config.queue_timeout))
     }
 
-    pub(super) fn endurance(&self, route: u32, client: u64) -> Endurance {
+    pub(super) fn endurance(&self, route: u32, client: u64) -> PatienceEstimate {
         endurance(&self.patience, route, client)
     }
 }
 
-fn endurance(patience: &BTreeMap<u32, Patience>, route: u32, client: u64) -> Endurance {
+fn endurance(patience: &BTreeMap<u32, Patience>, route: u32, client: u64) -> PatienceEstimate {
     patience.get(&(route % MOST_ROUTES)).map(|it| it.endurance(client)).unwrap_or_default()
 }

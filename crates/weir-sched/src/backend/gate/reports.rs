@@ -3,7 +3,7 @@
 
 use super::BackendGate;
 use super::under_way::UnderWay;
-use crate::backend::call::{Call, Left};
+use crate::backend::call::{Abandoned, Call};
 use crate::time::Time;
 
 impl BackendGate {
@@ -17,24 +17,24 @@ impl BackendGate {
             return;
         };
         under_way.answered = true;
-        let UnderWay { since, company, start, serving, gone, aside, .. } = *under_way;
+        let UnderWay { since, load, start, serving, gone, aside, .. } = *under_way;
         let took = now.since(serving.unwrap_or(since));
         if gone.is_none() {
             self.patience_of(spec.route).answered(spec.client, age);
         }
         if aside {
             // It says nothing of the calls that have slots.
-            return self.expected.served(now, spec.route, spec.kind, took);
+            return self.service_times.served(now, spec.route, spec.kind, took);
         }
-        let overtaken = self.inside.leave(start);
+        let overtaken = self.unanswered.leave(start);
         let (held, others) = (self.holding.len(), overtaken.by_newest);
         let first_of_all = others > 0 && others + 1 >= held && self.is_full();
-        self.hanging.answered(now, since, first_of_all);
-        self.limit.answered(now, company, now.since(since), overtaken);
+        self.long_calls.answered(now, since, first_of_all);
+        self.limit.answered(now, load, now.since(since), overtaken);
         // Where the limit may be too high yet, calls wait for each other inside the backend, and
         // what is short can seem long.
-        let kind = if self.limit.is_trusted(company) { spec.kind } else { 0 };
-        self.expected.served(now, spec.route, kind, took);
+        let kind = if self.limit.is_trusted(load) { spec.kind } else { 0 };
+        self.service_times.served(now, spec.route, kind, took);
         self.begin_inside(now);
     }
 
@@ -58,17 +58,17 @@ impl BackendGate {
     }
 
     /// The call's client has left.
-    pub fn gone(&mut self, now: Time, call: Call) -> Left {
-        let Some(entry) = self.entry(call) else { return Left::Unknown };
+    pub fn abandoned(&mut self, now: Time, call: Call) -> Abandoned {
+        let Some(entry) = self.entry(call) else { return Abandoned::Unknown };
         let (spec, age) = (entry.spec, now.since(entry.arrived));
         let Some(under_way) = &mut entry.under_way else {
             self.dequeue(now, call.slot);
             self.calls.remove(call.slot as usize);
             self.patience_of(spec.route).left(now, spec.client, age);
-            self.counts.gone_waiting += 1;
-            let saved = self.expected.service(spec.route, spec.kind).unwrap_or_default();
+            self.counts.abandoned_waiting += 1;
+            let saved = self.service_times.service(spec.route, spec.kind).unwrap_or_default();
             self.counts.dead_work_saved += saved;
-            return Left::Waiting;
+            return Abandoned::Waiting;
         };
         if under_way.gone.is_none() {
             under_way.gone = Some(now);
@@ -76,9 +76,9 @@ impl BackendGate {
                 self.patience_of(spec.route).left(now, spec.client, age);
             }
             self.dead_under_way += 1;
-            self.counts.gone_under_way += 1;
+            self.counts.abandoned_under_way += 1;
         }
-        Left::UnderWay
+        Abandoned::UnderWay
     }
 
     /// The backend did not take a started call: it goes back to its old place, and its age counts
@@ -91,7 +91,7 @@ impl BackendGate {
         let (waiting, waits) = (self.waiting_call(call.slot), under_way.gone.is_none());
         if waits {
             self.queue.insert(now, &waiting);
-            self.pace.waiting(now, self.queue.len());
+            self.drain_rate.waiting(now, self.queue.len());
         } else {
             self.calls.remove(call.slot as usize);
         }

@@ -1,5 +1,6 @@
-//! The calls that have slots, in the order of their starts. Part of the gate. Mostly the oldest end
-//! first, so a queue that keeps its memory costs less than a tree that does not.
+//! The calls that have slots, in the order of their starts; the gate looks here for the oldest,
+//! which it may set aside. Mostly the oldest end first, so a queue with gaps costs less than a
+//! tree.
 
 use std::collections::VecDeque;
 
@@ -9,13 +10,13 @@ const GONE: u32 = u32::MAX;
 const FEW: usize = 16;
 
 #[derive(Debug, Default)]
-pub(super) struct Starts {
+pub(super) struct SlotHolders {
     /// Number of the start, and the call's slot; never begins with one that has gone.
     calls: VecDeque<(u64, u32)>,
     gone: usize,
 }
 
-impl Starts {
+impl SlotHolders {
     pub(super) fn len(&self) -> usize {
         self.calls.len() - self.gone
     }
@@ -59,7 +60,7 @@ mod tests {
         fn they_stay_in_order_and_take_no_more_than_twice_the_room(
             steps in prop::collection::vec(any::<Option<prop::sample::Index>>(), 1..300),
         ) {
-            let (mut starts, mut model) = (Starts::default(), BTreeMap::new());
+            let (mut starts, mut model) = (SlotHolders::default(), BTreeMap::new());
             for (start, step) in steps.into_iter().enumerate() {
                 let start = start as u64;
                 match step {

@@ -1,5 +1,5 @@
-//! The slots of a backend: which waiting call may have one, and which call has one no longer though
-//! it has not ended. Part of the gate.
+//! The slots of a backend: which waiting call gets one, and which call loses its slot before it has
+//! ended. Used by the gate for each decision.
 //!
 //! With a learned limit a call that hangs is set aside ([`super::long_calls`]): the backend has it still,
 //! but its slot goes to another. With a configured limit never: it bounds what the backend has.
@@ -38,7 +38,7 @@ impl BackendGate {
         // A learned one is too high at times, and what is long stays inside for long.
         let sure = if self.limit_is_learned() { limit - limit / 4 } else { limit };
         clients.is_at_others_cost(now, spec.client, sure)
-            && clients.is_long(spec.client, self.expected.slot_of_kind(spec.route, spec.kind))
+            && clients.is_long(spec.client, self.service_times.slot_of_kind(spec.route, spec.kind))
     }
 
     /// The waiting call that starts now, if one may.
@@ -75,7 +75,7 @@ impl BackendGate {
         });
         let other = self.find(|spec| has_none(spec) && spec.kind != kind);
         let next = other.or(last).or_else(|| self.find(may))?;
-        self.hanging.tried(now);
+        self.long_calls.tried(now);
         self.set_aside(now, oldest);
         Some(next)
     }
@@ -95,8 +95,8 @@ impl BackendGate {
 
     /// A call that is long while the backend serves others, if it may be set aside.
     fn spared(&self) -> Option<u32> {
-        let mut long = self.candidates().take_while(|(_, since)| self.hanging.is_spared(*since));
-        let serves_all = self.hanging.serves_all();
+        let mut long = self.candidates().take_while(|(_, since)| self.long_calls.is_spared(*since));
+        let serves_all = self.long_calls.serves_all();
         let may = |slot: u32| self.may_set_aside(slot, if serves_all { usize::MAX } else { 1 });
         long.find(|(slot, _)| may(*slot)).map(|(slot, _)| slot)
     }
@@ -105,7 +105,7 @@ impl BackendGate {
     fn next_trial(&self) -> Option<(u32, Time)> {
         let mut calls = self.candidates();
         let (slot, since) = calls.find(|(slot, _)| self.may_set_aside(*slot, usize::MAX))?;
-        Some((slot, self.hanging.trial(since)))
+        Some((slot, self.long_calls.trial(since)))
     }
 
     /// The calls that have slots by their starts, if they can be set aside at all.
@@ -131,10 +131,10 @@ impl BackendGate {
         under_way.aside = true;
         let under_way = *under_way;
         self.aside += 1;
-        self.hanging.set_aside();
+        self.long_calls.set_aside();
         self.give_back(now, &under_way);
         self.count_slot(now, &spec, &under_way);
-        self.pace.ended(now, self.queue.len());
+        self.drain_rate.ended(now, self.queue.len());
     }
 
     /// A call had its slot until now: that is its client's, and teaches how long such calls have one.
@@ -142,6 +142,6 @@ impl BackendGate {
         let UnderWay { since, charged, aside, .. } = *under_way;
         let took = now.since(since);
         self.queue.end(now, spec.client, took, charged, aside);
-        self.expected.slot_freed(now, spec.route, spec.kind, took);
+        self.service_times.slot_freed(now, spec.route, spec.kind, took);
     }
 }

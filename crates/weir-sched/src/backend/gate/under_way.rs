@@ -1,18 +1,18 @@
-//! A call that was started, from when the backend gets it until it is not under way any more. Part of
-//! the gate.
+//! A call that was started, from when the backend gets it until its end: slots taken and given
+//! back. Used by the gate's decisions and by its owner's reports.
 
 use std::time::Duration;
 
 use super::BackendGate;
 use crate::backend::call::Call;
-use crate::backend::limit::Company;
+use crate::backend::limit::LoadAtStart;
 use crate::time::Time;
 
 /// A call that was started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnderWay {
     pub(super) since: Time,
-    pub(super) company: Company,
+    pub(super) load: LoadAtStart,
     /// Number of its start.
     pub(super) start: u64,
     /// When the backend is thought to have begun with it.
@@ -34,7 +34,7 @@ impl BackendGate {
         self.holding.push(start, slot);
         self.calls[slot as usize].under_way = Some(UnderWay {
             since: now,
-            company: self.limit.start(now, self.held()),
+            load: self.limit.start(now, self.held()),
             start,
             serving: None,
             charged,
@@ -42,7 +42,7 @@ impl BackendGate {
             gone: None,
             aside: false,
         });
-        self.inside.start(start, slot);
+        self.unanswered.start(start, slot);
         self.begin_inside(now);
     }
 
@@ -67,7 +67,7 @@ impl BackendGate {
             self.queue.aside_ended(client);
         } else {
             self.give_back(now, &under_way);
-            self.pace.ended(now, self.queue.len());
+            self.drain_rate.ended(now, self.queue.len());
         }
         Some(under_way)
     }
@@ -79,15 +79,15 @@ impl BackendGate {
             self.counts.dead_work_wasted += now.since(gone);
         }
         if !under_way.answered {
-            self.inside.leave(under_way.start);
+            self.unanswered.leave(under_way.start);
             self.begin_inside(now);
         }
     }
 
     /// Notes with which calls the backend is thought to begin now.
     pub(super) fn begin_inside(&mut self, now: Time) {
-        let at_once = self.limit.served_at_once(self.inside.is_in_order());
-        while let Some(slot) = self.inside.begin(at_once) {
+        let at_once = self.limit.served_at_once(self.unanswered.is_in_order());
+        while let Some(slot) = self.unanswered.begin(at_once) {
             if let Some(next) = &mut self.calls[slot as usize].under_way {
                 next.serving = Some(now);
             }

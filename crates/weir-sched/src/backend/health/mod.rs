@@ -1,8 +1,10 @@
-//! Whether a backend is taken to be well, from what calls and checks of it came to. It makes none.
+//! Whether a backend is healthy, judged by what became of calls and checks; who makes them reports
+//! here. Used by the server's proxy, one for each backend.
 //!
-//! Passive: calls that fail in a row put it out for a while; then calls of different clients may try,
-//! one after the other, whether it answers again (half-open, as in a circuit breaker). Active: checks
-//! that fail in a row put it out until enough of them went well. It is well if neither has put it out.
+//! Passive: after N consecutive failed calls it is ejected for a while; then calls of different clients
+//! may try, one after the other, whether it answers again (half-open, as in a circuit breaker). Active:
+//! after N failed checks in a row it is ejected until enough of them went well. It is healthy if neither
+//! has ejected it.
 
 mod trials;
 
@@ -10,16 +12,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::time::Time;
-use trials::Out;
-pub use trials::Try;
+use trials::Ejection;
+pub use trials::Trial;
 
-/// When failed calls put a backend out.
+/// When failed calls eject a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassiveConfig {
-    /// So many calls that fail in a row within `fail_timeout` put it out. Default 3; zero: failed
-    /// calls never do.
+    /// After so many consecutive failed calls within `fail_timeout` it is ejected. Default 3; zero:
+    /// failed calls never eject it.
     pub max_fails: u32,
-    /// The time within which they fail, and for how long it is out at first. Default 10 s.
+    /// The time within which they fail, and for how long it is ejected at first. Default 10 s.
     pub fail_timeout: Duration,
 }
 
@@ -35,10 +37,10 @@ pub struct Health {
     passive: PassiveConfig,
     /// When calls failed since the last that did not, within `fail_timeout` of each other.
     failed: VecDeque<Time>,
-    /// Put out by failed calls.
-    out: Option<Out>,
+    /// Ejected by failed calls.
+    ejection: Option<Ejection>,
     /// The latest call that has tried.
-    latest: Try,
+    latest: Trial,
     checks: Option<Checks>,
 }
 
@@ -53,8 +55,8 @@ struct Checks {
 }
 
 impl Health {
-    /// A backend that is taken to be well until something says otherwise. `active`: so many good
-    /// checks in a row bring it back, so many bad ones put it out; zero is taken as one. `None`:
+    /// A backend that counts as healthy until something says otherwise. `active`: so many good checks
+    /// in a row bring it back, so many bad ones eject it; zero is taken as one. `None`:
     /// checks do not count.
     pub fn new(passive: PassiveConfig, active: Option<(u32, u32)>) -> Health {
         let checks = active.map(|(healthy, unhealthy)| Checks {
@@ -63,47 +65,47 @@ impl Health {
             up: true,
             against: 0,
         });
-        Health { passive, failed: VecDeque::new(), out: None, latest: Try::NONE, checks }
+        Health { passive, failed: VecDeque::new(), ejection: None, latest: Trial::NONE, checks }
     }
 
     /// Whether ordinary calls may go to it.
-    pub fn is_well(&self) -> bool {
-        self.out.is_none() && self.is_up()
+    pub fn is_healthy(&self) -> bool {
+        self.ejection.is_none() && self.is_up()
     }
 
-    /// Whether failed calls have put it out and a call of `client` may go to it to see if it is back.
+    /// Whether failed calls have ejected it and a call of `client` may go to it to see if it is back.
     ///
     /// Each try of a round is another client's, and none waits for the others: what one client asks
     /// for may hang, or fail, on a backend that is well. The second starts an eighth of the time out
     /// after the first, and the more of them nobody has heard of, the later the next. A client may
-    /// try again when it has been as long as the backend was put out for.
+    /// try again when it has been as long as the backend was ejected for.
     pub fn may_try(&self, now: Time, client: u64) -> bool {
-        self.is_up() && self.out.as_ref().is_some_and(|out| out.may_try(now, client))
+        self.is_up() && self.ejection.as_ref().is_some_and(|out| out.may_try(now, client))
     }
 
     /// A call of `client` starts. If it [may try](Health::may_try) it is one that does.
-    pub fn call_started(&mut self, now: Time, client: u64) -> Option<Try> {
+    pub fn call_started(&mut self, now: Time, client: u64) -> Option<Trial> {
         if !self.may_try(now, client) {
             return None;
         }
         let tried = self.latest.next();
         self.latest = tried;
-        self.out.as_mut()?.start(now, client, tried, self.passive.fail_timeout);
+        self.ejection.as_mut()?.start(now, client, tried, self.passive.fail_timeout);
         Some(tried)
     }
 
     /// A call has ended: `ok` if it was answered, with whatever status; not if it was refused or
     /// reset, or took too long. Any answer brings the backend back; the second try that fails, or has
-    /// lasted as long as the backend was put out for, ends the round, and the time out doubles, up to
+    /// lasted as long as the backend was ejected for, ends the round, and the time out doubles, up to
     /// a minute or `fail_timeout`.
-    pub fn call_ended(&mut self, now: Time, tried: Option<Try>, ok: bool) {
+    pub fn call_ended(&mut self, now: Time, tried: Option<Trial>, ok: bool) {
         if ok {
             self.bring_back();
             return;
         }
-        match (&mut self.out, tried) {
+        match (&mut self.ejection, tried) {
             (Some(out), Some(tried)) => out.failed(now, tried, self.passive.fail_timeout),
-            // Of a call that started before it was put out, or beside those that try.
+            // Of a call that started before it was ejected, or beside those that try.
             (Some(_), None) => {}
             (None, _) => self.failed(now),
         }
@@ -112,21 +114,21 @@ impl Health {
     /// The client of a try has left before the answer: another's call may try at once. If the answer
     /// comes all the same, it can be reported still. For calls that do not try there is nothing to
     /// report: who leaves says nothing about the backend.
-    pub fn client_left(&mut self, now: Time, tried: Try) {
-        if let Some(out) = &mut self.out {
+    pub fn client_left(&mut self, now: Time, tried: Trial) {
+        if let Some(out) = &mut self.ejection {
             out.client_left(now, tried);
         }
     }
 
     /// A try has come to nothing that says anything of backend or client, as if it had not begun.
-    pub fn take_back(&mut self, now: Time, tried: Try) {
-        if let Some(out) = &mut self.out {
+    pub fn take_back(&mut self, now: Time, tried: Trial) {
+        if let Some(out) = &mut self.ejection {
             out.take_back(now, tried);
         }
     }
 
     /// A check has ended. Ignored if checks do not count.
-    pub fn checked(&mut self, ok: bool) {
+    pub fn check_ended(&mut self, ok: bool) {
         let Some(checks) = &mut self.checks else { return };
         if ok == checks.up {
             checks.against = 0;
@@ -150,7 +152,7 @@ impl Health {
     }
 
     fn bring_back(&mut self) {
-        self.out = None;
+        self.ejection = None;
         self.failed.clear();
     }
 
@@ -165,7 +167,7 @@ impl Health {
         }
         if self.failed.len() >= max_fails as usize {
             self.failed.clear();
-            self.out = Some(Out::new(now, fail_timeout));
+            self.ejection = Some(Ejection::new(now, fail_timeout));
         }
     }
 }

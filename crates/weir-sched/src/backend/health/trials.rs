@@ -1,4 +1,4 @@
-//! A backend that failed calls have put out, and the calls that try whether it is back. Used by
+//! A backend that failed calls have ejected, and the calls that try whether it is back. Used by
 //! [`Health`](super::Health), which says what an answer means.
 
 use std::num::NonZeroU32;
@@ -22,24 +22,24 @@ const REMEMBERED: usize = 64;
 
 /// A call that tries whether a backend is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Try(NonZeroU32);
+pub struct Trial(NonZeroU32);
 
-impl Try {
+impl Trial {
     /// Before the first.
-    pub(super) const NONE: Try = Try(NonZeroU32::MIN);
+    pub(super) const NONE: Trial = Trial(NonZeroU32::MIN);
 
     /// Another one than those that are remembered.
-    pub(super) fn next(self) -> Try {
-        Try(self.0.checked_add(1).unwrap_or(NonZeroU32::MIN))
+    pub(super) fn next(self) -> Trial {
+        Trial(self.0.checked_add(1).unwrap_or(NonZeroU32::MIN))
     }
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Out {
+pub(super) struct Ejection {
     /// From then on a call may try.
     from: Time,
-    /// How long it was put out for, and how long a try may take.
+    /// How long it is ejected for, and how long a try may take.
     length: Duration,
     /// The tries of this round, the oldest first, of clients who may not try again yet.
     tries: Vec<Trying>,
@@ -48,16 +48,16 @@ pub(super) struct Out {
 
 #[derive(Clone, Copy, Debug)]
 struct Trying {
-    tried: Try,
+    tried: Trial,
     client: u64,
     since: Time,
     /// It has not failed, and its client is there.
     open: bool,
 }
 
-impl Out {
-    pub(super) fn new(now: Time, length: Duration) -> Out {
-        Out { from: now + length, length, tries: Vec::new(), failed: 0 }
+impl Ejection {
+    pub(super) fn new(now: Time, length: Duration) -> Ejection {
+        Ejection { from: now + length, length, tries: Vec::new(), failed: 0 }
     }
 
     pub(super) fn may_try(&self, now: Time, client: u64) -> bool {
@@ -65,7 +65,7 @@ impl Out {
         self.from <= now && !self.tries.iter().any(its_own)
     }
 
-    pub(super) fn start(&mut self, now: Time, client: u64, tried: Try, fail_timeout: Duration) {
+    pub(super) fn start(&mut self, now: Time, client: u64, tried: Trial, fail_timeout: Duration) {
         let is_late = |one: &Trying| one.since + self.length <= now;
         let late = self.tries.iter().filter(|one| one.open && is_late(one)).count();
         self.tries.retain(|one| !is_late(one));
@@ -78,20 +78,20 @@ impl Out {
     }
 
     /// Nothing follows from a try of an earlier round.
-    pub(super) fn failed(&mut self, now: Time, tried: Try, fail_timeout: Duration) {
+    pub(super) fn failed(&mut self, now: Time, tried: Trial, fail_timeout: Duration) {
         if self.close(tried) {
             self.from = self.from.min(now + self.pause());
             self.fail(now, 1, fail_timeout);
         }
     }
 
-    pub(super) fn client_left(&mut self, now: Time, tried: Try) {
+    pub(super) fn client_left(&mut self, now: Time, tried: Trial) {
         if self.close(tried) {
             self.from = self.from.min(now);
         }
     }
 
-    pub(super) fn take_back(&mut self, now: Time, tried: Try) {
+    pub(super) fn take_back(&mut self, now: Time, tried: Trial) {
         self.client_left(now, tried);
         self.tries.retain(|one| one.tried != tried);
     }
@@ -103,7 +103,7 @@ impl Out {
     }
 
     /// Whether it was open until now.
-    fn close(&mut self, tried: Try) -> bool {
+    fn close(&mut self, tried: Trial) -> bool {
         let found = self.tries.iter_mut().find(|one| one.tried == tried && one.open);
         found.map(|one| one.open = false).is_some()
     }
@@ -112,7 +112,7 @@ impl Out {
         self.failed += tries;
         if self.failed >= FAILURES {
             let length = self.length.saturating_mul(2).min(LONGEST.max(fail_timeout));
-            *self = Out::new(now, length);
+            *self = Ejection::new(now, length);
         }
     }
 }

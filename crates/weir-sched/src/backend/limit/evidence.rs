@@ -1,5 +1,5 @@
-//! What latencies and the order of the answers say of how many calls the backend serves at once, and
-//! how sure that is. Part of the limit.
+//! What latencies and the order of the answers say of how many calls the backend serves at once,
+//! and how sure that is. Used by the decisions on the limit and by its probes.
 
 use super::moments::Latencies;
 use super::{Limit, MOST, SLOW, TOO_FEW};

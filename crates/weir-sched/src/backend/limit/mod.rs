@@ -1,5 +1,5 @@
-//! How many calls of a backend may be under way: fixed, or learned from how long answers take. It
-//! knows nothing of the queue.
+//! How many calls of a backend may be under way: fixed, or learned from how long answers take. The
+//! gate asks here whether it is full, and reports every start, answer and failure.
 //!
 //! As in TCP Vegas (Brakmo & Peterson 1995) what matters is how many calls only wait inside the
 //! backend. When L calls are always under way and a backend takes r times as long as when it has
@@ -63,7 +63,7 @@ const BURST: u32 = 4;
 
 /// With how many others a call was started, for [`Limit::answered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Company {
+pub(super) struct LoadAtStart {
     /// Calls under way, itself counted.
     under_way: u32,
     /// Of which limit, by number; limits are numbered as they change.
@@ -161,27 +161,27 @@ impl Limit {
         at_once.max(1) as usize
     }
 
-    /// Whether it is known of a call that was started in such company from when on it was served.
-    pub(super) fn is_trusted(&self, company: Company) -> bool {
-        let known = !self.learns || !self.searching && company.limit == self.number;
-        known || company.under_way == 1
+    /// Whether it is known of a call that was started under such load from when on it was served.
+    pub(super) fn is_trusted(&self, load: LoadAtStart) -> bool {
+        let known = !self.learns || !self.searching && load.limit == self.number;
+        known || load.under_way == 1
     }
 
     /// A call is started and now so many are under way.
-    pub(super) fn start(&mut self, now: Time, under_way: usize) -> Company {
+    pub(super) fn start(&mut self, now: Time, under_way: usize) -> LoadAtStart {
         if self.learns {
             self.reserve.start(now);
         }
         let under_way = u32::try_from(under_way).unwrap_or(u32::MAX);
-        Company { under_way, limit: self.number, probing: self.probe.is_some() }
+        LoadAtStart { under_way, limit: self.number, probing: self.probe.is_some() }
     }
 
-    /// A call that was started in such company was answered so long after its start, and has
+    /// A call that was started under such load was answered so long after its start, and has
     /// overtaken others.
     pub(super) fn answered(
         &mut self,
         now: Time,
-        company: Company,
+        load: LoadAtStart,
         latency: Duration,
         overtaken: Overtaken,
     ) {
@@ -189,9 +189,9 @@ impl Limit {
         if !self.learns {
             return;
         }
-        let full = company.under_way == self.limit
-            && company.limit == self.number
-            && !company.probing
+        let full = load.under_way == self.limit
+            && load.limit == self.number
+            && !load.probing
             && self.probe.is_none();
         self.reserve.answer(now, latency, full);
         if let Some(older) = overtaken.older {
@@ -199,7 +199,7 @@ impl Limit {
         }
         let seconds = latency.as_secs_f64();
         if let Some(probe) = &mut self.probe {
-            if company.probing && company.under_way <= probe.limit {
+            if load.probing && load.under_way <= probe.limit {
                 probe.latency.add(seconds, BASE_MEMORY);
                 probe.answers += 1;
                 if probe.is_done() {
@@ -211,7 +211,7 @@ impl Limit {
         let usual = if self.crowded { 0.0 } else { self.usual };
         if seconds <= SLOW.max(4.0 * usual) {
             self.slow = 0;
-        } else if company.limit == self.number && company.under_way > 1 {
+        } else if load.limit == self.number && load.under_way > 1 {
             // A call alone is slow by itself, and after a halving those from before it are late too.
             self.slow += 1;
         }
@@ -222,8 +222,8 @@ impl Limit {
             self.crowded = self.limit > 2;
             return;
         }
-        if company.under_way <= probe_limit(self.limit) {
-            self.by_level[level(company.under_way)].add(seconds, BASE_MEMORY);
+        if load.under_way <= probe_limit(self.limit) {
+            self.by_level[level(load.under_way)].add(seconds, BASE_MEMORY);
         }
         if full {
             self.at_limit.add(seconds, LIMIT_MEMORY);

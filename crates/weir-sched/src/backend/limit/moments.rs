@@ -1,4 +1,5 @@
-//! Mean and spread of a quantity, forgetting slowly. It knows nothing of what it counts.
+//! Mean and spread of a quantity, with old observations fading. The learned limit keeps latencies
+//! in them.
 
 /// Decayed sums; the weight counts observations.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,5 +1,5 @@
-//! Looks at the backend with half of the limit now and then, to learn anew what it takes when it has
-//! little to do. Part of the limit.
+//! Probes: now and then the limit is halved for some answers, to learn anew how long the backend
+//! takes when it has little to do. Used by the learned limit.
 
 use super::evidence::Served;
 use super::moments::Latencies;

@@ -135,7 +135,7 @@ impl Reserve {
         self.waiting = 1;
     }
 
-    /// For a while calls had little company: what the shortest took is remembered until the next time.
+    /// For a while few calls were under way: what the shortest took is remembered until the next time.
     pub(super) fn probed(&mut self) {
         self.shortest = [Duration::MAX, self.shortest[0]];
     }

@@ -1,5 +1,5 @@
-//! How many calls a backend serves at once, as far as the order of its answers tells. It knows nothing
-//! of times.
+//! How many calls a backend serves at once, as far as the order of its answers tells. Used by the
+//! decisions on the limit, which never goes below it.
 //!
 //! A backend that takes calls in the order of their starts cannot answer a call while one before it
 //! waits there. So when one is answered that r calls were started before, r + 1 were served at once.

@@ -1,5 +1,5 @@
 //! How long the clients of one route wait before they leave: whose departures count, and for whom.
-//! The gate asks here when a call has waited too long.
+//! The gate asks here whether a call has waited too long.
 //!
 //! Patience is learned from clients and held against others, who are refused or served last. So no
 //! client may make much of it alone: a departure counts when [`OTHERS`] others have counted since
@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::time::Time;
 use survival::Survival;
 
-pub(super) use survival::Endurance;
+pub(super) use survival::PatienceEstimate;
 
 /// Departures at lesser ages say nothing.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -28,7 +28,7 @@ const MOST_VOTES: u32 = 64;
 
 /// The client that leaves most, found by majority vote (Boyer & Moore 1991).
 #[derive(Clone, Debug)]
-struct Foremost {
+struct MostFrequent {
     client: u64,
     votes: u32,
     survival: Survival,
@@ -40,12 +40,12 @@ pub(super) struct Patience {
     all: Survival,
     /// The clients that counted last.
     counted: VecDeque<u64>,
-    foremost: Option<Foremost>,
+    most_frequent: Option<MostFrequent>,
 }
 
 impl Patience {
     pub(super) fn new() -> Patience {
-        Patience { all: Survival::new(), counted: VecDeque::new(), foremost: None }
+        Patience { all: Survival::new(), counted: VecDeque::new(), most_frequent: None }
     }
 
     /// A client left at `now`, at this age.
@@ -67,40 +67,40 @@ impl Patience {
     /// A client was answered at this age and would have waited longer.
     pub(super) fn answered(&mut self, client: u64, age: Duration) {
         self.all.answered(age);
-        if let Some(foremost) = self.foremost.as_mut().filter(|it| it.client == client) {
-            foremost.survival.answered(age);
+        if let Some(most_frequent) = self.most_frequent.as_mut().filter(|it| it.client == client) {
+            most_frequent.survival.answered(age);
         }
     }
 
     /// What this client is taken to endure.
-    pub(super) fn endurance(&self, client: u64) -> Endurance {
-        let own = self.foremost.as_ref().filter(|it| it.client == client);
+    pub(super) fn endurance(&self, client: u64) -> PatienceEstimate {
+        let own = self.most_frequent.as_ref().filter(|it| it.client == client);
         let own = own.map(|it| it.survival.endurance()).filter(|own| own.median.is_some());
         own.unwrap_or(self.all.endurance())
     }
 
     /// What is known of all, or if that is nothing, of the client that leaves most.
-    pub(super) fn of_most(&self) -> Endurance {
+    pub(super) fn of_most(&self) -> PatienceEstimate {
         let all = self.all.endurance();
-        match (&self.foremost, all.median) {
-            (Some(foremost), None) => foremost.survival.endurance(),
+        match (&self.most_frequent, all.median) {
+            (Some(most_frequent), None) => most_frequent.survival.endurance(),
             _ => all,
         }
     }
 
     /// A departure of this client, whether or not it counts for the others.
     fn vote(&mut self, now: Time, client: u64, age: Duration) {
-        let new = || Foremost { client, votes: 0, survival: Survival::new() };
-        let foremost = self.foremost.get_or_insert_with(new);
-        if foremost.client != client {
-            foremost.votes = foremost.votes.saturating_sub(1);
-            if foremost.votes > 0 {
+        let new = || MostFrequent { client, votes: 0, survival: Survival::new() };
+        let most_frequent = self.most_frequent.get_or_insert_with(new);
+        if most_frequent.client != client {
+            most_frequent.votes = most_frequent.votes.saturating_sub(1);
+            if most_frequent.votes > 0 {
                 return;
             }
-            *foremost = new();
+            *most_frequent = new();
         }
-        foremost.votes = (foremost.votes + 1).min(MOST_VOTES);
-        foremost.survival.left(now, age);
+        most_frequent.votes = (most_frequent.votes + 1).min(MOST_VOTES);
+        most_frequent.survival.left(now, age);
     }
 }
 

@@ -1,5 +1,5 @@
-//! How long clients wait before they leave, estimated from when some left or were answered. It knows
-//! nothing of queues, and nothing of who the clients are: [`super::patience`] decides who counts.
+//! How long clients wait before they leave, estimated from when some left or were answered. Used by
+//! [`super::patience`](super), which decides whose departures count.
 //!
 //! The Kaplan-Meier estimate of survival on a histogram of ages: a departure is an observation, an
 //! answer at some age says only that the client would have waited at least so long. The paper asks
@@ -40,7 +40,7 @@ struct Bin {
 
 /// What is read off the survival curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Endurance {
+pub(crate) struct PatienceEstimate {
     /// The median: half of the clients would have left by this age.
     pub(crate) median: Option<Duration>,
     /// By this age nearly all would have left.
@@ -53,7 +53,7 @@ pub(crate) struct Endurance {
 #[derive(Clone, Debug)]
 pub(crate) struct Survival {
     bins: Box<[Bin; BINS]>,
-    current: Endurance,
+    current: PatienceEstimate,
     /// Answers since `current` was made.
     answers: u32,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Survival {
 impl Survival {
     pub(crate) fn new() -> Survival {
         let bins = Box::new([Bin::default(); BINS]);
-        Survival { bins, current: Endurance::default(), answers: 0 }
+        Survival { bins, current: PatienceEstimate::default(), answers: 0 }
     }
 
     /// A client left at `now`, at this age.
@@ -71,7 +71,7 @@ impl Survival {
         let here = &mut self.bins[at];
         here.left += 1.0;
         here.ages += age.as_secs_f64();
-        self.current = Endurance { left: now, ..self.estimate() };
+        self.current = PatienceEstimate { left: now, ..self.estimate() };
         self.answers = 0;
     }
 
@@ -80,12 +80,12 @@ impl Survival {
         self.reached(bin(age));
         self.answers += 1;
         if self.answers >= STALE_AFTER {
-            self.current = Endurance { left: self.current.left, ..self.estimate() };
+            self.current = PatienceEstimate { left: self.current.left, ..self.estimate() };
             self.answers = 0;
         }
     }
 
-    pub(crate) fn endurance(&self) -> Endurance {
+    pub(crate) fn endurance(&self) -> PatienceEstimate {
         self.current
     }
 
@@ -99,8 +99,8 @@ impl Survival {
         }
     }
 
-    fn estimate(&self) -> Endurance {
-        let mut endurance = Endurance::default();
+    fn estimate(&self) -> PatienceEstimate {
+        let mut endurance = PatienceEstimate::default();
         let evidence: f64 = self.bins.iter().map(|bin| bin.left).sum();
         if evidence < LEAST_EVIDENCE {
             return endurance;
@@ -147,7 +147,7 @@ mod tests {
             for _ in 0..7 {
                 survival.left(Time::ZERO, age * MS);
             }
-            assert_eq!(survival.endurance(), Endurance::default(), "seven are too few");
+            assert_eq!(survival.endurance(), PatienceEstimate::default(), "seven are too few");
             survival.left(Time::ZERO, age * MS);
             survival.left(Time::ZERO, age * MS + 3 * MS);
             assert!(near(survival.endurance().median, age * MS), "{:?}", survival.endurance());
@@ -202,7 +202,7 @@ mod tests {
             survival.left(Time::ZERO, 200 * MS);
             (0..3).for_each(|_| survival.answered(30_000 * MS));
         }
-        assert_eq!(survival.endurance(), Endurance::default());
+        assert_eq!(survival.endurance(), PatienceEstimate::default());
     }
 
     #[test]

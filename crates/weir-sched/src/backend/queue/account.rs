@@ -1,4 +1,5 @@
-//! What one client of a backend has and has had, for [`super::clients`].
+//! What one client of a backend has and has had. Used by [`super::clients`], which keeps one for
+//! each client.
 
 use crate::backend::mean::Mean;
 use crate::time::Time;

@@ -12,7 +12,7 @@ const LATELY: Duration = Duration::from_secs(60);
 
 /// Clients with calls that wait or have slots.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Presence {
+pub(super) struct ActiveClients {
     here: usize,
     average: f64,
     /// Until when the average was made.
@@ -23,7 +23,7 @@ pub(super) struct Presence {
     other: Option<(Time, u64)>,
 }
 
-impl Presence {
+impl ActiveClients {
     /// A call of this client came or got a slot.
     pub(super) fn seen(&mut self, now: Time, id: u64) {
         if self.last.is_some_and(|(_, last)| last != id) {
@@ -81,25 +81,25 @@ mod tests {
 
     #[test]
     fn who_comes_and_goes_is_here_in_part() {
-        let mut presence = Presence::default();
+        let mut active = ActiveClients::default();
         // Four clients that are here half of the time, two at a time.
         for round in 0..1000 {
             let now = ms(round * 20);
-            (0..2).for_each(|_| presence.arrive(now));
-            (0..2).for_each(|_| presence.depart(now + Duration::from_millis(10)));
-            (0..2).for_each(|_| presence.arrive(now + Duration::from_millis(10)));
-            (0..2).for_each(|_| presence.depart(now + Duration::from_millis(20)));
+            (0..2).for_each(|_| active.arrive(now));
+            (0..2).for_each(|_| active.depart(now + Duration::from_millis(10)));
+            (0..2).for_each(|_| active.arrive(now + Duration::from_millis(10)));
+            (0..2).for_each(|_| active.depart(now + Duration::from_millis(20)));
         }
-        assert_eq!((presence.here(), presence.clients(ms(20_000))), (0, 2));
-        assert_eq!(presence.clients(ms(23_000)), 0, "they are gone");
+        assert_eq!((active.here(), active.clients(ms(20_000))), (0, 2));
+        assert_eq!(active.clients(ms(23_000)), 0, "they are gone");
     }
 
     #[test]
     fn another_is_remembered_for_a_minute() {
-        let mut presence = Presence::default();
-        presence.seen(ms(0), 1);
-        (0..1000).for_each(|at| presence.seen(ms(at), 2));
-        assert!(presence.others(ms(59_999), 2) && !presence.others(ms(60_000), 2));
-        assert!(presence.others(ms(60_000), 1) && presence.others(ms(60_000), 3));
+        let mut active = ActiveClients::default();
+        active.seen(ms(0), 1);
+        (0..1000).for_each(|at| active.seen(ms(at), 2));
+        assert!(active.others(ms(59_999), 2) && !active.others(ms(60_000), 2));
+        assert!(active.others(ms(60_000), 1) && active.others(ms(60_000), 3));
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use foldhash::HashMap;
 
 use super::account::{Account, MEMORY, OWN_MEMORY};
-use super::active_clients::Presence;
+use super::active_clients::ActiveClients;
 use crate::backend::mean::Mean;
 use crate::time::Time;
 
@@ -38,7 +38,7 @@ const FEW: usize = 256;
 pub(crate) struct Clients {
     accounts: HashMap<u64, Account>,
     virtual_time: u64,
-    presence: Presence,
+    active: ActiveClients,
     /// Clients with slots.
     holders: usize,
     /// Slots beyond the first of each client.
@@ -151,8 +151,8 @@ impl Clients {
     /// Its calls that were set aside count as well, for the backend may be at work on them.
     pub(crate) fn is_at_others_cost(&self, now: Time, id: u64, limit: usize) -> bool {
         let Some(account) = self.accounts.get(&id).filter(|it| it.held > 0) else { return false };
-        let others = self.presence.clients(now).saturating_sub(1);
-        let others = others.max(usize::from(self.presence.others(now, id)));
+        let others = self.active.clients(now).saturating_sub(1);
+        let others = others.max(usize::from(self.active.others(now, id)));
         others > 0 && self.extra + account.aside as usize + 2 + others > limit
     }
 
@@ -168,9 +168,9 @@ impl Clients {
         self.sweep(now);
         let new = Account { tag: self.virtual_time, quiet: now, ..Account::default() };
         let account = self.accounts.entry(id).or_insert(new);
-        self.presence.seen(now, id);
+        self.active.seen(now, id);
         if !account.is_here() {
-            self.presence.arrive(now);
+            self.active.arrive(now);
         }
         account
     }
@@ -178,7 +178,7 @@ impl Clients {
     /// A call of the client has gone, which may have been its last.
     fn depart(&mut self, now: Time, id: u64) {
         if self.accounts.get(&id).is_some_and(|account| !account.is_here()) {
-            self.presence.depart(now);
+            self.active.depart(now);
         }
     }
 
@@ -201,7 +201,7 @@ impl Clients {
 
     /// A slot was used for so long: the virtual time passes.
     fn pass(&mut self, used: Duration) {
-        let share = nanos(used) / self.presence.here().max(1) as u64;
+        let share = nanos(used) / self.active.here().max(1) as u64;
         self.virtual_time = self.virtual_time.saturating_add(share);
     }
 

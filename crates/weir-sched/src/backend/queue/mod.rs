@@ -1,5 +1,5 @@
-//! The calls that wait, by priority, and what their clients have had. It knows nothing of limits and
-//! patience.
+//! The calls that wait, by priority, and what their clients have had. The gate takes the next call
+//! from here, and tells it of every slot that is given or comes back.
 
 mod account;
 mod active_clients;

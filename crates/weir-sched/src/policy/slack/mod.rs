@@ -1,10 +1,12 @@
-//! How much of other jobs' service each job can still afford. It knows sizes and fair finishes only.
+//! The slack order: how much service of others each job can afford before it misses its fair
+//! finish. Used by `protective`.
 //!
 //! Let `v` be what each job would still need under processor sharing and `r` what it still needs
 //! here. Job `k` can meet its fair finish exactly while
 //! `slack(k) = Σ min(v_i, v_k) over all virtual jobs − Σ r_i over those with v_i ≤ v_k`
-//! is not negative; what was granted and is not in `v` yet counts as spent. Serving job `j` costs slack only to jobs before it in order of `v`; that order
-//! never changes, and an arrival only raises slack. So each job keeps a stale lower bound that is
+//! is not negative; what was granted and is not in `v` yet counts as spent. Serving job `j` costs
+//! slack only to jobs before it in order of `v`; that order never changes, and an arrival only
+//! raises slack. So each job keeps a stale lower bound that is
 //! made exact when it looks tight. Jobs stand in rows of a few dozen with sums over each row, so
 //! that a decision scans a column of sums and one row instead of all jobs: O(√n), and a few
 //! nanoseconds a row.

@@ -1,5 +1,6 @@
-//! Entries whose responses have all been sent or have gone, while the virtual fair server is still at
-//! them: which of a client's a next response follows, and which is forgotten when there are too many.
+//! Entries that were sent or abandoned while the virtual fair server is still at them: which of a
+//! client's its next response follows, and which is forgotten when there are too many. Used by the
+//! gate's entries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! What the policy ranks: usually one response, or all ranges of an object that a client asks.
+//! What the policy ranks: usually one response, or all ranges of an object that a client asks at
+//! the same time. The gate enters, lengthens, shortens and removes them here.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,8 +7,8 @@ use std::time::Duration;
 use slab::Slab;
 
 use super::departed::Departed;
-use super::fair_share::{Share, State};
-use super::fairness::{self, Settled};
+use super::fair_share::{FairShare, State};
+use super::fairness::{self, FairnessRecord};
 use super::flows::JobSpec;
 use super::short_queue::ShortQueue;
 use super::{Gate, LEASE};
@@ -35,7 +36,7 @@ pub(super) struct Entry {
     pub(super) size: u64,
     /// Wire bytes of its responses that are neither sent nor granted.
     pub(super) remaining: u64,
-    pub(super) share: Share,
+    pub(super) share: FairShare,
     /// Places of the jobs that can be sent, in turn.
     pub(super) waiting: ShortQueue<usize>,
     /// Jobs that could be sent but for a grant that is out.
@@ -67,7 +68,7 @@ pub(super) struct Blocked {
     pub(super) left: u128,
     /// [`Gate::sent`] and [`Gate::idle`] then.
     pub(super) served: (u64, u64),
-    /// It is on the agenda whether that lasts too long.
+    /// A timer is set for when that has lasted too long.
     pub(super) watched: bool,
 }
 
@@ -135,7 +136,7 @@ impl Entries {
     }
 
     /// The last response of the entry has been sent or has gone.
-    fn depart(&mut self, id: EntryId, now: Time, settled: &mut Vec<Settled>) {
+    fn depart(&mut self, id: EntryId, now: Time, fairness_records: &mut Vec<FairnessRecord>) {
         let entry = &mut self.all[id as usize];
         entry.waiting = ShortQueue::default();
         if let Some(object) = entry.ranges_of.take() {
@@ -143,7 +144,7 @@ impl Entries {
         }
         if entry.share.state == State::Finished {
             if let (true, Some(fair)) = (entry.complete, entry.virtually) {
-                settled.push(fairness::settle(entry.size, now, fair, entry.not_read()));
+                fairness_records.push(fairness::record(entry.size, now, fair, entry.not_read()));
             }
             self.all.remove(id as usize);
             return;
@@ -205,7 +206,7 @@ impl Gate {
                     members: 1,
                     size,
                     remaining: work,
-                    share: Share::new(level, work, path, packets, self.pacer.rate()),
+                    share: FairShare::new(level, work, path, packets, self.pacer.rate()),
                     waiting: ShortQueue::default(),
                     pending: 0,
                     complete: true,
@@ -221,7 +222,7 @@ impl Gate {
                 id
             }
         };
-        let waits = path.longest_wait(self.pacer.rate(), work);
+        let waits = path.slow_start_time(self.pacer.rate(), work);
         let entry = self.entries.get_mut(id);
         entry.ranges_of = group.map(|(_, object)| object);
         (entry.blocked.before, entry.blocked.explained) = (Duration::ZERO, waits);
@@ -251,7 +252,7 @@ impl Gate {
         entry.complete = true;
         entry.virtually = None;
         if let Some(part) = entry.share.follow(level, work) {
-            self.settled.push(fairness::settle(part.size, part.sent, now, part.own));
+            self.fairness_records.push(fairness::record(part.size, part.sent, now, part.own));
         }
         self.share_anew(id);
     }
@@ -286,7 +287,7 @@ impl Gate {
     pub(super) fn depart(&mut self, now: Time, id: EntryId) {
         self.client_reads(id);
         self.policy.depart(id);
-        self.entries.depart(id, now, &mut self.settled);
+        self.entries.depart(id, now, &mut self.fairness_records);
     }
 
     /// Forgets entries that the virtual server would finish last, if too many have departed.

@@ -1,5 +1,6 @@
-//! How one response takes part in fair sharing: how far it has come, what its path lets be under
-//! way, whether its client takes data. It knows levels, not who else shares.
+//! How one response takes part in virtual fair sharing: how far it has come, how much its path lets
+//! be under way, whether its client takes data. Each entry of the gate has one; `fair_sharing`
+//! moves it on.
 
 use std::time::Duration;
 
@@ -11,21 +12,21 @@ use crate::virtual_fair::{Level, whole_bytes};
 use weir_units::BitRate;
 
 /// Responses of one share that were sent and whose fair finish is still to come; with more, the
-/// oldest is settled as if it came now.
+/// oldest is recorded as if its fair finish came now.
 const PARTS: usize = 256;
 
 /// A place in the virtual sharing. Responses that follow each other take it over.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct FairShare {
     /// Where it will have had everything, if nothing holds it up; counts only while it shares.
     pub(super) finish: Level,
     pub(super) state: State,
     /// What may be under way to its client; `None`: more than the link carries meanwhile.
     window: Option<Box<Window>>,
     /// Its client has taken nothing for longer than a round trip explains.
-    pub(super) held: bool,
+    pub(super) stalled: bool,
     /// Responses that were sent and are not finished here, in order.
-    parts: ShortQueue<Part>,
+    parts: ShortQueue<SentPart>,
 }
 
 /// Where a share stands. Services are in 2^-32 byte.
@@ -62,7 +63,7 @@ impl Window {
 
 /// A response that was sent, and what of its share follows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct SentPart {
     /// Bytes of its stream.
     pub(super) size: u64,
     pub(super) sent: Time,
@@ -72,7 +73,7 @@ pub(super) struct Part {
     after: u64,
 }
 
-impl Share {
+impl FairShare {
     /// A share of `work` wire bytes from `level` on, over a path to its client that begins at a link
     /// of `rate`.
     pub(super) fn new(
@@ -81,7 +82,7 @@ impl Share {
         path: Path,
         packets: Packets,
         rate: BitRate,
-    ) -> Share {
+    ) -> FairShare {
         let mss = u64::from(packets.mss.max(1));
         let enough = rate.bytes_in(path.round_trip);
         let size = packets.wire(path.window.max(mss));
@@ -91,7 +92,7 @@ impl Share {
         });
         let finish = level.plus(work);
         let state = State::Sharing { until: finish };
-        Share { finish, state, window, held: false, parts: ShortQueue::default() }
+        FairShare { finish, state, window, stalled: false, parts: ShortQueue::default() }
     }
 
     /// What it is still to have when the sharing stands at `level`.
@@ -145,11 +146,11 @@ impl Share {
     /// The last of its responses has been sent: `size` bytes of stream, at `sent`, to a client that
     /// did not read for `own`.
     pub(super) fn sent(&mut self, size: u64, sent: Time, own: Duration) {
-        self.parts.push(Part { size, sent, own, after: 0 });
+        self.parts.push(SentPart { size, sent, own, after: 0 });
     }
 
-    /// Another response of `work` bytes follows. Returns one that is settled early for it.
-    pub(super) fn follow(&mut self, level: Level, work: u64) -> Option<Part> {
+    /// Another response of `work` bytes follows. Returns one that is recorded early for it.
+    pub(super) fn follow(&mut self, level: Level, work: u64) -> Option<SentPart> {
         self.lengthen(level, work);
         for part in self.parts.iter_mut() {
             part.after += work;
@@ -163,21 +164,21 @@ impl Share {
         let part = self.parts.first().map(|part| self.finish.minus(part.after));
         let piece =
             self.window.as_ref().map(|window| level.plus(window.segment.min(window.room())));
-        let held = self.held.then(|| self.finish.minus(unsent));
-        let stops = part.into_iter().chain(piece).chain(held);
+        let stalled = self.stalled.then(|| self.finish.minus(unsent));
+        let stops = part.into_iter().chain(piece).chain(stalled);
         stops.filter(|stop| *stop > level).min().map_or(self.finish, |stop| stop.min(self.finish))
     }
 
     /// Whether it can go on at `level`, with `unsent` bytes neither sent nor granted.
     pub(super) fn can_go_on(&self, level: Level, unsent: u64) -> bool {
         let left = self.left(level);
-        let held = self.held && left <= u128::from(unsent) << 32;
+        let stalled = self.stalled && left <= u128::from(unsent) << 32;
         let full = self.window.as_ref().is_some_and(|window| window.room() == 0);
-        left > 0 && !held && !full
+        left > 0 && !stalled && !full
     }
 
     /// The next response that is finished at `level`.
-    pub(super) fn finished_part(&mut self, level: Level) -> Option<Part> {
+    pub(super) fn finished_part(&mut self, level: Level) -> Option<SentPart> {
         let first = self.parts.first()?;
         if self.finish.minus(first.after) > level {
             return None;

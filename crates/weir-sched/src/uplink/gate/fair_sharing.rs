@@ -1,5 +1,6 @@
 //! The virtual fair server at work: it shares what the link sends among those whose clients would
-//! take it. It moves by bytes and only where nothing can be sent by time; it knows no order.
+//! take it. The gate calls it with each step of time and each change; it moves by bytes, and by
+//! time only while nothing can be sent.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,8 +8,8 @@ use std::collections::BinaryHeap;
 use super::Gate;
 use super::entries::Entries;
 use super::fair_share::State;
-use super::fairness::{self, Settled};
-use super::link_queue::Passage;
+use super::fairness::{self, FairnessRecord};
+use super::link_queue::Transmission;
 use crate::policy::{FairState, Policy};
 use crate::time::Time;
 use crate::uplink::ids::EntryId;
@@ -16,23 +17,23 @@ use crate::virtual_fair::Level;
 
 /// What is due at a time, for a share by the entry's place and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Due {
+pub(super) struct Timer {
     at: Time,
     id: EntryId,
     number: u64,
-    what: What,
+    kind: TimerKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum TimerKind {
     /// So many bytes would have been acknowledged.
     Acknowledged(u64),
     /// The client may have taken nothing for longer than its path explains.
-    Held,
+    Stalled,
 }
 
 /// What is due, soonest first.
-pub(super) type Agenda = BinaryHeap<Reverse<Due>>;
+pub(super) type Timers = BinaryHeap<Reverse<Timer>>;
 
 impl Gate {
     /// Tells the virtual server what the link has sent by `now`. While nothing can be sent it goes
@@ -42,19 +43,19 @@ impl Gate {
             return;
         }
         loop {
-            let due = self.agenda.peek().map(|Reverse(due)| due.at).filter(|at| *at <= now);
+            let due = self.timers.peek().map(|Reverse(due)| due.at).filter(|at| *at <= now);
             let until = due.unwrap_or(now);
             self.passed = self.passed.max(until);
-            while let Some(passage) = self.transit.pass(until) {
-                self.sent += passage.bytes;
-                self.share(passage);
+            while let Some(transmission) = self.link_queue.pass(until) {
+                self.sent += transmission.bytes;
+                self.share(transmission);
             }
             self.pass_idle_time(until);
             if due.is_none() {
                 return self.hold_up_the_link(now);
             }
-            if let Some(Reverse(due)) = self.agenda.pop() {
-                self.happens(&due);
+            if let Some(Reverse(due)) = self.timers.pop() {
+                self.timer_fires(&due);
             }
         }
     }
@@ -67,7 +68,7 @@ impl Gate {
             return;
         }
         self.ungranted = ungranted;
-        self.transit.delay(now, span);
+        self.link_queue.delay(now, span);
         self.idle_since = self.idle_since.map(|since| since.max(now) + span);
     }
 
@@ -82,29 +83,29 @@ impl Gate {
         if bytes > 0 {
             self.idle_since = Some(end);
             self.idle += bytes;
-            self.share(Passage { begin, end, bytes });
+            self.share(Transmission { begin, end, bytes });
         }
     }
 
-    fn share(&mut self, passage: Passage) {
-        let Gate { fair, policy, entries, settled, agenda, .. } = self;
-        fair.serve(passage.bytes, |id, after| {
-            stop(entries, policy.as_mut(), agenda, settled, id, passage.after(after))
+    fn share(&mut self, transmission: Transmission) {
+        let Gate { fair, policy, entries, fairness_records, timers, .. } = self;
+        fair.serve(transmission.bytes, |id, after| {
+            stop(entries, policy.as_mut(), timers, fairness_records, id, transmission.after(after))
         });
     }
 
-    fn happens(&mut self, due: &Due) {
+    fn timer_fires(&mut self, due: &Timer) {
         let Some(entry) = self.entries.numbered(due.id, due.number) else { return };
-        match due.what {
-            What::Acknowledged(bytes) => entry.share.acknowledged(bytes),
-            What::Held => {
+        match due.kind {
+            TimerKind::Acknowledged(bytes) => entry.share.acknowledged(bytes),
+            TimerKind::Stalled => {
                 entry.blocked.watched = false;
                 let Some(since) = entry.blocked.since.filter(|_| !entry.ready()) else { return };
                 if since + entry.patience() > due.at {
                     return self.watch_block(due.id, since);
                 }
-                entry.share.held = true;
-                return self.hold(due);
+                entry.share.stalled = true;
+                return self.client_stalls(due);
             }
         }
         self.share_anew(due.id);
@@ -112,7 +113,7 @@ impl Gate {
 
     /// The client of the entry takes nothing of its own accord. What fair sharing gave it since it
     /// stopped goes to the others.
-    fn hold(&mut self, due: &Due) {
+    fn client_stalls(&mut self, due: &Timer) {
         let (fair, id) = (self.fair_state(), due.id);
         let entry = self.entries.get_mut(id);
         let since = entry.blocked.served;
@@ -140,7 +141,7 @@ impl Gate {
         let (sent, idle) = (self.sent - since.0, self.idle - since.1);
         let sent = u128::from(back) * u128::from(sent) / u128::from((sent + idle).max(1));
         if sent > 0 {
-            self.share(Passage { begin: due.at, end: due.at, bytes: sent as u64 });
+            self.share(Transmission { begin: due.at, end: due.at, bytes: sent as u64 });
         }
     }
 
@@ -148,7 +149,7 @@ impl Gate {
     pub(super) fn fair_state(&self) -> FairState {
         FairState {
             level: self.fair.level(),
-            behind: self.transit.bytes().saturating_sub(self.fair.credit()),
+            behind: self.link_queue.bytes().saturating_sub(self.fair.credit()),
         }
     }
 
@@ -169,8 +170,8 @@ impl Gate {
         let entry = self.entries.get_mut(id);
         entry.blocked.watched = true;
         let at = since + entry.patience();
-        let due = Due { at, id, number: entry.number, what: What::Held };
-        self.agenda.push(Reverse(due));
+        let due = Timer { at, id, number: entry.number, kind: TimerKind::Stalled };
+        self.timers.push(Reverse(due));
     }
 
     /// The client of the entry takes data again.
@@ -180,7 +181,7 @@ impl Gate {
         if let Some(since) = entry.blocked.since.take() {
             entry.blocked.before += now.since(since);
         }
-        if std::mem::take(&mut entry.share.held) {
+        if std::mem::take(&mut entry.share.stalled) {
             self.share_anew(id);
         }
     }
@@ -207,7 +208,7 @@ impl Gate {
         match entry.share.state {
             State::Sharing { until } => {
                 // What has been sent is under way, whatever comes next.
-                put_under_way(entry, &mut self.agenda, id, level, at);
+                put_under_way(entry, &mut self.timers, id, level, at);
                 self.fair.forget(id, until);
                 if goes_on {
                     let until = entry.share.next_stop(level, entry.remaining);
@@ -242,7 +243,7 @@ impl Gate {
         }
         entry.share.finish = level;
         while let Some(part) = entry.share.finished_part(level) {
-            self.settled.push(fairness::settle(part.size, part.sent, at, part.own));
+            self.fairness_records.push(fairness::record(part.size, part.sent, at, part.own));
         }
         self.policy.virtually_finished(id);
         self.entries.virtually_finished(id, at);
@@ -253,16 +254,16 @@ impl Gate {
 fn stop(
     entries: &mut Entries,
     policy: &mut dyn Policy,
-    agenda: &mut Agenda,
-    settled: &mut Vec<Settled>,
+    timers: &mut Timers,
+    fairness_records: &mut Vec<FairnessRecord>,
     id: EntryId,
     at: Time,
 ) -> Option<Level> {
     let entry = entries.get_mut(id);
     let State::Sharing { until: level } = entry.share.state else { return None };
-    put_under_way(entry, agenda, id, level, at);
+    put_under_way(entry, timers, id, level, at);
     while let Some(part) = entry.share.finished_part(level) {
-        settled.push(fairness::settle(part.size, part.sent, at, part.own));
+        fairness_records.push(fairness::record(part.size, part.sent, at, part.own));
     }
     if level >= entry.share.finish {
         entry.share.state = State::Finished;
@@ -283,13 +284,13 @@ fn stop(
 
 fn put_under_way(
     entry: &mut super::entries::Entry,
-    agenda: &mut Agenda,
+    timers: &mut Timers,
     id: EntryId,
     level: Level,
     at: Time,
 ) {
     if let Some((bytes, round_trip)) = entry.share.put_under_way(level) {
-        let (number, what) = (entry.number, What::Acknowledged(bytes));
-        agenda.push(Reverse(Due { at: at + round_trip, id, number, what }));
+        let (number, kind) = (entry.number, TimerKind::Acknowledged(bytes));
+        timers.push(Reverse(Timer { at: at + round_trip, id, number, kind }));
     }
 }

@@ -1,4 +1,5 @@
-//! Connections and their responses: who is here, who can take data, who has gone.
+//! Connections and their responses: which are here, which can take data, which have gone. What the
+//! gate's owner reports of clients comes in here.
 
 use super::short_queue::ShortQueue;
 use super::{Gate, UNKNOWN};
@@ -69,7 +70,7 @@ impl Gate {
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let number = self.issue();
         let largest = spec.packets.wire(self.whole_segments(spec.packets.mss));
-        self.widest = self.widest.max(largest);
+        self.largest_grant = self.largest_grant.max(largest);
         let flow = Flow {
             number,
             client: spec.client,
@@ -164,7 +165,7 @@ impl Gate {
     }
 
     /// The job's client has gone: nothing more is sent for it, and its place is free.
-    pub fn gone(&mut self, now: Time, id: JobId) {
+    pub fn abandoned(&mut self, now: Time, id: JobId) {
         if let Some(place) = self.job_place(id) {
             self.leave(now, place, false);
         }
@@ -265,7 +266,7 @@ impl Gate {
             self.refresh(next);
         }
         if self.jobs.is_empty() {
-            self.idle_since = Some(now.max(self.transit.free_at()));
+            self.idle_since = Some(now.max(self.link_queue.free_at()));
         }
         self.bound_the_departed();
     }

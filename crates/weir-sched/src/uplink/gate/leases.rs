@@ -95,7 +95,7 @@ impl Gate {
         let entry = job.entry;
         self.entries.get_mut(entry).remaining -= work;
         let span = self.pacer.rate().time_for(packets.wire(bytes));
-        self.transit.add(now, work, span);
+        self.link_queue.add(now, work, span);
         self.policy.served(entry, work);
     }
 
@@ -107,7 +107,7 @@ impl Gate {
         let work = lease.packets.wire(left + back) - lease.packets.wire(left);
         if back > 0 {
             self.pacer.refund(lease.packets.wire(lease.bytes) - lease.packets.wire(used));
-            let passed = self.transit.take_back(work);
+            let passed = self.link_queue.take_back(work);
             self.fair.take_back(passed);
         }
         let Some(job_place) = lease.job else { return };
@@ -119,7 +119,7 @@ impl Gate {
             self.policy.returned(id, work);
             let entry = self.entries.get_mut(id);
             entry.remaining += work;
-            if entry.share.held {
+            if entry.share.stalled {
                 self.share_anew(id);
             }
         }

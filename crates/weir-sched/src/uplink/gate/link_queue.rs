@@ -1,6 +1,7 @@
-//! Bytes that were granted and that the link is still sending.
+//! The queue on the link: bytes that were granted and that the link is still sending. The virtual
+//! fair server is told of them from here.
 //!
-//! The virtual fair server is told of them as they pass, not when they are granted. Otherwise a job
+//! It is told of them as they pass, not when they are granted. Otherwise a job
 //! that arrives meanwhile would miss its share of them, and a share that is missed while few are
 //! here takes long to make up when many are: the promise would be off by many grants, not by one.
 
@@ -11,13 +12,13 @@ use crate::time::Time;
 
 /// A stretch of time in which the link sends so many bytes of stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passage {
+pub(super) struct Transmission {
     pub(super) begin: Time,
     pub(super) end: Time,
     pub(super) bytes: u64,
 }
 
-impl Passage {
+impl Transmission {
     /// When `bytes` of it have passed.
     pub(super) fn after(&self, bytes: u64) -> Time {
         let span = u128::from(self.end.as_nanos() - self.begin.as_nanos());
@@ -28,13 +29,13 @@ impl Passage {
 
 /// Grants in the order in which the link sends them.
 #[derive(Debug, Default)]
-pub(super) struct Transit {
-    passages: VecDeque<Passage>,
+pub(super) struct LinkQueue {
+    transmissions: VecDeque<Transmission>,
     bytes: u64,
     free_at: Time,
 }
 
-impl Transit {
+impl LinkQueue {
     /// Bytes that have not passed.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
@@ -50,26 +51,27 @@ impl Transit {
         let begin = self.free_at.max(now);
         self.free_at = begin + span;
         self.bytes += bytes;
-        self.passages.push_back(Passage { begin, end: self.free_at, bytes });
+        self.transmissions.push_back(Transmission { begin, end: self.free_at, bytes });
     }
 
     /// The link is busy for `span` from `now` on with what is no response's; all that has not passed
     /// waits for it.
     pub(super) fn delay(&mut self, now: Time, span: Duration) {
-        for passage in &mut self.passages {
-            (passage.begin, passage.end) = (passage.begin + span, passage.end + span);
+        for transmission in &mut self.transmissions {
+            (transmission.begin, transmission.end) =
+                (transmission.begin + span, transmission.end + span);
         }
         self.free_at = self.free_at.max(now) + span;
     }
 
     /// `bytes` of what was added last do not follow after all. Returns how many of them have passed.
     pub(super) fn take_back(&mut self, mut bytes: u64) -> u64 {
-        while let Some(last) = self.passages.back_mut().filter(|_| bytes > 0) {
+        while let Some(last) = self.transmissions.back_mut().filter(|_| bytes > 0) {
             let less = last.bytes.min(bytes);
             let end = last.after(last.bytes - less);
             (last.end, last.bytes) = (end, last.bytes - less);
             if last.bytes == 0 {
-                self.passages.pop_back();
+                self.transmissions.pop_back();
             }
             self.free_at = end;
             self.bytes -= less;
@@ -79,11 +81,11 @@ impl Transit {
     }
 
     /// The next stretch that has passed at `now`, if there is one.
-    pub(super) fn pass(&mut self, now: Time) -> Option<Passage> {
-        let first = self.passages.front_mut()?;
+    pub(super) fn pass(&mut self, now: Time) -> Option<Transmission> {
+        let first = self.transmissions.front_mut()?;
         let passed = if first.end <= now {
             let whole = *first;
-            self.passages.pop_front();
+            self.transmissions.pop_front();
             whole
         } else {
             let elapsed = u128::from(now.since(first.begin).as_nanos() as u64);
@@ -92,7 +94,7 @@ impl Transit {
             if bytes == 0 {
                 return None;
             }
-            let part = Passage { begin: first.begin, end: now, bytes };
+            let part = Transmission { begin: first.begin, end: now, bytes };
             first.begin = now;
             first.bytes -= bytes;
             part
@@ -109,46 +111,46 @@ mod tests {
     #[test]
     fn bytes_pass_in_proportion_to_time() {
         let at = Time::from_nanos;
-        let mut transit = Transit::default();
-        transit.add(at(100), 1000, Duration::from_nanos(500));
-        transit.add(at(200), 100, Duration::from_nanos(50));
-        assert_eq!(transit.free_at(), at(650));
-        assert!(transit.pass(at(100)).is_none());
-        assert_eq!(transit.pass(at(200)).map(|p| p.bytes), Some(200));
-        assert_eq!(transit.bytes(), 900);
-        let rest = transit.pass(at(650)).unwrap();
+        let mut link_queue = LinkQueue::default();
+        link_queue.add(at(100), 1000, Duration::from_nanos(500));
+        link_queue.add(at(200), 100, Duration::from_nanos(50));
+        assert_eq!(link_queue.free_at(), at(650));
+        assert!(link_queue.pass(at(100)).is_none());
+        assert_eq!(link_queue.pass(at(200)).map(|p| p.bytes), Some(200));
+        assert_eq!(link_queue.bytes(), 900);
+        let rest = link_queue.pass(at(650)).unwrap();
         assert_eq!((rest.begin, rest.end, rest.bytes), (at(200), at(600), 800));
         assert_eq!(rest.after(400), at(400));
-        assert_eq!(transit.pass(at(650)).map(|p| p.bytes), Some(100));
-        assert!(transit.pass(at(650)).is_none());
-        assert_eq!(transit.bytes(), 0);
+        assert_eq!(link_queue.pass(at(650)).map(|p| p.bytes), Some(100));
+        assert!(link_queue.pass(at(650)).is_none());
+        assert_eq!(link_queue.bytes(), 0);
     }
 
     #[test]
     fn what_is_no_responses_goes_before_all_that_waits() {
         let at = Time::from_nanos;
-        let mut transit = Transit::default();
-        transit.add(at(0), 1000, Duration::from_nanos(1000));
-        transit.add(at(0), 300, Duration::from_nanos(300));
-        assert_eq!(transit.pass(at(400)).map(|p| p.bytes), Some(400));
-        transit.delay(at(400), Duration::from_nanos(50));
-        assert!(transit.pass(at(450)).is_none());
-        assert_eq!(transit.pass(at(1050)).map(|p| p.bytes), Some(600));
-        assert_eq!(transit.pass(at(1350)).map(|p| p.bytes), Some(300));
-        transit.delay(at(2000), Duration::from_nanos(50));
-        assert_eq!(transit.free_at(), at(2050));
+        let mut link_queue = LinkQueue::default();
+        link_queue.add(at(0), 1000, Duration::from_nanos(1000));
+        link_queue.add(at(0), 300, Duration::from_nanos(300));
+        assert_eq!(link_queue.pass(at(400)).map(|p| p.bytes), Some(400));
+        link_queue.delay(at(400), Duration::from_nanos(50));
+        assert!(link_queue.pass(at(450)).is_none());
+        assert_eq!(link_queue.pass(at(1050)).map(|p| p.bytes), Some(600));
+        assert_eq!(link_queue.pass(at(1350)).map(|p| p.bytes), Some(300));
+        link_queue.delay(at(2000), Duration::from_nanos(50));
+        assert_eq!(link_queue.free_at(), at(2050));
     }
 
     #[test]
     fn what_is_taken_back_never_passes() {
         let at = Time::from_nanos;
-        let mut transit = Transit::default();
-        transit.add(at(0), 1000, Duration::from_nanos(1000));
-        transit.add(at(0), 300, Duration::from_nanos(300));
-        assert_eq!(transit.take_back(500), 0);
-        assert_eq!((transit.bytes(), transit.free_at()), (800, at(800)));
-        assert_eq!(transit.pass(at(600)).map(|p| p.bytes), Some(600));
-        assert_eq!(transit.take_back(500), 300);
-        assert_eq!((transit.bytes(), transit.free_at()), (0, at(600)));
+        let mut link_queue = LinkQueue::default();
+        link_queue.add(at(0), 1000, Duration::from_nanos(1000));
+        link_queue.add(at(0), 300, Duration::from_nanos(300));
+        assert_eq!(link_queue.take_back(500), 0);
+        assert_eq!((link_queue.bytes(), link_queue.free_at()), (800, at(800)));
+        assert_eq!(link_queue.pass(at(600)).map(|p| p.bytes), Some(600));
+        assert_eq!(link_queue.take_back(500), 300);
+        assert_eq!((link_queue.bytes(), link_queue.free_at()), (0, at(600)));
     }
 }

@@ -1,9 +1,10 @@
-//! The gate of a scarce thing: holds the waiting jobs and says which is sent next, and how much.
+//! The gate of the uplink: holds the waiting responses and says which is sent next, and how much of
+//! it. Used by the server's uplink task, which owns one, and by the simulator's link.
 //!
 //! Contract. Calls in: [`Gate::open`], [`Gate::arrive`], [`Gate::ready`], [`Gate::blocked`],
-//! [`Gate::used`], [`Gate::finished`], [`Gate::gone`], [`Gate::close`]. Calls out: [`Gate::next`] returns grants. A
-//! grant is a lease: what was not used comes back when the socket is full, all of it after
-//! [`LEASE`]. The gate has no sockets, clock or threads; it belongs to one owner.
+//! [`Gate::path_changed`], [`Gate::used`], [`Gate::finished`], [`Gate::abandoned`], [`Gate::close`].
+//! Calls out: [`Gate::next`] returns grants. A grant is a lease: what was not used comes back when
+//! the socket is full, all of it after [`LEASE`]. A gate belongs to one owner.
 
 mod ahead_of_turn;
 mod departed;
@@ -29,13 +30,13 @@ use crate::uplink::ids::JobId;
 use crate::uplink::pacer::Pacer;
 use crate::virtual_fair::VirtualFair;
 use entries::Entries;
-use fair_sharing::Agenda;
+use fair_sharing::Timers;
 use flows::{Flow, Job};
 use leases::Lease;
-use link_queue::Transit;
-use starvation::Relief;
+use link_queue::LinkQueue;
+use starvation::StarvationRelief;
 
-pub use fairness::Settled;
+pub use fairness::FairnessRecord;
 pub use flows::{FlowSpec, JobSpec};
 pub use leases::{Grant, LEASE};
 
@@ -52,7 +53,7 @@ pub struct GateConfig {
     pub grant: Duration,
     /// A response that has had nothing for this long gets a segment, so that intermediaries do not
     /// cut it. `None`: the policy alone decides.
-    pub relief: Option<Duration>,
+    pub starvation_interval: Option<Duration>,
 }
 
 impl GateConfig {
@@ -61,7 +62,7 @@ impl GateConfig {
         GateConfig {
             policy,
             grant: Duration::from_millis(1),
-            relief: Some(Duration::from_secs(10)),
+            starvation_interval: Some(Duration::from_secs(10)),
         }
     }
 }
@@ -86,16 +87,16 @@ pub struct Gate {
     pacer: Arc<Pacer>,
     policy: Box<dyn Policy>,
     fair: VirtualFair,
-    transit: Transit,
+    link_queue: LinkQueue,
     flows: Slab<Flow>,
     jobs: Slab<Job>,
     entries: Entries,
     leases: Slab<Lease>,
     /// Leases in order of their end: end, place, number.
     lease_ends: VecDeque<(Time, usize, u64)>,
-    relief: Relief,
+    relief: StarvationRelief,
     probes: VecDeque<JobId>,
-    settled: Vec<Settled>,
+    fairness_records: Vec<FairnessRecord>,
     /// Numbers flows, jobs and leases, so that a number of one that has gone is never taken for
     /// its successor's.
     issued: u64,
@@ -106,14 +107,14 @@ pub struct Gate {
     /// ... and what the link could have sent while nobody took anything.
     idle: u64,
     /// What is due for shares.
-    agenda: Agenda,
+    timers: Timers,
     /// Up to when the virtual server has been told.
     passed: Time,
     /// Up to where [`Pacer::ungranted`] has held the link up.
     ungranted: Duration,
     grant: u64,
     /// Wire bytes of the largest grant that any connection was ever given.
-    widest: u64,
+    largest_grant: u64,
 }
 
 impl Gate {
@@ -124,24 +125,24 @@ impl Gate {
             config,
             policy: config.policy.build(pacer.rate()),
             fair: VirtualFair::default(),
-            transit: Transit::default(),
+            link_queue: LinkQueue::default(),
             flows: Slab::new(),
             jobs: Slab::new(),
             entries: Entries::default(),
             leases: Slab::new(),
             lease_ends: VecDeque::new(),
-            relief: Relief::new(config.relief),
+            relief: StarvationRelief::new(config.starvation_interval),
             probes: VecDeque::new(),
-            settled: Vec::new(),
+            fairness_records: Vec::new(),
             issued: 0,
             idle_since: Some(Time::ZERO),
             sent: 0,
             idle: 0,
-            agenda: Agenda::default(),
+            timers: Timers::default(),
             passed: Time::ZERO,
             ungranted: pacer.ungranted(),
             grant,
-            widest: grant,
+            largest_grant: grant,
             pacer,
         }
     }
@@ -180,8 +181,8 @@ impl Gate {
     }
 
     /// How far ahead or behind fair sharing responses finished since the last call.
-    pub fn settled(&mut self) -> impl Iterator<Item = Settled> + '_ {
-        self.settled.drain(..)
+    pub fn fairness_records(&mut self) -> impl Iterator<Item = FairnessRecord> + '_ {
+        self.fairness_records.drain(..)
     }
 
     /// Takes back grants that were never reported and lets the virtual server pass idle time.
@@ -205,7 +206,7 @@ impl Gate {
         let next = self.decide(now);
         match next {
             Next::Idle => {
-                self.idle_since.get_or_insert(now.max(self.transit.free_at()));
+                self.idle_since.get_or_insert(now.max(self.link_queue.free_at()));
             }
             Next::Grant(_) => self.idle_since = None,
             // The link is busy with what is nobody's.
@@ -226,7 +227,7 @@ impl Gate {
         if let Some((place, segment)) = self.next_starved(now) {
             return Next::Grant(self.give(now, place, segment));
         }
-        let Some(id) = self.policy.pick(self.fair_state(), self.widest) else {
+        let Some(id) = self.policy.pick(self.fair_state(), self.largest_grant) else {
             return Next::Idle;
         };
         match self.entries.next_member(id) {

@@ -1,5 +1,5 @@
-//! A queue that nearly always has one member: that one needs no memory of its own. For the jobs of a
-//! connection or an entry, and the responses that follow each other in a share.
+//! A queue that nearly always has one member, which then needs no memory of its own. Used for the
+//! jobs of a connection or an entry, and the responses that follow each other in a share.
 
 use std::collections::VecDeque;
 

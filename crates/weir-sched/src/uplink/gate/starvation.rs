@@ -1,4 +1,5 @@
-//! A segment now and then for those who starve, so that nobody in between cuts their connection.
+//! Starvation relief: a segment now and then for responses that the policy puts off, so that no
+//! intermediary cuts their connection. The gate asks here before it asks its policy.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +18,7 @@ const PART: u32 = 20;
 
 /// Remembers when to look at each job; a job that was served meanwhile is looked at later.
 #[derive(Debug)]
-pub(super) struct Relief {
+pub(super) struct StarvationRelief {
     every: Option<Duration>,
     /// When, the job's place, its number.
     looks: BinaryHeap<Reverse<(Time, usize, u64)>>,
@@ -25,9 +26,9 @@ pub(super) struct Relief {
     not_before: Time,
 }
 
-impl Relief {
-    pub(super) fn new(every: Option<Duration>) -> Relief {
-        Relief { every, looks: BinaryHeap::new(), not_before: Time::ZERO }
+impl StarvationRelief {
+    pub(super) fn new(every: Option<Duration>) -> StarvationRelief {
+        StarvationRelief { every, looks: BinaryHeap::new(), not_before: Time::ZERO }
     }
 
     pub(super) fn watch(&mut self, now: Time, place: usize, number: u64, jobs: &Slab<Job>) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
-use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Left, Time};
+use weir_sched::{Abandoned, BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
 
 /// Mean service time of [`Service::Figure21`], in seconds.
 pub const MEAN: f64 = 0.01;
@@ -82,7 +82,7 @@ pub struct Seen {
 pub enum Fate {
     Waits,
     Answered(Time),
-    Left,
+    Abandoned,
     Refused,
 }
 
@@ -198,9 +198,9 @@ impl Application {
             }
             Event::Leave(request) => {
                 if self.seen[request].fate == Fate::Waits {
-                    self.seen[request].fate = Fate::Left;
+                    self.seen[request].fate = Fate::Abandoned;
                     let call = self.requests[request].call.expect("who waits has a call");
-                    assert_ne!(self.gate.gone(self.now, call), Left::Unknown);
+                    assert_ne!(self.gate.abandoned(self.now, call), Abandoned::Unknown);
                     if let Some(left) = self.requests[request].retries.checked_sub(1) {
                         let Seen { service, class, .. } = self.seen[request];
                         self.ask((service, class), left);

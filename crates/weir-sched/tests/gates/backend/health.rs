@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use weir_sched::Time;
-use weir_sched::health::{Health, PassiveConfig, Try};
+use weir_sched::health::{Health, PassiveConfig, Trial};
 
 const PASSIVE: PassiveConfig =
     PassiveConfig { max_fails: 3, fail_timeout: Duration::from_secs(10) };
@@ -32,7 +32,7 @@ fn out() -> Health {
 }
 
 /// A call of `client` that must be a try.
-fn tries(health: &mut Health, now: Time, client: u64) -> Try {
+fn tries(health: &mut Health, now: Time, client: u64) -> Trial {
     health.call_started(now, client).expect("this client may try now")
 }
 
@@ -40,16 +40,16 @@ fn tries(health: &mut Health, now: Time, client: u64) -> Try {
 fn failures_in_a_row_put_it_out_and_one_call_tries() {
     let mut health = Health::new(PASSIVE, None);
     fail(&mut health, &[1, 2]);
-    assert!(health.is_well());
+    assert!(health.is_healthy());
     fail(&mut health, &[3]);
-    assert!(!health.is_well());
+    assert!(!health.is_healthy());
     assert!(!health.may_try(at(12), 1));
     // A call that started before does not prolong it.
     fail(&mut health, &[5]);
     let tried = tries(&mut health, at(13), 1);
     assert!(!health.may_try(at(14), 2), "one call, not two");
     health.call_ended(at(14), Some(tried), true);
-    assert!(health.is_well());
+    assert!(health.is_healthy());
     assert!(!health.may_try(at(100), 2), "there is nothing to try");
 }
 
@@ -112,7 +112,7 @@ fn a_client_that_leaves_gives_its_try_to_others_and_is_not_the_next() {
     // Its answer counts all the same.
     let mut late = health.clone();
     late.call_ended(at(11), Some(left), true);
-    assert!(late.is_well());
+    assert!(late.is_healthy());
     health.take_back(at(11), tried);
     assert!(health.may_try(at(11), 2), "as if it had not begun");
 }
@@ -121,18 +121,18 @@ fn a_client_that_leaves_gives_its_try_to_others_and_is_not_the_next() {
 fn failures_far_apart_or_with_a_success_between_do_not_count() {
     let mut health = Health::new(PASSIVE, None);
     fail(&mut health, &[0, 1, 12, 13]);
-    assert!(health.is_well());
+    assert!(health.is_healthy());
     fail(&mut health, &[22]);
-    assert!(!health.is_well(), "12, 13 and 22 are within 10 s");
+    assert!(!health.is_healthy(), "12, 13 and 22 are within 10 s");
     let mut health = Health::new(PASSIVE, None);
     fail(&mut health, &[0, 1]);
     health.call_ended(at(2), None, true);
     fail(&mut health, &[3, 4]);
-    assert!(health.is_well());
+    assert!(health.is_healthy());
     let off = PassiveConfig { max_fails: 0, ..PASSIVE };
     let mut health = Health::new(off, None);
     fail(&mut health, &[0; 100]);
-    assert!(health.is_well());
+    assert!(health.is_healthy());
 }
 
 #[test]
@@ -150,22 +150,22 @@ fn checks_put_it_out_and_bring_it_back() {
         (true, false),
         (true, true),
     ] {
-        health.checked(ok);
-        assert_eq!(health.is_well(), well);
+        health.check_ended(ok);
+        assert_eq!(health.is_healthy(), well);
     }
     fail(&mut health, &[1, 1, 1]);
     for _ in 0..3 {
-        health.checked(false);
+        health.check_ended(false);
     }
     assert!(!health.may_try(at(20), 1), "checks say that it is down");
-    health.checked(true);
-    health.checked(true);
-    assert!(health.is_well(), "checks have brought it back");
+    health.check_ended(true);
+    health.check_ended(true);
+    assert!(health.is_healthy(), "checks have brought it back");
     let mut unchecked = Health::new(PASSIVE, None);
     for _ in 0..10 {
-        unchecked.checked(false);
+        unchecked.check_ended(false);
     }
-    assert!(unchecked.is_well());
+    assert!(unchecked.is_healthy());
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -241,7 +241,7 @@ proptest! {
                     tried.take().into_iter().for_each(|one| health.take_back(at(now), one));
                 }
                 Step::Check(ok) => {
-                    health.checked(ok);
+                    health.check_ended(ok);
                     checks.push(ok);
                     if let Some((healthy, unhealthy)) = active {
                         let last = |ok, n: u32| {
@@ -258,8 +258,8 @@ proptest! {
             }
             let out = max_fails > 0
                 && failures.windows(max_fails as usize).any(|run| run[run.len() - 1] - run[0] <= 10);
-            prop_assert_eq!(health.is_well(), up && !out, "at {}", now);
-            prop_assert!(!(health.is_well() && health.may_try(at(now), 1)));
+            prop_assert_eq!(health.is_healthy(), up && !out, "at {}", now);
+            prop_assert!(!(health.is_healthy() && health.may_try(at(now), 1)));
             prop_assert!(!health.may_try(at(now), 1) || up);
             // Whoever waits long enough may always try.
             prop_assert_eq!(health.may_try(at(now + 10_000), 1), up && out);
@@ -272,7 +272,7 @@ proptest! {
     #[test]
     fn who_leaves_hangs_or_fails_does_not_keep_it_out(hostile in hostile(), stay in 0u64..4) {
         let mut health = out();
-        let mut leaving: Vec<(u64, Try)> = Vec::new();
+        let mut leaving: Vec<(u64, Trial)> = Vec::new();
         let mut back = None;
         for tick in 0..250 {
             let now = at_ms(tick * 100);

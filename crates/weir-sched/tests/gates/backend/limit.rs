@@ -180,7 +180,7 @@ fn expected(backend: &mut Quick, kind: u64) -> Duration {
     let Quick { gate, now, .. } = backend;
     let before = gate.counts().dead_work_saved;
     let call = gate.arrive(*now, CallSpec { kind, client: 1 << 40, ..CallSpec::default() });
-    gate.gone(*now, call);
+    gate.abandoned(*now, call);
     gate.counts().dead_work_saved - before
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use weir_sched::{BackendConfig, BackendGate, Call, CallLimit, CallNext, CallSpec, Left, Time};
+use weir_sched::{
+    Abandoned, BackendConfig, BackendGate, Call, CallLimit, CallNext, CallSpec, Time,
+};
 
 const MS: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -18,7 +20,7 @@ fn ms(millis: u64) -> Time {
 }
 
 fn gate(limit: CallLimit) -> BackendGate {
-    BackendGate::new(BackendConfig { limit, longest_wait: LONGEST, ..BackendConfig::default() })
+    BackendGate::new(BackendConfig { limit, queue_timeout: LONGEST, ..BackendConfig::default() })
 }
 
 fn call(client: u64, kind: u64) -> CallSpec {
@@ -77,7 +79,9 @@ fn where_nothing_is_answered_one_is_tried_and_its_answer_makes_room_for_others()
         let mut gate = gate(CallLimit::Auto);
         let polls = full_of_polls(&mut gate);
         if leave {
-            polls.iter().for_each(|poll| assert_eq!(gate.gone(ms(5), *poll), Left::UnderWay));
+            polls
+                .iter()
+                .for_each(|poll| assert_eq!(gate.abandoned(ms(5), *poll), Abandoned::UnderWay));
         }
         let waits = gate.arrive(ms(10), call(100, QUICK));
         assert_eq!(gate.next(ms(10)), CallNext::Full { until: Some(ms(1000)) });
@@ -156,7 +160,10 @@ fn what_is_long_does_not_give_way_while_only_what_was_there_before_is_answered()
 fn a_configured_limit_is_never_exceeded() {
     let mut gate = gate(CallLimit::Fixed(8));
     let polls = full_of_polls(&mut gate);
-    polls.iter().take(4).for_each(|poll| assert_eq!(gate.gone(ms(5), *poll), Left::UnderWay));
+    polls
+        .iter()
+        .take(4)
+        .for_each(|poll| assert_eq!(gate.abandoned(ms(5), *poll), Abandoned::UnderWay));
     for minute in 0..59 {
         assert!(!quick(&mut gate, ms(minute * 60_000), 100 + minute));
         assert_eq!((gate.under_way(), gate.aside()), (8, 0));
@@ -210,7 +217,7 @@ proptest! {
                 under_way.insert(under_way.len(), started);
             }
             if leaves {
-                gate.gone(now, polls);
+                gate.abandoned(now, polls);
             }
         }
         // Ten newcomers, one after the other.

@@ -126,7 +126,7 @@ impl Model {
         match self.config.order {
             BackendOrder::ShortestExpected => (self.nanos(spec).unwrap_or(0), !number),
             BackendOrder::Edf => {
-                let usual = self.now + self.patience(spec).unwrap_or(self.config.longest_wait);
+                let usual = self.now + self.patience(spec).unwrap_or(self.config.queue_timeout);
                 (spec.deadline.unwrap_or(usual).as_nanos(), number)
             }
             _ => (number, 0),
@@ -267,12 +267,12 @@ impl Model {
                 let known = self.calls[tag as usize];
                 prop_assert_eq!((known.call, known.state), (call, State::Waits));
                 let adaptive = self.config.order == BackendOrder::Adaptive;
-                let least = patience[tag as usize].map_or(self.config.longest_wait, |it| {
+                let least = patience[tag as usize].map_or(self.config.queue_timeout, |it| {
                     // Not above 0.8 times: departures may have become rare.
                     if adaptive { it.mul_f64(0.8) } else { it * 11 / 10 }
                 });
                 let old = self.now.since(known.arrived) + Duration::from_nanos(1) >= least;
-                prop_assert!(old || self.gate.waiting() >= self.config.most_waiting);
+                prop_assert!(old || self.gate.waiting() >= self.config.max_queue);
                 prop_assert!((1..=60).contains(&retry_after.as_secs()));
                 self.over(tag as usize, 0);
                 self.settle(&known.spec);

@@ -77,7 +77,7 @@ fn newcomers_are_served_at_once_when_the_load_falls() {
         let left: Vec<f64> = application
             .seen
             .iter()
-            .filter(|seen| seen.fate == Fate::Left)
+            .filter(|seen| seen.fate == Fate::Abandoned)
             .map(|seen| seen.arrived.as_nanos() as f64 / 1e9)
             .filter(|arrived| *arrived > 65.0)
             .collect();
@@ -98,7 +98,7 @@ fn below_overload_nobody_is_refused_or_leaves() {
         match seen.fate {
             Fate::Answered(at) => calls.push(at.since(seen.arrived).as_secs_f64()),
             Fate::Waits => {}
-            Fate::Left | Fate::Refused => panic!("{seen:?} {:?}", application.limits),
+            Fate::Abandoned | Fate::Refused => panic!("{seen:?} {:?}", application.limits),
         }
     }
     // Pollaczek-Khinchine: 0.8 × 10 ms × (1 + 3.7²) / 2 / 0.2 and the service.

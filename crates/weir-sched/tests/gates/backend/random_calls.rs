@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::naive_gate::{Known, Model, State};
 use proptest::prelude::*;
-use weir_sched::{BackendConfig, BackendOrder, CallLimit, CallNext, CallSpec, Left, Time};
+use weir_sched::{Abandoned, BackendConfig, BackendOrder, CallLimit, CallNext, CallSpec, Time};
 
 const LONGEST: Duration = Duration::from_millis(400);
 
@@ -47,11 +47,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn configs() -> impl Strategy<Value = BackendConfig> {
     let limit = prop_oneof![(0u32..4).prop_map(CallLimit::Fixed), Just(CallLimit::Auto)];
     (limit, prop::sample::select(BackendOrder::ALL.to_vec()), 3usize..40).prop_map(
-        |(limit, order, most_waiting)| BackendConfig {
+        |(limit, order, max_queue)| BackendConfig {
             limit,
             order,
-            most_waiting,
-            longest_wait: LONGEST,
+            max_queue,
+            queue_timeout: LONGEST,
         },
     )
 }
@@ -89,20 +89,20 @@ impl Model {
             Step::Gone(index) => {
                 let Some(index) = pick(index) else { return Ok(()) };
                 let Known { call, spec, state, .. } = self.calls[index];
-                let left = self.gate.gone(self.now, call);
+                let left = self.gate.abandoned(self.now, call);
                 match state {
                     State::Waits => {
-                        prop_assert_eq!(left, Left::Waiting);
+                        prop_assert_eq!(left, Abandoned::Waiting);
                         self.over(index, 1);
                         self.settle(&spec);
                     }
                     State::UnderWay { answered, since, charged, .. } => {
-                        prop_assert_eq!(left, Left::UnderWay);
+                        prop_assert_eq!(left, Abandoned::UnderWay);
                         let dead = true;
                         self.calls[index].state =
                             State::UnderWay { dead, answered, since, charged };
                     }
-                    State::Over => prop_assert_eq!(left, Left::Unknown),
+                    State::Over => prop_assert_eq!(left, Abandoned::Unknown),
                 }
             }
             Step::Answered(index) => {
@@ -159,7 +159,7 @@ impl Model {
         let dead = self.count(|state| matches!(state, State::UnderWay { dead: true, .. }));
         prop_assert_eq!(self.gate.dead_under_way(), dead);
         let counts = self.gate.counts();
-        let over = [counts.refused, counts.gone_waiting, counts.ended, counts.failed];
+        let over = [counts.refused, counts.abandoned_waiting, counts.ended, counts.failed];
         prop_assert_eq!(over, self.over);
         prop_assert_eq!((counts.started, counts.requeued), (self.starts, self.requeued));
         Ok(())

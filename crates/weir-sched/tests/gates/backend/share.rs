@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::Duration;
 
+use weir_sched::{Abandoned, Time};
 use weir_sched::{BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec};
-use weir_sched::{Left, Time};
 
 const MS: Duration = Duration::from_millis(1);
 const SECONDS: u64 = 60;
@@ -146,7 +146,7 @@ impl Backend {
 
     fn leaves(&mut self, connection: u64, tag: u64) {
         let Some((_, call, _)) = self.calls.get(&tag) else { return };
-        if self.gate.gone(self.now, *call) == Left::Waiting {
+        if self.gate.abandoned(self.now, *call) == Abandoned::Waiting {
             self.calls.remove(&tag);
         }
         self.asks(connection);

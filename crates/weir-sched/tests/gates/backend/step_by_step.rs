@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weir_sched::{
-    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left, Time,
+    Abandoned, BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Time,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -55,7 +55,7 @@ fn teach_patience(gate: &mut BackendGate, now: &mut Time, route: u32, patience: 
         (0..20).map(|client| gate.arrive(*now, CallSpec { route, ..one(client) })).collect();
     *now += patience;
     for call in calls {
-        assert_eq!(gate.gone(*now, call), Left::Waiting);
+        assert_eq!(gate.abandoned(*now, call), Abandoned::Waiting);
     }
 }
 
@@ -93,17 +93,20 @@ fn who_leaves_while_waiting_is_forgotten_and_who_leaves_later_keeps_the_slot() {
     let waits = gate.arrive(ms(100), CallSpec { kind: 7, ..one(2) });
     gate.arrive(ms(100), one(3));
     assert_eq!(start(&mut gate, ms(100)).0, served);
-    assert_eq!(gate.gone(ms(110), waits), Left::Waiting);
-    assert_eq!(gate.gone(ms(110), waits), Left::Unknown);
-    assert_eq!(gate.gone(ms(120), served), Left::UnderWay);
+    assert_eq!(gate.abandoned(ms(110), waits), Abandoned::Waiting);
+    assert_eq!(gate.abandoned(ms(110), waits), Abandoned::Unknown);
+    assert_eq!(gate.abandoned(ms(120), served), Abandoned::UnderWay);
     assert_eq!((gate.waiting(), gate.under_way(), gate.dead_under_way()), (1, 1, 1));
     assert!(matches!(gate.next(ms(120)), CallNext::Full { .. }), "its slot is taken");
-    assert_eq!(gate.gone(ms(130), served), Left::UnderWay, "it is counted once");
+    assert_eq!(gate.abandoned(ms(130), served), Abandoned::UnderWay, "it is counted once");
     gate.answered(ms(150), served);
     gate.ended(ms(150), served);
     assert_eq!(start(&mut gate, ms(150)).1, 3);
     let counts = gate.counts();
-    assert_eq!((counts.gone_waiting, counts.gone_under_way, gate.dead_under_way()), (1, 1, 0));
+    assert_eq!(
+        (counts.abandoned_waiting, counts.abandoned_under_way, gate.dead_under_way()),
+        (1, 1, 0)
+    );
     let saved = counts.dead_work_saved;
     assert!(saved > 9 * MS && saved <= 10 * MS, "{saved:?}");
     assert_eq!(counts.dead_work_wasted, 30 * MS);
@@ -195,7 +198,7 @@ fn adaptive_turns_when_the_oldest_has_waited_most_of_its_patience_and_back_at_a_
     let (newest, tag) = start(&mut gate, turned);
     assert_eq!(tag, 2500, "the oldest has waited 1000 ms");
     gate.requeue(turned, newest);
-    assert_eq!(gate.gone(turned, calls[1]), Left::Waiting);
+    assert_eq!(gate.abandoned(turned, calls[1]), Abandoned::Waiting);
     assert_eq!(drain(&mut gate, turned), [2400, 2500], "the oldest has waited 900 ms");
 }
 
@@ -261,7 +264,10 @@ fn who_has_waited_longer_than_nearly_all_endure_is_refused() {
     let refused = CallNext::Refuse { call: waits, tag: 1, retry_after: 5500 * MS };
     assert_eq!(gate.next(at), refused);
     assert_eq!(gate.next(at), CallNext::Full { until: Some(at + 1000 * MS) });
-    assert_eq!((gate.gone(at, waits), gate.gone(at, younger)), (Left::Unknown, Left::Waiting));
+    assert_eq!(
+        (gate.abandoned(at, waits), gate.abandoned(at, younger)),
+        (Abandoned::Unknown, Abandoned::Waiting)
+    );
     assert_eq!(gate.counts().refused, 1);
 }
 
@@ -289,7 +295,7 @@ fn who_goes_last_is_told_so_while_patience_is_known_from_lately() {
 fn until_patience_is_known_the_longest_wait_is_the_limit() {
     let config = BackendConfig {
         limit: CallLimit::Fixed(1),
-        longest_wait: 300 * MS,
+        queue_timeout: 300 * MS,
         ..BackendConfig::default()
     };
     let mut gate = BackendGate::new(config);
@@ -312,7 +318,7 @@ fn of_too_many_the_one_that_would_be_served_last_is_refused() {
         (BackendOrder::Edf, 2),
     ] {
         let limit = CallLimit::Fixed(1);
-        let config = BackendConfig { limit, order, most_waiting: 3, ..Default::default() };
+        let config = BackendConfig { limit, order, max_queue: 3, ..Default::default() };
         let mut gate = BackendGate::new(config);
         let mut now = ms(0);
         for (kind, took) in [(1, 10), (2, 20), (3, 30), (4, 5)] {
@@ -333,7 +339,7 @@ fn of_too_many_the_one_that_would_be_served_last_is_refused() {
 #[test]
 fn what_the_queue_needs_at_the_present_pace_is_said_to_who_is_refused() {
     let limit = CallLimit::Fixed(1);
-    let config = BackendConfig { limit, most_waiting: 50, ..BackendConfig::default() };
+    let config = BackendConfig { limit, max_queue: 50, ..BackendConfig::default() };
     let mut gate = BackendGate::new(config);
     for client in 0..50 {
         gate.arrive(ms(0), one(client));
@@ -422,7 +428,7 @@ fn what_the_backend_did_not_take_goes_back_to_its_place() {
     assert_eq!((gate.waiting(), gate.under_way()), (3, 0));
     assert_eq!(start(&mut gate, ms(20)), (first, 1));
     // It has waited since 1 ms, and left while it was under way: nothing is put back then.
-    assert_eq!(gate.gone(ms(30), first), Left::UnderWay);
+    assert_eq!(gate.abandoned(ms(30), first), Abandoned::UnderWay);
     gate.requeue(ms(40), first);
     assert_eq!((gate.waiting(), gate.under_way(), gate.dead_under_way()), (2, 0, 0));
     assert_eq!(drain(&mut gate, ms(40)), [2, 3]);

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::time::Duration;
 
 use weir_sched::{
-    BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Left, Time,
+    Abandoned, BackendConfig, BackendGate, BackendOrder, Call, CallLimit, CallNext, CallSpec, Time,
 };
 
 use super::compare;
@@ -34,8 +34,8 @@ fn the_backend_gate_starts_and_refuses_what_it_did() {
     let mut digests = Vec::new();
     for order in BackendOrder::ALL {
         for limit in [CallLimit::Fixed(6), CallLimit::Auto] {
-            let most_waiting = 200;
-            let config = BackendConfig { order, limit, most_waiting, ..BackendConfig::default() };
+            let max_queue = 200;
+            let config = BackendConfig { order, limit, max_queue, ..BackendConfig::default() };
             digests.push((format!("{order} {limit}"), Backend::new(config).play()));
         }
     }
@@ -117,10 +117,10 @@ impl Backend {
             Event::Failed(at) => self.gate.failed(now, self.calls[at].0),
             Event::Requeued(at) => self.gate.requeue(now, self.calls[at].0),
             Event::Leaves(at) => {
-                let left = match self.gate.gone(now, self.calls[at].0) {
-                    Left::Waiting => 0,
-                    Left::UnderWay => 1,
-                    Left::Unknown => 2,
+                let left = match self.gate.abandoned(now, self.calls[at].0) {
+                    Abandoned::Waiting => 0,
+                    Abandoned::UnderWay => 1,
+                    Abandoned::Unknown => 2,
                 };
                 self.digest.note(&[0, left]);
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_sched::{
-    BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, Grant, JobId, JobSpec, LEASE,
-    Next, ObjectId, Pacer, Packets, Path, PolicyKind, Time,
+    BitRate, ClientId, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE, Next,
+    ObjectId, Pacer, Packets, Path, PolicyKind, Time, WireOverhead,
 };
 
 use super::compare;
@@ -81,9 +81,9 @@ impl Uplink {
             let counts = [self.gate.jobs(), self.gate.virtual_jobs(), self.gate.leases()];
             digest.note(&counts.map(|count| count as u64));
             digest.note(&[self.gate.leased_bytes(), self.pacer.charged()]);
-            for settled in self.gate.settled() {
+            for settled in self.gate.fairness_records() {
                 let won = (settled.won * 1e9).round() as i64;
-                digest.note(&[settled.size, won as u64, u64::from(settled.slow)]);
+                digest.note(&[settled.size, won as u64, u64::from(settled.client_was_slow)]);
             }
         }
     }
@@ -124,10 +124,10 @@ impl Uplink {
 
     fn open(&mut self) -> FlowId {
         let mss = self.numbers.one_of(&[536, 1428, 1448, 1448, 1448, 65_483]);
-        let framing = self.numbers.one_of(&[Framing::ETHERNET, Framing::PPPOE]);
+        let overhead = self.numbers.one_of(&[WireOverhead::ETHERNET, WireOverhead::PPPOE]);
         let spec = FlowSpec {
             client: ClientId(self.numbers.heavy_tailed(9).into()),
-            packets: Packets { mss, framing },
+            packets: Packets { mss, overhead },
             tag: self.jobs.len() as u64,
             path: self.any_path(),
         };
@@ -230,7 +230,7 @@ impl Uplink {
     fn lose(&mut self, digest: &mut Digest) {
         let job = self.recent_job();
         match (self.numbers.below(3), job) {
-            (0, Some(job)) => self.gate.gone(self.now, job),
+            (0, Some(job)) => self.gate.abandoned(self.now, job),
             (1, Some(job)) => self.gate.finished(self.now, job),
             _ if !self.flows.is_empty() => {
                 let place = self.numbers.below(self.flows.len() as u64) as usize;

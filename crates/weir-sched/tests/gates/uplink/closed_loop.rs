@@ -3,7 +3,7 @@
 
 use super::support::calls::{arrive, drain, grant, open};
 use super::support::{Link, time};
-use weir_sched::{FlowId, Gate, JobSpec, ObjectId, Settled, Time, policy};
+use weir_sched::{FairnessRecord, FlowId, Gate, JobSpec, ObjectId, Time, policy};
 
 /// A protective gate before 1 MB/s where another client waits for `others` bytes.
 fn gate_with_another(others: u64) -> (Gate, Time) {
@@ -30,7 +30,7 @@ fn settle(gate: &mut Gate, mut now: Time) -> impl Fn(u64) -> f64 {
     drain(gate, &mut now);
     gate.tick(now + std::time::Duration::from_secs(10));
     assert_eq!(gate.virtual_jobs(), 0);
-    let settled: Vec<Settled> = gate.settled().collect();
+    let settled: Vec<FairnessRecord> = gate.fairness_records().collect();
     move |size| settled.iter().find(|one| one.size == size).expect("it was sent").won
 }
 

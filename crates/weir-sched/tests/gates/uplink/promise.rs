@@ -62,8 +62,8 @@ proptest! {
     #[test]
     fn nor_when_the_starved_are_relieved(requests in traces(false)) {
         for policy in [policy::FSP, policy::PROTECTIVE] {
-            let relief = Some(Duration::from_millis(20));
-            let late = worst_lateness_on(&Link { relief, ..Link::exact(policy) }, &requests);
+            let starvation_interval = Some(Duration::from_millis(20));
+            let late = worst_lateness_on(&Link { starvation_interval, ..Link::exact(policy) }, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
         }
     }

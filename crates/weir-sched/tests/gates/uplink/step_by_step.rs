@@ -118,7 +118,7 @@ fn a_late_receipt_does_not_keep_a_response_that_was_sent() {
     gate.finished(now, job);
     assert_eq!((gate.jobs(), gate.leases()), (0, 0));
     gate.tick(now + Duration::from_secs(1));
-    assert_eq!(gate.settled().count(), 1);
+    assert_eq!(gate.fairness_records().count(), 1);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn a_dead_job_frees_its_place_and_its_grant() {
         let dead = arrive(&mut gate, now, one, 1_000_000);
         let alive = arrive(&mut gate, now, two, 2_000);
         let out = grant(&mut gate, &mut now).unwrap();
-        gate.gone(now, dead);
-        gate.gone(now, dead);
+        gate.abandoned(now, dead);
+        gate.abandoned(now, dead);
         assert_eq!(gate.jobs(), 1, "{policy}");
         gate.used(now, &out, 0);
         assert_eq!(drain(&mut gate, &mut now), [alive], "{policy}");
@@ -206,15 +206,15 @@ fn a_range_that_leaves_takes_only_its_own_bytes() {
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 1));
     let first = gate.arrive(now, spec(one)).unwrap();
     let second = gate.arrive(now, spec(two)).unwrap();
-    gate.gone(now, first);
+    gate.abandoned(now, first);
     assert_eq!(drain(&mut gate, &mut now), [second]);
     assert_eq!(gate.jobs(), 0);
 }
 
 #[test]
 fn the_starved_get_a_segment_now_and_then() {
-    let relief = Some(Duration::from_secs(10));
-    let mut gate = Link { relief, ..Link::exact(policy::SRPT) }.gate();
+    let starvation_interval = Some(Duration::from_secs(10));
+    let mut gate = Link { starvation_interval, ..Link::exact(policy::SRPT) }.gate();
     let mut now = Time::ZERO;
     let starved = open(&mut gate, 1);
     arrive(&mut gate, now, starved, 50_000_000);
@@ -233,8 +233,8 @@ fn the_starved_get_a_segment_now_and_then() {
 
 #[test]
 fn however_many_starve_they_get_one_part_in_twenty() {
-    let relief = Some(Duration::from_secs(1));
-    let mut gate = Link { relief, ..Link::exact(policy::SRPT) }.gate();
+    let starvation_interval = Some(Duration::from_secs(1));
+    let mut gate = Link { starvation_interval, ..Link::exact(policy::SRPT) }.gate();
     let mut now = Time::ZERO;
     for client in 1..=500 {
         let starved = open(&mut gate, client);
@@ -392,7 +392,7 @@ proptest! {
                     gate.close(now, flows[flow]);
                     flows[flow] = open(&mut gate, flow as u128 / 2);
                 }
-                Step::Gone(job) => if let Some((job, ..)) = jobs.get(job) { gate.gone(now, *job) },
+                Step::Gone(job) => if let Some((job, ..)) = jobs.get(job) { gate.abandoned(now, *job) },
                 Step::Probe(job) => if let Some((job, ..)) = jobs.get(job) { gate.probe(*job) },
                 Step::Ends(job) => if let Some((job, None, _)) = jobs.get(job) {
                     gate.finished(now, *job);
@@ -418,7 +418,7 @@ proptest! {
         prop_assert_eq!((gate.leases(), gate.leased_bytes()), (0, 0));
         for (job, known, _) in &jobs {
             if known.is_none() {
-                gate.gone(now, *job);
+                gate.abandoned(now, *job);
             }
         }
         for flow in &flows {

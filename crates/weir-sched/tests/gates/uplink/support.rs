@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_sched::{
-    BitRate, ClientId, FlowId, FlowSpec, Framing, Gate, GateConfig, JobId, JobSpec, Next, Pacer,
-    Packets, Path, PolicyKind, Settled, Time,
+    BitRate, ClientId, FairnessRecord, FlowId, FlowSpec, Gate, GateConfig, JobId, JobSpec, Next,
+    Pacer, Packets, Path, PolicyKind, Time, WireOverhead,
 };
 
 /// Bytes a second of the link in all tests.
 pub const LINK: u64 = 1_000_000;
 /// For so long a slow client takes nothing.
 pub const PAUSE: Duration = Duration::from_millis(40);
-pub const NO_HEADERS: Framing = Framing { overhead: 0 };
+pub const NO_HEADERS: WireOverhead = WireOverhead { bytes: 0 };
 
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -49,7 +49,7 @@ pub struct Link {
     pub real: u64,
     pub mss: u32,
     pub grant: Duration,
-    pub relief: Option<Duration>,
+    pub starvation_interval: Option<Duration>,
     /// Sockets take only half of every so many-th grant; 0: they take all.
     pub half_of_every: u64,
     /// Every so many-th client takes a grant and then nothing for a [`PAUSE`]; 0: none.
@@ -64,7 +64,7 @@ impl Link {
             real: LINK,
             mss: 1000,
             grant: Duration::from_millis(1),
-            relief: None,
+            starvation_interval: None,
             half_of_every: 0,
             slow_every: 0,
         }
@@ -72,7 +72,11 @@ impl Link {
 
     pub fn gate(&self) -> Gate {
         let rate = BitRate::new(self.told * 8).expect("not zero");
-        let config = GateConfig { policy: self.policy, grant: self.grant, relief: self.relief };
+        let config = GateConfig {
+            policy: self.policy,
+            grant: self.grant,
+            starvation_interval: self.starvation_interval,
+        };
         Gate::new(config, Arc::new(Pacer::new(rate)))
     }
 
@@ -86,7 +90,7 @@ impl Link {
     }
 
     /// The same, and the fairness ledger.
-    pub fn play_and_settle(&self, requests: &[Request]) -> (Vec<Option<f64>>, Vec<Settled>) {
+    pub fn play_and_settle(&self, requests: &[Request]) -> (Vec<Option<f64>>, Vec<FairnessRecord>) {
         let mut gate = self.gate();
         let mut finish = vec![None; requests.len()];
         let mut events: Vec<(Time, usize, bool)> = Vec::new();
@@ -108,7 +112,7 @@ impl Link {
                 if arrives {
                     let spec = FlowSpec {
                         client: ClientId(index as u128),
-                        packets: Packets { mss: self.mss, framing: NO_HEADERS },
+                        packets: Packets { mss: self.mss, overhead: NO_HEADERS },
                         tag: 0,
                         path: Path::default(),
                     };
@@ -162,7 +166,7 @@ impl Link {
             }
         }
         gate.tick(now + Duration::from_secs(1000));
-        let settled = gate.settled().collect();
+        let settled = gate.fairness_records().collect();
         (finish, settled)
     }
 

@@ -127,8 +127,8 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
     let mut proxy = ProxyConfig::to(backends);
     set(&mut proxy.balance, keys.balance);
     set(&mut proxy.cancels, keys.cancels);
-    set(&mut proxy.gate.longest_wait, keys.longest_wait.map(time));
-    set(&mut proxy.gate.most_waiting, keys.most_waiting.map(|number| number.get() as usize));
+    set(&mut proxy.gate.queue_timeout, keys.longest_wait.map(time));
+    set(&mut proxy.gate.max_queue, keys.most_waiting.map(|number| number.get() as usize));
     proxy.dead_requests = DeadRequests {
         how: keys.dead_requests.unwrap_or_default(),
         when: keys.when.unwrap_or_default(),

@@ -15,20 +15,20 @@ use prometheus_client::metrics::counter::Counter;
 
 pub(crate) use output::Output;
 
-/// Bytes of lines that may wait for one log: as many as 20,000 lines of ordinary length have.
+/// Bytes of lines that may wait for one log: about 20,000 lines of ordinary length.
 const WAITING: usize = 8 << 20;
 
-/// Messages may take so many more: the lines of an access log that goes the same way must not keep
+/// Bytes that messages may take beyond that: the lines of an access log on the same stream must not keep
 /// them out.
 const RESERVE: usize = 1 << 20;
 
-/// What a line costs beside its text.
+/// Bytes that a line takes beside its text.
 const OVERHEAD: usize = 64;
 
-/// Bytes that are written at once.
+/// Bytes that are written at a time.
 const BATCH: usize = 64 << 10;
 
-/// What a line tells of.
+/// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A line of the access log.
@@ -46,7 +46,7 @@ pub(crate) fn lost(kind: Kind) -> &'static Counter {
 enum Item {
     Line(Kind, String),
     Reopen,
-    /// Says so when everything before it is written, or lost.
+    /// Is answered when everything before it is written, or lost.
     Flush(Sender<()>),
 }
 
@@ -63,9 +63,9 @@ struct Shared {
     name: String,
     /// Bytes of the lines that are not written yet.
     waiting: AtomicUsize,
-    /// Lines that were lost since the log was last known to be well, by kind.
+    /// Lines that were lost since the log last took all lines, by kind.
     lost: [AtomicU64; 2],
-    /// Opening it anew is asked for already.
+    /// It is to be reopened already.
     reopening: AtomicBool,
 }
 
@@ -99,15 +99,15 @@ impl Lines {
         }
     }
 
-    /// Has a log that is a file opened anew by its name, after what was left so far.
+    /// Has a log that is a file reopened by its name, after the lines that were left so far.
     pub(crate) fn reopen(&self) {
         if !self.shared.reopening.swap(true, Ordering::Relaxed) {
             let _ = self.items.send(Item::Reopen);
         }
     }
 
-    /// Waits until all that was left so far is written, or lost, but no longer than `most`: false
-    /// then, and what still waits stays behind.
+    /// Waits until all lines that were left so far are written, or lost; false if that takes longer than
+    /// `most`.
     pub(crate) fn flush(&self, most: Duration) -> bool {
         let (written, told) = channel();
         self.items.send(Item::Flush(written)).is_ok() && told.recv_timeout(most).is_ok()
@@ -124,7 +124,8 @@ fn cost(line: &String) -> usize {
 }
 
 impl Shared {
-    /// Counts lines, and says so if they are the first for long. Of lost messages nobody could hear.
+    /// Counts lost lines, and logs the first. Lost messages are not logged: that message would be lost,
+    /// too.
     fn lose(&self, kind: Kind, count: u64, why: &str) {
         if count == 0 {
             return;
@@ -172,7 +173,7 @@ impl Batch {
     }
 }
 
-/// The thread's own.
+/// The thread that writes.
 #[derive(Debug)]
 struct Writer {
     shared: Arc<Shared>,

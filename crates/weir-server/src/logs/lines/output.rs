@@ -19,7 +19,7 @@ pub(crate) struct Output {
     name: String,
     /// That of a file.
     path: Option<PathBuf>,
-    /// The last line is not whole: how long the file was after it.
+    /// The last line is incomplete: the length of the file after it.
     broken: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Output {
         Output::stream(io::stdout(), "standard output")
     }
 
-    /// The end of a file, which is made if need be.
+    /// The end of a file, which is created if need be.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Output {
     }
 
     fn stream(stream: impl AsFd, name: &str) -> io::Result<Output> {
-        // Of its own, past the locks and buffers of the standard library.
+        // A descriptor of its own, without the locks and buffers of the standard library.
         let to = File::from(stream.as_fd().try_clone_to_owned()?);
         Ok(Output { to, name: name.to_owned(), path: None, broken: None })
     }
@@ -61,7 +61,11 @@ impl Output {
         self.name.clone()
     }
 
-    /// Opens a file anew by its name; false if it is no file.
+    /// Reopens a file by its name; false if the output is a stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening it; then the old file is kept.
     pub(super) fn reopen(&mut self) -> io::Result<bool> {
         let Some(path) = &self.path else { return Ok(false) };
         self.to = open(path)?;
@@ -69,8 +73,11 @@ impl Output {
         Ok(true)
     }
 
-    /// Writes whole lines, however long it takes. If it fails, so many bytes of them are written, and
-    /// the rest must not follow: what is written next begins a line.
+    /// Writes whole lines, however long it takes.
+    ///
+    /// # Errors
+    ///
+    /// How many bytes of them are written. The rest must not follow: what is written next begins a line.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
         self.end_broken_line().map_err(|error| (0, error))?;
         let mut done = 0;
@@ -88,7 +95,7 @@ impl Output {
         Ok(())
     }
 
-    /// Ends a line that is not whole, unless it has gone with its end of the file.
+    /// Ends an incomplete line, unless the file was cut shorter since.
     fn end_broken_line(&mut self) -> io::Result<()> {
         if let Some(length) = self.broken {
             if self.length() >= length {
@@ -103,7 +110,7 @@ impl Output {
         loop {
             match self.to.write(bytes) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Whoever shares the stream has set it so.
+                // Another process that shares the stream has made it non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.until_writable()?,
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 written => return written,
@@ -118,7 +125,7 @@ impl Output {
         }
     }
 
-    /// Bytes of a file; none of a stream, which loses none of them.
+    /// The length of a file; 0 for a stream.
     fn length(&self) -> u64 {
         self.to.metadata().map_or(0, |metadata| metadata.len())
     }

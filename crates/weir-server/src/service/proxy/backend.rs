@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use tokio::sync::oneshot;
-use weir_sched::health::{Health, PassiveConfig, Try};
+use weir_sched::health::{Health, PassiveConfig, Trial};
 use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
 
 use crate::config::{BackendAddress, HealthCheck};
@@ -127,7 +127,7 @@ impl Backend {
 
     /// The state and the counters, for the metrics.
     pub(super) fn reading(&self) -> Reading {
-        let up = self.health().is_well();
+        let up = self.health().is_healthy();
         let state = self.lock();
         let gate = &state.gate;
         let counts = gate.counts();
@@ -140,8 +140,8 @@ impl Backend {
             calls: counts.started,
             failed: counts.failed,
             refused: counts.refused,
-            dead_in_queue: counts.gone_waiting,
-            dead_in_service: counts.gone_under_way,
+            dead_in_queue: counts.abandoned_waiting,
+            dead_in_service: counts.abandoned_under_way,
             dead_while_sending: self.left_while_sending.load(Ordering::Relaxed),
             saved: counts.dead_work_saved,
             wasted: counts.dead_work_wasted,
@@ -157,7 +157,7 @@ impl Backend {
     /// `None`: the backend is ejected, and a call of `client` may not try it.
     pub(super) fn load(&self, client: IpAddr) -> Option<(usize, bool)> {
         let health = self.health();
-        let healthy = health.is_well();
+        let healthy = health.is_healthy();
         let may_try = !healthy && health.may_try(turn::began(), identity::client_key(client));
         drop(health);
         let gate = &self.lock().gate;
@@ -173,30 +173,30 @@ impl Backend {
     }
 
     /// A call of this client starts; it may be one that tries an ejected backend.
-    pub(super) fn call_started(&self, client: u64) -> Option<Try> {
+    pub(super) fn call_started(&self, client: u64) -> Option<Trial> {
         self.health().call_started(turn::began(), client)
     }
 
     /// A call got its response.
-    pub(super) fn call_answered(&self, tried: Option<Try>) {
+    pub(super) fn call_answered(&self, tried: Option<Trial>) {
         self.update_health("", |health| health.call_ended(turn::began(), tried, true));
     }
 
     /// A call failed: why.
-    pub(super) fn call_failed(&self, tried: Option<Try>, why: impl fmt::Display) {
+    pub(super) fn call_failed(&self, tried: Option<Trial>, why: impl fmt::Display) {
         let why = format_args!("calls fail, the last: {why}");
         self.update_health(why, |health| health.call_ended(turn::began(), tried, false));
     }
 
     /// The client left before the response, which may still arrive.
-    pub(super) fn client_left(&self, tried: Option<Try>) {
+    pub(super) fn client_left(&self, tried: Option<Trial>) {
         if let Some(tried) = tried {
             self.health().client_left(turn::began(), tried);
         }
     }
 
     /// A call had no result that says anything about the backend's health.
-    pub(super) fn inconclusive(&self, tried: Option<Try>) {
+    pub(super) fn inconclusive(&self, tried: Option<Trial>) {
         if let Some(tried) = tried {
             self.health().take_back(turn::began(), tried);
         }
@@ -207,14 +207,14 @@ impl Backend {
         let healthy = found.is_ok();
         let why = found.err().unwrap_or_default();
         let why = format_args!("checks fail, the last: {why}");
-        self.update_health(why, |health| health.checked(healthy));
+        self.update_health(why, |health| health.check_ended(healthy));
     }
 
     fn update_health(&self, why: impl fmt::Display, change: impl FnOnce(&mut Health)) {
         let mut health = self.health();
-        let before = health.is_well();
+        let before = health.is_healthy();
         change(&mut health);
-        let after = health.is_well();
+        let after = health.is_healthy();
         drop(health);
         match (before, after) {
             (true, false) => tracing::warn!("backend {} marked unhealthy: {why}", self.address),
@@ -248,7 +248,7 @@ impl State {
     fn withdraw(&mut self, call: Call) {
         let now = clock::now();
         self.gate.requeue(now, call);
-        self.gate.gone(now, call);
+        self.gate.abandoned(now, call);
         self.dispatch(now, |tag, _| report_unknown_tag(tag));
     }
 
@@ -316,7 +316,7 @@ impl Slot {
     /// The client has left, while the backend is still working.
     pub(super) fn client_left(&mut self) {
         if !std::mem::replace(&mut self.client_gone, true) {
-            self.backend.lock().gate.gone(clock::now(), self.call);
+            self.backend.lock().gate.abandoned(clock::now(), self.call);
         }
     }
 

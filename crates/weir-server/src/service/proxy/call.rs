@@ -14,7 +14,7 @@ use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use weir_sched::health::Try;
+use weir_sched::health::Trial;
 
 use super::backend::{Backend, Slot};
 use super::connection::{Conn, NoResponse, PendingResponse};
@@ -38,7 +38,7 @@ pub(super) struct BackendCall {
     /// `None`: it was given back before the response ended.
     slot: Option<Slot>,
     /// The call tries whether an ejected backend is back, and the result has not been reported yet.
-    tried: Option<Try>,
+    tried: Option<Trial>,
     backend: Arc<Backend>,
     pool: Rc<Pool>,
     response: Option<PendingResponse>,
@@ -53,7 +53,7 @@ pub(super) struct BackendCall {
 pub(super) struct CallSetup {
     pub(super) slot: Slot,
     /// The call tries whether an ejected backend is back.
-    pub(super) tried: Option<Try>,
+    pub(super) tried: Option<Trial>,
     pub(super) pool: Rc<Pool>,
     /// The backend stops working when the connection closes.
     pub(super) cancels: bool,

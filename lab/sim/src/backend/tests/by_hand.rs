@@ -85,7 +85,7 @@ fn two_workers_do_two_things_at_a_time() {
 
 #[test]
 fn who_is_refused_comes_again_if_it_may() {
-    let gate = BackendConfig { most_waiting: 1, ..plain_gate(1) };
+    let gate = BackendConfig { max_queue: 1, ..plain_gate(1) };
     let tally = run(bytes_are_seconds(3.0, gate));
     assert_eq!((tally.counts.successful[0], tally.refused, tally.counts.tries), (2, 1, 3));
     let again = Model { retries: 1, retry_refused: true, ..bytes_are_seconds(3.0, gate) };

@@ -20,8 +20,8 @@ fn plain_gate(limit: u32) -> BackendConfig {
     BackendConfig {
         limit: CallLimit::Fixed(limit),
         order: BackendOrder::Fifo,
-        most_waiting: 1_000_000,
-        longest_wait: Duration::from_secs(1_000_000),
+        max_queue: 1_000_000,
+        queue_timeout: Duration::from_secs(1_000_000),
     }
 }
 

@@ -22,8 +22,8 @@ fn gate() -> impl Strategy<Value = BackendConfig> {
         BackendConfig {
             limit,
             order,
-            most_waiting: most,
-            longest_wait: Duration::from_secs_f64(longest),
+            max_queue: most,
+            queue_timeout: Duration::from_secs_f64(longest),
         }
     })
 }

@@ -1,7 +1,7 @@
 //! Plays a log through fair sharing and each policy and compares what each request got. It does not
 //! know how figures are shown.
 
-use weir_sched::{BitRate, Framing, Packets, PolicyKind, policy};
+use weir_sched::{BitRate, Packets, PolicyKind, WireOverhead, policy};
 use weir_sim::ideal::{self, Job};
 use weir_sim::uplink::{
     Asked, Client, Finish, Fullness, Invalid, Link, Request, backlog, finishes, fullness, grant_for,
@@ -21,7 +21,7 @@ const LISTED: usize = 100;
 const BACKLOGS: usize = 240;
 
 /// A packet's wire bytes beside its payload.
-const OVERHEAD: u32 = Framing::ETHERNET.overhead;
+const OVERHEAD: u32 = WireOverhead::ETHERNET.bytes;
 
 /// The link, and how much of it is used.
 pub(super) struct Uplink {
@@ -85,7 +85,7 @@ impl Uplink {
         let mss = u32::try_from(wire.segment).unwrap_or(u32::MAX);
         let link = Link {
             pace: self.pace,
-            packets: Packets { mss, framing: Framing { overhead: OVERHEAD } },
+            packets: Packets { mss, overhead: WireOverhead { bytes: OVERHEAD } },
             connection: wire.connection / u64::from(wire.requests_per_connection.max(1)),
             ..Link::new(self.rate)
         };

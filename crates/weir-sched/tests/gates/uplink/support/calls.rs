@@ -11,7 +11,7 @@ use super::NO_HEADERS;
 pub fn open(gate: &mut Gate, client: u128) -> FlowId {
     gate.open(FlowSpec {
         client: ClientId(client),
-        packets: Packets { mss: 1000, framing: NO_HEADERS },
+        packets: Packets { mss: 1000, overhead: NO_HEADERS },
         tag: 0,
         path: Path::default(),
     })

@@ -90,9 +90,9 @@ fn every_key_is_read() {
     assert_eq!(printed, expected);
     assert_eq!(proxy.balance, Balance::TwoChoices);
     assert_eq!((proxy.gate.limit, proxy.gate.order), (CallLimit::Fixed(12), BackendOrder::Edf));
-    assert_eq!((proxy.cancels, proxy.gate.most_waiting), (true, 99));
+    assert_eq!((proxy.cancels, proxy.gate.max_queue), (true, 99));
     let seconds = Duration::from_secs;
-    assert_eq!(proxy.gate.longest_wait, seconds(3));
+    assert_eq!(proxy.gate.queue_timeout, seconds(3));
     assert_eq!(proxy.dead_requests, DeadRequests { how: How::Event, when: When::Overload });
     assert_eq!(proxy.half_close, HalfClose::Probe);
     assert_eq!((proxy.connect_timeout, proxy.first_byte_timeout), (seconds(1), seconds(2)));

@@ -1,5 +1,6 @@
-//! How fast calls end while others wait, and for how long some have waited: what is said to those
-//! who are refused. It knows nothing of single calls.
+//! How fast calls end while others wait, and for how long some have waited without a break. The
+//! gate takes from it the `Retry-After` of those who are refused, and how long the newest call
+//! would have to wait.
 
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ const MEMORY: u32 = 64;
 const LEAST: Duration = Duration::from_secs(1);
 const MOST: Duration = Duration::from_secs(60);
 
-/// The pace of a backend.
+/// How fast a backend gets through what waits for it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct DrainRate {
     /// Mean nanoseconds between two ends while calls waited.
     between: f64,
     seen: u32,
@@ -22,7 +23,7 @@ pub(super) struct Pace {
     crowded_since: Option<Time>,
 }
 
-impl Pace {
+impl DrainRate {
     /// So many calls wait now.
     pub(super) fn waiting(&mut self, now: Time, waiting: usize) {
         if waiting == 0 {
