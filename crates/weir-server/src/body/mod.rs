@@ -1,6 +1,6 @@
-//! Bodies on their way between clients and backends: where they wait, in memory or in temporary files,
-//! and which client is charged for that. Used by the proxy, which fills and empties them, and by `content`
-//! and `send`, for which a backend's answer is one more kind of body.
+//! Bodies on their way between clients and backends: buffers in memory and in temporary files, and
+//! which client is charged for them. Used by the proxy, which fills and empties them, and by `content`
+//! and `send`, for which a backend's response is one more kind of body.
 
 mod buffer;
 mod open;

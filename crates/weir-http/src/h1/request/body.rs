@@ -1,4 +1,4 @@
-//! How the body of a request is framed (RFC 9112, sections 6 and 7). Used by [`super::parse`].
+//! How the body of a request is framed (RFC 9112, sections 6 and 7). Used by [`mod@super::parse`].
 //! Whatever two readers could understand differently is an error: that is how requests are smuggled.
 
 use super::error::BadRequest;

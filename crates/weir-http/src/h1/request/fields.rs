@@ -1,5 +1,5 @@
 //! The fields of a request head that matter to this server, found in one pass. Used by
-//! [`super::parse`].
+//! [`mod@super::parse`].
 
 use super::body::TransferEncoding;
 use super::error::BadRequest;

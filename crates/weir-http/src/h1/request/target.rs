@@ -1,5 +1,5 @@
 //! The four forms of a request target (RFC 9112, section 3.2) and the syntax of an authority.
-//! Used by [`super::parse`] for the request line and by [`super::fields`] for `Host`.
+//! Used by [`mod@super::parse`] for the request line and by [`super::fields`] for `Host`.
 
 use super::error::BadRequest;
 

@@ -1,5 +1,5 @@
 //! A body on its way between client and backend: it waits in memory first, then in a temporary file;
-//! when both are full, whoever sends it waits. Bodies of requests and of answers ([`super::Relayed`]) go
+//! when both are full, whoever sends it waits. Bodies of requests and of answers ([`super::RelayedBody`]) go
 //! through it. Both ends are tasks of one worker, and [`mover`] moves bytes to the file and back.
 
 mod mover;

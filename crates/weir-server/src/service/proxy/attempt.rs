@@ -1,5 +1,5 @@
 //! One attempt at one backend: admission by its gate, a connection, the request, the head of its
-//! response. Used by [`super::respond`], which decides about further attempts.
+//! response. Used by [`mod@super::respond`], which decides about further attempts.
 
 use std::cell::Cell;
 use std::rc::Rc;

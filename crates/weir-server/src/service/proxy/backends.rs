@@ -1,4 +1,4 @@
-//! The backends of one route, and the choice among them. Used by [`super::respond`].
+//! The backends of one route, and the choice among them. Used by [`mod@super::respond`].
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};

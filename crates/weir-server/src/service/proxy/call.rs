@@ -143,8 +143,8 @@ impl BackendCall {
         self.pool.keep(self.conn);
     }
 
-    /// Frees the slot before the end: the backend's work is done, or does not depend on the backend any
-    /// more but on the client.
+    /// Frees the slot before the end of the response: the backend is done, or what is left depends on
+    /// the client.
     pub(super) fn free_slot(&mut self) {
         if let Some(slot) = self.slot.take() {
             slot.ended();

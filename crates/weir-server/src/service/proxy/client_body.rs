@@ -1,5 +1,5 @@
 //! Reads the body of a request from its client, in either framing, into the pipe to the backend. Used
-//! by [`super::respond`] before the backend is called and while it responds.
+//! by [`mod@super::respond`] before the backend is called and while it responds.
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Why an attempt failed, in words for the log. Made by [`super::attempt`] and [`super::response_wait`], judged
-//! by [`super::respond`].
+//! Why an attempt failed, in words for the log. Made by [`super::attempt`] and
+//! [`super::response_wait`], judged by [`mod@super::respond`].
 
 use std::fmt;
 use std::time::Duration;

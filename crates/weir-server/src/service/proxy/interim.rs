@@ -59,8 +59,8 @@ impl InterimResponses {
     pub(super) fn of(request: &mut Request<OutgoingBody>, version: Version) -> InterimResponses {
         let received = InterimCount::default();
         let (own, is_passed_on) = (received.clone(), version == Version::Http11);
-        hyper::ext::on_informational(request, move |answer| {
-            own.lock().add(answer.status(), answer.headers(), is_passed_on);
+        hyper::ext::on_informational(request, move |response| {
+            own.lock().add(response.status(), response.headers(), is_passed_on);
         });
         InterimResponses { received, state: Cell::new(InterimState::Fine) }
     }

@@ -70,7 +70,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// There is no place for bodies that wait.
+    /// If the directory for temporary files cannot be used.
     pub(crate) fn open(config: &Config) -> Result<Option<Arc<Shared>>, ServeError> {
         match config.routes.as_slice() {
             [] => Ok(None),
@@ -78,7 +78,7 @@ impl Shared {
         }
     }
 
-    /// `space`: where bodies wait on their way between clients and backends.
+    /// `space` limits the bodies that are buffered on their way between clients and backends.
     pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
         let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
@@ -133,7 +133,7 @@ impl std::fmt::Debug for Proxy {
     }
 }
 
-/// Where a request goes.
+/// What answers a request.
 pub(crate) enum Destination {
     Service,
     Backends(Rc<Route>),
@@ -150,7 +150,7 @@ impl Proxy {
         Proxy { routes: routes.collect(), shared }
     }
 
-    /// Where `request` goes.
+    /// What answers `request`, by its host and path.
     pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
         let found = match self.shared.table.find(request.host, request.path) {
             Ok(found) => found,
@@ -169,7 +169,7 @@ impl Proxy {
         }
     }
 
-    /// Closes the connections to backends that are kept for later calls.
+    /// Closes idle connections to backends, because descriptors are short.
     pub(crate) fn close_idle(&self) {
         self.routes.iter().flatten().for_each(|route| route.close_idle());
     }

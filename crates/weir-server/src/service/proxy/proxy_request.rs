@@ -1,5 +1,5 @@
 //! A request that the proxy is to answer, and its outcome. The client's connection makes the one and
-//! reads the other; [`super::respond`] stands between.
+//! reads the other; [`mod@super::respond`] stands between.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
 //! The head of a request as its backend gets it: path rewritten, host and fields as the route says.
-//! Used by [`super::respond`] for each attempt.
+//! Used by [`mod@super::respond`] for each attempt.
 
 use http::request::Parts;
 use weir_http::Status;

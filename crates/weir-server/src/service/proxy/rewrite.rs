@@ -28,9 +28,10 @@ const IN_ENCODED: &AsciiSet = &CONTROLS
 /// Characters to encode in decoded bytes.
 const IN_DECODED: &AsciiSet = &IN_ENCODED.add(b'%').add(b'?').add(b'#');
 
-/// The path for the backend: `path` with `new` in place of `prefix`, the path of its route. What follows the prefix stays as the client wrote it (an encoded slash stays
-/// encoded, as names of some applications need it), unless it holds dot segments or empty ones:
-/// those are removed. The result begins with a slash if `new` does, and is ASCII.
+/// The path for the backend: `path` with `new` in place of `prefix`, the path of its route. What
+/// follows the prefix stays as the client wrote it (an encoded slash stays encoded, as some
+/// applications need it in names), unless it has dot segments or empty ones: those are removed. The
+/// result begins with a slash if `new` does, and is ASCII.
 pub(crate) fn replace_prefix(path: &str, prefix: &str, new: &str) -> Result<String, InvalidPath> {
     Ok(match rest(path, prefix)? {
         Some(rest) => format!("{}/{rest}", new.trim_end_matches('/')),

@@ -33,7 +33,8 @@ impl BackendRegistry {
                 && (config.health.is_none() || first.health == config.health);
             if !same {
                 tracing::warn!(
-                    "backend {address}: several routes name it with different gates or checks; those of the first route apply"
+                    "backend {address}: its routes configure different gates or checks; those of \
+                     the first route apply"
                 );
             }
             return backend.clone();

@@ -1,5 +1,5 @@
-//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::connection`] for hyper and by
-//! [`super::tunnel`].
+//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::connection`] for hyper
+//! and by [`super::tunnel`].
 
 use std::io;
 use std::net::SocketAddr;
