@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::chunked::{Chunked, Piece};
+use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Read {
@@ -13,11 +13,14 @@ enum Read {
     Malformed,
 }
 
-fn read<'a>(mut reader: Chunked, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Read, Chunked) {
+fn read<'a>(
+    mut reader: ChunkedDecoder,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Read, ChunkedDecoder) {
     let (mut data, mut used) = (Vec::new(), 0);
     for mut piece in pieces {
         while !piece.is_empty() {
-            match reader.take(piece) {
+            match reader.decode(piece) {
                 Piece::Data { skip, data: count } => {
                     assert!(skip + count > 0, "stands still");
                     data.extend_from_slice(&piece[skip..skip + count]);
@@ -36,8 +39,8 @@ fuzz_target!(|input: &[u8]| {
     let [cut, step, body @ ..] = input else {
         return;
     };
-    let (strict, reader) = read(Chunked::strict(), [body]);
-    let (lenient, _) = read(Chunked::lenient(), [body]);
+    let (strict, reader) = read(ChunkedDecoder::strict(), [body]);
+    let (lenient, _) = read(ChunkedDecoder::lenient(), [body]);
     assert_eq!(reader.trailers().is_some(), matches!(strict, Read::Whole(..)));
     match strict {
         Read::Whole(..) => assert_eq!(strict, lenient),
@@ -46,7 +49,9 @@ fuzz_target!(|input: &[u8]| {
     }
     let (first, second) = body.split_at(usize::from(*cut).min(body.len()));
     let steps = usize::from(*step).max(1);
-    for (whole, reader) in [(&strict, Chunked::strict()), (&lenient, Chunked::lenient())] {
+    for (whole, reader) in
+        [(&strict, ChunkedDecoder::strict()), (&lenient, ChunkedDecoder::lenient())]
+    {
         assert_eq!(&read(reader.clone(), [first, second]).0, whole);
         assert_eq!(&read(reader, body.chunks(steps)).0, whole);
     }

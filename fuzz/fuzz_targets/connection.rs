@@ -11,9 +11,10 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::chunked::{Chunked, Piece};
+use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 use weir_http::proxy_protocol;
-use weir_http::request::{Limits, Parsed, RequestBody, Version, parse};
+use weir_http::h1::request::{Limits, Parsed, parse};
+use weir_http::message::{RequestBody, Version};
 use weir_server::fuzzing::{Bench, Step};
 
 const SEPARATOR: u8 = 0xff;
@@ -143,9 +144,9 @@ fn requests(mut bytes: &[u8]) -> (Vec<Sent>, bool) {
 
 /// A body in chunks, and how long they are if they come to an end.
 fn decoded(bytes: &[u8]) -> (Vec<u8>, Option<usize>) {
-    let (mut chunked, mut body, mut at) = (Chunked::strict(), Vec::new(), 0);
+    let (mut chunked, mut body, mut at) = (ChunkedDecoder::strict(), Vec::new(), 0);
     loop {
-        match chunked.take(&bytes[at..]) {
+        match chunked.decode(&bytes[at..]) {
             Piece::Data { skip, data } => {
                 body.extend_from_slice(&bytes[at + skip..at + skip + data]);
                 at += skip + data;

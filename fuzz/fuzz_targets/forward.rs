@@ -8,11 +8,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, Framing, Onward, Passing, interim_head, request,
-    response_head, response_length, switching_protocols_head,
+    BodyFraming, FieldEdits, ForwardedStyle, RequestOptions, ResponseOptions, interim_head,
+    request_head, response_head, response_length, switching_protocols_head,
 };
-use weir_http::request::{Limits, Parsed, Version, parse};
-use weir_http::response::Connection;
+use weir_http::h1::request::{Limits, Parsed, parse};
+use weir_http::h1::response::Connection;
+use weir_http::message::Version;
 
 fuzz_target!(|data: &[u8]| {
     let [choice, code, rest @ ..] = data else {
@@ -33,7 +34,7 @@ fn pass_request(choice: u8, head: &[u8]) {
         return;
     };
     let path = (choice & 3 == 0).then_some("/v2/a%20b");
-    let to = Onward {
+    let to = RequestOptions {
         client: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
         scheme: "http",
         local_host: "local",
@@ -46,7 +47,7 @@ fn pass_request(choice: u8, head: &[u8]) {
         expect: choice & 64 != 0,
         upgrade: choice & 128 != 0,
     };
-    let Ok(parts) = request(&head[..head_len], &read, &to, HeaderMap::new()) else {
+    let Ok(parts) = request_head(&head[..head_len], &read, &to, HeaderMap::new()) else {
         return;
     };
     let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
@@ -94,17 +95,22 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
         return;
     };
     let version = if choice & 2 != 0 { Version::Http10 } else { Version::Http11 };
-    let framing = Framing::answering(length, version);
+    let framing = BodyFraming::for_client(length, version);
     let edits = FieldEdits::default();
-    let how = Passing { framing, connection: Connection::Default, date: [b'x'; 29], edits: &edits };
+    let how = ResponseOptions {
+        framing,
+        connection: Connection::Default,
+        date: [b'x'; 29],
+        edits: &edits,
+    };
     out.clear();
     response_head(&mut out, status, &fields, &how);
     let framed = read(&out);
     match framing {
-        Framing::Length(_) => assert_eq!(framed, (1, 0)),
-        Framing::Chunked => assert_eq!(framed, (0, 1)),
-        Framing::UntilClose => assert_eq!(framed, (0, 0)),
-        Framing::None => assert!(framed == (0, 0) || framed == (1, 0)),
+        BodyFraming::Length(_) => assert_eq!(framed, (1, 0)),
+        BodyFraming::Chunked => assert_eq!(framed, (0, 1)),
+        BodyFraming::UntilClose => assert_eq!(framed, (0, 0)),
+        BodyFraming::None => assert!(framed == (0, 0) || framed == (1, 0)),
     }
 }
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::range::{Range, resolve};
+use weir_http::message::range::{Range, resolve};
 
 fuzz_target!(|data: &[u8]| {
     let Some((length, header)) = data.split_first_chunk() else {

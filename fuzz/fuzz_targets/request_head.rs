@@ -4,8 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_http::conditions::{ETag, Validators, not_modified, range_applies};
-use weir_http::request::{BadRequest, Limits, Method, Parsed, Request, RequestBody, parse};
+use weir_http::h1::request::{BadRequest, Limits, Parsed, parse};
+use weir_http::message::conditions::{ETag, Validators, not_modified, range_applies};
+use weir_http::message::{Method, Request, RequestBody};
 
 fuzz_target!(|data: &[u8]| {
     let [choice, step, head @ ..] = data else {

@@ -1,18 +1,17 @@
-//! HTTP/1.1 messages for a server of files and for a proxy: heads in, decisions and heads out.
-//! Everything here is a pure function over bytes and numbers. It does not know sockets, files or
-//! the clock: what was read, what a file looks like and what time it is come in as arguments.
+//! HTTP messages as pure functions over bytes and numbers: heads and bodies in, decisions and heads
+//! out. What was read, what a file looks like and what time it is come in as arguments.
+//!
+//! `weir-server` answers and passes on requests with it, `weir-load` reads chunked responses, and
+//! the fuzz targets run the same code.
+//!
+//! - [`message`]: what a message means, in any version of HTTP.
+//! - [`h1`]: how HTTP/1.x writes heads and bodies.
+//! - [`forward`]: what a reverse proxy changes of a message on its way.
+//! - [`proxy_protocol`]: who the client is, as a load balancer in front says before the first request.
 
-pub mod chunked;
-pub mod conditions;
-pub mod date;
 pub mod forward;
-pub mod media;
-pub mod path;
+pub mod h1;
+pub mod message;
 pub mod proxy_protocol;
-pub mod range;
-pub mod request;
-pub mod response;
-pub mod status;
-mod token;
 
-pub use status::Status;
+pub use message::status::Status;

@@ -1,5 +1,6 @@
-//! The PROXY protocol, versions 1 and 2: who the client is, as told by a balancer in front, before
-//! the first byte of HTTP. It reads bytes only; whom to believe is for the server to know.
+//! The PROXY protocol, versions 1 and 2: who the client is, as told by a load balancer in front before
+//! the first byte of HTTP (HAProxy, doc/proxy-protocol.txt). Used by the connections of `weir-server`,
+//! for peers that the configuration trusts.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,30 +8,30 @@ use std::net::SocketAddr;
 use ppp::{v1, v2};
 
 /// What every header of version 2 begins with.
-const SIGNATURE: &[u8] = v2::PROTOCOL_PREFIX;
+const V2_SIGNATURE: &[u8] = v2::PROTOCOL_PREFIX;
 /// What every header of version 1 begins with.
-const WORD: &[u8] = b"PROXY ";
+const V1_PREFIX: &[u8] = b"PROXY ";
 /// The longest line of version 1 with its CRLF (section 2.1 of the specification).
-const LONGEST_LINE: usize = 107;
-/// Bytes of version 2 before the addresses.
-const FIXED: usize = 16;
-/// Bytes of addresses and further values of version 2 that are put up with.
-const MOST_VALUES: usize = 4096;
+const MAX_LINE: usize = 107;
+/// Bytes of a version 2 header before the addresses.
+const FIXED_PART: usize = 16;
+/// Most bytes of addresses and further values of a version 2 header that are accepted.
+const MAX_VALUES: usize = 4096;
 
-/// A header that is not complete is shorter than this.
-pub const MOST_BYTES: usize = FIXED + MOST_VALUES;
+/// The longest header, in bytes; one that is not complete is shorter.
+pub const MAX_HEADER: usize = FIXED_PART + MAX_VALUES;
 
-/// What a connection begins with.
+/// What the bytes of a connection begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
-    /// The beginning of a header, shorter than [`MOST_BYTES`].
+    /// The beginning of a header, shorter than [`MAX_HEADER`].
     Partial,
     /// A header.
     Complete {
-        /// The client. `None` if the balancer speaks for itself (a health check) or names no
-        /// address of IP: then the peer of the connection counts.
+        /// The client. `None` if the balancer speaks for itself (a health check) or names no IP
+        /// address: then the client is the peer of the connection.
         source: Option<SocketAddr>,
-        /// Bytes of the header: HTTP begins there.
+        /// Bytes of the header; HTTP begins behind them.
         length: usize,
     },
 }
@@ -38,18 +39,18 @@ pub enum Parsed {
 /// Why a connection does not begin with a header. It must be closed: its bytes are not to be taken
 /// for a request from the balancer itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bad {
+pub struct InvalidHeader {
     /// What is wrong, for the log.
     pub reason: &'static str,
 }
 
-impl fmt::Display for Bad {
+impl fmt::Display for InvalidHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)
     }
 }
 
-impl std::error::Error for Bad {}
+impl std::error::Error for InvalidHeader {}
 
 /// Parses the header at the start of `bytes`, which may hold more behind it. Call it again with more
 /// while it returns [`Parsed::Partial`]. Further values of version 2 (such as checksums) are passed
@@ -57,29 +58,31 @@ impl std::error::Error for Bad {}
 ///
 /// # Errors
 ///
-/// [`Bad`] as soon as no continuation of `bytes` can begin with a header of bounded length, though
-/// some faults show only when the line or the fixed part is complete.
-pub fn parse(bytes: &[u8]) -> Result<Parsed, Bad> {
-    if begins(bytes, SIGNATURE) {
-        version_2(bytes)
-    } else if begins(bytes, WORD) {
-        version_1(bytes)
+/// [`InvalidHeader`] as soon as no continuation of `bytes` can begin with a header of bounded length,
+/// though some faults show only when the line or the fixed part is complete.
+pub fn parse(bytes: &[u8]) -> Result<Parsed, InvalidHeader> {
+    if may_begin_with(bytes, V2_SIGNATURE) {
+        parse_v2(bytes)
+    } else if may_begin_with(bytes, V1_PREFIX) {
+        parse_v1(bytes)
     } else {
-        Err(Bad { reason: "it does not begin with a PROXY header" })
+        Err(InvalidHeader { reason: "it does not begin with a PROXY header" })
     }
 }
 
-/// Whether `bytes` begin with `what`, or `what` with `bytes`.
-fn begins(bytes: &[u8], what: &[u8]) -> bool {
-    bytes.iter().zip(what).all(|(here, there)| here == there)
+/// Whether `bytes` begin with `prefix`, or are the beginning of it.
+fn may_begin_with(bytes: &[u8], prefix: &[u8]) -> bool {
+    bytes.iter().zip(prefix).all(|(here, there)| here == there)
 }
 
-fn version_1(bytes: &[u8]) -> Result<Parsed, Bad> {
-    let malformed = Bad { reason: "PROXY header of version 1: malformed line" };
-    let Some(end) = bytes.iter().take(LONGEST_LINE).position(|&byte| byte == b'\n') else {
-        return match bytes.len() < LONGEST_LINE {
+fn parse_v1(bytes: &[u8]) -> Result<Parsed, InvalidHeader> {
+    let malformed = InvalidHeader { reason: "PROXY header of version 1: malformed line" };
+    let Some(end) = bytes.iter().take(MAX_LINE).position(|&byte| byte == b'\n') else {
+        return match bytes.len() < MAX_LINE {
             true => Ok(Parsed::Partial),
-            false => Err(Bad { reason: "PROXY header of version 1: above 107 bytes" }),
+            false => {
+                Err(InvalidHeader { reason: "PROXY header of version 1: longer than 107 bytes" })
+            }
         };
     };
     let line = bytes.get(..=end).unwrap_or_default();
@@ -89,7 +92,7 @@ fn version_1(bytes: &[u8]) -> Result<Parsed, Bad> {
         text.strip_prefix(b"PROXY UNKNOWN").is_some_and(|rest| matches!(rest, [] | [b' ', ..]));
     let addresses = match unknown {
         true => v1::Addresses::Unknown,
-        false => v1::Header::try_from(line).map_err(|error| bad_line(&error))?.addresses,
+        false => v1::Header::try_from(line).map_err(|error| invalid_line(&error))?.addresses,
     };
     let source = match addresses {
         v1::Addresses::Unknown => None,
@@ -99,18 +102,18 @@ fn version_1(bytes: &[u8]) -> Result<Parsed, Bad> {
     Ok(Parsed::Complete { source: source.map(canonical), length: line.len() })
 }
 
-fn version_2(bytes: &[u8]) -> Result<Parsed, Bad> {
-    if let Some(&[high, low]) = bytes.get(FIXED - 2..FIXED)
-        && usize::from(u16::from_be_bytes([high, low])) > MOST_VALUES
+fn parse_v2(bytes: &[u8]) -> Result<Parsed, InvalidHeader> {
+    if let Some(&[high, low]) = bytes.get(FIXED_PART - 2..FIXED_PART)
+        && usize::from(u16::from_be_bytes([high, low])) > MAX_VALUES
     {
-        return Err(Bad { reason: "PROXY header of version 2: above 4112 bytes" });
+        return Err(InvalidHeader { reason: "PROXY header of version 2: longer than 4112 bytes" });
     }
     let header = match v2::Header::try_from(bytes) {
         Ok(header) => header,
         Err(v2::ParseError::Incomplete(_) | v2::ParseError::Partial(..)) => {
             return Ok(Parsed::Partial);
         }
-        Err(error) => return Err(bad_binary(&error)),
+        Err(error) => return Err(invalid_binary(&error)),
     };
     let source = match (header.command, header.addresses) {
         (v2::Command::Proxy, v2::Addresses::IPv4(pair)) => {
@@ -126,12 +129,12 @@ fn version_2(bytes: &[u8]) -> Result<Parsed, Bad> {
 }
 
 /// What is wrong with a line of version 1.
-fn bad_line(error: &v1::BinaryParseError) -> Bad {
+fn invalid_line(error: &v1::BinaryParseError) -> InvalidHeader {
     use v1::ParseError::*;
     let v1::BinaryParseError::Parse(error) = error else {
-        return Bad { reason: "PROXY header of version 1: malformed line" };
+        return InvalidHeader { reason: "PROXY header of version 1: malformed line" };
     };
-    Bad {
+    InvalidHeader {
         reason: match error {
             MissingProtocol | InvalidProtocol => {
                 "PROXY header of version 1: neither TCP4, TCP6 nor UNKNOWN"
@@ -154,9 +157,9 @@ fn bad_line(error: &v1::BinaryParseError) -> Bad {
 }
 
 /// What is wrong with a header of version 2.
-fn bad_binary(error: &v2::ParseError) -> Bad {
+fn invalid_binary(error: &v2::ParseError) -> InvalidHeader {
     use v2::ParseError::*;
-    Bad {
+    InvalidHeader {
         reason: match error {
             Version(_) => "PROXY header of version 2: another version after its signature",
             Command(_) => "PROXY header of version 2: unknown command",
@@ -176,18 +179,18 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Result<Parsed, Bad> {
+    fn line(text: &str) -> Result<Parsed, InvalidHeader> {
         parse(text.as_bytes())
     }
 
-    fn complete(source: Option<&str>, length: usize) -> Result<Parsed, Bad> {
+    fn complete(source: Option<&str>, length: usize) -> Result<Parsed, InvalidHeader> {
         Ok(Parsed::Complete { source: source.map(|text| text.parse().unwrap()), length })
     }
 
     /// A header of version 2 with this command, family and these values.
     fn binary(command: u8, family: u8, values: &[u8]) -> Vec<u8> {
         let length = u16::try_from(values.len()).unwrap().to_be_bytes();
-        [SIGNATURE, &[0x20 | command, family], &length, values].concat()
+        [V2_SIGNATURE, &[0x20 | command, family], &length, values].concat()
     }
 
     #[test]
@@ -203,8 +206,8 @@ mod tests {
         {
             assert_eq!(line(unknown), complete(None, unknown.len()), "{unknown:?}");
         }
-        let longest = format!("PROXY UNKNOWN {}\r\n", "f".repeat(LONGEST_LINE - 16));
-        assert_eq!(line(&longest), complete(None, LONGEST_LINE));
+        let longest = format!("PROXY UNKNOWN {}\r\n", "f".repeat(MAX_LINE - 16));
+        assert_eq!(line(&longest), complete(None, MAX_LINE));
     }
 
     #[test]
@@ -229,10 +232,10 @@ mod tests {
         ] {
             assert!(line(bad).is_err(), "{bad:?}");
         }
-        let long = format!("PROXY UNKNOWN {}\r\n", "f".repeat(LONGEST_LINE - 15));
+        let long = format!("PROXY UNKNOWN {}\r\n", "f".repeat(MAX_LINE - 15));
         assert!(line(&long).is_err());
-        assert!(line(&long[..LONGEST_LINE]).is_err());
-        assert_eq!(line(&long[..LONGEST_LINE - 1]), Ok(Parsed::Partial));
+        assert!(line(&long[..MAX_LINE]).is_err());
+        assert_eq!(line(&long[..MAX_LINE - 1]), Ok(Parsed::Partial));
     }
 
     #[test]
@@ -262,8 +265,8 @@ mod tests {
         old[12] = 0x11;
         assert!(parse(&old).is_err());
         assert!(parse(b"\r\n\r\n\0\r\nQUIT\r").is_err());
-        assert!(matches!(parse(&binary(1, 0x11, &[0; MOST_VALUES])), Ok(Parsed::Complete { .. })));
-        assert!(parse(&binary(1, 0x11, &[0; MOST_VALUES + 1])[..FIXED]).is_err());
+        assert!(matches!(parse(&binary(1, 0x11, &[0; MAX_VALUES])), Ok(Parsed::Complete { .. })));
+        assert!(parse(&binary(1, 0x11, &[0; MAX_VALUES + 1])[..FIXED_PART]).is_err());
     }
 
     #[test]
@@ -280,13 +283,13 @@ mod tests {
             (b"PROXY TCP4 1.1.1.1 2.2.2.2 1 y\r\n".to_vec(), "1: no valid destination port"),
             (b"PROXY TCP4 1.1.1.1 2.2.2.2 1 2\n".to_vec(), "1: malformed line"),
             (b"PROXY TCP4 \xff 2.2.2.2 1 2\r\n".to_vec(), "1: malformed line"),
-            ([&b"PROXY "[..], &[b'a'; 101]].concat(), "1: above 107 bytes"),
+            ([&b"PROXY "[..], &[b'a'; 101]].concat(), "1: longer than 107 bytes"),
             (binary(2, 0x11, &[0; 12]), "2: unknown command"),
             (binary(1, 0x41, &[0; 12]), "2: unknown address family"),
             (binary(1, 0x13, &[0; 12]), "2: unknown transport protocol"),
             (binary(1, 0x11, &[0; 11]), "2: too short for its addresses"),
             (old, "2: another version after its signature"),
-            (binary(1, 0x11, &[0; MOST_VALUES + 1]), "2: above 4112 bytes"),
+            (binary(1, 0x11, &[0; MAX_VALUES + 1]), "2: longer than 4112 bytes"),
         ] {
             let said = parse(&bytes).unwrap_err().to_string();
             assert!(said.ends_with(reason), "{}: {said}", bytes.escape_ascii());

@@ -10,7 +10,6 @@ pub mod backend;
 mod disk;
 mod heap;
 pub mod policy;
-mod rate;
 mod time;
 mod uplink;
 mod virtual_fair;
@@ -21,10 +20,10 @@ pub use backend::{
 };
 pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
 pub use policy::{FairState, Path, Policy, PolicyKind};
-pub use rate::BitRate;
 pub use time::Time;
 pub use uplink::{
     ClientId, FairnessRecord, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE,
     Next, ObjectId, Pacer, Packets, WireOverhead,
 };
 pub use virtual_fair::{Level, VirtualFair};
+pub use weir_units::BitRate;

@@ -1,10 +1,9 @@
-//! One connection between a client and backends that all live in this thread and do what a script
-//! says, step by step: for the fuzz target `connection`, which looks at what came out at both ends.
+//! One connection between a client and backends that all live in this thread and follow a script, step
+//! by step. For the fuzz target `connection`, which looks at what came out at both ends.
 //!
 //! The connection, the proxy and hyper are the real ones, over Unix sockets. Nothing depends on time:
 //! the next step comes when nothing moves any more, and no deadline is looked at.
 
-use std::cell::RefCell;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -18,19 +17,18 @@ use rustix::net::{SendFlags, send};
 use tempfile::TempDir;
 use tokio::task::{spawn_local, yield_now};
 
-use crate::access_log::{self, LogHandle};
-use crate::clock::DateLine;
-use crate::config::{self, AccessLog, Config, ConfigError, ProxyProtocol, RouteConfig};
-use crate::connection;
-use crate::context::{Context, Origin, Service, Times};
+use crate::body::Space;
+use crate::client::Times;
+use crate::client::rate::MinRate;
+use crate::config::{self, Config, ConfigError, ProxyProtocol, RouteConfig};
+use crate::connection::{self, Context, Journal, OpenConnections, ProxyHeaders};
+use crate::content::Content;
+use crate::logs::access_log::LogHandle;
 use crate::metrics::Metrics;
-use crate::proxy::{Proxy, Shared, Space};
-use crate::rate::MinRate;
-use crate::send::SCRATCH;
-use crate::socket::Socket;
-use crate::stop;
-use crate::turn;
-use crate::worker;
+use crate::runtime::{self, stop, turn};
+use crate::service::Service;
+use crate::service::proxy::{self, Proxy};
+use crate::sys::socket::Socket;
 
 /// So many turns of the worker without a byte from anybody: nothing will come without another step.
 const QUIET: u32 = 8;
@@ -78,7 +76,6 @@ pub struct Bench {
     proxy_protocol: ProxyProtocol,
     listener: UnixListener,
     metrics: Arc<Metrics>,
-    log: LogHandle,
     _directory: TempDir,
 }
 
@@ -97,9 +94,8 @@ impl Bench {
         let text = text.replace("BACKEND", &format!("unix:{}", path.display()));
         let config = Config::from_settings(config::parse(&text)?)?;
         let metrics = Arc::new(Metrics::new());
-        let log = access_log::start(&AccessLog::Off).map_err(failed)?;
         let Config { routes, proxy_memory: memory, proxy_protocol, .. } = config;
-        Ok(Bench { routes, memory, proxy_protocol, listener, metrics, log, _directory: directory })
+        Ok(Bench { routes, memory, proxy_protocol, listener, metrics, _directory: directory })
     }
 
     /// Plays a script, then ends and closes everything.
@@ -108,7 +104,7 @@ impl Bench {
     ///
     /// No runtime or no sockets, for want of descriptors.
     pub fn play<'a>(&self, steps: impl IntoIterator<Item = Step<'a>>) -> io::Result<Seen> {
-        worker::runtime(&self.metrics)?.block_on(async {
+        runtime::build(&self.metrics)?.block_on(async {
             let (client, server) = UnixStream::pair()?;
             client.set_nonblocking(true)?;
             server.set_nonblocking(true)?;
@@ -139,25 +135,13 @@ impl Bench {
     }
 
     fn context(&self) -> Context {
-        Context {
-            index: 0,
-            service: Service::new(Origin::Builtin),
-            proxy: Some(Proxy::new(Shared::new(&self.routes, Space::new(self.memory, 0, None)))),
-            proxy_protocol: self.proxy_protocol.clone(),
-            refusals: Default::default(),
-            uplink: None,
-            exempt: Vec::new(),
-            metrics: self.metrics.clone(),
-            access_log: self.log.clone(),
-            times: Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE },
-            stop: stop::channel().1,
-            date: DateLine::new(),
-            flows: Rc::default(),
-            scratch: RefCell::new(vec![0; SCRATCH].into()),
-            buffers: Rc::default(),
-            deadlines: Rc::default(),
-            open: Default::default(),
-        }
+        let routes = proxy::Shared::new(&self.routes, Space::new(self.memory, 0, None));
+        let service = Service::new(Content::new(None), Some(Proxy::new(routes)));
+        let journal = Journal::new(self.metrics.clone(), LogHandle::default());
+        let times = Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE };
+        let (open, stop) = (OpenConnections::new(), stop::channel().1);
+        let context = Context::new(service, journal, open, self.metrics.clone(), times, stop);
+        Context { proxy_headers: ProxyHeaders::new(self.proxy_protocol.clone()), ..context }
     }
 }
 

@@ -1,44 +1,48 @@
-//! The server: listeners, connections, files, the uplink, the admin address and their configuration.
+//! The server: listens, reads requests, answers them from files, backends or the admin address, and
+//! sends the responses, over the uplink if there is one. The program `weir` calls [`serve`] and
+//! [`check`]; the fuzz targets use `fuzzing`.
 //!
-//! A request's path reads in order: listen, read, resolve, schedule, send, log. This crate
-//! knows nothing of experiments or of how load is made.
+//! A request's path reads in order: `listen` accepts its connection, `connection` reads it,
+//! `service` answers it, `send` sends the response, and the connection counts and logs it.
+//! `app` builds all of that from the configuration.
+//!
+//! Modules use only those that stand before them in this order:
+//!
+//! 1. `error`, `identity`, `sys` (the operating system: clock, sockets, descriptors)
+//! 2. `config`
+//! 3. `logs`, `body` (bodies that wait on their way to and from backends)
+//! 4. `metrics`
+//! 5. `runtime` (turns of a worker, steps of stopping)
+//! 6. `disk`, `uplink` (the gates)
+//! 7. `client` (the other end of a connection), `content` (what can be sent)
+//! 8. `response`
+//! 9. `send`, `service`
+//! 10. `connection`
+//! 11. `listen`
+//! 12. `app`
 
-mod access_log;
-mod addresses;
-mod admin;
-mod buffers;
-mod check;
+mod app;
+mod body;
 mod client;
-mod clock;
 pub mod config;
 mod connection;
 mod content;
-mod context;
-mod deadlines;
 mod disk;
-mod end;
+mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-mod limits;
-mod lines;
+mod identity;
 mod listen;
-pub mod messages;
+mod logs;
 mod metrics;
-mod proxy;
-mod rate;
-mod refusals;
 mod response;
+mod runtime;
 mod send;
-mod serve;
-mod shown;
-mod signals;
-mod socket;
-mod stop;
+mod service;
 mod sys;
-mod turn;
 mod uplink;
-mod worker;
 
-pub use check::check;
+pub use app::{check, serve};
 pub use config::{Config, ConfigError, Settings};
-pub use serve::{ServeError, serve};
+pub use error::ServeError;
+pub use logs::messages;

@@ -1,14 +1,9 @@
 //! `weir`: a web server that stays fast when it is overloaded. This file reads the command line and
-//! calls the command; it does not know how anything works.
+//! calls the command.
 
-mod lab;
-mod load;
 mod serve;
-mod sim;
-mod trace;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -27,14 +22,6 @@ struct Arguments {
 enum Command {
     /// Serve a directory, or the small built-in site
     Serve(Box<serve::Arguments>),
-    /// Send requests open loop, as impatient users would, and say what they saw
-    Load(Box<load::Arguments>),
-    /// Repeat the papers' experiments
-    Lab(Box<lab::Arguments>),
-    /// Try policies in virtual time, on your own access log too; closed forms
-    Sim(Box<sim::Arguments>),
-    /// Read, inspect, convert and make workloads
-    Trace(Box<trace::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -45,10 +32,6 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
-        Some(Command::Load(arguments)) => load::run(*arguments),
-        Some(Command::Lab(arguments)) => lab::run(*arguments),
-        Some(Command::Sim(arguments)) => sim::run(*arguments),
-        Some(Command::Trace(arguments)) => trace::run(*arguments),
         None => serve::run(serve::Arguments::default()),
     };
     let code = match done {
@@ -62,18 +45,13 @@ fn main() -> ExitCode {
     code
 }
 
-/// Answers arguments that make no sense, or that ask for help, as clap would: but it waits for no
-/// standard error that is stuck.
+/// Prints help, or what is wrong with the arguments, as clap would, but without waiting for a
+/// standard error that nobody reads.
 fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    let text = error.render();
-    let text = match io::stderr().is_terminal() {
-        true => text.ansi().to_string(),
-        false => text.to_string(),
-    };
-    messages::say(text.trim_end());
+    messages::say(error.render().to_string().trim_end());
     messages::finish();
     ExitCode::from(2)
 }

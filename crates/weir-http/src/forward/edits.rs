@@ -1,63 +1,64 @@
-//! Fields that the configuration sets or removes on the way. It does not know which way.
+//! Fields that the configuration sets or removes, in requests or in responses. Used by
+//! [`super::request`], [`super::response`] and the configuration of `weir-server`.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::hop;
+use super::hop_by_hop;
 
-/// What to change of the fields of a message. Fields that frame the message, concern the connection
-/// or name the host are left alone whatever stands here.
+/// Changes to the fields of a message. Those that would touch fields which frame the message, concern
+/// the connection or name the host are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldEdits {
-    /// Fields to set: in place of all lines of that name, one line each, in this order.
+    /// Fields to set, in this order: they replace all lines of the same name.
     pub set: Vec<(HeaderName, HeaderValue)>,
     /// Fields to remove.
     pub remove: Vec<HeaderName>,
 }
 
 impl FieldEdits {
-    /// The first field here that edits may not touch, if there is one, for who reads the
-    /// configuration.
-    pub fn refused(&self) -> Option<&HeaderName> {
+    /// The first field here that edits may not change, if there is one, so that the configuration
+    /// can be refused.
+    pub fn first_forbidden(&self) -> Option<&HeaderName> {
         let set = self.set.iter().map(|(name, _)| name);
-        set.chain(&self.remove).find(|name| !is_free(name))
+        set.chain(&self.remove).find(|name| !may_edit(name))
     }
 
     pub(super) fn apply(&self, fields: &mut HeaderMap) {
-        for name in self.remove.iter().filter(|name| is_free(name)) {
+        for name in self.remove.iter().filter(|name| may_edit(name)) {
             fields.remove(name);
         }
-        for (name, _) in self.settings() {
+        for (name, _) in self.fields_to_set() {
             fields.remove(name);
         }
-        for (name, value) in self.settings() {
+        for (name, value) in self.fields_to_set() {
             fields.append(name.clone(), value.clone());
         }
     }
 
-    /// Takes out of a trailer section what the head of its message has otherwise: a reader that merges
-    /// trailers into the head would undo the change. Nothing is set there.
+    /// Removes from a trailer section every field that is set or removed in the head: a reader that
+    /// merges trailers into the head would undo the edit.
     pub fn apply_to_trailers(&self, fields: &mut HeaderMap) {
         let set = self.set.iter().map(|(name, _)| name);
-        for name in self.remove.iter().chain(set).filter(|name| is_free(name)) {
+        for name in self.remove.iter().chain(set).filter(|name| may_edit(name)) {
             fields.remove(name);
         }
     }
 
-    /// Whether a field of this name is not passed on as it came.
-    pub(super) fn touches(&self, name: &HeaderName) -> bool {
-        is_free(name)
+    /// Whether a field of this name is set or removed.
+    pub(super) fn changes(&self, name: &HeaderName) -> bool {
+        may_edit(name)
             && (self.remove.contains(name) || self.set.iter().any(|(other, _)| other == name))
     }
 
     /// The fields to set.
-    pub(super) fn settings(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
-        self.set.iter().filter(|(name, _)| is_free(name))
+    pub(super) fn fields_to_set(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
+        self.set.iter().filter(|(name, _)| may_edit(name))
     }
 }
 
-fn is_free(name: &HeaderName) -> bool {
+fn may_edit(name: &HeaderName) -> bool {
     let name = name.as_str();
-    !hop::is_hop_by_hop(name) && !matches!(name, "host" | "trailer" | "expect")
+    !hop_by_hop::is_hop_by_hop(name) && !matches!(name, "host" | "trailer" | "expect")
 }
 
 #[cfg(test)]
@@ -85,7 +86,7 @@ mod tests {
         assert_eq!(all("a"), ["x"]);
         assert_eq!(all("d"), ["y", "z"]);
         assert_eq!((all("b").len(), all("c").len()), (0, 1));
-        assert_eq!(edits.refused(), None);
+        assert_eq!(edits.first_forbidden(), None);
     }
 
     #[test]
@@ -104,10 +105,10 @@ mod tests {
             let mut fields = HeaderMap::new();
             fields.insert(name, HeaderValue::from_static("1"));
             let remove = edits(&[], &[name]);
-            assert_eq!(remove.refused().map(HeaderName::as_str), Some(name));
+            assert_eq!(remove.first_forbidden().map(HeaderName::as_str), Some(name));
             remove.apply(&mut fields);
             let set = edits(&[(name, "2")], &[]);
-            assert_eq!(set.refused().map(HeaderName::as_str), Some(name));
+            assert_eq!(set.first_forbidden().map(HeaderName::as_str), Some(name));
             set.apply(&mut fields);
             assert_eq!(fields[name], "1", "{name}");
         }

@@ -1,11 +1,11 @@
-//! What a proxy changes of a message it passes on: hop-by-hop fields, who asked, rewrites, framing.
-//! It knows no connections, and does not choose where a message goes.
+//! What a reverse proxy changes in a message that it passes on: hop-by-hop fields, fields that name
+//! the client, configured edits, framing (RFC 9110, section 7.6). Used by the proxy of `weir-server`.
 
 mod edits;
 mod forwarded;
-mod hop;
-mod length;
-mod path;
+mod framing;
+mod hop_by_hop;
+mod prefix;
 mod request;
 mod response;
 #[cfg(test)]
@@ -14,8 +14,8 @@ mod upgrade;
 
 pub use edits::FieldEdits;
 pub use forwarded::ForwardedStyle;
-pub use length::{BadResponse, Framing, ResponseLength, response_length};
-pub use path::is_below;
-pub use request::{BadForward, Onward, request};
-pub use response::{Passing, interim_head, response_head, switching_protocols_head};
+pub use framing::{BodyFraming, InvalidResponse, ResponseLength, response_length};
+pub use prefix::is_below;
+pub use request::{ForwardError, RequestOptions, request_head};
+pub use response::{ResponseOptions, interim_head, response_head, switching_protocols_head};
 pub use upgrade::{is_switch_allowed, upgrade};

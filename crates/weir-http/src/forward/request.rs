@@ -1,5 +1,5 @@
-//! The head of a request for a backend, made from that of a client. It does not know which backend,
-//! nor how the body gets there.
+//! The head of a request for a backend, made from that of a client. Used by the proxy of
+//! `weir-server` for each attempt.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,31 +7,34 @@ use std::net::SocketAddr;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, request::Parts};
 
-use super::forwarded::{Asked, tells_who_asked};
-use super::{FieldEdits, ForwardedStyle, hop, upgrade};
-use crate::request::{Request, RequestBody, Version, for_each_field};
-use crate::status::Status;
-use crate::token::members;
+use super::edits::FieldEdits;
+use super::forwarded::ForwardedStyle;
+use super::forwarded::{ClientInfo, is_forwarding_field};
+use super::hop_by_hop;
+use super::upgrade::upgrade;
+use crate::h1::request::for_each_field;
+use crate::message::fields::members;
+use crate::message::{Request, RequestBody, Status, Version};
 
-/// How a request is passed on.
+/// How to pass a request on.
 #[derive(Debug, Clone, Copy)]
-pub struct Onward<'a> {
-    /// Who asked: the peer of the connection, or whom the PROXY protocol named.
+pub struct RequestOptions<'a> {
+    /// The client: the peer of the connection, or whom the PROXY protocol named.
     pub client: SocketAddr,
     /// The scheme of the request: `http` or `https`.
     pub scheme: &'static str,
-    /// The host to name if neither `host` nor the client names one (HTTP/1.0).
+    /// The `Host` if neither `host` nor the client names one (HTTP/1.0).
     pub local_host: &'a str,
-    /// How the backend is told who asked.
+    /// With which fields the backend is told about the client.
     pub style: ForwardedStyle,
-    /// Whether the client is a proxy to be believed who asked: what it says is kept and added to.
+    /// Whether the client is a trusted proxy: what it says about its own client is kept and added to.
     /// Otherwise its `Forwarded`, `X-Forwarded-*` and `X-Real-IP` are dropped, whatever the style.
     pub trust: bool,
-    /// The path to ask for, encoded; `None`: as the client sent it.
+    /// The path to request, encoded; `None`: the path that the client sent.
     pub path: Option<&'a str>,
-    /// The host to name; `None`: the one that the client named.
+    /// The `Host`; `None`: the one that the client named.
     pub host: Option<&'a HeaderValue>,
-    /// Fields to set and remove, last of all.
+    /// Fields to set and remove, after everything else.
     pub edits: &'a FieldEdits,
     /// Whether to add to `Via` (RFC 9110, section 7.6.3).
     pub via: bool,
@@ -41,56 +44,56 @@ pub struct Onward<'a> {
     pub upgrade: bool,
 }
 
-/// Why a valid request cannot be passed on.
+/// Why a request, though valid, cannot be passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadForward {
+pub struct ForwardError {
     /// The status to answer with: 400 or 501.
     pub status: Status,
     /// What is wrong, for the log.
     pub reason: &'static str,
 }
 
-impl BadForward {
-    const fn new(status: Status, reason: &'static str) -> BadForward {
-        BadForward { status, reason }
+impl ForwardError {
+    const fn new(status: Status, reason: &'static str) -> ForwardError {
+        ForwardError { status, reason }
     }
 }
 
-impl fmt::Display for BadForward {
+impl fmt::Display for ForwardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.status.code(), self.status.reason(), self.reason)
     }
 }
 
-impl std::error::Error for BadForward {}
+impl std::error::Error for ForwardError {}
 
 /// The head to send to a backend: HTTP/1.1, the target in origin-form, `Host`, and the fields of
 /// `head`, from which `request` was parsed, that concern more than the client's connection.
 ///
-/// The framing is written afresh from `request.body`, so that it can say nothing else than what the
+/// The framing is written anew from `request.body`, so that it can say nothing else than what the
 /// server reads: `Content-Length` (also 0, for a method that usually has a body) or
 /// `Transfer-Encoding: chunked`. Names in which `_` stands for the `-` of a field that this function
 /// decides about are dropped, as servers that hand fields to programs as variables take them for
 /// the same; so is `Proxy`, which such programs take for the setting of their own proxy.
 ///
-/// `fields`: an empty map, for its memory.
+/// `fields` is an empty map, whose memory is used for the result.
 ///
 /// # Errors
 ///
-/// 400 for a target that no URI has; 501 for CONNECT, and for OPTIONS and TRACE that may go no further
-/// (RFC 9110, section 7.6.2).
-pub fn request(
+/// 400 for a target that is not a valid URI; 501 for CONNECT, and for OPTIONS and TRACE that may
+/// go no further (RFC 9110, section 7.6.2).
+pub fn request_head(
     head: &[u8],
     request: &Request<'_>,
-    to: &Onward<'_>,
+    to: &RequestOptions<'_>,
     mut fields: HeaderMap,
-) -> Result<Parts, BadForward> {
+) -> Result<Parts, ForwardError> {
     let method = match Method::from_bytes(request.method_text.as_bytes()) {
         Ok(Method::CONNECT) => {
-            return Err(BadForward::new(Status::NotImplemented, "CONNECT to a reverse proxy"));
+            return Err(ForwardError::new(Status::NotImplemented, "CONNECT to a reverse proxy"));
         }
         Ok(method) => method,
-        Err(_) => return Err(BadForward::new(Status::BadRequest, "malformed method")),
+        Err(_) => return Err(ForwardError::new(Status::BadRequest, "malformed method")),
     };
     let mut parts = http::Request::new(()).into_parts().0;
     parts.uri = target(request, to.path)?;
@@ -99,9 +102,9 @@ pub fn request(
     count_forwards(&method, &mut fields)?;
     write_connection(request, to, trailers, &mut fields);
     write_framing(&method, request.body, &mut fields);
-    let asked =
-        Asked { client: to.client.ip().to_canonical(), scheme: to.scheme, host: request.host };
-    asked.tell(&mut fields, to.style);
+    let client =
+        ClientInfo { client: to.client.ip().to_canonical(), scheme: to.scheme, host: request.host };
+    client.add_to(&mut fields, to.style);
     if to.via {
         let received = match request.version {
             Version::Http10 => "1.0 weir",
@@ -115,7 +118,7 @@ pub fn request(
     Ok(parts)
 }
 
-fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, BadForward> {
+fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, ForwardError> {
     if request.path == "*" {
         return Ok(Uri::from(PathAndQuery::from_static("*")));
     }
@@ -126,20 +129,26 @@ fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, BadForward> 
     };
     match PathAndQuery::try_from(text) {
         Ok(target) => Ok(Uri::from(target)),
-        Err(_) => Err(BadForward::new(Status::BadRequest, "a target that no URI has")),
+        Err(_) => {
+            Err(ForwardError::new(Status::BadRequest, "the request target is not a valid URI"))
+        }
     }
 }
 
-fn host(request: &Request<'_>, to: &Onward<'_>) -> Result<HeaderValue, BadForward> {
+fn host(request: &Request<'_>, to: &RequestOptions<'_>) -> Result<HeaderValue, ForwardError> {
     match to.host {
         Some(name) => Ok(name.clone()),
         None => HeaderValue::from_str(request.host.unwrap_or(to.local_host))
-            .map_err(|_| BadForward::new(Status::BadRequest, "malformed host")),
+            .map_err(|_| ForwardError::new(Status::BadRequest, "malformed host")),
     }
 }
 
-/// Copies what is passed on as it is. Returns whether the client accepts trailers.
-fn copy_fields(head: &[u8], to: &Onward<'_>, fields: &mut HeaderMap) -> Result<bool, BadForward> {
+/// Copies the fields that are passed on unchanged. Returns whether the client accepts trailers.
+fn copy_fields(
+    head: &[u8],
+    to: &RequestOptions<'_>,
+    fields: &mut HeaderMap,
+) -> Result<bool, ForwardError> {
     let mut trailers = false;
     let mut options: Vec<&[u8]> = Vec::new();
     let mut fits = true;
@@ -159,9 +168,9 @@ fn copy_fields(head: &[u8], to: &Onward<'_>, fields: &mut HeaderMap) -> Result<b
         }
     });
     if !complete || !fits {
-        return Err(BadForward::new(Status::BadRequest, "malformed head"));
+        return Err(ForwardError::new(Status::BadRequest, "malformed head"));
     }
-    for name in options.into_iter().flat_map(members).filter_map(hop::named) {
+    for name in options.into_iter().flat_map(members).filter_map(hop_by_hop::field_to_drop) {
         if name != header::HOST {
             fields.remove(name);
         }
@@ -169,12 +178,12 @@ fn copy_fields(head: &[u8], to: &Onward<'_>, fields: &mut HeaderMap) -> Result<b
     Ok(trailers)
 }
 
-/// Whether a field is not passed on as it is; `name` is in lower case.
-fn is_dropped(name: &str, to: &Onward<'_>) -> bool {
+/// Whether a field is not passed on unchanged; `name` is in lower case.
+fn is_dropped(name: &str, to: &RequestOptions<'_>) -> bool {
     let decided = |name: &str| {
-        hop::is_hop_by_hop(name)
+        hop_by_hop::is_hop_by_hop(name)
             || matches!(name, "host" | "expect")
-            || (!to.trust && tells_who_asked(name))
+            || (!to.trust && is_forwarding_field(name))
     };
     let edited = |name: &str| {
         let set = to.edits.set.iter().map(|(set, _)| set);
@@ -185,7 +194,7 @@ fn is_dropped(name: &str, to: &Onward<'_>) -> bool {
     }
     name.contains('_') && {
         let meant = name.replace('_', "-");
-        decided(&meant) || tells_who_asked(&meant) || edited(&meant)
+        decided(&meant) || is_forwarding_field(&meant) || edited(&meant)
     }
 }
 
@@ -194,8 +203,8 @@ fn accepts_trailers(value: &[u8]) -> bool {
     members(value).any(|member| member.eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Takes one off `Max-Forwards` where it counts (RFC 9110, section 7.6.2).
-fn count_forwards(method: &Method, fields: &mut HeaderMap) -> Result<(), BadForward> {
+/// Decrements `Max-Forwards` for the methods that have it (RFC 9110, section 7.6.2).
+fn count_forwards(method: &Method, fields: &mut HeaderMap) -> Result<(), ForwardError> {
     if !matches!(*method, Method::OPTIONS | Method::TRACE) {
         return Ok(());
     }
@@ -203,7 +212,7 @@ fn count_forwards(method: &Method, fields: &mut HeaderMap) -> Result<(), BadForw
         return Ok(());
     };
     match value.parse::<u64>() {
-        Ok(0) => Err(BadForward::new(Status::NotImplemented, "Max-Forwards is 0")),
+        Ok(0) => Err(ForwardError::new(Status::NotImplemented, "Max-Forwards is 0")),
         Ok(forwards) => {
             fields.insert(header::MAX_FORWARDS, HeaderValue::from(forwards - 1));
             Ok(())
@@ -212,10 +221,10 @@ fn count_forwards(method: &Method, fields: &mut HeaderMap) -> Result<(), BadForw
     }
 }
 
-/// The fields of the backend's connection.
+/// Writes the fields that concern the connection to the backend.
 fn write_connection(
     request: &Request<'_>,
-    to: &Onward<'_>,
+    to: &RequestOptions<'_>,
     trailers: bool,
     fields: &mut HeaderMap,
 ) {

@@ -1,15 +1,15 @@
-//! Changing to another protocol through a proxy (RFC 9110, section 7.8). It knows the names of
-//! protocols, not what they say.
+//! Switching to another protocol, such as WebSocket, through a proxy (RFC 9110, section 7.8). Used by
+//! [`super::request`] and by the proxy of `weir-server` when a backend answers 101.
 
 use http::{HeaderMap, header};
 
-use crate::request::{Request, RequestBody};
-use crate::token::members;
+use crate::message::fields::members;
+use crate::message::{Request, RequestBody};
 
 /// The protocols to pass on with a request, if its connection may become a tunnel.
 ///
-/// Not with a body, which a backend might take for the new protocol. Not to other versions of HTTP
-/// or to TLS: whoever tunnels those is passed by requests it never sees.
+/// `None` for a request with a body, which a backend might take for the new protocol, and for other
+/// versions of HTTP and TLS: a tunnel would carry requests past weir that it never checks.
 pub fn upgrade<'b>(request: &Request<'b>) -> Option<&'b str> {
     let tunnels = |protocols: &&str| members(protocols.as_bytes()).all(is_tunnelled);
     request.upgrade.filter(tunnels).filter(|_| request.body == RequestBody::None)
@@ -21,7 +21,7 @@ fn is_tunnelled(protocol: &[u8]) -> bool {
     !refused.iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 
-/// Whether a backend that answers 101 with these fields changes to what was `offered` to it
+/// Whether a backend that answers 101 with these fields switches to what was `offered` to it
 /// ([`upgrade()`] of the request that was sent), and to nothing else. If not, its response is bad.
 pub fn is_switch_allowed(offered: Option<&str>, fields: &HeaderMap) -> bool {
     let chosen = fields.get_all(header::UPGRADE);
@@ -38,7 +38,7 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::request::{Limits, Parsed, parse};
+    use crate::h1::request::{Limits, Parsed, parse};
 
     fn asked(fields: &str) -> Option<String> {
         let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");

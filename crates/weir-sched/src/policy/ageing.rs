@@ -6,7 +6,7 @@
 
 use super::ranked::{Facts, Ranked, Rule};
 use super::{Descriptor, Needs, PolicyKind};
-use crate::rate::BitRate;
+use weir_units::BitRate;
 
 /// See the module.
 pub const AGEING: PolicyKind = PolicyKind::new(&Descriptor {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{ALL, PROTECTIVE, Policy};
-use crate::rate::BitRate;
+use weir_units::BitRate;
 
 /// What is known of a policy before it is built.
 #[derive(Clone, Copy)]

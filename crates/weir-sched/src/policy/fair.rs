@@ -7,7 +7,7 @@
 
 use super::{Arrival, Choice, Descriptor, FairState, Needs, Policy, PolicyKind};
 use crate::heap::RankHeap;
-use crate::rate::BitRate;
+use weir_units::BitRate;
 use crate::virtual_fair::{Level, VirtualFair};
 
 /// See the module.

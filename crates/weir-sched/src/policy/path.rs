@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::rate::BitRate;
+use weir_units::BitRate;
 
 /// What is known of the path to a client, as its sender sees it: the server takes it from TCP_INFO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

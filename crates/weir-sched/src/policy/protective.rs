@@ -4,7 +4,7 @@
 
 use super::slack::{Entry, SlackOrder};
 use super::{Arrival, Choice, Descriptor, FairState, Needs, Path, Policy, PolicyKind};
-use crate::rate::BitRate;
+use weir_units::BitRate;
 use crate::virtual_fair::Level;
 
 /// See the module.

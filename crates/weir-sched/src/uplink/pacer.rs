@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::rate::BitRate;
 use crate::time::Time;
+use weir_units::BitRate;
 
 /// Paces to a rate: what is charged now must have left the link before more may follow.
 ///

@@ -1,32 +1,65 @@
-//! Who the client is when a balancer stands in front: the PROXY header before the first request, from
-//! a balancer that may send one. Used by a connection before anything else.
+//! The PROXY header: who the client is when a load balancer stands in front, and which balancers may say
+//! so. Read before the first request of a connection.
 
 use std::net::SocketAddr;
 
 use weir_http::proxy_protocol::{self, Parsed};
 
-use crate::buffers::Input;
-use crate::client::{Client, Read, Waits};
-use crate::context::Context;
-use crate::turn;
+use crate::client::input::Input;
+use crate::client::{Client, Read, Times, Waits};
+use crate::config::ProxyProtocol;
+use crate::logs::refusals::Refusals;
+use crate::runtime::turn;
 
 /// Bytes of what came instead of a header that are put into the log: of a line as many as the longest
 /// of version 1 has, of anything else as many as a header of version 2 with addresses of IPv4.
 const SHOWN: (usize, usize) = (107, 28);
 
+/// Whether connections begin with a PROXY header, and what became of those without. By default none
+/// does.
+#[derive(Debug)]
+pub(crate) struct ProxyHeaders {
+    mode: ProxyProtocol,
+    refusals: Refusals,
+}
+
+impl Default for ProxyHeaders {
+    fn default() -> ProxyHeaders {
+        ProxyHeaders::new(ProxyProtocol::Off)
+    }
+}
+
+impl ProxyHeaders {
+    /// `mode`: who may open connections.
+    pub(crate) fn new(mode: ProxyProtocol) -> ProxyHeaders {
+        ProxyHeaders { mode, refusals: Refusals::default() }
+    }
+
+    /// Whether no header comes.
+    pub(super) fn are_off(&self) -> bool {
+        matches!(self.mode, ProxyProtocol::Off)
+    }
+
+    /// Tells of the connections that were refused and only counted so far.
+    pub(crate) fn flush(&self) {
+        self.refusals.flush();
+    }
+}
+
 /// Reads the header and returns the address it names, or that of the connection if it names none.
 /// `None`: there is no valid header, so nobody knows who asks, and the connection is of no use.
 pub(super) async fn read(
-    context: &Context,
+    headers: &ProxyHeaders,
+    times: &Times,
     client: &Client,
     input: &mut Input,
 ) -> Option<SocketAddr> {
     let refused = |why: &str| {
-        context.refusals.tell(client.peer, why);
+        headers.refusals.tell(client.peer, why);
         None
     };
-    if !context.proxy_protocol.admits(client.peer.ip()) {
-        return refused("it is in none of the networks of proxy_protocol");
+    if !headers.mode.admits(client.peer.ip()) {
+        return refused("its address is in none of the networks of proxy_protocol");
     }
     let begun = turn::began();
     loop {
@@ -38,14 +71,16 @@ pub(super) async fn read(
             Ok(Parsed::Partial) => {}
             Err(bad) => return refused(&format!("{bad}: \"{}\"", shown(input.bytes()))),
         }
-        let left = context.times.head.saturating_sub(turn::began().since(begun));
+        let left = times.head.saturating_sub(turn::began().since(begun));
         match client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await {
             Read::More => {}
             Read::TimedOut => return refused("no whole PROXY header within header_timeout"),
             // A balancer that only looks whether somebody listens.
             Read::End if input.bytes().is_empty() => return None,
-            Read::End | Read::Stopped => return refused("it ended within its PROXY header"),
-            Read::GivenUp => return refused("descriptors were short before its PROXY header came"),
+            Read::End | Read::Stopped => return refused("it was closed within its PROXY header"),
+            Read::GivenUp => {
+                return refused("closed for want of file descriptors before its PROXY header came");
+            }
         }
     }
 }

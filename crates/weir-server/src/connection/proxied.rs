@@ -1,23 +1,27 @@
-//! One request that backends answer, on its client's connection: its body is read while they work,
-//! and a connection whose protocol is switched goes both ways from then on.
+//! One request that backends answer, on its client's connection: its body is read while they work, and
+//! after a switch of protocols bytes go both ways. Used by the connection for requests of proxy routes.
 
 use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::timeout;
 use weir_http::Status;
-use weir_http::request::{self, Limits, Parsed, Request, RequestBody, Version};
-use weir_http::response::CONTINUE;
+use weir_http::h1::request::{self, Limits, Parsed};
+use weir_http::h1::response::CONTINUE;
+use weir_http::message::{Request, RequestBody, Version};
 use weir_sched::Time;
 
-use super::{End, answer};
-use crate::buffers::Input;
+use super::answer::answer;
+use super::close::End;
+use super::context::Context;
 use crate::client::Client;
-use crate::context::Context;
-use crate::proxy::{self, Asked, ClientBody, Passed, Route, Unread, Upstream};
-use crate::response::{Departure, Framing, Response};
+use crate::client::input::Input;
+use crate::response::{AbortOn, Response, ResponseTemplate};
+use crate::runtime::turn;
 use crate::send::Outcome;
-use crate::turn;
+use crate::service::proxy::{
+    self, ClientBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
+};
 use crate::uplink::Flow;
 
 /// How long a backend may go on sending after the client of a switched connection has ended its side.
@@ -42,8 +46,8 @@ pub(super) async fn plain(
         return Some(end);
     }
     let asked = asked(context, client, route, head, request, begun);
-    let waiting = context.waiting(client, request, begun);
-    let Some(Passed { response, charge, .. }) = proxy::respond(&asked, None).await else {
+    let waiting = context.journal.waiting(client, request, begun);
+    let Some(ProxyOutcome { response, charge, .. }) = proxy::respond(&asked, None).await else {
         waiting.left();
         return Some(End::Broken);
     };
@@ -76,17 +80,17 @@ pub(super) async fn exchange(
         return Some(End::Broken);
     }
     let asked = asked(context, client, route, &head, &request, begun);
-    let most = route.most_body();
+    let most = route.max_body();
     let mut body = ClientBody::new(client, input, request.body, most, &context.times);
-    let waiting = context.waiting(client, &request, begun);
+    let waiting = context.journal.waiting(client, &request, begun);
     let Some(passed) = proxy::respond(&asked, body.as_mut()).await else {
         waiting.left();
         return Some(End::Broken);
     };
     waiting.answered();
-    let Passed { mut response, upstream, unread, charge } = passed;
+    let ProxyOutcome { mut response, upstream, unread, charge } = passed;
     if upstream.is_some() || unread.is_some() {
-        response.departure = Departure::Unwatched;
+        response.abort_on = AbortOn::Never;
     }
     let down = answer(context, client, flow, Some(&request), &response, begun);
     let outcome = match (upstream, unread, &mut body) {
@@ -105,14 +109,14 @@ fn asked<'a>(
     head: &'a [u8],
     request: &'a Request<'a>,
     begun: Time,
-) -> Asked<'a> {
-    let framing = framing(context, request, begun);
-    Asked { client, route, head, request, framing, source: client.peer }
+) -> ProxyRequest<'a> {
+    let framing = template(context, request, begun);
+    ProxyRequest { client, route, head, request, framing, source: client.peer }
 }
 
-fn framing(context: &Context, request: &Request<'_>, begun: Time) -> Framing {
+fn template(context: &Context, request: &Request<'_>, begun: Time) -> ResponseTemplate {
     let keep_alive = request.persistent && !context.stop.is_stopping();
-    Framing::answering(request, keep_alive, context.date.at(begun))
+    ResponseTemplate::answering(request, keep_alive, context.date.at(begun))
 }
 
 /// Refuses what no backend needs to see.
@@ -124,13 +128,13 @@ async fn refused(
     request: &Request<'_>,
     begun: Time,
 ) -> Option<End> {
-    let most = route.most_body().unwrap_or(u64::MAX);
+    let most = route.max_body().unwrap_or(u64::MAX);
     let status = match request.body {
         _ if request.unknown_expectation => Status::ExpectationFailed,
         RequestBody::Length(length) if length > most => Status::ContentTooLarge,
         _ => return None,
     };
-    let response = framing(context, request, begun).then_closing().error(status);
+    let response = template(context, request, begun).then_closing().error(status);
     // Boxed: what is not refused needs no room for it.
     Box::pin(answer(context, client, flow, Some(request), &response, begun)).await;
     Some(End::Open)
@@ -158,7 +162,7 @@ fn ended(
 /// Sends an answer that has begun before its request had come whole.
 async fn uploading(
     down: impl Future<Output = Outcome>,
-    unread: Unread,
+    unread: UnreadBody,
     body: &mut ClientBody<'_>,
 ) -> Outcome {
     let mut down = pin!(down);

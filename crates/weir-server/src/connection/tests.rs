@@ -1,46 +1,29 @@
 //! A connection beside another task of its worker.
 
-use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
-use crate::access_log;
-use crate::clock::DateLine;
-use crate::config::{AccessLog, ProxyProtocol};
-use crate::context::{Origin, Service, Times};
+use crate::client::Times;
+use crate::client::rate::MinRate;
+use crate::content::Content;
+use crate::logs::access_log::LogHandle;
 use crate::metrics::{Format, Metrics};
-use crate::rate::MinRate;
-use crate::send::SCRATCH;
-use crate::stop;
-use crate::worker;
+use crate::runtime::{self, stop};
+use crate::service::Service;
 
 const LONG: Duration = Duration::from_secs(600);
 const NO_RATE: MinRate = MinRate { bytes_per_second: 0, period: LONG };
 
 fn context(metrics: &Arc<Metrics>) -> Context {
-    let access_log = access_log::start(&AccessLog::Off).unwrap();
-    Context {
-        index: 0,
-        service: Service::new(Origin::Builtin),
-        proxy: None,
-        proxy_protocol: ProxyProtocol::Off,
-        refusals: Default::default(),
-        uplink: None,
-        exempt: Vec::new(),
-        metrics: metrics.clone(),
-        access_log,
-        times: Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE },
-        stop: stop::channel().1,
-        date: DateLine::new(),
-        flows: Rc::default(),
-        scratch: RefCell::new(vec![0; SCRATCH].into()),
-        buffers: Rc::default(),
-        deadlines: Rc::default(),
-        open: Default::default(),
-    }
+    let journal = Journal::new(metrics.clone(), LogHandle::default());
+    let times = Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE };
+    let service = Service::new(Content::new(None), None);
+    let open = OpenConnections::new();
+    Context::new(service, journal, open, metrics.clone(), times, stop::channel().1)
 }
 
 fn answered(metrics: &Metrics) -> usize {
@@ -62,7 +45,7 @@ fn many_requests_at_once_do_not_keep_the_worker_from_others() {
         .unwrap();
     client.shutdown(std::net::Shutdown::Write).unwrap();
     let metrics = Arc::new(Metrics::new());
-    let before_others = worker::runtime(&metrics).unwrap().block_on(async {
+    let before_others = runtime::build(&metrics).unwrap().block_on(async {
         let socket = Socket::new(OwnedFd::from(server));
         let connection = run(Rc::new(context(&metrics)), socket, peer);
         let connection = tokio::task::spawn_local(connection);

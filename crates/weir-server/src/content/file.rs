@@ -19,26 +19,26 @@ use weir_sched::Time;
 
 use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
-use super::{Done, FileDisk, Key};
-use crate::disk::Trouble;
+use super::work::{DiskResult, FileDisk, Key};
+use crate::disk::DiskError;
+use crate::runtime::turn;
 use crate::sys;
-use crate::turn;
 
-/// From this length on, files are sent straight from the page cache: copying costs more.
+/// From this length on (bytes), files are sent straight from the page cache: copying costs more.
 pub(crate) const DIRECT_FROM: u64 = 32 * 1024;
 
-/// How long a chunk that was read counts as being in memory, and how long nothing counts so after
-/// something was missed.
+/// How long a chunk that was read counts as in memory, and how long nothing counts as in memory after a
+/// miss.
 const TRUST: Duration = Duration::from_secs(1);
 
-/// How far the owner asks ahead what is in memory.
+/// How many bytes ahead cachestat(2) is asked for.
 const ASKED: u64 = 8 * CHUNK;
 
-/// Of files with more chunks than this (4 GB) nothing is remembered.
+/// Files with more chunks than this (4 GB) are asked for anew each time.
 const MOST_CHUNKS: u64 = 32_768;
 
 thread_local! {
-    /// When this worker last found something not to be in memory.
+    /// When this worker last missed something in memory.
     static MISSED: Cell<Time> = const { Cell::new(Time::ZERO) };
 }
 
@@ -50,29 +50,29 @@ pub(crate) struct File {
     name: Rc<[u8]>,
     identity: Identity,
     access: Access,
-    /// cachestat(2) answers.
-    told: Cell<bool>,
+    /// cachestat(2) answers: the server owns the file, or may write it.
+    has_cachestat: Cell<bool>,
     /// When each chunk was last seen to be in memory, whole.
     seen: RefCell<Vec<Time>>,
 }
 
-/// Why bytes were not to be had at once.
+/// Why bytes could not be read at once.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// They are not in memory: [`File::bring`] gets them without blocking the worker.
+    /// They are not in memory: [`File::fetch`] gets them without blocking the worker.
     Cold,
     Failed(io::Error),
 }
 
 impl File {
     pub(super) fn new(opened: &Opened, access: Access, name: Rc<[u8]>) -> File {
-        let told = Cell::new(access == Access::Told);
-        if access == Access::Told && opened.identity.length > DIRECT_FROM {
+        let has_cachestat = Cell::new(access == Access::NoWait);
+        if access == Access::NoWait && opened.identity.length > DIRECT_FROM {
             // It is read in large pieces, when they are needed: the kernel need not guess.
             let _ = fadvise(&opened.fd, 0, None, Advice::Random);
         }
         let (fd, identity) = (opened.fd.clone(), opened.identity);
-        File { fd, name, identity, access, told, seen: RefCell::default() }
+        File { fd, name, identity, access, has_cachestat, seen: RefCell::default() }
     }
 
     /// The name below the root that was opened.
@@ -80,17 +80,17 @@ impl File {
         &self.name
     }
 
-    /// Whether it is read whole when it is opened, and sent from there.
+    /// Whether its content is read when it is opened, and sent from memory.
     pub(super) fn is_small(&self) -> bool {
-        self.identity.length <= if self.tells() { DIRECT_FROM } else { CHUNK }
+        self.identity.length <= if self.tells_residency() { DIRECT_FROM } else { CHUNK }
     }
 
-    /// Whether it is known without waiting what is in memory.
-    pub(crate) fn tells(&self) -> bool {
-        matches!(self.access, Access::Memory | Access::Told)
+    /// Whether it can be found out without waiting what of it is in memory.
+    pub(crate) fn tells_residency(&self) -> bool {
+        matches!(self.access, Access::Memory | Access::NoWait)
     }
 
-    /// Whether nobody has changed it since.
+    /// Whether it has not changed since it was opened.
     pub(super) fn is_as_opened(&self) -> bool {
         Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
     }
@@ -101,39 +101,43 @@ impl File {
         if count == 0 || self.resident(offset, count) > 0 {
             return true;
         }
-        // To ask for a byte would read a little from the disk, and the rest in another operation.
-        !self.told.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
+        // Trying to read a byte would read a little from the disk, and the rest in another operation.
+        !self.has_cachestat.get() && self.read(offset, &mut scratch[..count as usize]).is_ok()
     }
 
     pub(crate) fn fd(&self) -> &Descriptor {
         &self.fd
     }
 
-    /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many there
-    /// were: none only at the end.
+    /// Fills `out` with the bytes from `offset` on if they are in memory; returns how many it read: 0 only
+    /// at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// They are not in memory, or cannot be read.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
-        if self.told.get()
+        if self.has_cachestat.get()
             && turn::began().since(MISSED.get()) < TRUST
             && !self.is_cached(
                 offset,
                 self.identity.length.saturating_sub(offset).min(out.len() as u64),
             )
         {
-            // Asking would start to read it, past the disk's gate.
+            // Trying would start a read of the disk that its gate knows nothing of.
             MISSED.set(turn::began());
             return Err(ReadError::Cold);
         }
         let flags = match self.access {
             Access::Memory => ReadWriteFlags::empty(),
-            Access::Told => ReadWriteFlags::NOWAIT,
-            Access::Untold | Access::Remote => return Err(ReadError::Cold),
+            Access::NoWait => ReadWriteFlags::NOWAIT,
+            Access::Blocking | Access::Remote => return Err(ReadError::Cold),
         };
         let read = open::fill(out, |buffer, done| {
             preadv2(&self.fd, &mut [IoSliceMut::new(buffer)], offset + done, flags)
         });
         match read {
             Ok(count) => {
-                if self.access == Access::Told && count > 1 {
+                if self.access == Access::NoWait && count > 1 {
                     self.note_seen(offset, count as u64);
                 }
                 Ok(count)
@@ -147,15 +151,15 @@ impl File {
     }
 
     /// How many of `count` bytes from `offset` on are certainly in memory, so that they can be sent
-    /// straight from the file. It may be fewer than are.
+    /// straight from the file. There may be more.
     pub(crate) fn resident(&self, offset: u64, count: u64) -> u64 {
         match self.access {
             Access::Memory => return count,
-            Access::Told => {}
-            Access::Untold | Access::Remote => return 0,
+            Access::NoWait => {}
+            Access::Blocking | Access::Remote => return 0,
         }
         let known = self.lately_seen(offset, count);
-        if known > 0 || !self.told.get() {
+        if known > 0 || !self.has_cachestat.get() {
             return known;
         }
         let start = offset - offset % CHUNK;
@@ -167,19 +171,19 @@ impl File {
         if self.is_cached(offset, count) { count } else { 0 }
     }
 
-    /// Whether the kernel says so, to the owner.
+    /// Whether cachestat(2) says that these bytes are in memory.
     fn is_cached(&self, offset: u64, count: u64) -> bool {
         match sys::pages_in_memory(&*self.fd, offset, count) {
             // Pages that are still being read count as cached; the last is read last.
             Ok(all) => all && (count == 0 || self.has_byte(offset + count - 1)),
             Err(_) => {
-                self.told.set(false);
+                self.has_cachestat.set(false);
                 false
             }
         }
     }
 
-    /// Whole chunks of these bytes were in memory just now.
+    /// Remembers that the whole chunks of these bytes are in memory now.
     fn note_seen(&self, offset: u64, count: u64) {
         let length = self.identity.length;
         if length > MOST_CHUNKS * CHUNK {
@@ -211,7 +215,7 @@ impl File {
             .count() as u64;
         let end = (offset / CHUNK + known) * CHUNK;
         let count = end.saturating_sub(offset).min(count);
-        // A look now and then: what was pushed out of memory went from its beginning.
+        // Checked now and then: the kernel evicts a file from its beginning.
         if count > 0 && offset % ASKED < CHUNK && !self.has_byte(offset) {
             MISSED.set(now);
             return 0;
@@ -225,44 +229,48 @@ impl File {
         preadv2(&self.fd, &mut [IoSliceMut::new(&mut byte)], offset, flags) == Ok(1)
     }
 
-    /// Has a helper bring `window` bytes into memory, from the beginning of the chunk that `offset`
-    /// lies in. Returns where that chunk begins, and its bytes.
-    pub(crate) async fn bring(
+    /// Has a helper read `window` bytes into memory, from the beginning of the chunk that `offset` lies in.
+    /// Returns where that chunk begins, and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// The disk has too much to do, or the file cannot be read.
+    pub(crate) async fn fetch(
         &self,
         disk: &Arc<FileDisk>,
         offset: u64,
         window: u64,
-    ) -> Result<(u64, Arc<[u8]>), BringError> {
+    ) -> Result<(u64, Arc<[u8]>), FetchError> {
         let start = offset - offset % CHUNK;
         let Identity { device, inode, length, .. } = self.identity;
         let count = window.max(CHUNK).min(length.saturating_sub(start).max(1));
         let fd = self.fd.clone();
         let key = Key::Part(device, inode, start);
         let done = disk
-            .run(key, count, device, move || Done::Part(read_window(&fd, start, count)))
+            .run(key, count, device, move || DiskResult::Part(read_window(&fd, start, count)))
             .await
-            .map_err(BringError::Trouble)?;
+            .map_err(FetchError::Disk)?;
         match done {
-            Done::Part(Ok(bytes)) => Ok((start, bytes)),
-            Done::Part(Err(error)) => Err(BringError::Failed(error)),
-            Done::Opened(_) | Done::Root(_) => Err(BringError::Failed(Errno::IO)),
+            DiskResult::Part(Ok(bytes)) => Ok((start, bytes)),
+            DiskResult::Part(Err(error)) => Err(FetchError::Failed(error)),
+            DiskResult::Opened(_) | DiskResult::Root(_) => Err(FetchError::Failed(Errno::IO)),
         }
     }
 }
 
-/// Why a helper brought nothing.
+/// Why a helper could not fetch part of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum BringError {
+pub(crate) enum FetchError {
     Failed(Errno),
-    Trouble(Trouble),
+    Disk(DiskError),
 }
 
-impl fmt::Display for BringError {
+impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BringError::Failed(error) => error.fmt(f),
-            BringError::Trouble(Trouble::Refused) => f.write_str("too much waits for the disk"),
-            BringError::Trouble(Trouble::TimedOut) => f.write_str("the disk took too long"),
+            FetchError::Failed(error) => error.fmt(f),
+            FetchError::Disk(DiskError::Refused) => f.write_str("too much waits for the disk"),
+            FetchError::Disk(DiskError::TimedOut) => f.write_str("the disk took too long"),
         }
     }
 }

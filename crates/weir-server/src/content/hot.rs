@@ -1,4 +1,5 @@
-//! The small files that are asked for often, whole in memory within a budget. It reads no files.
+//! Small files that are requested often, whole in memory within a budget (`cache`). The site fills it with
+//! what was read and serves from it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -26,7 +27,7 @@ impl Hot {
     }
 }
 
-/// A budget of bytes.
+/// The hot files of a worker, within a budget of bytes. Evicts with generalised CLOCK.
 #[derive(Debug)]
 pub(super) struct HotSet {
     ring: RefCell<VecDeque<(Weak<Hot>, usize)>>,
@@ -44,7 +45,7 @@ impl HotSet {
         usize::try_from(length).is_ok_and(|length| length.saturating_add(OVERHEAD) <= self.most)
     }
 
-    /// Keeps the content of a file.
+    /// Keeps the content of a file, and evicts others as far as that needs room.
     pub(super) fn admit(&self, file: &Rc<Hot>, bytes: Arc<[u8]>) {
         let cost = bytes.len() + OVERHEAD;
         if !self.fits(bytes.len() as u64) || file.bytes.borrow().is_some() {

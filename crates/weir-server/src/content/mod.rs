@@ -1,179 +1,66 @@
-//! What there is to serve: the files of a directory or the built-in site. It knows names and
-//! bytes, not requests or connections.
+//! What can be sent: the files of a directory or the built-in site, and the bytes of any body. `service`
+//! looks paths up here and makes responses of what is found; `send` reads the bodies.
 
 mod builtin;
+mod config;
 mod file;
 mod hot;
-mod kept;
 mod mount;
 mod names;
+mod object;
 mod open;
+mod open_files;
+mod pattern;
 mod root;
 mod site;
 mod tag;
 mod uses;
-
-use std::rc::Rc;
-use std::sync::Arc;
+mod work;
 
 use weir_http::Status;
-use weir_http::conditions::Validators;
-use weir_http::path::SitePath;
-use weir_http::response::Head;
-use weir_sched::ObjectId;
+use weir_http::message::path::SitePath;
 
-use crate::disk::{self, Disk};
-use crate::proxy::Reader;
+use self::builtin::Builtin;
+pub(crate) use self::config::{SiteConfig, open_root};
+pub(crate) use self::file::{DIRECT_FROM, ReadError};
+pub(crate) use self::object::{Body, Found, Object, copy};
+pub(crate) use self::open::CHUNK;
+pub(crate) use self::site::Site;
+pub(crate) use self::work::FileDisk;
 
-pub(crate) use builtin::Builtin;
-pub(crate) use file::{DIRECT_FROM, File, ReadError};
-pub(crate) use open::CHUNK;
-pub(crate) use root::Root;
-pub(crate) use site::{Site, SiteConfig};
-
-/// The disk as files use it.
-pub(crate) type FileDisk = Disk<Key, Done>;
-
-/// A piece of work for the disk.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// Opening a name below a directory: its device and inode, and the name.
-    Name(u64, u64, Arc<[u8]>),
-    /// Reading a file from an offset on: device, inode, offset.
-    Part(u64, u64, u64),
-    /// Looking where the site is.
-    Root,
-}
-
-impl disk::Key for Key {
-    fn bytes(&self) -> usize {
-        match self {
-            Key::Name(_, _, name) => name.len(),
-            Key::Part(..) | Key::Root => 0,
-        }
-    }
-}
-
-/// What came of it.
-#[derive(Clone, Debug)]
-pub(crate) enum Done {
-    Opened(Result<Arc<open::Opened>, rustix::io::Errno>),
-    Part(Result<Arc<[u8]>, rustix::io::Errno>),
-    Root(Result<Arc<root::Directory>, rustix::io::Errno>),
-}
-
-/// A source of content, one to a worker.
+/// Where the content of a worker comes from.
 #[derive(Debug)]
 pub(crate) enum Content {
     Files(Site),
     Builtin(Box<Builtin>),
 }
 
-/// What a name stands for.
-#[derive(Debug)]
-pub(crate) enum Found {
-    Object(Object),
-    /// A directory that was named without its slash.
-    Directory,
-}
-
-/// Something that can be sent whole or in part.
-#[derive(Clone, Debug)]
-pub(crate) struct Object {
-    pub(crate) facts: Rc<Facts>,
-    pub(crate) body: Body,
-}
-
-/// What does not change about an object while it stays the same.
-#[derive(Debug)]
-pub(crate) struct Facts {
-    pub(crate) length: u64,
-    pub(crate) media: &'static str,
-    pub(crate) validators: Option<Validators>,
-    pub(crate) id: ObjectId,
-    /// The fields of the head of an ordinary response, to the empty line.
-    pub(crate) fields: Box<[u8]>,
-}
-
-/// Where the bytes of an object are.
-#[derive(Clone, Debug)]
-pub(crate) enum Body {
-    Text(Arc<[u8]>),
-    File(Rc<File>),
-    /// Bytes made up on the way, a function of their place.
-    Pattern,
-    /// What a backend answers, while it does.
-    Relayed(Rc<Reader>),
-}
-
-/// Objects longer than this say that ranges of them can be had. Short ones do not: heads cost time
-/// in overload, and nobody resumes a few kilobytes.
-const WORTH_RESUMING: u64 = 16 * 1024;
-
 impl Content {
+    /// Of a directory, or the built-in site if none is served.
+    pub(crate) fn new(site: Option<SiteConfig>) -> Content {
+        match site {
+            Some(config) => Content::Files(Site::new(config)),
+            None => Content::Builtin(Box::new(Builtin::new())),
+        }
+    }
+
+    /// The files of the site, if it has any.
+    pub(crate) fn site(&self) -> Option<&Site> {
+        match self {
+            Content::Files(site) => Some(site),
+            Content::Builtin(_) => None,
+        }
+    }
+
+    /// What `path` stands for.
+    ///
+    /// # Errors
+    ///
+    /// The status of the answer, if there is nothing to send.
     pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
         match self {
             Content::Files(site) => site.find(path).await,
             Content::Builtin(site) => site.find(path).map(Found::Object),
-        }
-    }
-}
-
-impl Object {
-    /// A short text made for this response.
-    pub(crate) fn text(text: impl Into<Vec<u8>>, media: &'static str) -> Object {
-        let text: Arc<[u8]> = text.into().into();
-        let facts = Facts::new(text.len() as u64, media, None, ObjectId(0));
-        Object { facts: Rc::new(facts), body: Body::Text(text) }
-    }
-}
-
-impl Facts {
-    pub(crate) fn new(
-        length: u64,
-        media: &'static str,
-        validators: Option<Validators>,
-        id: ObjectId,
-    ) -> Facts {
-        let mut facts = Facts { length, media, validators, id, fields: Box::default() };
-        let mut fields = Vec::with_capacity(256);
-        facts.head(Head::new(Status::Ok, [b' '; 29])).write_fields(&mut fields);
-        facts.fields = fields.into();
-        facts
-    }
-
-    /// `head` with the fields of the whole object.
-    pub(crate) fn head<'a>(&'a self, head: Head<'a>) -> Head<'a> {
-        Head {
-            length: Some(self.length),
-            content_type: Some(self.media),
-            validators: self.validators.as_ref(),
-            accept_ranges: self.validators.is_some() && self.length > WORTH_RESUMING,
-            ..head
-        }
-    }
-}
-
-/// Copies what `bytes` has from `offset` on, as far as there is room; returns how much.
-pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
-    let rest = usize::try_from(offset).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
-    let count = rest.len().min(out.len());
-    out[..count].copy_from_slice(&rest[..count]);
-    count
-}
-
-impl Body {
-    /// Fills `out` with the bytes from `offset` on, if they are in memory; returns how many there
-    /// were: fewer only at the end.
-    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
-        match self {
-            Body::Text(text) => Ok(copy(text, offset, out)),
-            Body::File(file) => file.read(offset, out),
-            Body::Pattern => {
-                builtin::pattern(offset, out);
-                Ok(out.len())
-            }
-            Body::Relayed(relayed) => relayed.read(offset, out).ok_or(ReadError::Cold),
         }
     }
 }

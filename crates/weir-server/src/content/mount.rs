@@ -1,5 +1,5 @@
-//! What can be expected of a file system: whether reading from it can be tried without waiting for
-//! a disk. It opens nothing.
+//! What a file system can do: whether its files can be read without waiting for a disk. Used by whatever
+//! opens files.
 
 use std::io::IoSliceMut;
 use std::os::fd::AsFd;
@@ -10,18 +10,17 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 /// How files of a file system are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Everything is in memory.
+    /// Everything is in memory (tmpfs, ramfs).
     Memory,
-    /// `RWF_NOWAIT` tells what is in memory (ext4, xfs, btrfs).
-    Told,
-    /// It does not (overlayfs): only a helper may read.
-    Untold,
-    /// Another process or machine answers, and may not: even opening is for helpers only.
+    /// Reads with `RWF_NOWAIT` fail instead of waiting for the disk (ext4, xfs, btrfs).
+    NoWait,
+    /// Reads may wait for the disk (overlayfs): only helpers read.
+    Blocking,
+    /// Another process or machine has the files, and may not answer (NFS, FUSE): helpers open them, too.
     Remote,
 }
 
-/// Types of file systems that somebody else answers for (statfs(2) and linux/magic.h): NFS, FUSE,
-/// SMB in three ages, Ceph, 9P, AFS in two kinds, Coda, Lustre, OCFS2, GFS2.
+/// Types of remote file systems (statfs(2) and linux/magic.h): NFS, FUSE, SMB in three versions, Ceph, 9P, AFS in two kinds, Coda, Lustre, OCFS2, GFS2.
 const REMOTE: [u32; 13] = [
     0x6969,
     0x6573_5546,
@@ -44,7 +43,7 @@ const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
 /// No file is so long.
 const BEYOND: u64 = 1 << 62;
 
-/// Asks the file system of an open file or directory; this may wait for it.
+/// How files are read of the file system that `file` is on. May wait for that file system.
 pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     let kind = fstatfs(&file)?.f_type as u32;
     if MEMORY.contains(&kind) {
@@ -53,15 +52,15 @@ pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
     if REMOTE.contains(&kind) {
         return Ok(Access::Remote);
     }
-    // Beyond any end: a cold byte would be read from the disk, alone.
+    // Beyond the end of any file: a byte that is not in memory would be read from the disk, alone.
     let mut byte = [0];
     match preadv2(&file, &mut [IoSliceMut::new(&mut byte)], BEYOND, ReadWriteFlags::NOWAIT) {
-        Ok(_) | Err(Errno::AGAIN) => Ok(Access::Told),
-        Err(_) => Ok(Access::Untold),
+        Ok(_) | Err(Errno::AGAIN) => Ok(Access::NoWait),
+        Err(_) => Ok(Access::Blocking),
     }
 }
 
-/// Whether files below this directory may be opened by a worker; this may wait for it.
+/// Whether a worker may open files below this directory. May wait for its file system.
 pub(super) fn is_local(directory: impl AsFd) -> Result<bool, Errno> {
     Ok(!REMOTE.contains(&(fstatfs(directory)?.f_type as u32)))
 }
@@ -77,6 +76,6 @@ mod tests {
         assert_eq!(access(&shared), Ok(Access::Memory));
         assert_eq!(is_local(&shared), Ok(true));
         // proc does not know RWF_NOWAIT.
-        assert_eq!(access(File::open("/proc/version").unwrap()), Ok(Access::Untold));
+        assert_eq!(access(File::open("/proc/version").unwrap()), Ok(Access::Blocking));
     }
 }

@@ -1,6 +1,5 @@
-//! What is known of names, for as long as it is asked for and room is left: the metadata of files,
-//! directories, and names that lead nowhere. Room is counted in entries and in bytes, since clients
-//! choose how long names are. The site uses it; it looks nothing up.
+//! The cache of names: metadata of files, directories, and names that lead nowhere. It is bounded in
+//! entries and in bytes, since clients choose how long names are. The site fills it and asks it first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -9,23 +8,25 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use weir_http::Status;
-use weir_http::conditions::{ETag, Validators};
-use weir_http::path::SitePath;
+use weir_http::message::conditions::{ETag, Validators};
+use weir_http::message::path::SitePath;
 use weir_sched::{ObjectId, Time};
 
+use super::file::File;
 use super::hot::Hot;
+use super::object::Facts;
 use super::open::Identity;
 use super::uses::Uses;
-use super::{Facts, File};
-use crate::clock;
+use crate::sys::clock;
 
-/// How long a change may go unnoticed; with the time a look may take it is one second.
+/// How long an entry is used without a check. With the time that a check may take, a change is noticed
+/// within a second.
 const FRESH: Duration = Duration::from_millis(900);
 
 /// Bytes that an entry takes beside names and fields of heads.
 const OVERHEAD: usize = 512;
 
-/// Bytes of all entries, for each that there is room for: more than those of ordinary files take.
+/// Bytes of memory for each entry that there is room for: more than entries of ordinary files take.
 const BYTES_EACH: usize = 1024;
 
 /// What a name stands for, and since when.
@@ -38,7 +39,7 @@ pub(super) struct Entry {
     pub(super) uses: Uses,
     /// It is no longer in the cache.
     dropped: Cell<bool>,
-    /// Somebody is looking whether it is still true.
+    /// A helper is checking whether it is still true.
     pub(super) checking: Cell<bool>,
 }
 
@@ -75,13 +76,13 @@ impl KnownFile {
     }
 }
 
-/// What is said of a file of `length` bytes with the tag `etag`.
+/// The facts of a file of `length` bytes with the tag `etag`.
 pub(super) fn facts(identity: &Identity, name: &[u8], length: u64, etag: ETag) -> Facts {
     let mut hasher = DefaultHasher::new();
     (identity.device, identity.inode).hash(&mut hasher);
     // Never later than Date (RFC 9110 section 8.8.2.1).
     let modified = Some(identity.modified.0.min(clock::unix_seconds()));
-    let media = weir_http::media::content_type(name);
+    let media = weir_http::message::media::content_type(name);
     Facts::new(length, media, Some(Validators { etag, modified }), ObjectId(hasher.finish()))
 }
 
@@ -103,13 +104,13 @@ impl Entry {
         now.since(self.checked.get()) < FRESH
     }
 
-    /// Bytes of memory that it takes, about.
+    /// Bytes of memory that it takes, approximately.
     fn cost(&self) -> usize {
         let of_file = self.file().map_or(0, |file| file.name.len() + file.facts.fields.len());
         OVERHEAD + self.name.len() + of_file
     }
 
-    /// It is true at `now`.
+    /// It was found to be true at `now`.
     pub(super) fn confirm(&self, now: Time) {
         self.checked.set(now);
     }
@@ -200,7 +201,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_http::path::resolve;
+    use weir_http::message::path::resolve;
 
     fn learn(names: &Names, path: &str) {
         names.learn(&resolve(path).unwrap(), Known::Directory, Time::ZERO);

@@ -1,6 +1,6 @@
-//! Opening a name below a directory, never outside it: by a worker as far as memory tells, or by a
+//! Opens a name below a directory and never outside it: by a worker, as far as memory tells, or by a
 //! helper. Whatever is neither a file nor a directory is looked at and never opened: opening a FIFO
-//! lets its writer go on, opening a device may move it. The site uses this; nothing is kept.
+//! lets its writer go on, opening a device may move it. Used by the site.
 
 use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
@@ -17,11 +17,11 @@ use weir_sched::Time;
 
 use super::mount::{self, Access};
 use super::root::Directory;
-use crate::clock;
-use crate::limits;
-use crate::turn;
+use crate::runtime::turn;
+use crate::sys::clock;
+use crate::sys::descriptors;
 
-/// What is read of a file at once, and the step in which it is known what is in memory.
+/// Bytes that are read of a file at a time, and the unit in which it is known what is in memory.
 pub(crate) const CHUNK: u64 = 128 * 1024;
 
 /// How often a name is looked up anew when it was renamed meanwhile (RESOLVE_BENEATH, openat2(2)).
@@ -31,7 +31,7 @@ const RENAMED: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(super) fd: Arc<Descriptor>,
-    /// When, or a little before.
+    /// When it was opened, or a little before.
     pub(super) at: Time,
     pub(super) identity: Identity,
     pub(super) kind: FileType,
@@ -39,12 +39,11 @@ pub(crate) struct Opened {
     pub(super) access: Option<Access>,
     /// The content of a small file that a helper opened.
     pub(super) first: Option<Arc<[u8]>>,
-    /// Whether it was still the same after that, if a helper opened it.
+    /// Whether it was still the same after it was read, if a helper did that.
     steady: Option<bool>,
 }
 
-/// A descriptor. If somebody else answers for the file, closing it may wait for that as well, and is
-/// done on a thread of its own.
+/// A descriptor. Closing a file of a remote file system may wait for it, so a thread of its own does it.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     fd: Option<OwnedFd>,
@@ -53,7 +52,7 @@ pub(crate) struct Descriptor {
 
 impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // There is one until it is dropped.
+        // There is a descriptor until this is dropped.
         self.fd.as_ref().map_or(CWD, OwnedFd::as_fd)
     }
 }
@@ -66,30 +65,30 @@ impl Drop for Descriptor {
             let (sender, waiting) = channel::<OwnedFd>();
             let close = move || waiting.into_iter().for_each(drop);
             if let Err(error) = thread::Builder::new().name("weir-close".to_owned()).spawn(close) {
-                tracing::warn!("no thread to close files: {error}");
+                tracing::warn!("cannot start the thread that closes remote files: {error}");
             }
             sender
         });
-        // Without that thread it is closed here.
+        // Without that thread, this fails and the file is closed here.
         let _ = closing.send(fd);
     }
 }
 
-/// What changes when a file changes.
+/// The metadata that changes when a file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) length: u64,
-    /// Seconds and nanoseconds of the last change of its content, as it says: anybody may set it.
+    /// Time of modification, in seconds since 1970 and nanoseconds: its owner may set it.
     pub(super) modified: (i64, u32),
-    /// The same of the last change of anything, as the kernel set it.
+    /// Time of change, likewise: only the kernel sets it.
     pub(super) changed: (i64, u32),
     pub(super) mode: u32,
 }
 
 impl Opened {
-    /// Whether the file is what it was when it was opened, and a change would show.
+    /// Whether the file has not changed since it was opened, and its next change would show in its times.
     pub(super) fn is_steady(&self) -> bool {
         let is_same = || Identity::now(&self.fd).is_ok_and(|now| now == self.identity);
         !self.identity.is_recent(clock::unix_seconds()) && self.steady.unwrap_or_else(is_same)
@@ -113,7 +112,7 @@ impl Identity {
         Ok(Identity::of(&fstat(file)?))
     }
 
-    /// Whether both are of one file, changed or not.
+    /// Whether both are the same file, changed or not.
     fn is_file_of(&self, other: &Identity) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
@@ -127,8 +126,12 @@ impl Identity {
     }
 }
 
-/// Opens what memory knows. `AGAIN`: it does not know; `XDEV`: the name leads to another mount or
-/// outside. In both cases [`from_disk`] tells.
+/// Opens a name without waiting for a disk.
+///
+/// # Errors
+///
+/// `AGAIN`: it is not in memory; `XDEV`: the name leads to another mount, or outside. In both cases
+/// [`from_disk`] finds out.
 pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, Errno> {
     if !directory.local {
         return Err(Errno::AGAIN);
@@ -138,7 +141,7 @@ pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, 
     Ok(opened(fd, false, &stat, at))
 }
 
-/// What the name stands for, as far as memory knows, without opening it.
+/// What the name stands for, without opening it or waiting for a disk; errors as of [`from_memory`].
 pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, Errno> {
     if !directory.local {
         return Err(Errno::AGAIN);
@@ -147,7 +150,7 @@ pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, E
     Ok(Identity::of(&stat))
 }
 
-/// Opens a name and reads a small file, however long it takes.
+/// Opens a name, and reads a file of up to a chunk, however long it takes. For helpers.
 pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Errno> {
     let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     let at = clock::now();
@@ -176,7 +179,7 @@ pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Er
 /// Another mount could be a remote one, where opening waits.
 const IN_MEMORY: ResolveFlags = ResolveFlags::CACHED.union(ResolveFlags::NO_XDEV);
 
-/// A descriptor to read a file by, or one that only names what is not a file.
+/// Opens a file to be read; of anything else, a descriptor that only names it (`O_PATH`).
 fn open(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
     let (found, stat) = look(directory, name, how)?;
     if !is_file(&stat) {
@@ -189,7 +192,7 @@ fn open(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedF
             drop(found);
             Ok((spared(file)?, stat))
         }
-        // By its name, which may stand for something else now: then it is looked at anew.
+        // By its name, which may stand for something else by now: then the caller tries again.
         None => {
             let file = below(directory, name, reading(), how)?;
             let is_same = Identity::now(&file)?.is_file_of(&Identity::of(&stat));
@@ -213,14 +216,14 @@ fn below(
 ) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
     let file = openat2(&directory.fd, name, flags, Mode::empty(), resolve)?;
-    if limits::is_last(&file) {
+    if descriptors::is_last(&file) {
         return Err(Errno::MFILE);
     }
     Ok(file)
 }
 
-/// Where the process's own descriptors can be opened anew: the very file that was looked at, whatever
-/// its name stands for by then. `None`: /proc is not mounted.
+/// /proc/self/fd, where the process's own descriptors can be reopened: that is the very file that was
+/// looked at, whatever its name stands for by then. `None`: /proc is not mounted.
 fn descriptors() -> Option<&'static OwnedFd> {
     static DESCRIPTORS: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(descriptors) = DESCRIPTORS.get() {
@@ -231,14 +234,13 @@ fn descriptors() -> Option<&'static OwnedFd> {
     Some(DESCRIPTORS.get_or_init(|| opened))
 }
 
-/// A file that was opened beside another descriptor of it, under that one's number if descriptors are
-/// short.
+/// Moves a descriptor out of the reserve if descriptors are short: to the number that was just closed.
 fn spared(file: OwnedFd) -> Result<OwnedFd, Errno> {
-    if limits::taken_of_reserve(&file) == 0 {
+    if descriptors::taken_of_reserve(&file) == 0 {
         return Ok(file);
     }
-    let file = limits::out_of_reserve(file).unwrap_or_else(|same| same);
-    if limits::is_last(&file) { Err(Errno::MFILE) } else { Ok(file) }
+    let file = descriptors::out_of_reserve(file).unwrap_or_else(|same| same);
+    if descriptors::is_last(&file) { Err(Errno::MFILE) } else { Ok(file) }
 }
 
 // NONBLOCK: nothing waits for a lease on the file.
@@ -262,7 +264,7 @@ fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time) -> Opened {
     }
 }
 
-/// Reads up to `count` bytes however long it takes; fewer only at the end.
+/// Reads `count` bytes, however long it takes; fewer only at the end of the file.
 pub(super) fn read(file: &Descriptor, offset: u64, count: usize) -> Result<Arc<[u8]>, Errno> {
     let mut out = vec![0; count];
     let done =
@@ -271,7 +273,7 @@ pub(super) fn read(file: &Descriptor, offset: u64, count: usize) -> Result<Arc<[
     Ok(out.into())
 }
 
-/// Reads until the buffer is full or the file ends; tells how much there was.
+/// Calls `read` until the buffer is full or the file ends; returns how many bytes there were.
 pub(super) fn fill(
     buffer: &mut [u8],
     mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>,
@@ -288,14 +290,14 @@ pub(super) fn fill(
     Ok(done)
 }
 
-/// The answer when the file of this name, or the part of it that is known, could not be opened or read.
+/// The status of the answer when a file could not be opened or read.
 pub(super) fn status(error: Errno) -> Status {
     match error {
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Status::NotFound,
         // XDEV: a symbolic link that leads outside.
         Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
         Errno::MFILE | Errno::NFILE => {
-            limits::note_shortage();
+            descriptors::note_shortage();
             Status::ServiceUnavailable
         }
         Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,

@@ -1,5 +1,5 @@
-//! The directory that is served: held open, and looked for anew where its path leads. It does not
-//! know the names below it.
+//! The directory that is served (`root`): held open, and looked for again where its path leads. Used by
+//! the site, which looks names up below it.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, OsStr};
@@ -16,7 +16,7 @@ use weir_sched::Time;
 
 use super::mount;
 
-/// How long it goes unnoticed that the path leads elsewhere.
+/// How often it is checked where the path leads.
 const LOOK: Duration = Duration::from_millis(900);
 
 /// A directory that is held open.
@@ -25,7 +25,7 @@ pub(crate) struct Directory {
     pub(super) fd: OwnedFd,
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// Workers may open files below it.
+    /// Workers may open files below it: it is not of a remote file system.
     pub(super) local: bool,
 }
 
@@ -41,15 +41,16 @@ impl Directory {
         Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, local })
     }
 
-    /// Whether this is `other`, which still exists: numbers of removed directories are used again.
+    /// Whether this is the same directory as `other`, and that still exists: the numbers of removed
+    /// directories are used again.
     fn is(&self, other: &Directory) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
-            // A remote one may not answer.
+            // A remote file system may not answer.
             && (!other.local || fstat(&other.fd).is_ok_and(|stat| stat.st_nlink > 0))
     }
 }
 
-// PATH: what is served need not be listed.
+// PATH: the directory need not be readable.
 fn flags() -> OFlags {
     OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
 }
@@ -63,7 +64,7 @@ pub(super) enum Look {
     Changed,
     /// There is none.
     Vanished,
-    /// Nobody can tell now, or a helper has to look.
+    /// Unknown without waiting: a helper has to look.
     Unknown,
 }
 
@@ -95,8 +96,8 @@ impl Root {
         Ok(Root { path: path.to_owned(), name, directory, looked, vanished })
     }
 
-    /// Where a name below it leads, for the log: without line ends and the like.
-    pub(super) fn shown(&self, name: &[u8]) -> String {
+    /// The path of a name below it, for the log: control characters are escaped.
+    pub(super) fn printable(&self, name: &[u8]) -> String {
         let path = self.path.join(OsStr::from_bytes(name));
         path.to_string_lossy().escape_debug().to_string()
     }
@@ -105,7 +106,7 @@ impl Root {
         self.directory.borrow().clone()
     }
 
-    /// Whether it is time to look again.
+    /// Whether it is time to look again where the path leads.
     pub(super) fn is_stale(&self, now: Time) -> bool {
         self.vanished.get() || now.since(self.looked.get()) > LOOK
     }
@@ -127,32 +128,38 @@ impl Root {
         }
     }
 
-    /// Takes up what was found.
+    /// Takes note of what was found where the path leads.
     pub(super) fn found(&self, found: Result<Arc<Directory>, Errno>) -> Look {
         let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
         if let Err(error) = &found
             && !gone.contains(error)
         {
-            // Such as no descriptor being left: that says nothing of the directory.
+            // A shortage of descriptors, for example, says nothing of the directory.
             return Look::Unknown;
         }
         let vanished = found.is_err();
         let look = match found {
             Ok(directory) if directory.is(&self.directory.borrow()) => Look::Same,
             Ok(directory) => {
-                tracing::info!("{} is another directory now", self.path.display());
+                tracing::info!(
+                    "root {} was replaced: serving the new directory",
+                    self.path.display()
+                );
                 *self.directory.borrow_mut() = directory;
                 Look::Changed
             }
             Err(error) => {
                 if !self.vanished.get() {
-                    tracing::warn!("{} has vanished: {error}", self.path.display());
+                    tracing::warn!(
+                        "root {} has disappeared: {error}; requests for files get 503",
+                        self.path.display()
+                    );
                 }
                 Look::Vanished
             }
         };
         if self.vanished.replace(vanished) && !vanished {
-            tracing::info!("{} is there again", self.path.display());
+            tracing::info!("root {} is there again", self.path.display());
         }
         look
     }

@@ -1,5 +1,6 @@
-//! Names below a directory, from what is known, from memory, or by a helper. Workers wait for no
-//! disk here; changes are noticed within a second.
+//! A directory that is served: finds what a path stands for, from the cache, from memory, or by a helper
+//! thread. No worker waits for a disk here; changes are noticed within a second. Used through
+//! [`super::Content`].
 
 mod learn;
 mod lookup;
@@ -14,44 +15,29 @@ use rustix::io::Errno;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_http::Status;
-use weir_http::path::SitePath;
+use weir_http::message::path::SitePath;
 
 use self::lookup::OPENING;
-use super::file::BringError;
+use super::config::SiteConfig;
+use super::file::{FetchError, File};
 use super::hot::HotSet;
-use super::kept::KeptOpen;
 use super::mount::Access;
 use super::names::{Entry, Known, KnownFile, Names};
+use super::object::{Body, Found, Object};
 use super::open::{self, CHUNK};
+use super::open_files::OpenFiles;
 use super::root::{Directory, Look, Root};
-use super::{Body, Done, File, FileDisk, Found, Key, Object};
-use crate::clock;
-use crate::disk::Trouble;
+use super::work::{DiskResult, FileDisk, Key};
+use crate::disk::DiskError;
 use crate::metrics::{Cause, Metrics};
-use crate::turn;
+use crate::runtime::turn;
+use crate::sys::clock;
 
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);
 
-/// What a site is made of: it stays with the worker that makes it.
-#[derive(Debug)]
-pub(crate) struct SiteConfig {
-    /// The directory, which was opened.
-    pub(crate) root: Root,
-    pub(crate) disk: Arc<FileDisk>,
-    pub(crate) metrics: Arc<Metrics>,
-    /// Names that are remembered.
-    pub(crate) names: usize,
-    /// Bytes of small files.
-    pub(crate) hot: usize,
-    /// Descriptors of large files.
-    pub(crate) open: usize,
-    /// How much of a file a helper brings at once.
-    pub(crate) window: u64,
-}
-
-/// A directory that is served.
-#[derive(Debug)]
+/// A directory that is served; clones are the same site.
+#[derive(Clone, Debug)]
 pub(crate) struct Site(Rc<Inner>);
 
 #[derive(Debug)]
@@ -59,7 +45,7 @@ struct Inner {
     root: Root,
     names: Names,
     hot: HotSet,
-    open: KeptOpen,
+    open: OpenFiles,
     window: u64,
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
@@ -74,7 +60,7 @@ impl Site {
             root: config.root,
             names: Names::new(config.names),
             hot: HotSet::new(config.hot),
-            open: KeptOpen::new(config.open),
+            open: OpenFiles::new(config.open),
             window: config.window,
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
@@ -100,7 +86,7 @@ impl Site {
             return found;
         }
         site.metrics.cache_misses.inc();
-        // Boxed, here and below: what is rare should not make every connection larger.
+        // Boxed, here and below: rare work must not make every connection larger.
         Box::pin(site.look_up(path, known)).await
     }
 
@@ -114,22 +100,22 @@ impl Site {
         turn::spent_on(Cause::Read, &self.0.metrics, || file.is_ready(offset, &mut scratch))
     }
 
-    /// How much of a file a helper brings at once.
+    /// How much of a file a helper fetches at once.
     pub(crate) fn window(&self) -> u64 {
         self.0.window
     }
 
     /// The name of a file for the log.
-    pub(crate) fn shown(&self, file: &File) -> String {
-        self.0.root.shown(file.name())
+    pub(crate) fn path_of(&self, file: &File) -> String {
+        self.0.root.printable(file.name())
     }
 
-    /// The answer when a helper did not bring what is to be sent.
-    pub(crate) fn not_brought(&self, file: &File, error: &BringError) -> Status {
-        self.0.not_brought(file, error)
+    /// The answer when a helper did not fetch what is to be sent.
+    pub(crate) fn fetch_failed(&self, file: &File, error: &FetchError) -> Status {
+        self.0.fetch_failed(file, error)
     }
 
-    /// Closes descriptors that were not used lately.
+    /// Closes files that were not requested lately.
     pub(crate) fn sweep(&self) {
         self.0.open.sweep(clock::now());
     }
@@ -140,9 +126,9 @@ impl Inner {
         let mut look = self.root.look(turn::began());
         if look == Look::Unknown {
             let path = self.root.path.clone();
-            let work = move || Done::Root(Directory::open(&path).map(Arc::new));
+            let work = move || DiskResult::Root(Directory::open(&path).map(Arc::new));
             let patience = timeout(CHECK, self.disk.run(Key::Root, OPENING, 0, work));
-            if let Ok(Ok(Done::Root(found))) = patience.await {
+            if let Ok(Ok(DiskResult::Root(found))) = patience.await {
                 look = self.root.found(found);
             }
         }
@@ -154,7 +140,7 @@ impl Inner {
         look
     }
 
-    /// What is known of a name, if it is still true and enough to answer with.
+    /// What is known of a name, if it is still valid and enough to answer with.
     async fn from_cache(self: &Rc<Self>, entry: &Rc<Entry>) -> Option<Result<Found, Status>> {
         let file = match &entry.known {
             Known::Directory if self.is_fresh(entry) => return Some(Ok(Found::Directory)),
@@ -166,7 +152,7 @@ impl Inner {
             Some(bytes) => Body::Text(bytes),
             None => Body::File(file.open.borrow().clone()?),
         };
-        // A file that is changed in place: what was announced could not be sent.
+        // A file that was changed in place could not be sent as announced.
         if matches!(&body, Body::File(open) if !open.is_as_opened())
             || !self.is_fresh(entry) && !Box::pin(self.check(entry, file)).await
         {
@@ -180,7 +166,7 @@ impl Inner {
         entry.is_fresh(turn::began())
     }
 
-    /// Whether the file is still what it was. If nobody can tell soon, it counts as the same.
+    /// Whether the file is still what it was. If that takes more than 0.1 s, it counts as the same.
     async fn check(self: &Rc<Self>, entry: &Rc<Entry>, file: &KnownFile) -> bool {
         let now = turn::began();
         if entry.checking.get() {
@@ -217,8 +203,8 @@ impl Inner {
                 self.names.forget(entry);
                 return false;
             }
-            // It hangs; what is known is all there is.
-            Err(Trouble::Refused | Trouble::TimedOut) => entry.confirm(clock::now()),
+            // The disk hangs: what is known is served.
+            Err(DiskError::Refused | DiskError::TimedOut) => entry.confirm(clock::now()),
         }
         true
     }

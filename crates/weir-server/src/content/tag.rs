@@ -1,25 +1,32 @@
-//! Entity tags of files: what two contents never share, whatever their times and lengths say. The
-//! site takes the one that fits a file; what is hashed fits 96 bits of BLAKE3 well enough that equal
-//! tags come about only where somebody seeks them, among 2^48 files of their own.
+//! Entity tags of files: two contents never share one, whatever their times and lengths say. Used by
+//! the site when it learns about a file.
+//!
+//! A tag is 96 bits of BLAKE2b (RFC 7693). The hash has to be a cryptographic one: whoever writes part
+//! of a page, such as a comment, could otherwise choose it so that a changed page keeps its tag, and
+//! caches would never show the change. Two contents of one's own with the same tag can be found among
+//! 2^48, but who can serve both under one name gains nothing by it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use blake3::{Hash, Hasher};
-use weir_http::conditions::ETag;
+use blake2b_simd::{Hash, Params};
+use weir_http::message::conditions::ETag;
 
 use super::open::Identity;
 
+/// Bytes of a hash.
+const LENGTH: usize = 12;
+
 /// The tag of a content, the same wherever it is served from.
 pub(super) fn of_content(bytes: &[u8]) -> ETag {
-    short(&blake3::hash(bytes))
+    tag(&hashing().hash(bytes))
 }
 
 /// The tag of a file that has not changed lately: of its device and inode, and of when it changed,
 /// which nobody can set. Each copy of the file has its own.
 pub(super) fn of_state(identity: &Identity) -> ETag {
-    let mut hasher = Hasher::new_derive_key("weir: the state of a file");
+    let mut hasher = hashing().personal(b"weir: file state").to_state();
     let (modified, changed) = (identity.modified, identity.changed);
     for number in [identity.device, identity.inode, identity.length] {
         hasher.update(&number.to_le_bytes());
@@ -28,23 +35,31 @@ pub(super) fn of_state(identity: &Identity) -> ETag {
         hasher.update(&seconds.to_le_bytes());
         hasher.update(&nanoseconds.to_le_bytes());
     }
-    short(&hasher.finalize())
+    tag(&hasher.finalize())
 }
 
 /// A tag that nothing else has or will have.
 pub(super) fn of_this_response() -> ETag {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
     static ISSUED: AtomicU64 = AtomicU64::new(0);
-    let mut hasher = Hasher::new_derive_key("weir: one response");
+    let mut hasher = hashing().personal(b"weir: 1 response").to_state();
     hasher.update(&PROCESS.to_le_bytes());
     hasher.update(&ISSUED.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-    short(&hasher.finalize())
+    tag(&hasher.finalize())
 }
 
-fn short(hash: &Hash) -> ETag {
-    let mut first = [0; 12];
-    first.copy_from_slice(&hash.as_bytes()[..12]);
-    ETag::from_hash(first)
+/// The parameters of the hash of a content; other uses add a `personal` string of 16 bytes, so that
+/// none of them gives the hash of another.
+fn hashing() -> Params {
+    let mut params = Params::new();
+    params.hash_length(LENGTH);
+    params
+}
+
+fn tag(hash: &Hash) -> ETag {
+    let mut bytes = [0; LENGTH];
+    bytes.copy_from_slice(hash.as_bytes());
+    ETag::from_hash(bytes)
 }
 
 #[cfg(test)]
@@ -53,8 +68,8 @@ mod tests {
 
     #[test]
     fn contents_have_their_tags_for_ever() {
-        // The first 96 bits of what b3sum says, in base 64.
-        assert_eq!(of_content(b"").as_str(), "\"hnD9kVNveQQWG4tg\"");
+        // What `b2sum -l 96` says, in base 64.
+        assert_eq!(of_content(b"").as_str(), "\"kE7TewmAeu8AqfaB\"");
         assert_ne!(of_content(b"version one"), of_content(b"version two"));
     }
 

@@ -1,4 +1,5 @@
-//! The threads that wait for the disk so that no worker has to. They do what the gate says.
+//! The helper threads, which wait for the disk so that no worker has to. They take their jobs from the
+//! disk's gate. Started by [`super::Disk`] as they are needed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,20 +8,20 @@ use std::time::Duration;
 
 use weir_sched::DiskNext;
 
-use super::{Disk, Job, Key, State, Trouble};
-use crate::clock;
+use super::{Disk, DiskError, Job, Key, State};
+use crate::sys::clock;
 
 /// How long a helper waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Sees to it that somebody takes up what is queued.
+/// Wakes an idle helper for what is queued, or starts another.
 pub(super) fn call<K, T>(disk: &Arc<Disk<K, T>>, state: &mut State<K, T>)
 where
     K: Key,
     T: Clone + Send + 'static,
 {
     if state.idle > 0 {
-        disk.news.notify_one();
+        disk.work_added.notify_one();
         return;
     }
     // One more than may ever run: it waits for one of them to be given up as stuck.
@@ -30,10 +31,14 @@ where
     let helper = disk.clone();
     match thread::Builder::new().name("weir-disk".to_owned()).spawn(move || help(&helper)) {
         Ok(_) => state.helpers += 1,
-        // Those that run will see to it.
-        Err(error) if state.helpers > 0 => tracing::warn!("no further helper thread: {error}"),
+        // Those that run will do the work.
+        Err(error) if state.helpers > 0 => {
+            tracing::warn!("cannot start another helper thread for the disk: {error}")
+        }
         Err(error) => {
-            tracing::error!("no helper thread: {error}");
+            tracing::error!(
+                "cannot start a helper thread for the disk: {error}; what is not in memory gets 503"
+            );
             refuse_all(state);
         }
     }
@@ -47,12 +52,12 @@ where
     for (id, job) in state.jobs.drain() {
         for (_, waiter) in job.waiters {
             state.gate.leave(id);
-            let _ = waiter.send(Err(Trouble::Refused));
+            let _ = waiter.send(Err(DiskError::Refused));
         }
     }
 }
 
-/// Does one job after another until there is nothing to do for a while.
+/// Does one job after another; ends when it has had nothing to do for 10 s.
 fn help<K, T>(disk: &Arc<Disk<K, T>>)
 where
     K: Key,
@@ -64,7 +69,7 @@ where
             DiskNext::Start(job) => {
                 let work = state.jobs.get_mut(&job).and_then(|job| job.work.take());
                 if state.gate.waiting() > 0 {
-                    // One that was called may have taken this job, and this may hang.
+                    // This may be the helper that was woken for that work, and its own job may hang.
                     call(disk, &mut state);
                 }
                 drop(state);
@@ -73,16 +78,16 @@ where
                 disk.metrics.disk_jobs.inc();
                 state.gate.done(job);
                 let job = state.take(job);
-                // What nobody waits for any more may take long to drop.
+                // Results that nobody waits for any more may take long to drop.
                 drop(state);
-                answer(job, result.ok_or(Trouble::Refused));
+                answer(job, result.ok_or(DiskError::Refused));
                 state = disk.lock();
                 continue;
             }
             DiskNext::Refuse(job) => {
                 let job = state.take(job);
                 drop(state);
-                answer(job, Err(Trouble::Refused));
+                answer(job, Err(DiskError::Refused));
                 state = disk.lock();
                 continue;
             }
@@ -90,7 +95,7 @@ where
             DiskNext::Idle => IDLE,
         };
         state.idle += 1;
-        let waited = disk.news.wait_timeout(state, wait);
+        let waited = disk.work_added.wait_timeout(state, wait);
         let (guard, timed_out) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         state = guard;
         state.idle -= 1;
@@ -101,7 +106,7 @@ where
     }
 }
 
-fn answer<T: Clone>(job: Option<Job<T>>, result: Result<T, Trouble>) {
+fn answer<T: Clone>(job: Option<Job<T>>, result: Result<T, DiskError>) {
     let Some(mut job) = job else { return };
     let last = job.waiters.pop();
     for (_, waiter) in job.waiters {

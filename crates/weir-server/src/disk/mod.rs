@@ -1,9 +1,9 @@
-//! Work that may wait for a disk, such as opening a cold name or reading what is not in memory. The
-//! disk's gate says what is done next, helper threads do it. It does not know files.
+//! Work that may wait for a disk, such as opening a cold name or reading what is not in memory: the
+//! disk's gate decides what is done next, helper threads do it. Used by `content` for files.
 //!
-//! Requests for the same piece of work are one job with several waiters. A request that goes away
-//! takes its waiting with it; one that waits too long gets an error, and a helper that hangs is
-//! replaced for as long as it does.
+//! Requests for the same work are one job with several waiters. A request that goes away takes its
+//! waiting with it; one that waits too long gets an error, and a helper that hangs is replaced for as
+//! long as it does.
 
 mod helpers;
 
@@ -17,14 +17,14 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_sched::{DiskConfig, DiskGate, DiskJob, Joined};
 
-use crate::clock;
 use crate::metrics::Metrics;
+use crate::sys::clock;
 
-/// Jobs that may be queued; more are refused.
+/// The most jobs that may be queued; more are refused.
 const QUEUED: usize = 100_000;
 
-/// Bytes that the keys of all jobs may have, since clients choose how long names are. With names of
-/// ordinary length the number of jobs is reached first.
+/// The most bytes that the keys of all jobs may have, since clients choose how long names are. With
+/// names of ordinary length the number of jobs is reached first.
 const QUEUED_BYTES: usize = 64 << 20;
 
 /// Tells pieces of work apart.
@@ -33,20 +33,20 @@ pub(crate) trait Key: Eq + Hash + Clone + Send + 'static {
     fn bytes(&self) -> usize;
 }
 
-/// What is asked of a disk. `K` tells pieces of work apart, `T` is what comes of one.
+/// The work for a disk. `K` tells pieces of work apart, `T` is the result of one.
 #[derive(Debug)]
 pub(crate) struct Disk<K, T> {
     state: Mutex<State<K, T>>,
-    /// There may be something for a helper to do.
-    news: Condvar,
+    /// There may be work for an idle helper.
+    work_added: Condvar,
     config: DiskConfig,
-    /// The longest that a request waits.
+    /// The longest that a request waits for its work (`disk_timeout`).
     patience: Duration,
     metrics: Arc<Metrics>,
 }
 
 type Work<T> = Box<dyn FnOnce() -> T + Send>;
-type Answer<T> = oneshot::Receiver<Result<T, Trouble>>;
+type Answer<T> = oneshot::Receiver<Result<T, DiskError>>;
 
 struct State<K, T> {
     gate: DiskGate<K>,
@@ -64,12 +64,12 @@ struct Job<T> {
     /// Bytes of its key.
     held: usize,
     work: Option<Work<T>>,
-    waiters: Vec<(u64, oneshot::Sender<Result<T, Trouble>>)>,
+    waiters: Vec<(u64, oneshot::Sender<Result<T, DiskError>>)>,
 }
 
 /// Why work was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum DiskError {
     /// Too much is waiting, or work in the same place hangs.
     Refused,
     /// It took too long.
@@ -111,26 +111,31 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
             idle: 0,
             issued: 0,
         };
-        let (state, news) = (Mutex::new(state), Condvar::new());
-        Arc::new(Disk { state, news, config, patience, metrics })
+        let (state, work_added) = (Mutex::new(state), Condvar::new());
+        Arc::new(Disk { state, work_added, config, patience, metrics })
     }
 
-    /// Has `work` done, or waits for the same work that is under way already. It is expected to
-    /// read `bytes`, in part `place` of the file system.
+    /// Has `work` done by a helper, or waits for the same work (that with the same `key`) if it is queued
+    /// already. `bytes`: what it is expected to read; `place`: the part of the file system where it does,
+    /// of which the gate remembers whether it hangs.
+    ///
+    /// # Errors
+    ///
+    /// It was refused, or took too long.
     pub(crate) async fn run(
         self: &Arc<Self>,
         key: K,
         bytes: u64,
         place: u64,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, DiskError> {
         let (mut waiter, answer) = self.join(key, bytes, place, Box::new(work))?;
         let result = match timeout(self.patience, answer).await {
             Ok(answer) => {
                 waiter.job = None;
-                answer.unwrap_or(Err(Trouble::Refused))
+                answer.unwrap_or(Err(DiskError::Refused))
             }
-            Err(_) => Err(Trouble::TimedOut),
+            Err(_) => Err(DiskError::TimedOut),
         };
         if result.is_err() {
             self.metrics.disk_refused.inc();
@@ -144,7 +149,7 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         bytes: u64,
         place: u64,
         work: Work<T>,
-    ) -> Result<(Waiter<K, T>, Answer<T>), Trouble> {
+    ) -> Result<(Waiter<K, T>, Answer<T>), DiskError> {
         let mut state = self.lock();
         let held = key.bytes();
         let full = state.gate.waiting() >= QUEUED || state.held + held > QUEUED_BYTES;
@@ -155,7 +160,7 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         let job = match joined {
             Joined::Refused => {
                 self.metrics.disk_refused.inc();
-                return Err(Trouble::Refused);
+                return Err(DiskError::Refused);
             }
             Joined::New(job) => {
                 state.held += held;
@@ -176,7 +181,7 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         Ok((Waiter { disk: self.clone(), job: Some(job), number }, answer))
     }
 
-    /// What is going on now.
+    /// What the gate and the helpers are doing now.
     pub(crate) fn load(&self) -> Load {
         let state = self.lock();
         Load {
@@ -194,7 +199,7 @@ impl<K, T> Disk<K, T> {
     }
 }
 
-/// A request that waits for a job, until this is dropped.
+/// A request that waits for a job. When it is dropped, it waits no more.
 struct Waiter<K: Key, T> {
     disk: Arc<Disk<K, T>>,
     job: Option<DiskJob>,

@@ -95,7 +95,7 @@ fn keys_are_queued_by_their_bytes() {
         };
         let mut waiting: Vec<_> = (LARGE..LARGE + 4).map(start).collect();
         assert!(waiting.iter().all(|(_, refused)| refused.is_none()));
-        assert_eq!(start(LARGE + 4).1, Some(Err(Trouble::Refused)));
+        assert_eq!(start(LARGE + 4).1, Some(Err(DiskError::Refused)));
         // Short ones have room.
         let short = start(1);
         assert!(short.1.is_none() && disk.lock().held == QUEUED_BYTES);
@@ -123,14 +123,14 @@ fn what_hangs_is_given_up_and_others_go_on() {
             })
         };
         for key in 0..4 {
-            assert_eq!(hang(key, 1).await, Err(Trouble::TimedOut));
+            assert_eq!(hang(key, 1).await, Err(DiskError::TimedOut));
         }
         // The place is known to hang now; elsewhere work goes on.
         let mut answer = hang(4, 1).await;
-        while answer == Err(Trouble::TimedOut) {
+        while answer == Err(DiskError::TimedOut) {
             answer = hang(4, 1).await;
         }
-        assert_eq!(answer, Err(Trouble::Refused));
+        assert_eq!(answer, Err(DiskError::Refused));
         assert_eq!(disk.run(100, 1, 2, || 5).await, Ok(5));
         drop(release);
         while disk.load().stuck + disk.load().under_way > 0 {

@@ -17,7 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use weir_http::Status;
 
-use crate::lines::{self, Kind};
+use crate::logs::lines::{self, Kind};
 
 pub(crate) use backends::{Backends, Reading};
 pub(crate) use exposition::Format;

@@ -1,5 +1,5 @@
-//! Handing bytes to the kernel without waiting: copied together with the head, or straight from a
-//! file that is in memory. It does not know when that may be done.
+//! Hands bytes to the kernel without waiting: copied together with the head, or by sendfile(2) from a
+//! file that is in memory. Used by [`super::Sending`], which says how much may go and waits.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use rustix::net::{SendFlags, send};
 
 use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
+use crate::logs::printable::printable;
 use crate::metrics::Cause;
 use crate::response::Response;
-use crate::shown::shown;
-use crate::turn;
+use crate::runtime::turn;
 
-/// Where bytes are put together; a head and a chunk fit.
-pub(crate) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
+/// Bytes of the buffer in which head and body are put together; a head and a chunk fit.
+pub(super) const SCRATCH: usize = CHUNK as usize + 32 * 1024;
 
-/// Bytes at the end of a connection that are copied, so that the FIN can ride on them.
+/// Bytes at the end of a connection that are copied, so that the FIN goes with them in one packet.
 const LAST: u64 = 1024;
 
 /// How far a push came.
@@ -32,9 +32,9 @@ pub(super) enum Pushed {
 }
 
 impl Sending<'_> {
-    /// Hands up to `count` bytes to the kernel. `more`: the kernel keeps what does not fill a segment
-    /// for what follows, be it only the end of the connection: a FIN of its own would cost the
-    /// uplink a packet.
+    /// Hands up to `count` bytes to the kernel. `more`: something follows, so the kernel keeps what does
+    /// not fill a segment (MSG_MORE); the end of the connection counts, since a FIN of its own would cost
+    /// the uplink a packet.
     pub(super) fn push(&mut self, count: u64, more: bool) -> Result<Pushed, Outcome> {
         let end = self.sent + count.min(self.left());
         while self.sent < end {
@@ -50,7 +50,7 @@ impl Sending<'_> {
         Ok(Pushed::All)
     }
 
-    /// How many bytes of the body, after the head, can go straight from the file.
+    /// How many bytes of the body can be sent by sendfile(2) once the head is.
     fn resident(&self, count: u64) -> u64 {
         let (Body::File(file), Some(length)) = (&self.response.body, self.response.body_length)
         else {
@@ -86,7 +86,7 @@ impl Sending<'_> {
         // Short also at the end of a file that has shrunk: only another call tells.
         let send =
             || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
-        match turn::spent_on(Cause::SendFile, &self.context.metrics, send) {
+        match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
             Ok(Some(0)) => Err(self.truncated()),
             Ok(Some(count)) => {
                 self.sent += count as u64;
@@ -98,16 +98,16 @@ impl Sending<'_> {
         }
     }
 
-    /// Copies what is next, as far as there is room, and sends it.
+    /// Copies what comes next, up to the size of the buffer, and sends it.
     fn push_copy(&mut self, count: u64, more: bool) -> Result<Pushed, Outcome> {
-        let mut scratch = self.context.scratch.borrow_mut();
+        let mut scratch = self.sender.scratch.borrow_mut();
         let room = scratch.len().min(usize::try_from(count).unwrap_or(usize::MAX));
         let out = &mut scratch[..room];
         let head = rest_of_head(self.response, self.sent);
         let head_count = head.len().min(room);
         out[..head_count].copy_from_slice(&head[..head_count]);
         let mut filled = head_count;
-        // What a backend is to send yet must not keep what is here.
+        // What is here must not wait in the kernel for what a backend has not sent yet.
         let mut more = more || (room as u64) < count;
         if filled < room {
             match self.read(&mut out[filled..]) {
@@ -127,7 +127,7 @@ impl Sending<'_> {
         self.write(&out[..filled], more)
     }
 
-    /// Fills `out` from the body, as far as it is in memory; never with nothing but at its end.
+    /// Fills `out` from the body, as far as it is in memory; returns 0 only at its end.
     fn read(&mut self, out: &mut [u8]) -> Result<usize, ReadError> {
         let at = self.response.body_at + self.body_sent();
         if let Some(part) = &self.part {
@@ -139,37 +139,37 @@ impl Sending<'_> {
         }
         match &self.response.body {
             Body::File(file) => {
-                // Not beyond a chunk: so much is certainly brought at once.
+                // Not beyond a chunk: a helper reads whole chunks.
                 let to_chunk = CHUNK - at % CHUNK;
                 let count = out.len().min(usize::try_from(to_chunk).unwrap_or(usize::MAX));
                 let out = &mut out[..count];
-                turn::spent_on(Cause::Read, &self.context.metrics, || file.read(at, out))
+                turn::spent_on(Cause::Read, &self.sender.metrics, || file.read(at, out))
             }
             body => body.read(at, out),
         }
     }
 
-    /// The content is shorter than was announced.
+    /// The body is shorter than was announced.
     pub(super) fn truncated(&self) -> Outcome {
         self.content_failed(format_args!("{} was truncated while it was sent", self.what()))
     }
 
-    /// The content cannot be read to its end.
+    /// The body cannot be read to its end.
     pub(super) fn unreadable(&self, error: impl fmt::Display) -> Outcome {
         self.content_failed(format_args!("{} cannot be read: {error}", self.what()))
     }
 
-    /// The rest of the content is not to be had.
+    /// Logs that the rest of the body is missing.
     pub(super) fn content_failed(&self, why: impl fmt::Display) -> Outcome {
-        let name = shown(self.name.as_bytes());
+        let name = printable(self.name.as_bytes());
         tracing::warn!("the response for {name} was cut short: {why}");
         Outcome::ContentFailed
     }
 
     /// What is sent, for the log.
     fn what(&self) -> String {
-        match (&self.response.body, self.context.service.site()) {
-            (Body::File(file), Some(site)) => format!("file {}", site.shown(file)),
+        match (&self.response.body, &self.sender.site) {
+            (Body::File(file), Some(site)) => format!("file {}", site.path_of(file)),
             _ => "the content".to_owned(),
         }
     }

@@ -1,4 +1,5 @@
-//! A connection's side of the uplink: it posts what happens and waits for its grants.
+//! A connection's side of the uplink: it tells the gate what happens and waits for grants. Opened by
+//! [`super::LocalUplink`] for each connection, used by `send`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -15,16 +16,16 @@ use weir_sched::{FairnessRecord, FlowSpec, Grant, ObjectId, Packets, Path};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
-use super::{Message, Uplink, client};
-use crate::clock;
+use super::{Event, Uplink, client};
 use crate::metrics::Waiting;
-use crate::socket::Socket;
+use crate::sys::clock;
+use crate::sys::socket::Socket;
 use crate::sys::{self, TcpInfo};
 
-/// How many grants go by between looks at what was retransmitted.
+/// After how many grants it is measured what was retransmitted.
 const LOOK_EVERY: u32 = 16;
 
-/// What is assumed of a segment when the kernel does not say.
+/// Bytes of a segment if the kernel does not say.
 const USUAL_MSS: u32 = 1448;
 
 /// A connection, and the grants that wait for its task.
@@ -40,7 +41,7 @@ struct Slot {
 
 /// The connections of one worker, by number.
 #[derive(Debug, Default)]
-pub(crate) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
+pub(super) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
 
 impl LocalFlows {
     /// Bytes of these connections that their clients have not acknowledged.
@@ -78,7 +79,7 @@ impl LocalFlows {
                             waker.wake();
                         }
                     }
-                    _ => uplink.inbox.post(Message::Used { grant, bytes: 0, blocked: false }),
+                    _ => uplink.inbox.post(Event::Used { grant, bytes: 0, blocked: false }),
                 }
             }
         }
@@ -104,7 +105,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn open(
+    pub(super) fn open(
         uplink: Arc<Uplink>,
         registry: Rc<LocalFlows>,
         worker: usize,
@@ -132,7 +133,7 @@ impl Flow {
             tag: number,
             path: info.map(|info| path(&info)).unwrap_or_default(),
         };
-        uplink.inbox.post(Message::Open { worker, spec });
+        uplink.inbox.post(Event::Open { worker, spec });
         let meter = Meter::new(packets.overhead);
         uplink.pacer.charge_extra(clock::now(), meter.handshake());
         Flow {
@@ -149,7 +150,8 @@ impl Flow {
         }
     }
 
-    /// Takes the whole of a response from the pacer if it fits one grant and nobody waits.
+    /// Takes the bytes of a whole response from the pacer, if they fit one grant and nobody waits. True if
+    /// they were taken.
     pub(crate) fn take_if_free(&self, bytes: u64) -> bool {
         self.uplink.in_kernel.is_none()
             && bytes <= self.uplink.grant.max(u64::from(self.packets.mss))
@@ -157,7 +159,8 @@ impl Flow {
             && self.uplink.pacer.take(clock::now(), self.packets.wire(bytes))
     }
 
-    /// Counts a response that never met the gate: it was sent when fair sharing would have.
+    /// Counts a response that was sent without the gate: it gained nothing and lost nothing against fair
+    /// sharing.
     pub(crate) fn sent_at_once(&self, bytes: u64) {
         self.uplink.metrics.fairness.settled(&FairnessRecord {
             size: bytes,
@@ -166,7 +169,7 @@ impl Flow {
         });
     }
 
-    /// A response of `bytes`, or of nobody knows how many, comes to the gate.
+    /// A response of `bytes` (`None`: of unknown length) comes to the gate.
     pub(crate) fn arrive(&mut self, bytes: Option<u64>, range_of: Option<ObjectId>) {
         self.waiting = true;
         self.slot.expects.set(true);
@@ -174,10 +177,10 @@ impl Flow {
         self.count(true);
         // The window has opened, or closed, since the last response.
         let path = sys::tcp_info(&*self.slot.socket).ok().map(|info| path(&info));
-        self.post(Message::Arrive { flow: self.number, size: bytes, range_of, path });
+        self.post(Event::Arrive { flow: self.number, size: bytes, range_of, path });
     }
 
-    /// Waits for leave to send.
+    /// Waits for the next grant.
     pub(crate) async fn granted(&mut self) -> Grant {
         let grant = poll_fn(|context| match self.slot.grants.borrow_mut().pop_front() {
             Some(grant) => Poll::Ready(grant),
@@ -193,11 +196,11 @@ impl Flow {
 
     /// Reports what was sent of a grant, and whether the socket is full.
     pub(crate) fn used(&self, grant: &Grant, bytes: u64, blocked: bool) {
-        self.post(Message::Used { grant: *grant, bytes, blocked });
+        self.post(Event::Used { grant: *grant, bytes, blocked });
     }
 
-    /// The response waits for something else than the link, such as a backend that says something
-    /// now and then: meanwhile the link is free for others.
+    /// The response waits for something other than the link, such as a backend that sends something now
+    /// and then. It does not count among those that wait for the link meanwhile.
     pub(crate) fn idle(&self) {
         self.count(false);
     }
@@ -217,15 +220,15 @@ impl Flow {
         }
     }
 
-    /// The socket takes data again, or there are data again.
+    /// The socket takes data again, or there is something to send again.
     pub(crate) fn ready(&self) {
         self.count(self.waiting);
-        self.post(Message::Ready { flow: self.number });
+        self.post(Event::Ready { flow: self.number });
     }
 
-    /// The client half closed: a few bytes will tell whether it has gone.
+    /// The client has closed its side: a few bytes, sent ahead of its turn, will tell whether it has gone.
     pub(crate) fn probe(&self) {
-        self.post(Message::Probe { flow: self.number });
+        self.post(Event::Probe { flow: self.number });
     }
 
     /// The response has been sent, or its client has gone.
@@ -242,7 +245,7 @@ impl Flow {
         self.grants_since_look = 0;
         let Ok(info) = sys::tcp_info(socket) else { return };
         if self.waiting && self.uplink.path_updates {
-            self.post(Message::PathChanged { flow: self.number, path: path(&info) });
+            self.post(Event::PathChanged { flow: self.number, path: path(&info) });
         }
         let bytes = self.meter.extra(&info);
         if bytes > 0 {
@@ -250,7 +253,7 @@ impl Flow {
         }
     }
 
-    /// Looks now and then at a response that is never blocked.
+    /// The same, but only every 16 grants: for a response that is never blocked.
     pub(crate) fn look(&mut self, socket: &Socket) {
         if self.grants_since_look >= LOOK_EVERY {
             self.charge_extra(socket);
@@ -260,17 +263,17 @@ impl Flow {
     fn end_waiting(&mut self, complete: bool) {
         if std::mem::take(&mut self.waiting) {
             self.count(false);
-            self.post(Message::Ended { flow: self.number, complete });
+            self.post(Event::Ended { flow: self.number, complete });
         }
         self.slot.expects.set(false);
         // A grant that was given twice must not serve the next response.
         for grant in self.slot.grants.borrow_mut().drain(..) {
-            self.post(Message::Used { grant, bytes: 0, blocked: false });
+            self.post(Event::Used { grant, bytes: 0, blocked: false });
         }
     }
 
-    fn post(&self, message: Message) {
-        self.uplink.inbox.post(message);
+    fn post(&self, event: Event) {
+        self.uplink.inbox.post(event);
     }
 }
 
@@ -284,7 +287,7 @@ impl Drop for Flow {
     fn drop(&mut self) {
         self.end_waiting(false);
         self.registry.0.borrow_mut().remove(&self.number);
-        self.post(Message::Close { flow: self.number });
+        self.post(Event::Close { flow: self.number });
         // What was sent again after the last response had been handed over counts as well: on a
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.

@@ -1,7 +1,7 @@
-//! The other way to keep the queue in weir: not a pace but a cap on the bytes that were handed to
-//! the kernel and are not acknowledged. With a small cap the policy decides what is sent next, with
-//! a large one the kernel does, whatever the policy (Crovella 1999, section 5.4, where the number of
-//! writing threads is the cap). It does not know which connections the bytes belong to.
+//! The other way to keep the queue in weir (`uplink_in_kernel`): not a pace, but a cap on the bytes that
+//! were handed to the kernel and are not acknowledged. With a small cap the policy decides what is sent
+//! next; with a large one the kernel does, whatever the policy (Crovella 1999, section 5.4, where the
+//! number of writing threads is the cap). Used by the gate's owner and by the workers, which count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

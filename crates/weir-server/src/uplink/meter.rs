@@ -1,5 +1,5 @@
-//! What a connection put on the wire beside its responses: acknowledgements, retransmissions. The
-//! gate does not see them, the link does.
+//! What a connection puts on the wire beside its responses: handshake, acknowledgements, retransmissions.
+//! A flow measures it with TCP_INFO and charges it to the pacer, since the link carries it, too.
 
 use weir_sched::WireOverhead;
 

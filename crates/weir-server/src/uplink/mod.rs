@@ -1,11 +1,13 @@
 //! The uplink: one gate that all connections of all workers send through, at the rate of the link.
+//! Built when the server starts; connections send through it, the admin address shows it.
 //!
-//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) post what happens to them and
-//! get grants back, a batch and one wake-up to a worker at a time. While nobody waits, a response
-//! that fits one grant takes its bytes from the pacer and never meets the gate.
+//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) post events to it and get grants
+//! back, one batch and one wake-up for each worker at a time. While nobody waits, a response that fits
+//! one grant takes its bytes from the pacer directly, without the gate.
 
 mod flow;
 mod kernel;
+mod local;
 mod meter;
 mod owner;
 
@@ -19,16 +21,18 @@ use weir_sched::{
 };
 
 use crate::config::UplinkConfig;
+use crate::identity;
 use crate::metrics::Metrics;
 
 use kernel::InKernel;
 
-pub(crate) use flow::{Flow, LocalFlows};
+pub(crate) use flow::Flow;
+pub(crate) use local::LocalUplink;
 pub(crate) use owner::own;
 
-/// What connections tell the gate's owner. Connections are known by their number.
+/// What connections tell the gate's owner. A connection is known by its number.
 #[derive(Debug)]
-enum Message {
+enum Event {
     Open {
         worker: usize,
         spec: FlowSpec,
@@ -66,7 +70,7 @@ enum Message {
     },
 }
 
-/// Asks a worker for the unacknowledged bytes of its connections.
+/// Asks a worker for the unacknowledged bytes of its connections; the answer goes into it.
 pub(crate) type InFlightQuery = oneshot::Sender<u64>;
 
 /// What all threads share of the uplink.
@@ -80,20 +84,20 @@ pub(crate) struct Uplink {
     path_updates: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
-    /// Responses that are at the gate or on their way there.
+    /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection.
     flows: AtomicU64,
     /// Connections that are open.
     open: AtomicUsize,
     unused: Notify,
-    inbox: Mailbox<Message>,
+    inbox: Mailbox<Event>,
     /// Grants to the connections of each worker.
     outboxes: Vec<Mailbox<Grant>>,
     metrics: Arc<Metrics>,
 }
 
-/// A gate and what its users share.
+/// A gate for the uplink of the configuration, and what its users share.
 pub(crate) fn build(
     config: UplinkConfig,
     workers: usize,
@@ -154,42 +158,41 @@ impl Uplink {
     }
 }
 
-/// Who has a share of the link: an IPv4 address, or an IPv6 network of 64 bits, which is what one
-/// subscriber is given at least (RFC 6177).
+/// Who has a share of the link.
 fn client(peer: SocketAddr) -> ClientId {
-    match peer.ip().to_canonical() {
+    match identity::network(peer.ip()) {
         IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
-        IpAddr::V6(address) => ClientId(address.to_bits() >> 64 << 64),
+        IpAddr::V6(network) => ClientId(network.to_bits()),
     }
 }
 
-/// What one thread leaves for another.
+/// Items that threads leave for one reader.
 #[derive(Debug)]
 struct Mailbox<T> {
-    letters: Mutex<Vec<T>>,
+    items: Mutex<Vec<T>>,
     filled: Notify,
 }
 
 impl<T> Default for Mailbox<T> {
     fn default() -> Self {
-        Mailbox { letters: Mutex::default(), filled: Notify::new() }
+        Mailbox { items: Mutex::default(), filled: Notify::new() }
     }
 }
 
 impl<T> Mailbox<T> {
-    fn post(&self, letter: T) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        letters.push(letter);
+    fn post(&self, item: T) {
+        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        items.push(item);
         // Only the first wakes the reader; it takes all.
-        if letters.len() == 1 {
+        if items.len() == 1 {
             self.filled.notify_one();
         }
     }
 
     /// Swaps what was posted for the empty `into`.
     fn take(&self, into: &mut Vec<T>) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *letters, into);
+        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *items, into);
     }
 }
 

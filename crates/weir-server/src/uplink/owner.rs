@@ -1,4 +1,5 @@
-//! The task that owns the gate: hears what happened, asks what is next, hands out grants.
+//! The task that owns the gate: it handles the events that connections have posted, asks the gate what
+//! goes next, and hands out grants. It runs on the first worker.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, Next, Time};
 
-use super::{Message, Uplink};
-use crate::clock::{self, Alarm};
+use super::{Event, Uplink};
+use crate::sys::clock::{self, Alarm};
 
 /// While nothing is sent, how often the virtual fair server is told that time passes.
 const IDLE_TICK: Duration = Duration::from_millis(250);
@@ -25,12 +26,12 @@ struct Held {
 /// Runs the gate until the worker's runtime ends.
 pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> {
     let alarm = Alarm::new()?;
-    let mut owner = Owner { held: HashMap::new(), letters: Vec::new(), granted: 0, gate, uplink };
+    let mut owner = Owner { held: HashMap::new(), events: Vec::new(), granted: 0, gate, uplink };
     loop {
         // What has arrived is read before anything is sent: a request of unknown size must not
         // wait behind it (Crovella 1999, section 3.1).
         tokio::task::yield_now().await;
-        owner.hear();
+        owner.handle_events();
         let next = owner.grant();
         owner.report();
         owner.wait(next, &alarm).await?;
@@ -42,29 +43,29 @@ struct Owner {
     uplink: Arc<Uplink>,
     gate: Gate,
     held: HashMap<u64, Held>,
-    letters: Vec<Message>,
-    /// Bytes of grants whose receipts have not come.
+    events: Vec<Event>,
+    /// Bytes of grants that were not reported as used yet.
     granted: u64,
 }
 
 impl Owner {
-    fn hear(&mut self) {
-        let mut letters = std::mem::take(&mut self.letters);
-        self.uplink.inbox.take(&mut letters);
+    fn handle_events(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        self.uplink.inbox.take(&mut events);
         let now = clock::now();
-        for letter in letters.drain(..) {
-            self.hear_one(now, letter);
+        for event in events.drain(..) {
+            self.handle(now, event);
         }
-        self.letters = letters;
+        self.events = events;
     }
 
-    fn hear_one(&mut self, now: Time, letter: Message) {
-        match letter {
-            Message::Open { worker, spec } => {
+    fn handle(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Open { worker, spec } => {
                 let flow = self.gate.open(spec);
                 self.held.insert(spec.tag, Held { flow, worker, job: None });
             }
-            Message::Arrive { flow, size, range_of, path } => {
+            Event::Arrive { flow, size, range_of, path } => {
                 if let Some(held) = self.held.get_mut(&flow) {
                     if let Some(path) = path {
                         self.gate.path_changed(held.flow, path);
@@ -73,17 +74,17 @@ impl Owner {
                     held.job = self.gate.arrive(now, spec);
                 }
             }
-            Message::PathChanged { flow, path } => {
+            Event::PathChanged { flow, path } => {
                 if let Some(held) = self.held.get(&flow) {
                     self.gate.path_changed(held.flow, path);
                 }
             }
-            Message::Ready { flow } => {
+            Event::Ready { flow } => {
                 if let Some(held) = self.held.get(&flow) {
                     self.gate.ready(now, held.flow);
                 }
             }
-            Message::Used { grant, bytes, blocked } => {
+            Event::Used { grant, bytes, blocked } => {
                 if blocked {
                     self.gate.blocked(now, grant.flow);
                 }
@@ -95,19 +96,19 @@ impl Owner {
                     in_kernel.written(held.worker, bytes);
                 }
             }
-            Message::Ended { flow, complete } => {
+            Event::Ended { flow, complete } => {
                 match self.held.get_mut(&flow).and_then(|held| held.job.take()) {
                     Some(job) if complete => self.gate.finished(now, job),
                     Some(job) => self.gate.abandoned(now, job),
                     None => {}
                 }
             }
-            Message::Probe { flow } => {
+            Event::Probe { flow } => {
                 if let Some(job) = self.held.get(&flow).and_then(|held| held.job) {
                     self.gate.probe(job);
                 }
             }
-            Message::Close { flow } => {
+            Event::Close { flow } => {
                 if let Some(held) = self.held.remove(&flow) {
                     self.gate.close(now, held.flow);
                 }
@@ -115,12 +116,12 @@ impl Owner {
         }
     }
 
-    /// Grants while the link is free; returns what to wait for then.
+    /// Hands out grants while the link is free; returns what to wait for then.
     fn grant(&mut self) -> Next {
         let now = clock::now();
         self.gate.tick(now);
         loop {
-            // The next count of what is in the kernel wakes the owner.
+            // The owner is woken by the next count of what is in the kernel.
             if self.uplink.in_kernel.as_ref().is_some_and(|kernel| kernel.is_full(self.granted)) {
                 return Next::Idle;
             }

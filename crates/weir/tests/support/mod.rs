@@ -1,5 +1,6 @@
 //! What every end-to-end test needs: a real server of its own, clients that see every byte, and
-//! waiting for conditions. Nothing here knows what is right.
+//! waiting for conditions. The tests of `weir-lab` use it,
+//! too.
 #![allow(dead_code, unused_imports, unreachable_pub)] // every test file uses its own part of this
 
 mod backend;
@@ -9,7 +10,6 @@ mod metrics;
 mod programs;
 mod queue;
 mod server;
-mod sim;
 mod wire;
 
 use std::process::Command;
@@ -21,7 +21,6 @@ pub use metrics::Metrics;
 pub use programs::{App, chromium, chromium_command, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
 pub use server::{Server, as_nobody, end_of, memory_of, route, weir};
-pub use sim::{Sim, number};
 
 /// Guards against hanging. Nothing that works takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -29,9 +29,12 @@ pub fn route(path: &str, backends: &[&str]) -> String {
     format!("[[route]]\npath = \"{path}\"\nbackends = {backends:?}\n")
 }
 
-/// The program under test.
+/// The program under test: cargo names it to the tests of its own package; for those of another it
+/// lies beside theirs.
 pub fn weir() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_weir"))
+    let own = option_env!("CARGO_BIN_EXE_weir").map(PathBuf::from);
+    let beside = || Some(Path::new(option_env!("CARGO_BIN_EXE_weir-lab")?).with_file_name("weir"));
+    Command::new(own.or_else(beside).expect("cargo names the programs of a package to its tests"))
 }
 
 /// The same, run by a user who owns nothing.

@@ -4,10 +4,10 @@ use http::HeaderMap;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version};
 
-use crate::forward::{BadForward, FieldEdits, ForwardedStyle, Onward, request};
-use crate::request::{Limits, Parsed, parse};
+use crate::forward::{FieldEdits, ForwardError, ForwardedStyle, RequestOptions, request_head};
+use crate::h1::request::{Limits, Parsed, parse};
 
-const PLAIN: Onward<'static> = Onward {
+const PLAIN: RequestOptions<'static> = RequestOptions {
     client: std::net::SocketAddr::new(
         std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)),
         40_000,
@@ -24,18 +24,18 @@ const PLAIN: Onward<'static> = Onward {
     upgrade: false,
 };
 
-fn forward(head: &str, to: &Onward<'_>) -> Result<Parts, BadForward> {
+fn forward(head: &str, to: &RequestOptions<'_>) -> Result<Parts, ForwardError> {
     let Ok(Parsed::Complete { request: parsed, head_len }) =
         parse(head.as_bytes(), &Limits::default())
     else {
         panic!("not a request: {head:?}")
     };
-    request(&head.as_bytes()[..head_len], &parsed, to, HeaderMap::new())
+    request_head(&head.as_bytes()[..head_len], &parsed, to, HeaderMap::new())
 }
 
 /// The fields of a passed on GET with these fields, sorted, without `Host` and what is the same for
 /// all.
-fn passed(fields: &str, to: &Onward<'_>) -> Vec<String> {
+fn passed(fields: &str, to: &RequestOptions<'_>) -> Vec<String> {
     let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n"), to).unwrap();
     let mut lines: Vec<String> = parts
         .headers
@@ -47,7 +47,7 @@ fn passed(fields: &str, to: &Onward<'_>) -> Vec<String> {
     lines
 }
 
-fn forwarded(fields: &str, to: &Onward<'_>) -> Vec<String> {
+fn forwarded(fields: &str, to: &RequestOptions<'_>) -> Vec<String> {
     let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a:80\r\n{fields}\r\n"), to).unwrap();
     let names = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded"];
     let text = |name| {
@@ -113,16 +113,16 @@ fn names_that_programs_take_for_others_are_dropped() {
                   X_Real_IP: 1\r\nX_User: root\r\nx_other: 1\r\nX-Forwarded_Proto: https\r\n";
     let user = (HeaderName::from_static("x-user"), HeaderValue::from_static("me"));
     let edits = FieldEdits { set: vec![user], remove: Vec::new() };
-    let to = Onward { edits: &edits, ..PLAIN };
+    let to = RequestOptions { edits: &edits, ..PLAIN };
     assert_eq!(passed(fields, &to), ["host_: b", "x-user: me", "x_other: 1"]);
-    assert!(forwarded(fields, &Onward { trust: true, ..PLAIN })[1] == "http");
+    assert!(forwarded(fields, &RequestOptions { trust: true, ..PLAIN })[1] == "http");
 }
 
 #[test]
 fn only_a_trusted_proxy_says_who_asked() {
     let claims = "X-Forwarded-For: 1.1.1.1, 2.2.2.2\r\nX-Forwarded-Proto: https\r\n\
                   X-Forwarded-Host: c\r\nForwarded: for=1.1.1.1\r\nX-Real-IP: 1.1.1.1\r\nX-Forwarded-Port: 1\r\n";
-    let told = |style, trust| forwarded(claims, &Onward { style, trust, ..PLAIN });
+    let told = |style, trust| forwarded(claims, &RequestOptions { style, trust, ..PLAIN });
     let element = "for=192.0.2.7;host=\"a:80\";proto=http";
     let all = |rows: [&str; 4]| rows.map(String::from).to_vec();
     use ForwardedStyle::{Both, Forwarded, Off, XForwarded};
@@ -142,7 +142,8 @@ fn only_a_trusted_proxy_says_who_asked() {
 #[test]
 fn hosts() {
     let host = |head, rule: Option<&HeaderValue>| {
-        forward(head, &Onward { host: rule, ..PLAIN }).map(|parts| parts.headers["host"].clone())
+        forward(head, &RequestOptions { host: rule, ..PLAIN })
+            .map(|parts| parts.headers["host"].clone())
     };
     let name = HeaderValue::from_static("app:9000");
     let http_1_0 = "GET / HTTP/1.0\r\n\r\n";
@@ -157,7 +158,7 @@ fn hosts() {
 #[test]
 fn paths() {
     let uri = |head, path| {
-        forward(head, &Onward { path, ..PLAIN })
+        forward(head, &RequestOptions { path, ..PLAIN })
             .map(|parts| parts.uri.to_string())
             .map_err(|bad| bad.status.code())
     };
@@ -174,7 +175,7 @@ fn paths() {
 
 #[test]
 fn options_of_a_route() {
-    let to = Onward { via: true, expect: true, upgrade: true, ..PLAIN };
+    let to = RequestOptions { via: true, expect: true, upgrade: true, ..PLAIN };
     assert_eq!(passed("Via: 1.1 x\r\n", &to), ["via: 1.1 weir", "via: 1.1 x"]);
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nTE: trailers\r\n";
     assert_eq!(

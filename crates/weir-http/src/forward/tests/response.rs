@@ -2,11 +2,11 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::date;
 use crate::forward::{
-    FieldEdits, Framing, Passing, interim_head, response_head, switching_protocols_head,
+    BodyFraming, FieldEdits, ResponseOptions, interim_head, response_head, switching_protocols_head,
 };
-use crate::response::Connection;
+use crate::h1::response::Connection;
+use crate::message::date;
 
 fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
     let mut fields = HeaderMap::new();
@@ -19,11 +19,11 @@ fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 fn written(
     code: u16,
     fields: &[(&'static str, &'static str)],
-    framing: Framing,
+    framing: BodyFraming,
     connection: Connection,
 ) -> String {
     let edits = FieldEdits::default();
-    let how = Passing { framing, connection, date: date::format(0), edits: &edits };
+    let how = ResponseOptions { framing, connection, date: date::format(0), edits: &edits };
     let mut out = Vec::new();
     response_head(&mut out, StatusCode::from_u16(code).unwrap(), &map(fields), &how);
     String::from_utf8(out).unwrap()
@@ -45,7 +45,7 @@ fn a_whole_response() {
     ];
     let expected = "HTTP/1.1 200 OK\r\nserver: app\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\
                     set-cookie: a=b\r\nset-cookie: c=d\r\ncontent-length: 5\r\n\r\n";
-    assert_eq!(written(200, &fields, Framing::Length(5), Connection::Default), expected);
+    assert_eq!(written(200, &fields, BodyFraming::Length(5), Connection::Default), expected);
 }
 
 #[test]
@@ -57,19 +57,22 @@ fn each_framing_excludes_the_others() {
         text.strip_prefix(start).map(str::to_owned).unwrap()
     };
     let (stay, keep) = (Connection::Default, Connection::KeepAlive);
-    assert_eq!(text(Framing::Length(5), stay), "content-length: 5\r\n\r\n");
+    assert_eq!(text(BodyFraming::Length(5), stay), "content-length: 5\r\n\r\n");
     assert_eq!(
-        text(Framing::Chunked, Connection::Close),
+        text(BodyFraming::Chunked, Connection::Close),
         "trailer: x\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     );
-    assert_eq!(text(Framing::UntilClose, keep), "connection: close\r\n\r\n");
-    assert_eq!(text(Framing::None, keep), "content-length: 9\r\nconnection: keep-alive\r\n\r\n");
+    assert_eq!(text(BodyFraming::UntilClose, keep), "connection: close\r\n\r\n");
+    assert_eq!(
+        text(BodyFraming::None, keep),
+        "content-length: 9\r\nconnection: keep-alive\r\n\r\n"
+    );
 }
 
 #[test]
 fn a_length_without_a_body_informs_only_where_it_may() {
     let has_length = |code, length| {
-        written(code, &[("content-length", length)], Framing::None, Connection::Default)
+        written(code, &[("content-length", length)], BodyFraming::None, Connection::Default)
             .contains("content-length")
     };
     assert!(has_length(304, "5") && has_length(200, "5"));
@@ -80,7 +83,7 @@ fn a_length_without_a_body_informs_only_where_it_may() {
 #[test]
 fn phrases_are_the_known_ones_or_empty() {
     let line = |code| {
-        let text = written(code, &[], Framing::Length(0), Connection::Default);
+        let text = written(code, &[], BodyFraming::Length(0), Connection::Default);
         text.lines().next().map(str::to_owned).unwrap()
     };
     assert_eq!(line(404), "HTTP/1.1 404 Not Found");
@@ -97,8 +100,8 @@ fn edits_come_last() {
         ],
         remove: vec![name("x-a"), name("date")],
     };
-    let how = Passing {
-        framing: Framing::Length(5),
+    let how = ResponseOptions {
+        framing: BodyFraming::Length(5),
         connection: Connection::Default,
         date: date::format(0),
         edits: &edits,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::short_queue::ShortQueue;
 use crate::policy::Path;
-use crate::rate::BitRate;
 use crate::time::Time;
 use crate::uplink::wire::Packets;
 use crate::virtual_fair::{Level, whole_bytes};
+use weir_units::BitRate;
 
 /// Responses of one share that were sent and whose fair finish is still to come; with more, the
 /// oldest is recorded as if its fair finish came now.

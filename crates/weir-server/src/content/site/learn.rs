@@ -1,20 +1,22 @@
-//! Learns what a file is that was just opened: its tag, which is that of the very bytes that are sent
-//! if it is small, and whether it is remembered. Looking names up ends here.
+//! Learns what a file is that was just opened: its entity tag, made from the very bytes that are sent if
+//! it is small, and whether it is remembered. The last step of every lookup.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use weir_http::Status;
-use weir_http::conditions::ETag;
-use weir_http::path::SitePath;
+use weir_http::message::conditions::ETag;
+use weir_http::message::path::SitePath;
 
 use super::Inner;
+use crate::content::file::File;
 use crate::content::mount::{self, Access};
 use crate::content::names::{Entry, Known, KnownFile, facts};
+use crate::content::object::{Body, Found, Object};
 use crate::content::open::{CHUNK, Opened};
-use crate::content::{Body, File, Found, Object, tag};
+use crate::content::tag;
 use crate::metrics::Cause;
-use crate::turn;
+use crate::runtime::turn;
 
 impl Inner {
     /// Serves a file that was opened under `name`, and remembers it unless it changed just now: its
@@ -85,8 +87,8 @@ impl Inner {
         if let Some(found) = self.tag_from_memory(file, opened.identity.length) {
             return Ok(found);
         }
-        let brought = file.bring(&self.disk, 0, self.window).await;
-        let (_, bytes) = brought.map_err(|error| self.not_brought(file, &error))?;
+        let fetched = file.fetch(&self.disk, 0, self.window).await;
+        let (_, bytes) = fetched.map_err(|error| self.fetch_failed(file, &error))?;
         Ok((tag::of_content(&bytes), Some(bytes)))
     }
 
@@ -110,7 +112,7 @@ impl Inner {
         let Some(known) = entry.file() else { return };
         known.used.set(turn::began());
         if !file.is_small() {
-            if file.tells() {
+            if file.tells_residency() {
                 self.open.keep(entry, file);
             }
         } else if let Some(content) = asked_again {

@@ -1,5 +1,5 @@
-//! Looks a name up that is not known, or no longer: opens it from memory or by a helper, and finds
-//! the index of a directory. The site calls this when what it remembers is not enough.
+//! Looks up a name that is not in the cache, or no longer valid: opens it from memory or by a helper, and
+//! finds the index of a directory. Used by the site.
 
 use std::ffi::CString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,17 +9,18 @@ use std::sync::Arc;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_http::Status;
-use weir_http::path::SitePath;
+use weir_http::message::path::SitePath;
 
 use super::Inner;
-use crate::content::file::BringError;
+use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
 use crate::content::names::{Entry, Known};
+use crate::content::object::Found;
 use crate::content::open::{self, Opened};
 use crate::content::root::Look;
-use crate::content::{Done, File, Found, Key};
-use crate::disk::Trouble;
-use crate::turn;
+use crate::content::work::{DiskResult, Key};
+use crate::disk::DiskError;
+use crate::runtime::turn;
 
 /// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
 /// nothing to look up, nor to remember.
@@ -105,7 +106,7 @@ impl Inner {
         let directory = self.root.directory();
         // Where reading is for helpers, they open as well: that is one job instead of two.
         let mut opened = match self.access.get() {
-            Some(Access::Untold) => Err(Errno::AGAIN),
+            Some(Access::Blocking) => Err(Errno::AGAIN),
             _ => self.spent_on_opening(|| open::from_memory(&directory, &c_name)),
         };
         if matches!(opened, Err(Errno::MFILE | Errno::NFILE)) {
@@ -124,24 +125,24 @@ impl Inner {
     pub(super) async fn open_by_helper(
         &self,
         name: &[u8],
-    ) -> Result<Result<Arc<Opened>, Errno>, Trouble> {
+    ) -> Result<Result<Arc<Opened>, Errno>, DiskError> {
         let directory = self.root.directory();
         let place = place(name);
         // It may wait for long, so it is there once.
         let name: Arc<[u8]> = name.into();
         let key = Key::Name(directory.device, directory.inode, name.clone());
-        let work = move || Done::Opened(open::from_disk(&directory, &name).map(Arc::new));
+        let work = move || DiskResult::Opened(open::from_disk(&directory, &name).map(Arc::new));
         match self.disk.run(key, OPENING, place, work).await? {
-            Done::Opened(opened) => Ok(opened),
-            Done::Part(_) | Done::Root(_) => Ok(Err(Errno::IO)),
+            DiskResult::Opened(opened) => Ok(opened),
+            DiskResult::Part(_) | DiskResult::Root(_) => Ok(Err(Errno::IO)),
         }
     }
 
-    /// The answer when a helper did not bring what is to be sent.
-    pub(super) fn not_brought(&self, file: &File, error: &BringError) -> Status {
+    /// The answer when a helper did not fetch what is to be sent.
+    pub(super) fn fetch_failed(&self, file: &File, error: &FetchError) -> Status {
         match error {
-            BringError::Failed(error) => self.failed(file.name(), *error),
-            BringError::Trouble(_) => Status::ServiceUnavailable,
+            FetchError::Failed(error) => self.failed(file.name(), *error),
+            FetchError::Disk(_) => Status::ServiceUnavailable,
         }
     }
 
@@ -149,7 +150,7 @@ impl Inner {
     pub(super) fn failed(&self, name: &[u8], error: Errno) -> Status {
         let status = open::status(error);
         if status == Status::InternalServerError {
-            tracing::error!("file {} cannot be opened or read: {error}", self.root.shown(name));
+            tracing::error!("file {} cannot be opened or read: {error}", self.root.printable(name));
         }
         status
     }

@@ -1,0 +1,33 @@
+//! Why a head is refused. Used by all files of [`crate::h1::request`] and by whoever answers the
+//! client.
+
+use std::fmt;
+
+use crate::message::Status;
+
+/// Why a buffer is not the beginning of a valid request. The connection cannot carry another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadRequest {
+    /// The status to answer with: 400, 414, 431, 501 or 505.
+    pub status: Status,
+    /// What is wrong, for the log.
+    pub reason: &'static str,
+}
+
+impl BadRequest {
+    pub(super) const fn new(status: Status, reason: &'static str) -> BadRequest {
+        BadRequest { status, reason }
+    }
+
+    pub(super) const fn syntax(reason: &'static str) -> BadRequest {
+        BadRequest::new(Status::BadRequest, reason)
+    }
+}
+
+impl fmt::Display for BadRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status.code(), self.status.reason(), self.reason)
+    }
+}
+
+impl std::error::Error for BadRequest {}

@@ -1,0 +1,122 @@
+//! The fields of a request head that matter to this server, found in one pass. Used by
+//! [`super::parse`].
+
+use super::body::TransferEncoding;
+use super::error::BadRequest;
+use super::singleton::Singleton;
+use super::target;
+use crate::message::Version;
+use crate::message::fields::members;
+
+/// The options of all `Connection` fields (RFC 9110, section 7.6.1).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ConnectionOptions {
+    close: bool,
+    keep_alive: bool,
+    upgrade: bool,
+}
+
+impl ConnectionOptions {
+    fn add(&mut self, value: &[u8]) {
+        for option in members(value) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+            self.upgrade |= option.eq_ignore_ascii_case(b"upgrade");
+        }
+    }
+
+    /// Whether the connection persists after the response (RFC 9112, section 9.3).
+    pub(super) fn is_persistent(self, version: Version) -> bool {
+        !self.close && (self.keep_alive || version == Version::Http11)
+    }
+}
+
+/// The expectations of all `Expect` fields (RFC 9110, section 10.1.1). HTTP/1.0 has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Expect {
+    pub(super) expects_continue: bool,
+    pub(super) unknown: bool,
+}
+
+impl Expect {
+    fn add(&mut self, value: &[u8]) {
+        for expectation in members(value).filter(|expectation| !expectation.is_empty()) {
+            let known = expectation.eq_ignore_ascii_case(b"100-continue");
+            self.expects_continue |= known;
+            self.unknown |= !known;
+        }
+    }
+}
+
+/// The values found.
+#[derive(Debug, Default)]
+pub(super) struct Fields<'b> {
+    host: Singleton<'b>,
+    pub(super) content_length: Singleton<'b>,
+    pub(super) transfer_encoding: TransferEncoding,
+    pub(super) connection: ConnectionOptions,
+    upgrade: Singleton<'b>,
+    expect: Expect,
+    pub(super) if_none_match: Singleton<'b>,
+    pub(super) if_modified_since: Singleton<'b>,
+    pub(super) range: Singleton<'b>,
+    pub(super) if_range: Singleton<'b>,
+    pub(super) user_agent: Singleton<'b>,
+    pub(super) referer: Singleton<'b>,
+}
+
+impl<'b> Fields<'b> {
+    pub(super) fn collect(headers: &[httparse::Header<'b>]) -> Fields<'b> {
+        let mut fields = Fields::default();
+        for header in headers {
+            fields.add(header.name, header.value);
+        }
+        fields
+    }
+
+    fn add(&mut self, name: &str, value: &'b [u8]) {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        // The length comes first: it rules out most names at the price of one comparison.
+        match name.len() {
+            4 if is("Host") => self.host.add(value),
+            5 if is("Range") => self.range.add(value),
+            6 if is("Expect") => self.expect.add(value),
+            7 if is("Upgrade") => self.upgrade.add(value),
+            7 if is("Referer") => self.referer.add(value),
+            8 if is("If-Range") => self.if_range.add(value),
+            10 if is("Connection") => self.connection.add(value),
+            10 if is("User-Agent") => self.user_agent.add(value),
+            13 if is("If-None-Match") => self.if_none_match.add(value),
+            14 if is("Content-Length") => self.content_length.add(value),
+            17 if is("Transfer-Encoding") => self.transfer_encoding.add(value),
+            17 if is("If-Modified-Since") => self.if_modified_since.add(value),
+            _ => {}
+        }
+    }
+
+    /// The protocols to change to, which a client has to announce in `Connection` as well; HTTP/1.0
+    /// does not have it (RFC 9110, section 7.8).
+    pub(super) fn upgrade(&self, version: Version) -> Option<&'b str> {
+        let announced = version == Version::Http11 && self.connection.upgrade;
+        self.upgrade.text().filter(|protocols| announced && !protocols.is_empty())
+    }
+
+    pub(super) fn expect(&self, version: Version) -> Expect {
+        if version == Version::Http11 { self.expect } else { Expect::default() }
+    }
+
+    /// The `Host` field: at most one, exactly one since HTTP/1.1, and valid (RFC 9112, section 3.2).
+    pub(super) fn host(&self, version: Version) -> Result<Option<&'b str>, BadRequest> {
+        match self.host {
+            Singleton::Absent if version == Version::Http10 => Ok(None),
+            Singleton::Absent => Err(BadRequest::syntax("no Host field")),
+            Singleton::Repeated => Err(BadRequest::syntax("several Host fields")),
+            Singleton::Once(_) => {
+                match self.host.text().filter(|host| target::is_authority(host)) {
+                    Some(host) => Ok(Some(host)),
+                    None => Err(BadRequest::syntax("malformed Host field")),
+                }
+            }
+        }
+    }
+}

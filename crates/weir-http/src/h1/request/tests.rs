@@ -1,0 +1,165 @@
+//! Worked cases of whole heads.
+
+mod framing;
+mod pieces;
+mod smuggling;
+
+use super::{BadRequest, Limits, Parsed, parse};
+use crate::message::status::Status::{self, BadRequest as Bad, HttpVersionNotSupported};
+use crate::message::{Method, Request, RequestBody, Version};
+
+fn parse_all(text: &str) -> Result<Request<'_>, Status> {
+    match parse(text.as_bytes(), &Limits::default()) {
+        Ok(Parsed::Complete { request, head_len }) if head_len == text.len() => Ok(request),
+        Err(BadRequest { status, .. }) => Err(status),
+        other => panic!("{text:?}: {other:?}"),
+    }
+}
+
+/// The request with these fields besides `Host`.
+fn with(fields: &str) -> Result<RequestBody, Status> {
+    let text = format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+    parse_all(&text).map(|request| request.body)
+}
+
+fn status(text: &str) -> Option<Status> {
+    parse_all(text).err()
+}
+
+#[test]
+fn a_request_of_a_browser() {
+    let text = "GET /a%20b?c=d HTTP/1.1\r\nHost: www.example:8080\r\nuser-agent: Browser/1.0\r\n\
+                Accept: */*\r\nREFERER: http://x/\r\nIf-None-Match: \"a\"\r\nIf-Range: \"b\"\r\n\
+                Range:\tbytes=0-1 \r\n\r\n";
+    let request = parse_all(text).unwrap();
+    let expected = Request {
+        method: Method::Get,
+        method_text: "GET",
+        target: "/a%20b?c=d",
+        path: "/a%20b",
+        query: Some("c=d"),
+        version: Version::Http11,
+        keep_alive: true,
+        persistent: true,
+        body: RequestBody::None,
+        upgrade: None,
+        expects_continue: false,
+        unknown_expectation: false,
+        host: Some("www.example:8080"),
+        if_none_match: Some("\"a\""),
+        if_modified_since: None,
+        range: Some("bytes=0-1"),
+        if_range: Some("\"b\""),
+        user_agent: Some("Browser/1.0"),
+        referer: Some("http://x/"),
+    };
+    assert_eq!(request, expected);
+}
+
+#[test]
+fn a_pipelined_request_is_left_alone() {
+    let two = b"HEAD / HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\n";
+    let Ok(Parsed::Complete { request, head_len: 19 }) = parse(two, &Limits::default()) else {
+        panic!()
+    };
+    assert_eq!((request.method, request.version), (Method::Head, Version::Http10));
+    assert_eq!((request.host, request.keep_alive), (None, false));
+}
+
+#[test]
+fn methods_are_case_sensitive_tokens() {
+    let method = |text| parse_all(text).map(|request| (request.method, request.method_text));
+    assert_eq!(method("get / HTTP/1.0\r\n\r\n"), Ok((Method::Other, "get")));
+    assert_eq!(method("GETS / HTTP/1.0\r\n\r\n"), Ok((Method::Other, "GETS")));
+    assert_eq!(method("OPTIONS * HTTP/1.0\r\n\r\n"), Ok((Method::Other, "OPTIONS")));
+    assert_eq!(method("G(T / HTTP/1.0\r\n\r\n"), Err(Bad));
+}
+
+#[test]
+fn request_lines() {
+    for bad in [
+        "GET /\r\n\r\n",
+        "GET  / HTTP/1.1\r\n\r\n",
+        "GET /  HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1 \r\n\r\n",
+        "GET\t/ HTTP/1.1\r\n\r\n",
+        " GET / HTTP/1.1\r\n\r\n",
+        "GET / http/1.1\r\n\r\n",
+        "GET / HTTP/11\r\n\r\n",
+        "GET / HTTP/1.\r\n\r\n",
+        "GET / HTTP/1.11\r\n\r\n",
+        "GET / X HTTP/2.0\r\n\r\n",
+        "GET / HTTP/2\r\n\r\n",
+        "GET /\0 HTTP/1.1\r\n\r\n",
+        "GET /\x7f HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\r\n\r\n",
+    ] {
+        assert_eq!(status(bad), Some(Bad), "{bad:?}");
+    }
+    for version in ["0.9", "1.2", "2.0", "3.0", "9.9"] {
+        let text = format!("GET / HTTP/{version}\r\n\r\n");
+        assert_eq!(status(&text), Some(HttpVersionNotSupported), "{version}");
+    }
+    assert_eq!(status("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Some(HttpVersionNotSupported));
+}
+
+#[test]
+fn field_lines() {
+    for bad in [
+        "A : b\r\n",
+        "A\t: b\r\n",
+        " A: b\r\n",
+        "A: b\r\n c\r\n",
+        "A: b\r\n\tc\r\n",
+        "A:\r\n b\r\n",
+        "A: b\rc\r\n",
+        "A: b\0\r\n",
+        "A: \x01\r\n",
+        "A: \x7f\r\n",
+        ": b\r\n",
+        "A\r\n",
+        "A(: b\r\n",
+        "Ä: b\r\n",
+        "A: b\r\r\n",
+    ] {
+        assert_eq!(with(bad), Err(Bad), "{bad:?}");
+    }
+    assert_eq!(with("A:\r\nB:c\r\nC: ü\t \r\n"), Ok(RequestBody::None));
+}
+
+#[test]
+fn host_is_required_once_and_valid() {
+    let host = |text| parse_all(text).map(|request| request.host);
+    assert_eq!(host("GET / HTTP/1.1\r\n\r\n"), Err(Bad));
+    assert_eq!(host("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"), Err(Bad));
+    assert_eq!(host("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n"), Err(Bad));
+    assert_eq!(host("GET / HTTP/1.0\r\nHost: a b\r\n\r\n"), Err(Bad));
+    assert_eq!(host("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n"), Err(Bad));
+    assert_eq!(host("GET / HTTP/1.1\r\nHost:\r\n\r\n"), Ok(Some("")));
+    assert_eq!(host("GET / HTTP/1.0\r\n\r\n"), Ok(None));
+    assert_eq!(host("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n"), Ok(Some("b")));
+    assert_eq!(host("GET http://b/ HTTP/1.1\r\n\r\n"), Err(Bad));
+}
+
+#[test]
+fn repeated_conditions_are_ignored() {
+    let date = "If-Modified-Since: x\r\n";
+    let twice = |field: &str| format!("GET / HTTP/1.1\r\nHost: a\r\n{field}{field}{date}\r\n");
+    let text = twice("Range: bytes=0-1\r\n");
+    assert_eq!(parse_all(&text).map(|r| (r.range, r.if_modified_since)), Ok((None, Some("x"))));
+    let text = twice("If-None-Match: *\r\n");
+    assert_eq!(parse_all(&text).map(|r| (r.if_none_match, r.if_modified_since)), Ok((None, None)));
+    let text = twice("Range: bytes=0-1\r\nIf-Range: \"a\"\r\n");
+    assert_eq!(parse_all(&text).map(|r| (r.range, r.if_range)), Ok((None, None)));
+    let text = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\n{}Range: bytes=0-1\r\n\r\n",
+        "If-Range: \"a\"\r\n".repeat(2)
+    );
+    assert_eq!(parse_all(&text).map(|r| (r.range, r.if_range)), Ok((None, None)));
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let error = parse(b"GET / HTTP/1.1\r\n\r\n", &Limits::default()).unwrap_err();
+    assert_eq!(error.to_string(), "400 Bad Request: no Host field");
+}

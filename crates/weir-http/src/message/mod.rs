@@ -1,0 +1,15 @@
+//! What messages mean, whichever version of HTTP carries them (RFC 9110): requests, statuses, and
+//! the values of fields. Used by [`crate::h1`], [`crate::forward`] and the file handler of
+//! `weir-server`.
+
+pub mod conditions;
+pub mod date;
+pub(crate) mod fields;
+pub mod media;
+pub mod path;
+pub mod range;
+pub mod request;
+pub mod status;
+
+pub use request::{Method, Request, RequestBody, Version};
+pub use status::Status;

@@ -1,0 +1,102 @@
+//! A request as one checked value: the target, the framing of its body and the fields that decide
+//! how it is answered. [`crate::h1::request`] makes it; all of `weir-server` reads it.
+
+/// A valid request. Texts are as the client sent them, so they can hold any character but ASCII
+/// controls: escape them for a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request<'b> {
+    /// The method, as far as a file server tells methods apart.
+    pub method: Method,
+    /// The method as sent.
+    pub method_text: &'b str,
+    /// The request target as sent.
+    pub target: &'b str,
+    /// The path of the target, still encoded, without the query. `*` for the asterisk-form and the
+    /// target as sent for CONNECT; in both cases the method is [`Method::Other`].
+    pub path: &'b str,
+    /// What follows the first `?` of the target.
+    pub query: Option<&'b str>,
+    /// The version of the message.
+    pub version: Version,
+    /// Whether the connection may carry another request if the server does not read the body
+    /// (RFC 9112, section 9.3): false for every request with a body.
+    pub keep_alive: bool,
+    /// Whether the connection may carry another request once the body has been read to its end.
+    pub persistent: bool,
+    /// The framing of the body.
+    pub body: RequestBody,
+    /// The protocols to which the client offers to switch: `Upgrade` if there is exactly one and
+    /// `Connection` names it (RFC 9110, section 7.8). `None` in HTTP/1.0.
+    pub upgrade: Option<&'b str>,
+    /// Whether the client waits for an interim 100 before it sends the body (RFC 9110, section
+    /// 10.1.1). False without a body and in HTTP/1.0.
+    pub expects_continue: bool,
+    /// Whether `Expect` names anything but `100-continue`, to be answered with 417. False in HTTP/1.0.
+    pub unknown_expectation: bool,
+    /// The authority of the target if it has one, else the `Host` field (RFC 9112, section 3.2.2).
+    /// `None` only in HTTP/1.0.
+    pub host: Option<&'b str>,
+    /// `If-None-Match`, if there is exactly one.
+    pub if_none_match: Option<&'b str>,
+    /// `If-Modified-Since`, if there is exactly one and no `If-None-Match` at all.
+    pub if_modified_since: Option<&'b str>,
+    /// `Range`, if there is exactly one. It means something for GET only (RFC 9110, section 14.2).
+    pub range: Option<&'b str>,
+    /// `If-Range`, if there is exactly one. With several, `range` is `None`.
+    pub if_range: Option<&'b str>,
+    /// `User-Agent`, if there is exactly one.
+    pub user_agent: Option<&'b str>,
+    /// `Referer`, if there is exactly one.
+    pub referer: Option<&'b str>,
+}
+
+/// A request method (RFC 9110, section 9). Methods are case-sensitive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// GET
+    Get,
+    /// HEAD
+    Head,
+    /// Any other token.
+    Other,
+}
+
+impl Method {
+    pub(crate) fn from_token(token: &str) -> Method {
+        match token {
+            "GET" => Method::Get,
+            "HEAD" => Method::Head,
+            _ => Method::Other,
+        }
+    }
+}
+
+/// The version of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+}
+
+impl Version {
+    /// The version as it stands in the request line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Version::Http10 => "HTTP/1.0",
+            Version::Http11 => "HTTP/1.1",
+        }
+    }
+}
+
+/// The framing of a request body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestBody {
+    /// No body, or one of length zero.
+    None,
+    /// This many bytes, at least one.
+    Length(u64),
+    /// The chunked transfer coding.
+    Chunked,
+}

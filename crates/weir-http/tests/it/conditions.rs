@@ -1,0 +1,109 @@
+//! Worked cases of the preconditions.
+
+use weir_http::h1::request::{Limits, Parsed, parse};
+use weir_http::message::conditions::{ETag, Validators, not_modified, range_applies};
+
+/// Sun, 06 Nov 1994 08:49:37 GMT
+const MODIFIED: i64 = 784_111_777;
+
+fn validators() -> Validators {
+    Validators { etag: ETag::new(1, 500, 64), modified: Some(MODIFIED) }
+}
+
+fn ask(method: &str, fields: &str) -> (bool, bool) {
+    let text = format!("{method} / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+    let Ok(Parsed::Complete { request, .. }) = parse(text.as_bytes(), &Limits::default()) else {
+        unreachable!("not a request: {text}");
+    };
+    (not_modified(&request, &validators()), range_applies(&request, &validators()))
+}
+
+fn is_not_modified(fields: &str) -> bool {
+    ask("GET", fields).0
+}
+
+fn applies(fields: &str) -> bool {
+    ask("GET", fields).1
+}
+
+#[test]
+fn tags_are_short_and_distinct() {
+    assert_eq!(ETag::new(0, 0, 0).as_str(), "\"0.0\"");
+    assert_eq!(ETag::new(0, 64, 63).as_str(), "\"10._\"");
+    assert_eq!(ETag::new(-1, 999_999_999, u64::MAX).as_str(), "\"F__________.F__________\"");
+    assert_eq!(ETag::new(1_700_000_000, 123_456_789, 10_240).as_str().len(), 17);
+    assert_ne!(ETag::new(1, 0, 0), ETag::new(0, 1, 0));
+    assert_ne!(ETag::new(0, 1, 0), ETag::new(0, 0, 1));
+}
+
+#[test]
+fn tags_of_hashes_are_short_and_tell_every_bit() {
+    assert_eq!(ETag::from_hash([0; 12]).as_str(), "\"0000000000000000\"");
+    assert_eq!(ETag::from_hash([255; 12]).as_str(), "\"________________\"");
+    let mut tags = vec![ETag::from_hash([0; 12])];
+    for bit in 0..96 {
+        let mut hash = [0; 12];
+        hash[bit / 8] = 1 << (bit % 8);
+        let tag = ETag::from_hash(hash);
+        assert!(tag.as_str().len() == 18 && !tags.contains(&tag), "bit {bit}: {tag:?}");
+        tags.push(tag);
+    }
+}
+
+#[test]
+fn if_none_match_compares_weakly_over_a_list() {
+    let tag = validators().etag;
+    let tag = tag.as_str();
+    assert!(is_not_modified(&format!("If-None-Match: {tag}\r\n")));
+    assert!(is_not_modified(&format!("If-None-Match: W/{tag}\r\n")));
+    assert!(is_not_modified(&format!("If-None-Match: \"a,b\", W/\"\" , ,{tag}\r\n")));
+    assert!(is_not_modified("If-None-Match: *\r\n"));
+    assert!(!is_not_modified("If-None-Match: \"other\"\r\n"));
+    assert!(!is_not_modified(&format!("If-None-Match: {}\r\n", tag.trim_matches('"'))));
+    assert!(!is_not_modified(&format!("If-None-Match: junk {tag}\r\n")));
+    assert!(!is_not_modified("If-None-Match:\r\n"));
+    assert!(!ask("PUT", "If-None-Match: *\r\n").0);
+    assert!(ask("HEAD", "If-None-Match: *\r\n").0);
+}
+
+#[test]
+fn if_modified_since_is_not_before_the_modification() {
+    assert!(is_not_modified("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n"));
+    assert!(is_not_modified("If-Modified-Since: Sun, 06 Nov 1994 08:49:38 GMT\r\n"));
+    assert!(!is_not_modified("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n"));
+    assert!(!is_not_modified("If-Modified-Since: yesterday\r\n"));
+    assert!(!is_not_modified(""));
+}
+
+#[test]
+fn if_none_match_wins_over_if_modified_since() {
+    let date = "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+    assert!(!is_not_modified(&format!("If-None-Match: \"other\"\r\n{date}")));
+    assert!(!is_not_modified(&format!("If-None-Match: *\r\nIf-None-Match: *\r\n{date}")));
+    assert!(!is_not_modified(&format!("{date}{date}")));
+}
+
+#[test]
+fn if_range_compares_strongly_or_by_the_exact_date() {
+    let tag = validators().etag;
+    let tag = tag.as_str();
+    assert!(applies(""));
+    assert!(applies(&format!("If-Range: {tag}\r\n")));
+    assert!(!applies(&format!("If-Range: W/{tag}\r\n")));
+    assert!(!applies("If-Range: \"other\"\r\n"));
+    assert!(!applies("If-Range: *\r\n"));
+    assert!(applies("If-Range: Sun, 06 Nov 1994 08:49:37 GMT\r\n"));
+    assert!(!applies("If-Range: Sun, 06 Nov 1994 08:49:38 GMT\r\n"));
+    assert!(!applies("If-Range: junk\r\n"));
+}
+
+#[test]
+fn without_a_modification_time_no_date_matches() {
+    let text = "GET / HTTP/1.1\r\nHost: a\r\nIf-Range: junk\r\n\r\n";
+    let Ok(Parsed::Complete { request, .. }) = parse(text.as_bytes(), &Limits::default()) else {
+        unreachable!("not a request");
+    };
+    let validators = Validators { modified: None, ..validators() };
+    assert!(!range_applies(&request, &validators));
+    assert!(!not_modified(&request, &validators));
+}

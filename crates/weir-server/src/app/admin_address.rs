@@ -1,0 +1,82 @@
+//! The admin address: a listener of its own, served on the main thread, which has nothing else to do. It
+//! is not a worker: it has neither routes nor an uplink, and what operators ask is not logged and not
+//! counted among what the server serves. Started by the server if an address is configured.
+
+use std::net::TcpListener;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use tokio::task::spawn_local;
+
+use super::worker::{Queries, Shared, keep_deadlines, keep_descriptors};
+use crate::config::Config;
+use crate::connection::{Context, Journal, OpenConnections};
+use crate::listen;
+use crate::logs::access_log::LogHandle;
+use crate::metrics::Metrics;
+use crate::runtime::stop::Stop;
+use crate::service::Service;
+use crate::service::admin::{Admin, History, Link};
+use crate::sys::descriptors;
+
+/// The admin address before it runs.
+pub(super) struct AdminAddress {
+    context: Context,
+    listener: TcpListener,
+    /// What its page shows of the uplink.
+    link: Option<Link>,
+}
+
+impl AdminAddress {
+    /// `watched`: copies of the workers' listeners; `stop`: when the address itself is to close, which
+    /// is later than the workers' listeners.
+    pub(super) fn new(
+        config: &Config,
+        shared: &Shared,
+        workers: Vec<Queries>,
+        watched: Arc<Mutex<Vec<TcpListener>>>,
+        listener: TcpListener,
+        stop: Stop,
+    ) -> AdminAddress {
+        let link = config.uplink.zip(shared.uplink.clone());
+        let link = link.map(|(config, uplink)| Link {
+            config,
+            uplink,
+            history: Arc::<History>::default(),
+        });
+        let admin = Admin {
+            metrics: shared.metrics.clone(),
+            link: link.clone(),
+            started: Instant::now(),
+            disk: shared.disk.clone(),
+            routes: shared.routes.clone(),
+            workers,
+            listeners: watched,
+            stop: shared.stop.clone(),
+        };
+        // Nobody reads these.
+        let metrics = Arc::new(Metrics::new());
+        let journal = Journal::new(metrics.clone(), LogHandle::default());
+        let open = OpenConnections::at_most(descriptors::admin_connections());
+        let service = Service::admin(admin);
+        let context = Context::new(service, journal, open, metrics, shared.times, stop);
+        AdminAddress { context, listener, link }
+    }
+
+    /// Serves operators until the address is to close.
+    pub(super) async fn run(self) {
+        let AdminAddress { context, listener, link } = self;
+        if let Some(Link { uplink, history, .. }) = link {
+            spawn_local(async move { history.keep(&uplink).await });
+        }
+        let context = Rc::new(context);
+        spawn_local(keep_deadlines(context.clone()));
+        spawn_local(keep_descriptors(context.clone()));
+        if let Err(error) = listen::serve(&context, vec![listener]).await {
+            tracing::error!("the admin address failed: {error}");
+        }
+        // Idle connections end now.
+        context.open.deadlines().wake_all();
+    }
+}

@@ -1,0 +1,37 @@
+//! The first messages of a server: what it serves, and where. Used when it has started.
+
+use std::net::SocketAddr;
+
+use crate::config::{Action, Config, RouteConfig};
+
+/// Says what is served on which addresses.
+pub(super) fn announce(config: &Config, addresses: &[SocketAddr], admin: Option<SocketAddr>) {
+    let what = described(config);
+    let how = match config.uplink {
+        Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
+        None => String::new(),
+    };
+    for address in addresses {
+        tracing::info!("serving {what} on http://{address}{how}");
+    }
+    if let Some(address) = admin {
+        tracing::info!("metrics on http://{address}/metrics");
+    }
+}
+
+/// What is served, in words.
+fn described(config: &Config) -> String {
+    let of_root = |route: &&RouteConfig| matches!(route.action, Action::Files);
+    let others = config.routes.len() - config.routes.iter().filter(of_root).count();
+    let routes = match others {
+        0 => None,
+        1 => Some("1 route".to_owned()),
+        number => Some(format!("{number} routes")),
+    };
+    match (&config.root, routes) {
+        (Some(root), Some(routes)) => format!("{} and {routes}", root.display()),
+        (Some(root), None) => root.display().to_string(),
+        (None, Some(routes)) => routes,
+        (None, None) => "the built-in site".to_owned(),
+    }
+}

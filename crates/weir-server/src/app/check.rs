@@ -1,0 +1,69 @@
+//! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
+//! at the directory, the access log, the addresses to listen on and the names of backends, and changes
+//! nothing.
+
+use std::collections::HashSet;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use crate::body::open_space;
+use crate::config::{Action, BackendAddress, Config, RouteConfig};
+use crate::content::open_root;
+use crate::error::ServeError;
+use crate::listen;
+use crate::listen::cannot_listen;
+use crate::logs::access_log;
+
+/// Looks at what the server would need to start, and returns what might go wrong all the same.
+///
+/// An address that is in use is no error: perhaps by the server that is about to be started anew. Nor
+/// is a backend that cannot be found: the server would start, and look again with each request.
+///
+/// # Errors
+///
+/// What the server could not start with.
+pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
+    config.root.as_deref().map(open_root).transpose()?;
+    open_space(config)?;
+    access_log::check(&config.access_log)?;
+    let mut warnings = Vec::new();
+    let mut seen = HashSet::new();
+    for address in config.listen.iter().chain(&config.admin).filter(|at| at.port() != 0) {
+        if !seen.insert(*address) {
+            warnings.push(format!("{address} is listed twice"));
+        }
+        warnings.extend(look_at_port(*address, config.reuse_port)?);
+    }
+    let mut seen = HashSet::new();
+    for backend in config.routes.iter().flat_map(backends).filter(|at| seen.insert(*at)) {
+        if let Err(error) = find(backend) {
+            warnings.push(format!("backend {backend} cannot be found at present: {error}"));
+        }
+    }
+    Ok(warnings)
+}
+
+fn look_at_port(address: SocketAddr, shared: bool) -> Result<Option<String>, ServeError> {
+    match listen::bind(address, shared) {
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Ok(Some(format!("{address} is in use, perhaps by the server that is to be restarted")))
+        }
+        Err(error) => Err(cannot_listen(address, &error)),
+    }
+}
+
+fn backends(route: &RouteConfig) -> &[BackendAddress] {
+    match &route.action {
+        Action::Proxy(proxy) => &proxy.backends,
+        Action::Files | Action::Redirect { .. } => &[],
+    }
+}
+
+/// Looks whether there is such a name; nothing is connected to.
+fn find(backend: &BackendAddress) -> io::Result<()> {
+    match backend {
+        BackendAddress::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().map(drop),
+        BackendAddress::Unix(path) => std::fs::metadata(path).map(drop),
+    }
+}

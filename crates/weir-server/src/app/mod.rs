@@ -1,0 +1,82 @@
+//! `weir serve` from top to bottom: every part is built from the configuration, workers are started, and
+//! a signal ends it. [`serve`] and [`check`] are what the program `weir` calls.
+
+mod admin_address;
+mod announce;
+mod check;
+mod shutdown;
+mod signals;
+mod worker;
+
+use std::io;
+use std::sync::Arc;
+
+use self::admin_address::AdminAddress;
+use self::announce::announce;
+pub use self::check::check;
+use self::shutdown::Shutdown;
+use self::signals::Signals;
+use self::worker::Shared;
+use crate::client::Times;
+use crate::config::Config;
+use crate::disk::Disk;
+use crate::error::ServeError;
+use crate::listen::Listeners;
+use crate::logs::access_log;
+use crate::metrics::Metrics;
+use crate::runtime::{self, stop};
+use crate::service::proxy;
+use crate::sys::descriptors;
+use crate::uplink;
+
+/// Serves until a signal ends it: SIGTERM or SIGINT, or SIGHUP on a terminal.
+///
+/// # Errors
+///
+/// Why it could not start, or what ended it.
+pub fn serve(config: &Config) -> Result<(), ServeError> {
+    descriptors::raise_limit();
+    let metrics = Arc::new(Metrics::new());
+    let (stop_sender, stop) = stop::channel();
+    let access_log = access_log::open(&config.access_log)?;
+    let (uplink, gate) =
+        config.uplink.map(|link| uplink::build(link, config.workers, metrics.clone())).unzip();
+    let shared = Shared {
+        disk: Disk::new(config.disk_timeout, metrics.clone()),
+        routes: proxy::Shared::open(config)?,
+        proxy_protocol: config.proxy_protocol.clone(),
+        uplink,
+        exempt: config.uplink_exempt.clone(),
+        metrics,
+        access_log,
+        times: Times::new(config),
+        stop,
+    };
+    let Listeners { workers, served, admin, watched } = Listeners::open(config)?;
+    let (threads, queries) = worker::start_all(config, &shared, gate, workers)?;
+    let (admin_stop_sender, admin_stop) = stop::channel();
+    let admin_served = admin.as_ref().map(|(_, address)| *address);
+    let admin = admin.map(|(listener, _)| {
+        AdminAddress::new(config, &shared, queries, watched.clone(), listener, admin_stop)
+    });
+
+    let runtime = runtime::build(&shared.metrics)
+        .map_err(|error| ServeError::new("cannot start the main thread", &error))?;
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        let admin = admin.map(|admin| tokio::task::spawn_local(admin.run()));
+        announce(config, &served, admin_served);
+        let shutdown = Shutdown {
+            config,
+            access_log: &shared.access_log,
+            stop: stop_sender,
+            admin_stop: admin_stop_sender,
+            watched: &watched,
+        };
+        shutdown.on_signal(&mut signals, threads).await?;
+        shared.access_log.finish();
+        admin.iter().for_each(tokio::task::JoinHandle::abort);
+        Ok(())
+    });
+    ended.map_err(|error: io::Error| ServeError::new("the server failed", &error))
+}

@@ -1,0 +1,73 @@
+//! The signals that the server obeys, as commands. Used by the shutdown, which also has logs reopened.
+
+use std::io::{self, IsTerminal};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a signal tells the server to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// SIGTERM or SIGINT: stop, or hurry if it is stopping already.
+    Stop,
+    /// SIGHUP on a terminal, whose user has left: stop, but never hurry.
+    HangUp,
+    /// SIGUSR1, or SIGHUP without a terminal: reopen the log, whose file was renamed.
+    Reopen,
+}
+
+/// The signals that are handled.
+#[derive(Debug)]
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+    user_1: Signal,
+    user_2: Signal,
+    on_terminal: bool,
+}
+
+impl Signals {
+    /// Handles signals from now on.
+    ///
+    /// # Errors
+    ///
+    /// A signal cannot be handled.
+    pub(super) fn new() -> io::Result<Signals> {
+        let is_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
+        // Before the handlers below are set: then it is not ignored any more.
+        let on_terminal = is_terminal && !ignores_hang_up();
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+            user_1: signal(SignalKind::user_defined1())?,
+            user_2: signal(SignalKind::user_defined2())?,
+            on_terminal,
+        })
+    }
+
+    /// Waits for the next command.
+    pub(super) async fn next(&mut self) -> Command {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return Command::Stop,
+                _ = self.interrupt.recv() => return Command::Stop,
+                _ = self.hang_up.recv() => return match self.on_terminal {
+                    true => Command::HangUp,
+                    false => Command::Reopen,
+                },
+                _ = self.user_1.recv() => return Command::Reopen,
+                _ = self.user_2.recv() => tracing::info!("SIGUSR2 is ignored: it has no meaning here"),
+            }
+        }
+    }
+}
+
+/// Whether the server was started to outlive its terminal, as by nohup(1): the mask of ignored signals
+/// in /proc/self/status (proc(5)) has SIGHUP, the first.
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 != 0)
+}

@@ -1,0 +1,352 @@
+//! The client at the other end of a connection: its socket, its address, how long it may take, and
+//! whether it is still there. Used by connections to read requests, by `send` to write responses, and by
+//! the proxy to notice that a client has left.
+
+pub(crate) mod deadlines;
+pub(crate) mod input;
+pub(crate) mod rate;
+mod times;
+
+pub(crate) use times::Times;
+
+use std::cell::{Cell, OnceCell};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_socket_linger, socket_error};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use tokio::io::Interest;
+use tokio::task::coop::consume_budget;
+use weir_sched::Time;
+
+use crate::body::{Account, Space};
+use crate::client::deadlines::{Deadline, Deadlines};
+use crate::client::input::Input;
+use crate::metrics::note_event;
+use crate::runtime::stop::Stop;
+use crate::runtime::turn;
+use crate::sys::socket::Socket;
+
+/// The events of a client that closes its side, or both.
+const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);
+
+/// A client that has never sent a request counts as idle for so much longer when descriptors are short:
+/// a request usually comes together with its connection.
+const UNPROVEN: Duration = Duration::from_secs(10);
+
+/// A client whose request has begun to come counts as idle for so much less: more than heads take.
+const BEGUN: Duration = Duration::from_secs(5);
+
+/// Idle connections that are closed at once for want of a descriptor.
+const AT_ONCE: usize = 8;
+
+/// A client and its socket.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) socket: Rc<Socket>,
+    pub(crate) peer: SocketAddr,
+    deadline: Deadline,
+    /// The one for writing, made when it is first needed: reading and writing may go on at once.
+    writing: OnceCell<Deadline>,
+    /// The one for what others do for this client, such as backends.
+    served: OnceCell<Deadline>,
+    /// What its bodies to and from backends are charged to; opened with the first such request.
+    account: OnceCell<Account>,
+    /// Bytes may have come without an event: the next read tries before it waits.
+    look_first: Cell<bool>,
+    /// It has sent a request.
+    has_asked: Cell<bool>,
+}
+
+/// How a wait for bytes ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    More,
+    /// The client will send nothing more, or the connection broke.
+    End,
+    TimedOut,
+    /// The server is stopping.
+    Stopped,
+    /// Its descriptor is needed for another connection.
+    GivenUp,
+}
+
+/// What an idle client is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The next request, or the end of the connection.
+    Anything,
+    /// The rest of a head that began to come at `begun`.
+    Rest { begun: Time },
+}
+
+impl Waits {
+    /// Since when a client counts as idle that is waited for from `now` on. When descriptors are short,
+    /// the earliest go first.
+    fn since(self, now: Time, has_asked: bool) -> Time {
+        match self {
+            Waits::Anything if has_asked => now,
+            Waits::Anything => now.before(UNPROVEN),
+            Waits::Rest { begun } => begun + BEGUN,
+        }
+    }
+}
+
+/// What became of a client that waits for its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It will send nothing more; it may still read.
+    HalfClosed,
+    /// It has closed or reset the connection.
+    Gone,
+}
+
+impl Client {
+    pub(crate) fn new(socket: Socket, peer: SocketAddr, deadlines: &Rc<Deadlines>) -> Client {
+        Client {
+            socket: Rc::new(socket),
+            peer,
+            deadline: deadlines.enter(),
+            writing: OnceCell::new(),
+            served: OnceCell::new(),
+            account: OnceCell::new(),
+            // A request is often there before the connection is accepted.
+            look_first: Cell::new(true),
+            has_asked: Cell::new(false),
+        }
+    }
+
+    /// Its account in `space`; its address must be known by now.
+    pub(crate) fn account(&self, space: &Arc<Space>) -> &Account {
+        self.account.get_or_init(|| space.account(self.peer.ip()))
+    }
+
+    /// Waits for more bytes: at most for `wait`, and if `stop` is given, until the server stops.
+    pub(crate) async fn read(
+        &self,
+        input: &mut Input,
+        wait: Duration,
+        stop: Option<&Stop>,
+    ) -> Read {
+        self.next_bytes(input, wait, stop).await
+    }
+
+    /// The same, but the client counts as idle meanwhile: when descriptors are short, its connection may
+    /// be given up.
+    pub(crate) async fn read_unless_given_up(
+        &self,
+        input: &mut Input,
+        wait: Duration,
+        stop: Option<&Stop>,
+        waits: Waits,
+    ) -> Read {
+        self.deadline.idle_since(waits.since(turn::began(), self.has_asked.get()));
+        let read = self.next_bytes(input, wait, stop).await;
+        self.deadline.idle_since(Time::NEVER);
+        read
+    }
+
+    /// The client has sent a request.
+    pub(crate) fn has_requested(&self) {
+        self.has_asked.set(true);
+    }
+
+    /// Descriptors are short: has some idle connections of the same worker closed.
+    pub(crate) fn make_room(&self) {
+        self.deadline.give_up_others(AT_ONCE);
+    }
+
+    async fn next_bytes(&self, input: &mut Input, wait: Duration, stop: Option<&Stop>) -> Read {
+        self.deadline.set(turn::began() + wait);
+        poll_fn(|context| {
+            loop {
+                if !self.look_first.replace(false) {
+                    match self.socket.poll_readable(context) {
+                        Poll::Ready(Ok(())) => note_event(),
+                        Poll::Ready(Err(_)) => return Poll::Ready(Read::End),
+                        Poll::Pending if stop.is_some_and(Stop::is_stopping) => {
+                            return Poll::Ready(Read::Stopped);
+                        }
+                        Poll::Pending if self.deadline.is_given_up() => {
+                            return Poll::Ready(Read::GivenUp);
+                        }
+                        Poll::Pending if self.deadline.passed(turn::began(), context) => {
+                            return Poll::Ready(Read::TimedOut);
+                        }
+                        Poll::Pending => return Poll::Pending,
+                    }
+                }
+                let room = input.room();
+                let space = room.len();
+                let received = self.receive(room);
+                input.filled(*received.as_ref().unwrap_or(&0));
+                match received {
+                    Err(Errno::AGAIN) => {}
+                    Ok(count) if count > 0 => {
+                        // A full buffer: there may be more.
+                        self.look_first.set(count == space);
+                        return Poll::Ready(Read::More);
+                    }
+                    _ => return Poll::Ready(Read::End),
+                }
+            }
+        })
+        .await
+    }
+
+    /// Takes what has come.
+    fn receive(&self, room: &mut [u8]) -> Result<usize, Errno> {
+        let socket = &*self.socket;
+        let space = room.len();
+        socket.read(space, || recv(socket, &mut *room, RecvFlags::DONTWAIT).map(|(count, _)| count))
+    }
+
+    /// Reads and discards until the client closes; false if it takes longer than `wait`, or the server
+    /// stops.
+    pub(crate) async fn drain(
+        &self,
+        buffers: &mut Input,
+        wait: Duration,
+        stop: Option<&Stop>,
+    ) -> bool {
+        self.look_first.set(true);
+        let end = turn::began() + wait;
+        loop {
+            consume_budget().await;
+            let left = end.since(turn::began());
+            if left.is_zero() {
+                return false;
+            }
+            match self.read_unless_given_up(buffers, left, stop, Waits::Anything).await {
+                Read::More => buffers.answered(buffers.bytes().len()),
+                Read::End => return true,
+                Read::TimedOut | Read::Stopped | Read::GivenUp => return false,
+            }
+        }
+    }
+
+    /// Waits until the socket takes data again; false if that takes longer than `wait`.
+    ///
+    /// # Errors
+    ///
+    /// It broke.
+    pub(crate) async fn writable(&self, wait: Duration) -> io::Result<bool> {
+        let deadline = self.writing.get_or_init(|| self.deadline.another());
+        deadline.set(turn::began() + wait);
+        let writable = poll_fn(|context| match self.socket.poll_writable(context) {
+            Poll::Ready(ready) => {
+                note_event();
+                Poll::Ready(ready.map(|()| true))
+            }
+            Poll::Pending if deadline.passed(turn::began(), context) => Poll::Ready(Ok(false)),
+            Poll::Pending => Poll::Pending,
+        })
+        .await;
+        deadline.clear();
+        writable
+    }
+
+    /// The result of `work`, which is done for this client; `None` if it takes longer than `wait`. Cheaper
+    /// than a timer of the runtime for each request.
+    pub(crate) async fn within<T>(
+        &self,
+        wait: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let deadline = self.served.get_or_init(|| self.deadline.another());
+        deadline.set(turn::began() + wait);
+        let mut work = pin!(work);
+        let done = poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending if deadline.passed(turn::began(), context) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+        .await;
+        deadline.clear();
+        done
+    }
+
+    /// Waits until the client closes its side, or both. Bytes that arrive meanwhile stay unread.
+    ///
+    /// The kernel tells of a closed connection at once (EPOLLRDHUP), even while bytes are unread. A
+    /// client that has only finished sending looks the same as one that has closed; sending it a
+    /// few bytes tells, for one that has closed answers with a reset.
+    pub(crate) async fn left(&self) -> Left {
+        loop {
+            let Ok(ready) = self.socket.ready(LEAVING).await else { return Left::Gone };
+            if ready.is_write_closed() || ready.is_error() {
+                return Left::Gone;
+            }
+            if ready.is_read_closed() {
+                return Left::HalfClosed;
+            }
+            // Unread bytes: wait for the next event.
+            self.look_first.set(true);
+            self.socket.forget(Interest::READABLE);
+        }
+    }
+
+    /// Closing the connection will reset it.
+    pub(crate) fn reset_when_closed(&self) {
+        let _ = set_socket_linger(&*self.socket, Some(Duration::ZERO));
+    }
+
+    /// Sends a few bytes ahead of any response, or none if there is no room. False if the connection
+    /// cannot be used any more: it broke, or took only a part of them.
+    pub(crate) fn say(&self, bytes: &[u8]) -> bool {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match send(&*self.socket, bytes, flags) {
+            Err(Errno::AGAIN) => true,
+            Ok(count) => count == bytes.len(),
+            Err(_) => false,
+        }
+    }
+
+    /// Whether the connection has a pending error (SO_ERROR); asking clears it.
+    pub(crate) fn has_failed(&self) -> bool {
+        socket_error(&*self.socket).is_ok_and(|error| error.is_err())
+    }
+
+    /// Waits until a half-closed client turns out to have gone.
+    pub(crate) async fn reset(&self) {
+        let _ = self.socket.ready(Interest::ERROR).await;
+    }
+
+    /// Waits until it is certain that the client has gone. `question` is sent to a client that has closed
+    /// its side: if it has gone altogether, its host answers with a reset.
+    pub(crate) async fn gone(&self, question: &[u8]) {
+        if self.left().await == Left::Gone {
+            return;
+        }
+        // Without a question, what is on its way to the client already has the same effect.
+        if !question.is_empty() && !self.say(question) {
+            return;
+        }
+        self.reset().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_asked_and_who_is_asking_is_kept_before_who_has_not() {
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let (old, new) = (at(100), at(100) + UNPROVEN / 2);
+        let silent = Waits::Anything.since(new, false);
+        let regular = Waits::Anything.since(old, true);
+        let asking = Waits::Rest { begun: old }.since(new, false);
+        assert!(silent < regular && regular < asking);
+        // But not for ever.
+        assert!(regular < Waits::Anything.since(at(111), false));
+        assert!(asking < Waits::Anything.since(at(111), true));
+    }
+}

@@ -1,0 +1,70 @@
+//! Sends one response of a connection, over the uplink or directly, and sees to it that it is counted
+//! and logged however it ends. Used for own responses and for those of backends.
+
+use weir_http::message::Request;
+use weir_sched::Time;
+
+use super::context::Context;
+use super::journal::Ended;
+use crate::client::Client;
+use crate::response::Response;
+use crate::send::{Outcome, Sending};
+use crate::uplink::Flow;
+
+/// Sends one response, counts it and logs it.
+pub(super) async fn answer(
+    context: &Context,
+    client: &Client,
+    flow: &mut Option<Flow>,
+    request: Option<&Request<'_>>,
+    response: &Response,
+    begun: Time,
+) -> Outcome {
+    let name = request.map_or("no request", |request| request.path);
+    let sending = context.sender.sending(client, response, name);
+    let mut under_way =
+        UnderWay { context, client, request, response, begun, sending, is_over: false };
+    let sending = &mut under_way.sending;
+    let outcome = match flow {
+        // Boxed: a connection without an uplink need not be larger for it.
+        Some(flow) => Box::pin(sending.over(flow)).await,
+        None => sending.directly().await,
+    };
+    under_way.is_over = true;
+    under_way.note(outcome == Outcome::Complete);
+    outcome
+}
+
+/// A response that is being sent. Dropped before it is over, it was cut with the server: then that is
+/// counted and logged.
+struct UnderWay<'a> {
+    context: &'a Context,
+    client: &'a Client,
+    request: Option<&'a Request<'a>>,
+    response: &'a Response,
+    begun: Time,
+    sending: Sending<'a>,
+    is_over: bool,
+}
+
+impl UnderWay<'_> {
+    fn note(&self, complete: bool) {
+        self.context.journal.note(&Ended {
+            client: self.client,
+            request: self.request,
+            begun: self.begun,
+            code: self.response.code,
+            head: self.response.head.len() as u64,
+            sent: self.sending.sent(),
+            complete,
+        });
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.note(false);
+        }
+    }
+}

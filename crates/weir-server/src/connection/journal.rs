@@ -1,0 +1,114 @@
+//! Counts and logs every response once: when it was sent, when it was cut, and when its request came to
+//! nothing. Used by the connections of a worker.
+
+use std::sync::Arc;
+
+use weir_http::message::Request;
+use weir_sched::Time;
+
+use crate::client::Client;
+use crate::logs::access_log::{Entry, LogHandle};
+use crate::metrics::Metrics;
+use crate::sys::clock;
+
+/// The status of a request whose client left before it was answered, as others write it.
+const LEFT_EARLY: u16 = 499;
+
+/// The status of a request that the end of the server left without an answer.
+const CUT: u16 = 503;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    metrics: Arc<Metrics>,
+    access_log: LogHandle,
+}
+
+/// A response that has ended.
+pub(super) struct Ended<'a> {
+    pub(super) client: &'a Client,
+    /// `None`: what came was no request.
+    pub(super) request: Option<&'a Request<'a>>,
+    /// When the request had come.
+    pub(super) begun: Time,
+    pub(super) code: u16,
+    /// Bytes of its head.
+    pub(super) head: u64,
+    /// Bytes that were sent, of head and body.
+    pub(super) sent: u64,
+    pub(super) complete: bool,
+}
+
+impl Journal {
+    pub(crate) fn new(metrics: Arc<Metrics>, access_log: LogHandle) -> Journal {
+        Journal { metrics, access_log }
+    }
+
+    /// Counts and logs a response.
+    pub(super) fn note(&self, ended: &Ended<'_>) {
+        let took = clock::now().since(ended.begun);
+        self.metrics.responded(ended.code, ended.sent, took, ended.complete);
+        self.access_log.write(|| Entry {
+            peer: ended.client.peer.ip(),
+            unix_seconds: clock::unix_seconds(),
+            request: ended.request,
+            code: ended.code,
+            sent: ended.sent.saturating_sub(ended.head),
+            complete: ended.complete,
+            took,
+        });
+    }
+
+    /// `request` waits for its response from now on.
+    pub(super) fn waiting<'a>(
+        &'a self,
+        client: &'a Client,
+        request: &'a Request<'a>,
+        begun: Time,
+    ) -> Waiting<'a> {
+        Waiting { journal: self, client, request, begun, is_over: false }
+    }
+}
+
+/// A request without a response. Dropped before that is over, it was cut with the server: then it is
+/// counted and logged.
+pub(super) struct Waiting<'a> {
+    journal: &'a Journal,
+    client: &'a Client,
+    request: &'a Request<'a>,
+    begun: Time,
+    is_over: bool,
+}
+
+impl Waiting<'_> {
+    /// There is a response.
+    pub(super) fn answered(mut self) {
+        self.is_over = true;
+    }
+
+    /// The client left before there was one: that is counted and logged.
+    pub(super) fn left(mut self) {
+        self.is_over = true;
+        self.note(LEFT_EARLY);
+    }
+
+    fn note(&self, code: u16) {
+        self.journal.note(&Ended {
+            client: self.client,
+            request: Some(self.request),
+            begun: self.begun,
+            code,
+            head: 0,
+            sent: 0,
+            complete: false,
+        });
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.note(CUT);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What can be sent whole or in part: an object, what its head says of it, and where its bytes are. Made
+//! by the sites and by whoever makes a short text; `response` and `send` use it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use weir_http::Status;
+use weir_http::h1::response::ResponseHead;
+use weir_http::message::conditions::Validators;
+use weir_sched::ObjectId;
+
+use super::file::{File, ReadError};
+use super::pattern::pattern;
+use crate::body::Reader;
+
+/// What a path stands for.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Object(Object),
+    /// A directory, named without the slash at the end.
+    Directory,
+}
+
+/// Something that can be sent, whole or in part.
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    pub(crate) facts: Rc<Facts>,
+    pub(crate) body: Body,
+}
+
+/// What the head of a response says of an object.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) length: u64,
+    pub(crate) media: &'static str,
+    pub(crate) validators: Option<Validators>,
+    pub(crate) id: ObjectId,
+    /// The fields of the head of an ordinary 200 response, up to the empty line.
+    pub(crate) fields: Box<[u8]>,
+}
+
+/// Where the bytes of a body are.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Text(Arc<[u8]>),
+    File(Rc<File>),
+    /// Bytes of the built-in site's files, made when they are sent.
+    Pattern,
+    /// A backend's answer, as it comes.
+    Relayed(Rc<Reader>),
+}
+
+/// Objects longer than this (bytes) are sent with `Accept-Ranges`. Short ones are not: heads cost time
+/// in overload, and nobody resumes a few kilobytes.
+const WORTH_RESUMING: u64 = 16 * 1024;
+
+impl Object {
+    /// A short text made for this response.
+    pub(crate) fn text(text: impl Into<Vec<u8>>, media: &'static str) -> Object {
+        let text: Arc<[u8]> = text.into().into();
+        let facts = Facts::new(text.len() as u64, media, None, ObjectId(0));
+        Object { facts: Rc::new(facts), body: Body::Text(text) }
+    }
+}
+
+impl Facts {
+    pub(crate) fn new(
+        length: u64,
+        media: &'static str,
+        validators: Option<Validators>,
+        id: ObjectId,
+    ) -> Facts {
+        let mut facts = Facts { length, media, validators, id, fields: Box::default() };
+        let mut fields = Vec::with_capacity(256);
+        facts.head(ResponseHead::new(Status::Ok, [b' '; 29])).write_fields(&mut fields);
+        facts.fields = fields.into();
+        facts
+    }
+
+    /// `head` with the fields of the whole object.
+    pub(crate) fn head<'a>(&'a self, head: ResponseHead<'a>) -> ResponseHead<'a> {
+        ResponseHead {
+            length: Some(self.length),
+            content_type: Some(self.media),
+            validators: self.validators.as_ref(),
+            accept_ranges: self.validators.is_some() && self.length > WORTH_RESUMING,
+            ..head
+        }
+    }
+}
+
+/// Copies the bytes from `offset` on, as far as there is room; returns how many.
+pub(crate) fn copy(bytes: &[u8], offset: u64, out: &mut [u8]) -> usize {
+    let rest = usize::try_from(offset).ok().and_then(|from| bytes.get(from..)).unwrap_or_default();
+    let count = rest.len().min(out.len());
+    out[..count].copy_from_slice(&rest[..count]);
+    count
+}
+
+impl Body {
+    /// Fills `out` with the bytes from `offset` on; returns how many there were: fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// They are not in memory, or cannot be read.
+    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
+        match self {
+            Body::Text(text) => Ok(copy(text, offset, out)),
+            Body::File(file) => file.read(offset, out),
+            Body::Pattern => {
+                pattern(offset, out);
+                Ok(out.len())
+            }
+            Body::Relayed(relayed) => relayed.read(offset, out).ok_or(ReadError::Cold),
+        }
+    }
+}

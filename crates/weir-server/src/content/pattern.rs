@@ -1,0 +1,35 @@
+//! Bytes that are made up on the way, a function of their place. The body of the built-in site's files,
+//! which so take no memory.
+
+/// Fills `out` from `offset` on of an endless text that does not compress well.
+pub(super) fn pattern(offset: u64, out: &mut [u8]) {
+    let mut word = offset / 8;
+    let mut skip = (offset % 8) as usize;
+    let mut rest = out;
+    while !rest.is_empty() {
+        let mixed = (word ^ (word >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let bytes = mixed.wrapping_mul(0x94D0_49BB_1331_11EB).to_le_bytes();
+        let take = rest.len().min(8 - skip);
+        let (now, later) = rest.split_at_mut(take);
+        now.copy_from_slice(&bytes[skip..skip + take]);
+        rest = later;
+        skip = 0;
+        word += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_pattern_is_a_part_of_the_whole() {
+        let mut whole = [0; 1000];
+        pattern(0, &mut whole);
+        for (offset, count) in [(0, 1), (7, 2), (8, 8), (13, 500), (999, 1)] {
+            let mut part = vec![0; count];
+            pattern(offset as u64, &mut part);
+            assert_eq!(part, &whole[offset..offset + count]);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Accepts connections and starts a task for each. Workers and the admin address run it on the listening
+//! sockets that [`Listeners`] has opened.
+
+mod addresses;
+mod sockets;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub(crate) use self::addresses::{Listeners, cannot_listen};
+pub(crate) use self::sockets::bind;
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, acceptfrom_with};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
+use tokio::time::sleep;
+use weir_sched::Time;
+
+use crate::connection::{self, Context};
+use crate::logs::messages;
+use crate::metrics::note_event;
+use crate::runtime::turn;
+use crate::sys;
+use crate::sys::clock;
+use crate::sys::descriptors;
+use crate::sys::socket::Socket;
+
+/// How long to wait before accepting again when descriptors are short.
+const RECOVER: Duration = Duration::from_millis(50);
+
+/// An error that comes again within this time is not logged again.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// Serves everybody who connects to `listeners` until the server stops. Connections that the kernel has
+/// let in by then are accepted as well.
+///
+/// # Errors
+///
+/// A task that accepts was ended from outside.
+pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<TcpListener>) -> io::Result<()> {
+    let accept = |listener| tokio::task::spawn_local(accept_or_abort(context.clone(), listener));
+    let accepting: Vec<_> = listeners.into_iter().map(accept).collect();
+    context.stop.requested().await;
+    for accepting in accepting {
+        accepting.await.map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+async fn accept_or_abort(context: Rc<Context>, listener: TcpListener) {
+    if let Err(error) = accept(context, listener).await {
+        // Nobody could reach the server: better to end than to hang.
+        tracing::error!("a listening socket cannot be watched: {error}");
+        messages::finish();
+        std::process::abort();
+    }
+}
+
+/// Accepts connections until the server stops.
+async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    let listener = sys::watch(OwnedFd::from(listener), Interest::READABLE)?;
+    let mut failed: Option<Time> = None;
+    let mut stop = pin!(context.stop.requested());
+    loop {
+        consume_budget().await;
+        let accepted = tokio::select! {
+            accepted = next(&listener) => accepted,
+            () = &mut stop => {
+                take_waiting(&context, listener.get_ref());
+                return Ok(());
+            }
+        };
+        match accepted {
+            Ok((socket, peer)) => {
+                note_event();
+                let socket = match context.open.too_many(&socket) {
+                    0 => socket,
+                    count => tokio::select! {
+                        socket = make_room(&context, socket, count) => socket,
+                        () = &mut stop => return Ok(()),
+                    },
+                };
+                start(&context, Socket::new(socket), peer);
+            }
+            Err(error) => {
+                context.metrics.accept_errors.inc();
+                if descriptors::is_own(&error) {
+                    descriptors::note_shortage();
+                    context.open.give_up_idle(1);
+                }
+                if is_of_one_connection(&error) {
+                    continue;
+                }
+                let now = clock::now();
+                if failed.replace(now).is_none_or(|before| now.since(before) > QUIET) {
+                    tracing::error!(
+                        "cannot accept connections on {address}, will try again: {error}"
+                    );
+                }
+                sleep(RECOVER).await;
+            }
+        }
+    }
+}
+
+/// Has `count` idle connections end in favour of `socket`. If none is idle, the newcomer waits until
+/// some have ended, or until other workers have given up some of theirs.
+async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> OwnedFd {
+    loop {
+        // Newcomers must have looked for their requests before it is known which connections are idle.
+        yield_now().await;
+        match context.open.give_up_idle(count) {
+            0 => sleep(RECOVER).await,
+            // They end before this goes on.
+            _ => yield_now().await,
+        }
+        if context.open.is_limited() {
+            return socket;
+        }
+        match descriptors::out_of_reserve(socket) {
+            Ok(moved) => return moved,
+            Err(same) => socket = same,
+        }
+    }
+}
+
+/// Waits for the next connection. After one was accepted, the next is tried at once: connections come
+/// in bursts.
+async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, SocketAddr)> {
+    loop {
+        let mut ready = listener.readable().await?;
+        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref())) {
+            return accepted;
+        }
+    }
+}
+
+/// Accepts a connection, if one waits.
+fn take(listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (fd, peer) = acceptfrom_with(listener, flags)?;
+    let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+    // Only an address of another family could be missing.
+    let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
+    Ok((fd, peer))
+}
+
+/// Accepts all connections that wait: they would be reset together with the listener.
+fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
+    for _ in 0..sockets::BACKLOG {
+        match take(listener) {
+            Ok((socket, peer)) => start(context, Socket::new(socket), peer),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn start(context: &Rc<Context>, socket: Socket, peer: SocketAddr) {
+    context.metrics.accepted.inc();
+    let open = context.open.enter();
+    let context = context.clone();
+    tokio::task::spawn_local(async move {
+        let metrics = context.metrics.clone();
+        let connection = pin!(connection::run(context, socket, peer));
+        turn::timed(&metrics, connection).await;
+        drop(open);
+    });
+}
+
+/// Errors of a connection that ended before it was accepted (accept(2)).
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(
+            Errno::CONNABORTED
+                | Errno::INTR
+                | Errno::NETDOWN
+                | Errno::PROTO
+                | Errno::NOPROTOOPT
+                | Errno::HOSTDOWN
+                | Errno::NONET
+                | Errno::HOSTUNREACH
+                | Errno::OPNOTSUPP
+                | Errno::NETUNREACH
+        )
+    )
+}

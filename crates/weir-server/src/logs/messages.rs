@@ -1,0 +1,72 @@
+//! The server's own messages on standard error, reports of panics included. A thread writes them, so
+//! nobody waits for standard error. Used by the program `weir` for its logging, and before the process
+//! ends.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fmt::{self, Write as _};
+use std::io;
+use std::panic;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+use crate::logs::lines::{Kind, Lines, Output};
+
+/// How long the process waits at its end for standard error.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// The lines of standard error, from the first message on; `None` in it: there can be no thread.
+static LINES: OnceLock<Option<Lines>> = OnceLock::new();
+
+/// The lines of standard error, for an access log that shares it.
+pub(crate) fn lines() -> Option<&'static Lines> {
+    LINES.get_or_init(|| Output::stderr().and_then(Lines::start).ok()).as_ref()
+}
+
+/// Writes a line.
+pub fn say(line: impl fmt::Display) {
+    leave(format!("{line}\n"));
+}
+
+/// Waits until all messages are written, up to a second. Called before the process ends.
+pub fn finish() {
+    if let Some(Some(lines)) = LINES.get() {
+        lines.flush(LAST_WAIT);
+    }
+}
+
+fn leave(text: String) {
+    match lines() {
+        Some(lines) => lines.push(Kind::Message, text),
+        None => eprint!("{text}"),
+    }
+}
+
+/// Takes messages from a subscriber of `tracing`, one with each write.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer;
+
+impl io::Write for Writer {
+    fn write(&mut self, message: &[u8]) -> io::Result<usize> {
+        leave(String::from_utf8_lossy(message).into_owned());
+        Ok(message.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// From now on panics are reported as messages, so that a thread that panics does not wait for standard
+/// error.
+pub fn tell_of_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let thread = thread::current();
+        let mut text = format!("thread '{}' {panic}", thread.name().unwrap_or("unnamed"));
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            let _ = write!(text, "\n{backtrace}");
+        }
+        say(text);
+    }));
+}

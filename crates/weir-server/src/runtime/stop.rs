@@ -1,0 +1,88 @@
+//! The steps in which the server stops, as every connection can see them and wait for them. The
+//! shutdown takes the steps; connections, listeners and `/readyz` follow them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::sync::watch;
+
+/// How far the server has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Step {
+    Serving,
+    /// Everything is still served, but load balancers are told to send nothing more.
+    Leaving,
+    /// Only what is under way is served.
+    Stopping,
+    /// What is under way is cut.
+    Cutting,
+}
+
+/// Takes the steps.
+#[derive(Debug)]
+pub(crate) struct StopSender {
+    step: Arc<AtomicU8>,
+    told: watch::Sender<Step>,
+}
+
+/// Sees the steps, and waits for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    step: Arc<AtomicU8>,
+    told: watch::Receiver<Step>,
+}
+
+pub(crate) fn channel() -> (StopSender, Stop) {
+    let (sender, receiver) = watch::channel(Step::Serving);
+    let step = Arc::new(AtomicU8::new(Step::Serving as u8));
+    (StopSender { step: step.clone(), told: sender }, Stop { step, told: receiver })
+}
+
+impl StopSender {
+    /// The server is about to stop: it is not ready any more, and still serves.
+    pub(crate) fn leave(&self) {
+        self.tell(Step::Leaving);
+    }
+
+    /// Requests under way are answered, and nothing else.
+    pub(crate) fn stop(&self) {
+        self.tell(Step::Stopping);
+    }
+
+    /// What is under way is cut.
+    pub(crate) fn cut(&self) {
+        self.tell(Step::Cutting);
+    }
+
+    fn tell(&self, step: Step) {
+        self.step.store(step as u8, Ordering::Release);
+        self.told.send_replace(step);
+    }
+}
+
+impl Stop {
+    /// Whether load balancers should send requests here.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.step.load(Ordering::Acquire) < Step::Leaving as u8
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.step.load(Ordering::Acquire) >= Step::Stopping as u8
+    }
+
+    /// Waits until the server stops.
+    pub(crate) async fn requested(&self) {
+        self.until(Step::Stopping).await;
+    }
+
+    /// Waits until what is under way is cut.
+    pub(crate) async fn cut(&self) {
+        self.until(Step::Cutting).await;
+    }
+
+    async fn until(&self, step: Step) {
+        // An error means that the sender has gone: the process is ending.
+        let _ = self.told.clone().wait_for(|told| *told >= step).await;
+    }
+}

@@ -1,0 +1,66 @@
+//! Fetches what is to be sent next and is not in memory: from the disk by a helper, or from a backend
+//! that has not sent it yet. Used by [`super::Sending`] when a push has found nothing.
+
+use super::{Outcome, Sending};
+use crate::body::Truncated;
+use crate::content::{Body, CHUNK};
+use crate::response::Part;
+
+impl Sending<'_> {
+    /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
+    pub(super) async fn fetch(&mut self) -> Result<(), Outcome> {
+        if let Body::Relayed(relayed) = &self.response.body {
+            let more = relayed.more(self.body_sent());
+            return tokio::select! {
+                biased;
+                more = more => more.map_err(|Truncated(why)| self.content_failed(why)),
+                () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
+            };
+        }
+        let (Body::File(file), Some(site)) = (&self.response.body, &self.sender.site) else {
+            return Err(self.content_failed("it is not a file, and not in memory"));
+        };
+        let at = self.response.body_at + self.body_sent();
+        let (disk, window) = (site.disk(), site.window());
+        let fetched = tokio::select! {
+            biased;
+            fetched = file.fetch(disk, at, window) => fetched,
+            () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
+        };
+        let (start, bytes) = fetched.map_err(|error| self.unreadable(error))?;
+        if start + bytes.len() as u64 <= at {
+            return Err(self.truncated());
+        }
+        self.part = Some(Part { at: start, bytes });
+        self.fetched_to = Some(start + window);
+        Ok(())
+    }
+
+    /// Once something was missing, asks for what follows before it is needed.
+    pub(super) fn read_ahead(&mut self) {
+        let (Some(asked), Body::File(file), Some(site)) =
+            (self.fetched_to, &self.response.body, &self.sender.site)
+        else {
+            return;
+        };
+        let window = site.window();
+        let at = self.response.body_at + self.body_sent();
+        let end = self.response.body_at + self.response.body_length.unwrap_or(0);
+        // What was sent meanwhile is not asked for any more.
+        let asked = asked.max(at - at % CHUNK);
+        if asked >= end || at + window / 2 < asked {
+            return;
+        }
+        self.fetched_to = Some(asked + window);
+        if !file.tells_residency() {
+            return;
+        }
+        let (file, disk) = (file.clone(), site.disk().clone());
+        let ahead = self.fetching.get_or_insert_default();
+        while ahead.try_join_next().is_some() {}
+        ahead.spawn_local(async move {
+            // If it fails, it will fail again when it is needed.
+            let _ = file.fetch(&disk, asked, window).await;
+        });
+    }
+}

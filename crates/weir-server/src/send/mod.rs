@@ -1,0 +1,271 @@
+//! Sends a response: as fast as the kernel takes it, or grant by grant over the uplink, whose gate
+//! decides which response goes next. Used by connections, for every response.
+
+mod fetch;
+mod push;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use self::push::{Pushed, SCRATCH};
+use crate::client::rate::Pace;
+use crate::client::{Client, Left, Times};
+use crate::content::{CHUNK, Site};
+use crate::metrics::Metrics;
+use crate::response::{AbortOn, Part, Response};
+use crate::runtime::turn;
+use crate::sys;
+use crate::uplink::Flow;
+
+/// Bytes that are handed to the kernel without a gate before other tasks of the worker have their turn.
+const AT_ONCE: u64 = 512 * 1024;
+
+/// How a response ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Complete,
+    /// The client left, or took nothing for `send_timeout`, or less than `min_rate`.
+    ClientLeft,
+    /// The body could not be read to its end; the connection must be closed.
+    ContentFailed,
+}
+
+/// What the responses of one worker are sent with.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    metrics: Arc<Metrics>,
+    times: Times,
+    /// The site whose files are sent, if there is one.
+    site: Option<Site>,
+    /// Where bytes on their way to a socket are put together.
+    scratch: RefCell<Box<[u8]>>,
+}
+
+impl Sender {
+    pub(crate) fn new(metrics: Arc<Metrics>, times: Times, site: Option<Site>) -> Sender {
+        Sender { metrics, times, site, scratch: RefCell::new(vec![0; SCRATCH].into()) }
+    }
+
+    /// Begins to send `response` to `client`. `name`: the requested path, for messages.
+    pub(crate) fn sending<'a>(
+        &'a self,
+        client: &'a Client,
+        response: &'a Response,
+        name: &'a str,
+    ) -> Sending<'a> {
+        let part = response.first.clone();
+        let window = self.site.as_ref().map_or(0, Site::window);
+        let fetched_to = part.as_ref().map(|part| part.at + window);
+        let (fetching, pace) = (None, None);
+        Sending { client, response, sender: self, name, sent: 0, part, fetched_to, fetching, pace }
+    }
+}
+
+/// A response on its way.
+#[derive(Debug)]
+pub(crate) struct Sending<'a> {
+    client: &'a Client,
+    response: &'a Response,
+    sender: &'a Sender,
+    /// The requested path, for messages.
+    name: &'a str,
+    sent: u64,
+    /// A part of the body that a helper fetched.
+    part: Option<Part>,
+    /// Up to where helpers were asked to fetch the file, if some of it was not in memory.
+    fetched_to: Option<u64>,
+    /// Helpers that fetch more of the file; most responses need none, and no set of them.
+    fetching: Option<JoinSet<()>>,
+    /// The client's speed, once it was waited for. Boxed: that is rare.
+    pace: Option<Box<Pace>>,
+}
+
+impl Sending<'_> {
+    /// Bytes that the kernel has taken, head included.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Bytes that are still to be sent; `u64::MAX` while that is unknown.
+    fn left(&self) -> u64 {
+        self.response.length().map_or(u64::MAX, |length| length - self.sent)
+    }
+
+    /// Sends without a gate.
+    pub(crate) async fn directly(&mut self) -> Outcome {
+        while self.left() > 0 {
+            let count = self.to_chunk();
+            let more = self.left() > count || self.response.close;
+            let went_on = match self.push(count, more) {
+                Ok(_) if self.left() == 0 => Ok(()),
+                Ok(Pushed::All) => {
+                    tokio::task::yield_now().await;
+                    Ok(())
+                }
+                Ok(Pushed::Full) => self.until_writable().await,
+                Ok(Pushed::Cold) => Box::pin(self.fetch()).await,
+                Err(outcome) => Err(outcome),
+            };
+            if let Err(outcome) = went_on {
+                return outcome;
+            }
+        }
+        Outcome::Complete
+    }
+
+    /// How much to hand over at once: up to the end of a chunk of the file, since it is whole chunks that
+    /// are known to be in memory.
+    fn to_chunk(&self) -> u64 {
+        let at = self.response.body_at + self.body_sent();
+        let head_left = (self.response.head.len() as u64).saturating_sub(self.sent);
+        head_left + AT_ONCE - at % CHUNK
+    }
+
+    /// Sends over the uplink: at once if the link is free, otherwise grant by grant.
+    pub(crate) async fn over(&mut self, flow: &mut Flow) -> Outcome {
+        if flow.take_if_free(self.left()) {
+            loop {
+                match self.push(self.left(), self.response.close) {
+                    Ok(Pushed::Cold) => {
+                        if let Err(outcome) = Box::pin(self.fetch()).await {
+                            return outcome;
+                        }
+                    }
+                    Ok(Pushed::All | Pushed::Full) => break,
+                    Err(outcome) => return outcome,
+                }
+            }
+            if self.left() == 0 {
+                flow.sent_at_once(self.sent);
+                return Outcome::Complete;
+            }
+        }
+        let size = self.response.length().map(|length| length - self.sent);
+        flow.arrive(size, self.response.range_of);
+        let outcome = self.as_granted(flow).await;
+        flow.leave(&self.client.socket, outcome == Outcome::Complete);
+        outcome
+    }
+
+    async fn as_granted(&mut self, flow: &mut Flow) -> Outcome {
+        let mut half_closed = false;
+        while self.left() > 0 {
+            let grant = tokio::select! {
+                biased;
+                grant = flow.granted() => grant,
+                left = self.client.left(), if !half_closed && self.is_watched() => {
+                    if left == Left::Gone || self.response.abort_on == AbortOn::HalfClose {
+                        return Outcome::ClientLeft;
+                    }
+                    half_closed = true;
+                    flow.probe();
+                    continue;
+                }
+                () = self.client.reset(), if half_closed => return Outcome::ClientLeft,
+            };
+            let last = grant.bytes >= self.left();
+            let more = if last { self.response.close } else { grant.more };
+            let before = self.sent;
+            let pushed = self.push(grant.bytes, more);
+            let sent = self.sent - before;
+            let waited = match pushed {
+                Ok(_) if self.left() == 0 => {
+                    flow.used(&grant, sent, false);
+                    Ok(())
+                }
+                Ok(Pushed::All) => {
+                    flow.used(&grant, sent, false);
+                    flow.look(&self.client.socket);
+                    Ok(())
+                }
+                Ok(Pushed::Full) => {
+                    flow.used(&grant, sent, true);
+                    flow.charge_extra(&self.client.socket);
+                    let writable = self.until_writable().await;
+                    flow.ready();
+                    writable
+                }
+                // A response that waits for the disk or a backend holds up nobody at the uplink.
+                Ok(Pushed::Cold) => {
+                    flow.used(&grant, sent, true);
+                    flow.idle();
+                    let fetched = Box::pin(self.fetch()).await;
+                    flow.ready();
+                    fetched
+                }
+                Err(outcome) => {
+                    flow.used(&grant, sent, false);
+                    Err(outcome)
+                }
+            };
+            if let Err(outcome) = waited {
+                return outcome;
+            }
+        }
+        Outcome::Complete
+    }
+
+    /// Waits until the socket takes more.
+    ///
+    /// # Errors
+    ///
+    /// The client took nothing for `send_timeout`, or less than `min_rate`, or the connection broke.
+    async fn until_writable(&mut self) -> Result<(), Outcome> {
+        let times = &self.sender.times;
+        // What the kernel still keeps, the client has not taken.
+        let taken = || {
+            let kept = sys::unacknowledged(&*self.client.socket).unwrap_or(0);
+            self.sent as i64 - kept as i64
+        };
+        let (mut seen, mut since) = (taken(), turn::began());
+        let new = || Box::new(Pace::new(times.rate, seen));
+        let mut pace = self.pace.take().unwrap_or_else(new);
+        loop {
+            let asked = turn::began();
+            let wait = times.send.saturating_sub(asked.since(since)).min(pace.left());
+            let writable = self.client.writable(wait).await.map_err(|_| Outcome::ClientLeft)?;
+            let now = turn::began();
+            pace.waited(now.since(asked));
+            if pace.is_too_slow(taken) {
+                let peer = self.client.peer.ip();
+                tracing::info!(
+                    "the response to {peer} was cut: it is read more slowly than min_rate"
+                );
+                // The kernel must not keep the rest.
+                self.client.reset_when_closed();
+                return Err(Outcome::ClientLeft);
+            }
+            if writable {
+                break;
+            }
+            if now.since(since) >= times.send {
+                // The kernel says so only when the client has taken a good part: it may have taken some.
+                let before = std::mem::replace(&mut seen, taken());
+                if before == seen {
+                    return Err(Outcome::ClientLeft);
+                }
+                since = now;
+            }
+        }
+        self.pace = Some(pace);
+        Ok(())
+    }
+
+    fn is_watched(&self) -> bool {
+        self.response.abort_on != AbortOn::Never
+    }
+
+    /// Waits until the client has left, as `abort_on` says.
+    async fn departure(&self) {
+        match self.response.abort_on {
+            AbortOn::HalfClose => drop(self.client.left().await),
+            AbortOn::FullClose | AbortOn::Never => self.client.gone(b"").await,
+        }
+    }
+
+    fn body_sent(&self) -> u64 {
+        self.sent.saturating_sub(self.response.head.len() as u64)
+    }
+}

@@ -1,0 +1,145 @@
+//! The admin address: metrics, health and readiness, and a page that shows what the uplink does. It is
+//! for operators, not for the public. Served on the main thread.
+
+mod history;
+mod page;
+
+use std::net::TcpListener;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use weir_http::Status;
+use weir_http::h1::request::for_each_field;
+use weir_http::message::{Method, Request};
+
+pub(crate) use self::history::History;
+use self::page::{Now, Usage};
+use crate::config::UplinkConfig;
+use crate::content::{FileDisk, Object};
+use crate::metrics::{Format, Metrics, listen_overflows, listen_queue};
+use crate::response::{Response, ResponseTemplate};
+use crate::runtime::stop::Stop;
+use crate::service::proxy::Shared;
+use crate::uplink::{InFlightQuery, Uplink};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The time over which what is used of the uplink is averaged for `/metrics`.
+const USED_OVER: Duration = Duration::from_secs(10);
+
+/// Answers `/metrics`, `/healthz`, `/readyz` and `/`, the page.
+#[derive(Debug)]
+pub(crate) struct Admin {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) link: Option<Link>,
+    pub(crate) started: Instant,
+    pub(crate) disk: Arc<FileDisk>,
+    pub(crate) routes: Option<Arc<Shared>>,
+    pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
+    /// Copies of the listening sockets, to see how many wait there.
+    pub(crate) listeners: Arc<Mutex<Vec<TcpListener>>>,
+    pub(crate) stop: Stop,
+}
+
+/// The uplink as operators see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) config: UplinkConfig,
+    pub(crate) uplink: Arc<Uplink>,
+    pub(crate) history: Arc<History>,
+}
+
+impl Admin {
+    /// `head`: of the request, as it came.
+    pub(crate) async fn respond(
+        &self,
+        request: &Request<'_>,
+        head: &[u8],
+        template: ResponseTemplate,
+    ) -> Response {
+        if request.method == Method::Other {
+            return template.error(Status::MethodNotAllowed);
+        }
+        match request.path {
+            "/" => template.whole(Object::text(self.page(), HTML)),
+            "/metrics" => {
+                let format = Format::accepted(&accept(head));
+                template.whole(Object::text(self.figures(format).await, format.media()))
+            }
+            "/healthz" => template.whole(Object::text("ok\n", TEXT)),
+            // No new requests, please: those under way still end.
+            "/readyz" if !self.stop.is_ready() => template.error(Status::ServiceUnavailable),
+            "/readyz" => template.whole(Object::text("ok\n", TEXT)),
+            _ => template.error(Status::NotFound),
+        }
+    }
+
+    fn page(&self) -> String {
+        let link = self.link.as_ref();
+        page::page(&Now {
+            up_for: self.started.elapsed(),
+            is_ready: self.stop.is_ready(),
+            usage: link.map(|link| Usage {
+                config: link.config,
+                seconds: link.history.seconds(),
+                waiting: self.metrics.waiting.by_size().collect(),
+                settled: self.metrics.fairness.settlements().collect(),
+            }),
+            connections: self.metrics.connections.get(),
+            backends: self.routes.iter().flat_map(|routes| routes.backends()).collect(),
+        })
+    }
+
+    async fn figures(&self, format: Format) -> String {
+        let figures = &self.metrics.at_reading;
+        let queue = listen_queue(&self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        figures.listen_queue.set(queue);
+        if let Some(overflows) = listen_overflows() {
+            figures.listen_overflows.inner().store(overflows, Ordering::Relaxed);
+        }
+        let load = self.disk.load();
+        figures.disk_queued.set(load.queued as i64);
+        figures.disk_under_way.set(load.under_way as i64);
+        figures.disk_stuck.set(load.stuck as i64);
+        figures.disk_merged.inner().store(load.merged, Ordering::Relaxed);
+        if let Some(routes) = &self.routes {
+            figures.proxy_memory.set(routes.space.memory_used() as i64);
+            figures.proxy_disk.set(routes.space.files_used() as i64);
+        }
+        for (backend, reading) in self.routes.iter().flat_map(|routes| routes.backends()) {
+            self.metrics.backends.read(&backend, &reading);
+        }
+        if let Some(Link { config, uplink, history }) = &self.link {
+            figures.uplink_configured.set((config.rate.bits() / 8) as i64);
+            figures.uplink_used.set(history.used(USED_OVER) as i64);
+            figures.uplink_bytes.inner().store(uplink.bytes_on_wire(), Ordering::Relaxed);
+            figures.bytes_in_flight.set(self.bytes_in_flight().await as i64);
+        }
+        self.metrics.text(format)
+    }
+
+    async fn bytes_in_flight(&self) -> u64 {
+        let mut bytes = 0;
+        for worker in &self.workers {
+            let (answer, question) = oneshot::channel();
+            if worker.send(answer).is_ok() {
+                bytes += question.await.unwrap_or(0);
+            }
+        }
+        bytes
+    }
+}
+
+/// All `Accept` fields of a request, as one.
+fn accept(head: &[u8]) -> String {
+    let mut accepted: Vec<String> = Vec::new();
+    for_each_field(head, |name, value| {
+        if name.eq_ignore_ascii_case("accept") {
+            accepted.push(String::from_utf8_lossy(value).into_owned());
+        }
+    });
+    accepted.join(",")
+}

@@ -1,0 +1,204 @@
+//! One attempt at one backend: admission by its gate, a connection, the request, the head of its
+//! response. Used by [`super::respond`], which decides about further attempts.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+use tokio::time::{sleep, timeout};
+use weir_http::forward;
+use weir_sched::CallSpec;
+
+use super::backend::{Backend, Slot};
+use super::call::{BackendCall, CallSetup};
+use super::connection::Conn;
+use super::error::AttemptError;
+use super::interim::InterimResponses;
+use super::proxy_request::{ProxyOutcome, ProxyRequest};
+use super::request_body::{OutgoingBody, Pipe};
+use super::response::{self, RelayOptions};
+use super::response_wait::{self, ResponseWait};
+use super::timeouts::{ResponseTimeouts, TotalDeadline};
+use super::{client_watch, tunnel};
+use crate::body::Limits;
+use crate::body::{Reader, RelayedBody};
+use crate::config::{HalfClose, How};
+use crate::content::Body;
+use crate::identity;
+use crate::response::AbortOn;
+use crate::sys::descriptors;
+
+/// How long to wait before connecting again after descriptors were short.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Calls backend number `index` of the route once; `fresh`: on a new connection.
+pub(super) async fn attempt(
+    proxied: &ProxyRequest<'_>,
+    pipe: Option<&Rc<Pipe>>,
+    parts: Parts,
+    index: usize,
+    fresh: bool,
+) -> Result<ProxyOutcome, AttemptError> {
+    let backend = &proxied.route.shared.backends.all[index];
+    let client = identity::client_key(proxied.source.ip());
+    let slot = admission(proxied, backend, client).await?;
+    let tried = backend.call_started(client);
+    let (conn, reused) = match connection(proxied, backend, index, fresh).await {
+        Ok(conn) => conn,
+        Err(AttemptError::ClientLeft) => {
+            backend.client_left(tried);
+            slot.withdraw();
+            return Err(AttemptError::ClientLeft);
+        }
+        // It is no sign of the backend's health.
+        Err(AttemptError::OutOfResources) => {
+            backend.inconclusive(tried);
+            slot.ended();
+            return Err(AttemptError::OutOfResources);
+        }
+        Err(error) => {
+            backend.call_failed(tried, &error);
+            slot.failed();
+            return Err(error);
+        }
+    };
+    let config = &proxied.route.shared.config;
+    let total = TotalDeadline::new(config.total_timeout, pipe);
+    let body = pipe.map_or_else(OutgoingBody::none, OutgoingBody::from);
+    let mut request = http::Request::from_parts(parts, body);
+    let interim = InterimResponses::of(&mut request, proxied.request.version);
+    let pool = proxied.route.pools[index].clone();
+    let (pipe_end, count) = (pipe.cloned(), interim.count());
+    let setup = CallSetup { slot, tried, pool, cancels: config.cancels };
+    let call = BackendCall::begin(conn, setup, request, pipe_end, count);
+    let wait = ResponseWait { proxied, pipe, backend, reused, total };
+    let (mut call, head) = wait.head(call, interim).await?;
+    call.has_answered();
+    if head.status() == StatusCode::SWITCHING_PROTOCOLS {
+        // Boxed: it is rare, and other calls need no room for it.
+        return Box::pin(switch_protocols(proxied, call, head.headers())).await;
+    }
+    let options = RelayOptions {
+        edits: proxied.route.response_edits(),
+        header_maps: &proxied.route.header_maps,
+        account: proxied.account(),
+        limits: proxied.route.limits(),
+        timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
+    };
+    let framing = proxied.framing_after(pipe);
+    let outcome = response::respond(call, head, proxied.request, &framing, options).await;
+    let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
+    outcome.response.abort_on = match (config.dead_requests.how, config.half_close) {
+        (How::Off, _) => AbortOn::Never,
+        (_, HalfClose::Gone) => AbortOn::HalfClose,
+        (_, HalfClose::Alive | HalfClose::Probe) => AbortOn::FullClose,
+    };
+    Ok(outcome)
+}
+
+/// Waits at the backend's gate for a slot.
+async fn admission(
+    proxied: &ProxyRequest<'_>,
+    backend: &Arc<Backend>,
+    client: u64,
+) -> Result<Slot, AttemptError> {
+    let spec = CallSpec {
+        tag: 0,
+        route: proxied.route.shared.number,
+        priority: proxied.route.shared.priority,
+        client,
+        kind: identity::hash(&(proxied.request.method_text, proxied.request.path)),
+        deadline: None,
+    };
+    let slot = tokio::select! {
+        biased;
+        slot = backend.admit(spec) => slot.map_err(|refused| AttemptError::Overloaded(refused.retry_after))?,
+        () = response_wait::client_departure(proxied, backend) => return Err(AttemptError::ClientLeft),
+    };
+    if client_watch::has_left(proxied.client, backend, proxied.route.shared.config.dead_requests) {
+        slot.withdraw();
+        return Err(AttemptError::ClientLeft);
+    }
+    Ok(slot)
+}
+
+/// A connection to the backend, and whether it is a reused one.
+async fn connection(
+    proxied: &ProxyRequest<'_>,
+    backend: &Backend,
+    index: usize,
+    fresh: bool,
+) -> Result<(Conn, bool), AttemptError> {
+    if !fresh && let Some(conn) = proxied.route.pools[index].take() {
+        return Ok((conn, true));
+    }
+    // Boxed: most calls find an idle connection, and need no room for this.
+    let conn = Box::pin(open(proxied, backend)).await?;
+    Ok((conn, false))
+}
+
+/// A new connection, unless the client leaves first.
+async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, AttemptError> {
+    let limit = proxied.route.shared.config.connect_timeout;
+    let out_of_resources = Cell::new(false);
+    tokio::select! {
+        biased;
+        opened = timeout(limit, open_when_possible(proxied, backend, &out_of_resources)) => match opened {
+            Ok(Ok(conn)) => Ok(conn),
+            Ok(Err(error)) => Err(AttemptError::Unreachable(error)),
+            Err(_) if out_of_resources.get() => Err(AttemptError::OutOfResources),
+            Err(_) => Err(AttemptError::Unreachable(std::io::ErrorKind::TimedOut.into())),
+        },
+        () = response_wait::client_departure(proxied, backend) => Err(AttemptError::ClientLeft),
+    }
+}
+
+/// A new connection. While descriptors are short, idle ones are closed to make room, and
+/// `out_of_resources` is true.
+async fn open_when_possible(
+    proxied: &ProxyRequest<'_>,
+    backend: &Backend,
+    out_of_resources: &Cell<bool>,
+) -> std::io::Result<Conn> {
+    loop {
+        match Conn::open(&backend.address).await {
+            Err(error) if descriptors::is_own(&error) => {
+                descriptors::note_shortage();
+                if !out_of_resources.replace(true) {
+                    proxied.client.make_room();
+                }
+                sleep(RETRY_INTERVAL).await;
+            }
+            opened => {
+                out_of_resources.set(false);
+                return opened;
+            }
+        }
+    }
+}
+
+/// Makes the connection a tunnel after the backend answered 101.
+async fn switch_protocols(
+    proxied: &ProxyRequest<'_>,
+    call: BackendCall,
+    fields: &HeaderMap,
+) -> Result<ProxyOutcome, AttemptError> {
+    if !forward::is_switch_allowed(forward::upgrade(proxied.request), fields) {
+        return Err(AttemptError::InvalidResponse(
+            "it switched to a protocol that the client did not offer",
+        ));
+    }
+    let mut head = Vec::with_capacity(256);
+    forward::switching_protocols_head(&mut head, fields, proxied.route.response_edits());
+    let (stream, ahead) = call.into_tunnel().await;
+    // No file: a tunnel holds no slot, so nothing is gained by buffering much.
+    let limits = Limits { file: 0, ..proxied.route.limits() };
+    let relayed = RelayedBody::new(limits, proxied.account());
+    let upstream = tunnel::open(stream, ahead, relayed.clone());
+    let body = Body::Relayed(Rc::new(Reader(relayed)));
+    let response = proxied.framing.then_closing().passed_on(101, head, body, None);
+    Ok(ProxyOutcome { upstream: Some(upstream), ..ProxyOutcome::response(response) })
+}

@@ -1,0 +1,198 @@
+//! The reverse proxy: which route a request takes, admission by the backend's gate, the call, and the
+//! response for the client. Used by the client's connection, by the workers, which sweep idle
+//! connections, and by the admin address, which shows the backends.
+
+mod attempt;
+mod backend;
+mod backends;
+mod call;
+mod client_body;
+mod client_watch;
+mod connection;
+mod error;
+mod header_maps;
+mod health_checks;
+mod interim;
+mod normal_path;
+mod pool;
+mod proxy_request;
+mod relay;
+mod request_body;
+mod request_head;
+mod respond;
+mod response;
+mod response_wait;
+mod rewrite;
+mod route;
+mod routing_table;
+mod stream;
+mod timeouts;
+mod tunnel;
+
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use weir_http::Status;
+use weir_http::message::Request;
+
+use crate::body::{Space, open_space};
+use crate::config::{Action, Config, RouteConfig};
+use crate::error::ServeError;
+use crate::metrics::Reading;
+use backend::Backend;
+use route::{BackendRegistry, SharedRoute};
+use routing_table::Routes;
+
+pub(crate) use client_body::ClientBody;
+pub(crate) use proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
+pub(crate) use respond::respond;
+pub(crate) use route::Route;
+pub(crate) use tunnel::Upstream;
+
+/// The routes of the configuration, as all workers share them.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    table: Routes,
+    routes: Vec<(String, SharedAction)>,
+    pub(crate) space: Arc<Space>,
+}
+
+#[derive(Debug)]
+enum SharedAction {
+    Files,
+    Redirect { to: String, status: Status },
+    Proxy(Arc<SharedRoute>),
+}
+
+impl Shared {
+    /// The routes of `config`; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// There is no place for bodies that wait.
+    pub(crate) fn open(config: &Config) -> Result<Option<Arc<Shared>>, ServeError> {
+        match config.routes.as_slice() {
+            [] => Ok(None),
+            routes => Ok(Some(Shared::new(routes, open_space(config)?))),
+        }
+    }
+
+    /// `space`: where bodies wait on their way between clients and backends.
+    pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
+        let mut registry = BackendRegistry::default();
+        let table = Routes::new(routes);
+        let action = |(number, route): (usize, &RouteConfig)| {
+            let action = match &route.action {
+                Action::Files => SharedAction::Files,
+                Action::Redirect { to, status } => {
+                    SharedAction::Redirect { to: to.clone(), status: *status }
+                }
+                Action::Proxy(config) => SharedAction::Proxy(Arc::new(SharedRoute::new(
+                    number as u32,
+                    route.priority,
+                    &route.path,
+                    config,
+                    &space,
+                    &mut registry,
+                ))),
+            };
+            (route.path.clone(), action)
+        };
+        let routes = routes.iter().enumerate().map(action).collect();
+        Arc::new(Shared { table, routes, space })
+    }
+
+    /// The address and the metrics of each backend.
+    pub(crate) fn backends(&self) -> impl Iterator<Item = (String, Reading)> + '_ {
+        self.unique().map(|backend| (backend.address.to_string(), backend.reading()))
+    }
+
+    /// Each backend once, however many routes name it.
+    fn unique(&self) -> impl Iterator<Item = &Arc<Backend>> + '_ {
+        let routes = self.routes.iter().filter_map(|(_, action)| match action {
+            SharedAction::Proxy(route) => Some(route),
+            SharedAction::Files | SharedAction::Redirect { .. } => None,
+        });
+        let mut seen = HashSet::new();
+        let backends = routes.flat_map(|route| route.backends.all.iter());
+        backends.filter(move |backend| seen.insert(Arc::as_ptr(backend)))
+    }
+}
+
+/// The routes of one worker, with its own connections to backends.
+pub(crate) struct Proxy {
+    shared: Arc<Shared>,
+    /// By the number of the route; `None` for those without backends.
+    routes: Vec<Option<Rc<Route>>>,
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proxy").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+/// Where a request goes.
+pub(crate) enum Destination {
+    Service,
+    Backends(Rc<Route>),
+    Redirect { location: String, status: Status },
+    Nowhere(Status),
+}
+
+impl Proxy {
+    pub(crate) fn new(shared: Arc<Shared>) -> Proxy {
+        let routes = shared.routes.iter().map(|(_, action)| match action {
+            SharedAction::Proxy(route) => Some(Rc::new(Route::new(route.clone()))),
+            SharedAction::Files | SharedAction::Redirect { .. } => None,
+        });
+        Proxy { routes: routes.collect(), shared }
+    }
+
+    /// Where `request` goes.
+    pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
+        let found = match self.shared.table.find(request.host, request.path) {
+            Ok(found) => found,
+            Err(_) => return Destination::Nowhere(Status::BadRequest),
+        };
+        let Some(number) = found else { return Destination::Nowhere(Status::NotFound) };
+        match (&self.shared.routes[number], &self.routes[number]) {
+            (_, Some(route)) => Destination::Backends(route.clone()),
+            ((prefix, SharedAction::Redirect { to, status }), None) => {
+                match rewrite::redirect_location(to, prefix, request.path, request.query) {
+                    Ok(location) => Destination::Redirect { location, status: *status },
+                    Err(_) => Destination::Nowhere(Status::BadRequest),
+                }
+            }
+            _ => Destination::Service,
+        }
+    }
+
+    /// Closes the connections to backends that are kept for later calls.
+    pub(crate) fn close_idle(&self) {
+        self.routes.iter().flatten().for_each(|route| route.close_idle());
+    }
+
+    /// Runs for as long as the worker does: it closes idle connections to backends and refuses
+    /// requests that have waited too long at a gate. The `first` worker also runs the health checks.
+    pub(crate) async fn run(&self, first: bool) {
+        if first {
+            for backend in self.shared.unique() {
+                if let Some(check) = backend.check.clone() {
+                    tokio::task::spawn_local(health_checks::run(backend.clone(), check));
+                }
+            }
+        }
+        loop {
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+            for route in self.routes.iter().flatten() {
+                route.sweep();
+                route.shared.backends.all.iter().for_each(|backend| backend.poll_gate());
+            }
+        }
+    }
+}
+
+/// How often [`Proxy::run`] sweeps.
+const SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);

@@ -1,0 +1,153 @@
+//! Reads the rest of a response from its backend and puts it, framed for the client, into a
+//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::response`].
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use hyper::body::Incoming;
+use tokio::time::{Instant, sleep_until};
+use weir_http::forward::FieldEdits;
+use weir_http::h1::chunked::{CHUNK_END, write_chunk_head, write_last_chunk};
+
+use super::call::{BackendCall, Piece};
+use super::timeouts::ResponseTimeouts;
+use crate::body::Room;
+use crate::body::{RelayedBody, Truncated, Writer};
+
+/// Frames the body for the client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyEncoder {
+    pub(super) in_chunks: bool,
+}
+
+impl BodyEncoder {
+    pub(super) fn data(self, data: Bytes, to: &RelayedBody) {
+        if !self.in_chunks || data.is_empty() {
+            return to.push(data);
+        }
+        let mut head = Vec::with_capacity(18);
+        write_chunk_head(data.len() as u64, &mut head);
+        to.copy(&head);
+        to.push(data);
+        to.copy(CHUNK_END);
+    }
+
+    pub(super) fn end(self, trailers: Option<&HeaderMap>, to: &RelayedBody) {
+        if self.in_chunks {
+            let mut end = Vec::new();
+            write_last_chunk(trailers, &mut end);
+            to.copy(&end);
+        }
+    }
+}
+
+/// A response that lasts longer than this is a stream, such as of events: it says nothing about the
+/// backend's load, and its slot goes to others.
+const STREAM_AFTER: Duration = Duration::from_secs(10);
+
+const TIMED_OUT: Truncated = Truncated("the backend took too long");
+
+/// A response that is being relayed.
+pub(super) struct Relay {
+    pub(super) call: BackendCall,
+    pub(super) body: Incoming,
+    pub(super) encoder: BodyEncoder,
+    pub(super) relayed: Writer,
+    pub(super) timeouts: ResponseTimeouts,
+    /// The edits of its fields, for its trailers.
+    pub(super) edits: Arc<FieldEdits>,
+}
+
+impl Relay {
+    /// Relays to the end. The slot is free as soon as the backend has sent everything, however
+    /// slow the client is.
+    pub(super) async fn run(mut self) {
+        let mut trailers = None;
+        let stream_from = Instant::now() + STREAM_AFTER;
+        loop {
+            match self.next(stream_from).await {
+                Ok(Step::Piece(Some(Piece::Data(data)))) => self.encoder.data(data, &self.relayed),
+                Ok(Step::Piece(Some(Piece::Trailers(mut fields)))) => {
+                    self.edits.apply_to_trailers(&mut fields);
+                    trailers = Some(fields);
+                }
+                Ok(Step::Piece(None)) => break,
+                Ok(Step::ClientLeft) => return self.call.client_left_while_sending(self.body),
+                // The request failed, not the response.
+                Err(_) if self.call.incomplete_body().is_some() => {
+                    self.relayed.end(Err(Truncated("the client did not send its whole request")));
+                    return self.call.abort();
+                }
+                Err(broken) => {
+                    let backend = self.call.backend();
+                    tracing::warn!("backend {backend}: response cut short: {}", broken.0);
+                    self.relayed.end(Err(broken));
+                    if broken == TIMED_OUT {
+                        // It may still be working on it.
+                        self.call.drain(Some(self.body));
+                    }
+                    return;
+                }
+            }
+        }
+        self.call.ended();
+        self.encoder.end(trailers.as_ref(), &self.relayed);
+        self.relayed.end(Ok(()));
+    }
+
+    /// The next piece, once there is room for it.
+    async fn next(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
+        match self.relayed.room().await {
+            Room::Yes => {}
+            Room::Gone => return Ok(Step::ClientLeft),
+            Room::Full => {
+                // From here on the backend waits for the client: others must not.
+                self.call.free_slot();
+                let since = Instant::now();
+                if !self.relayed.has_room().await {
+                    return Ok(Step::ClientLeft);
+                }
+                self.timeouts.total.extend(since.elapsed());
+            }
+        }
+        self.piece(stream_from).await
+    }
+
+    /// The next piece, if it arrives in time. From `stream_from` on the slot is free.
+    async fn piece(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
+        let relayed = Rc::clone(&self.relayed);
+        let idle = Instant::now() + self.timeouts.idle;
+        loop {
+            let late = self.timeouts.total.until().map_or(idle, |until| until.min(idle));
+            let wake = if self.call.holds_slot() { late.min(stream_from) } else { late };
+            tokio::select! {
+                biased;
+                piece = self.call.piece(&mut self.body) => return match piece {
+                    Ok(piece) => Ok(Step::Piece(piece)),
+                    Err(_) => Err(Truncated("the backend's connection broke")),
+                },
+                () = relayed.client_left() => return Ok(Step::ClientLeft),
+                () = sleep_until(wake) => {}
+            }
+            let total = self.timeouts.total.until();
+            let now = Instant::now();
+            if now >= idle || total.is_some_and(|total| now >= total) {
+                return Err(TIMED_OUT);
+            }
+            if now >= stream_from {
+                self.call.free_slot();
+            }
+        }
+    }
+}
+
+/// What the relay got next.
+enum Step {
+    /// `None`: the end of the response.
+    Piece(Option<Piece>),
+    /// The client has left.
+    ClientLeft,
+}

@@ -1,0 +1,50 @@
+//! The head of a request as its backend gets it: path rewritten, host and fields as the route says.
+//! Used by [`super::respond`] for each attempt.
+
+use http::request::Parts;
+use weir_http::Status;
+use weir_http::forward::{self, ForwardError, RequestOptions};
+
+use super::backend::Backend;
+use super::proxy_request::ProxyRequest;
+use super::rewrite;
+
+/// The head for `backend`; an error is a path that must not be passed on.
+pub(super) fn request(
+    proxied: &ProxyRequest<'_>,
+    backend: &Backend,
+) -> Result<Parts, ForwardError> {
+    let ProxyRequest { request, route, .. } = proxied;
+    let config = &route.shared.config;
+    let prefix = &route.shared.prefix;
+    let path = match config.prefix_becomes() {
+        // The route was found by the path without dot segments: the backend must see the same.
+        None if !rewrite::has_dot_segments(request.path) => Ok(None),
+        None => rewrite::replace_prefix(request.path, "/", "/").map(Some),
+        Some(new) => rewrite::replace_prefix(request.path, prefix, new).map(Some),
+    };
+    let path = path.map_err(|_| invalid_path("the path cannot be rewritten"))?;
+    if let (Some(path), Some(new)) = (&path, config.prefix_becomes())
+        && !forward::is_below(path, new)
+    {
+        return Err(invalid_path("the rewritten path leads out of the prefix of the route"));
+    }
+    let options = RequestOptions {
+        client: proxied.source,
+        scheme: "http",
+        local_host: "localhost",
+        style: route.forwarded_style(),
+        trust: config.trust_forwarded,
+        path: path.as_deref(),
+        host: route.host(backend),
+        edits: route.request_edits(),
+        via: true,
+        expect: false,
+        upgrade: true,
+    };
+    forward::request_head(proxied.head, request, &options, route.header_maps.take())
+}
+
+fn invalid_path(reason: &'static str) -> ForwardError {
+    ForwardError { status: Status::BadRequest, reason }
+}

@@ -1,0 +1,144 @@
+//! A route to backends: its configuration and backends, which all workers share, and the idle
+//! connections of one worker. Used by everything in the proxy that answers requests.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderValue;
+use weir_http::forward::{FieldEdits, ForwardedStyle};
+
+use super::backend::Backend;
+use super::backends::Backends;
+use super::header_maps::HeaderMapPool;
+use super::pool::Pool;
+use crate::body::Limits;
+use crate::body::Space;
+use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
+
+/// How long an idle connection is kept while descriptors are short.
+const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
+
+/// The backends of all routes, by address: routes to one backend share its gate.
+#[derive(Debug, Default)]
+pub(super) struct BackendRegistry(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
+
+impl BackendRegistry {
+    /// The backend at `address`; the first route that names it configures its gate and checks.
+    fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
+        if let Some((backend, first)) = self.0.get(address) {
+            let same = first.gate == config.gate
+                && first.passive == config.passive
+                && (config.health.is_none() || first.health == config.health);
+            if !same {
+                tracing::warn!(
+                    "backend {address}: several routes name it with different gates or checks; those of the first route apply"
+                );
+            }
+            return backend.clone();
+        }
+        let (gate, check) = (config.gate, config.health.clone());
+        let backend = Backend::new(address.clone(), gate, config.passive, check);
+        self.0.insert(address.clone(), (backend.clone(), config.clone()));
+        backend
+    }
+}
+
+/// What all workers share of a route.
+#[derive(Debug)]
+pub(super) struct SharedRoute {
+    pub(super) number: u32,
+    pub(super) priority: u8,
+    pub(super) config: ProxyConfig,
+    /// The path prefix of the route.
+    pub(super) prefix: String,
+    pub(super) backends: Backends,
+    pub(super) space: Arc<Space>,
+}
+
+impl SharedRoute {
+    pub(super) fn new(
+        number: u32,
+        priority: u8,
+        prefix: &str,
+        config: &ProxyConfig,
+        space: &Arc<Space>,
+        registry: &mut BackendRegistry,
+    ) -> SharedRoute {
+        let backends: Vec<_> =
+            config.backends.iter().map(|address| registry.get(address, config)).collect();
+        SharedRoute {
+            number,
+            priority,
+            config: config.clone(),
+            prefix: prefix.to_owned(),
+            backends: Backends::new(backends, config.balance, u64::from(number)),
+            space: space.clone(),
+        }
+    }
+}
+
+/// A route of one worker.
+pub(crate) struct Route {
+    pub(super) shared: Arc<SharedRoute>,
+    pub(super) pools: Vec<Rc<Pool>>,
+    /// Maps for the fields of requests and responses.
+    pub(super) header_maps: HeaderMapPool,
+}
+
+impl Route {
+    pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
+        let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
+        Route { shared, pools, header_maps: HeaderMapPool::default() }
+    }
+
+    /// Closes connections that were idle for longer than `keep_alive`.
+    pub(super) fn sweep(&self) {
+        let max_idle: Duration = self.shared.config.keep_alive;
+        self.pools.iter().for_each(|pool| pool.sweep(max_idle));
+    }
+
+    /// Closes all but the most recently used connections, because descriptors are short.
+    pub(super) fn close_idle(&self) {
+        self.pools.iter().for_each(|pool| pool.sweep(SHORT_OF_DESCRIPTORS));
+    }
+
+    /// The `Host` for `backend`; `None`: that of the client.
+    pub(super) fn host<'a>(&'a self, backend: &'a Backend) -> Option<&'a HeaderValue> {
+        match &self.shared.config.host_header {
+            HostHeader::Client => None,
+            HostHeader::Backend => Some(&backend.authority),
+            HostHeader::Fixed(name) => Some(name),
+        }
+    }
+
+    pub(super) fn forwarded_style(&self) -> ForwardedStyle {
+        match self.shared.config.forwarded {
+            Forwarded::XForwarded => ForwardedStyle::XForwarded,
+            Forwarded::Standard => ForwardedStyle::Forwarded,
+            Forwarded::Both => ForwardedStyle::Both,
+            Forwarded::Off => ForwardedStyle::Off,
+        }
+    }
+
+    pub(super) fn request_edits(&self) -> &Arc<FieldEdits> {
+        &self.shared.config.request_headers
+    }
+
+    pub(super) fn response_edits(&self) -> &Arc<FieldEdits> {
+        &self.shared.config.response_headers
+    }
+
+    /// The largest request body, in bytes; `None`: unlimited.
+    pub(crate) fn max_body(&self) -> Option<u64> {
+        self.shared.config.max_body
+    }
+
+    /// How much of one body may be buffered.
+    pub(super) fn limits(&self) -> Limits {
+        let config = &self.shared.config;
+        let file = if config.overflow == Overflow::Spill { config.max_spill } else { 0 };
+        Limits { memory: config.buffer, file }
+    }
+}

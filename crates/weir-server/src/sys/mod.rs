@@ -1,0 +1,204 @@
+//! The operating system: system calls without a safe wrapper, and what stands on them (clock, sockets,
+//! descriptors). The only `unsafe` code of the server is in this file. Used by all other modules.
+
+pub(crate) mod clock;
+pub(crate) mod descriptors;
+pub(crate) mod keep_alive;
+pub(crate) mod socket;
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::Rc;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The beginning of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h), to what is used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TcpInfo {
+    state: u8,
+    ca_state_to_windows: [u8; 7],
+    rto: u32,
+    ato: u32,
+    /// Bytes of stream in a full segment that is sent.
+    pub(crate) snd_mss: u32,
+    rcv_mss: u32,
+    /// Unacknowledged segments; of a listener: connections that wait to be accepted.
+    pub(crate) unacked: u32,
+    /// Of a listener: how many may wait.
+    pub(crate) sacked: u32,
+    lost: u32,
+    retrans: u32,
+    fackets: u32,
+    times: [u32; 4],
+    pmtu: u32,
+    rcv_ssthresh: u32,
+    /// Smoothed round-trip time in microseconds; 0 before the first sample.
+    pub(crate) rtt: u32,
+    rttvar: u32,
+    snd_ssthresh: u32,
+    /// Segments that may be under way.
+    pub(crate) snd_cwnd: u32,
+    advmss: u32,
+    reordering: u32,
+    rcv_rtt: u32,
+    rcv_space: u32,
+    /// Segments sent again since the beginning.
+    pub(crate) total_retrans: u32,
+    pacing_rates: [u64; 2],
+    bytes_acked: u64,
+    bytes_received: u64,
+    /// Segments sent since the beginning, with and without data.
+    pub(crate) segs_out: u32,
+    segs_in: u32,
+    notsent_bytes: u32,
+    min_rtt: u32,
+    data_segs_in: u32,
+    /// Segments with data sent since the beginning.
+    pub(crate) data_segs_out: u32,
+    delivery_rate: u64,
+    busy_time: u64,
+    rwnd_limited: u64,
+    sndbuf_limited: u64,
+    delivered: u32,
+    delivered_ce: u32,
+    bytes_sent: u64,
+    /// Bytes of stream sent again since the beginning.
+    pub(crate) bytes_retrans: u64,
+}
+
+impl TcpInfo {
+    /// Bytes that the congestion window lets through at once, beyond those that are under way or
+    /// queued in the socket (`tcp_packets_in_flight` in the kernel's include/net/tcp.h).
+    pub(crate) fn window_credit(&self) -> u64 {
+        let lost = self.sacked.saturating_add(self.lost);
+        let under_way = self.unacked.saturating_add(self.retrans).saturating_sub(lost);
+        let segments = self.snd_cwnd.saturating_sub(under_way);
+        let bytes = u64::from(segments) * u64::from(self.snd_mss);
+        bytes.saturating_sub(self.notsent_bytes.into())
+    }
+
+    /// Whether the other end has closed its side, or both.
+    pub(crate) fn is_closed_by_peer(&self) -> bool {
+        // TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING (include/net/tcp_states.h).
+        matches!(self.state, 7 | 8 | 9 | 11)
+    }
+}
+
+/// What TCP knows of a connection, or of a listener. Fields that an old kernel lacks are zero.
+pub(crate) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
+    let mut info = TcpInfo::default();
+    let mut length = size_of::<TcpInfo>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel
+    // writes at most `length` bytes, and every bit pattern is a valid `TcpInfo`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Bytes that were written to the connection and not yet acknowledged by the client.
+pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
+    let mut bytes = MaybeUninit::<libc::c_int>::zeroed();
+    // SAFETY: TIOCOUTQ (SIOCOUTQ) writes one int to the pointer, which is valid for the call.
+    let result =
+        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, bytes.as_mut_ptr()) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was zeroed, and the kernel wrote an int.
+    Ok(u64::try_from(unsafe { bytes.assume_init() }).unwrap_or(0))
+}
+
+/// Whether all of a file's bytes in a range are in memory: cachestat(2), which tells the owner of
+/// the file only, and not before Linux 6.5.
+pub(crate) fn pages_in_memory(file: impl AsFd, offset: u64, count: u64) -> io::Result<bool> {
+    /// `struct cachestat_range` (include/uapi/linux/mman.h).
+    #[repr(C)]
+    struct Range {
+        offset: u64,
+        length: u64,
+    }
+    /// `struct cachestat`.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Pages {
+        cached: u64,
+        dirty: u64,
+        writeback: u64,
+        evicted: u64,
+        recently_evicted: u64,
+    }
+    /// The same on all architectures; libc does not name it on all (asm-generic/unistd.h).
+    const SYS_CACHESTAT: libc::c_long = 451;
+    let page = rustix::param::page_size() as u64;
+    if count == 0 {
+        return Ok(true);
+    }
+    let range = Range { offset, length: count };
+    let mut pages = Pages::default();
+    // SAFETY: both pointers are to values of the layout that the kernel documents, which outlive
+    // the call; it reads the first and writes the second.
+    let result = unsafe {
+        libc::syscall(SYS_CACHESTAT, file.as_fd().as_raw_fd(), &raw const range, &raw mut pages, 0)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(pages.cached > (offset + count - 1) / page - offset / page)
+}
+
+/// What stays the same descriptor for as long as it is held.
+pub(crate) trait Lasting: AsRawFd {}
+
+impl Lasting for OwnedFd {}
+impl Lasting for Rc<OwnedFd> {}
+
+/// Has the runtime tell when `descriptor` is ready.
+pub(crate) fn watch<D: Lasting>(descriptor: D, interest: Interest) -> io::Result<AsyncFd<D>> {
+    // SAFETY: an `OwnedFd`, shared or not, is one descriptor from its making to its end, and the
+    // `AsyncFd` holds it; nobody here takes it out or replaces it.
+    let watched = unsafe { AsyncFd::register_with_interest(descriptor, interest) };
+    Ok(watched?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn the_owner_is_told_what_is_in_memory() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1; 10_000]).unwrap();
+        assert!(pages_in_memory(&file, 0, 10_000).unwrap());
+        assert!(pages_in_memory(&file, 4095, 2).unwrap());
+        assert!(!pages_in_memory(&file, 0, 20_000).unwrap());
+    }
+
+    #[test]
+    fn tcp_tells_what_it_knows() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let waiting = tcp_info(&listener).unwrap();
+        assert_eq!(waiting.unacked, 1);
+        assert!(waiting.sacked >= 1);
+        let (server, _) = listener.accept().unwrap();
+        client.write_all(b"0123456789").unwrap();
+        let info = tcp_info(&client).unwrap();
+        assert!(info.snd_mss >= 536);
+        assert_eq!((info.data_segs_out, info.bytes_retrans), (1, 0));
+        assert!(info.segs_out >= 1);
+        assert!(unacknowledged(&client).unwrap() <= 10);
+        drop(server);
+    }
+}

@@ -1,0 +1,18 @@
+//! Files, as clients see them: HTTP, conditions, faults of disks and of the tree, and many clients at
+//! once. Each test runs the real program.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod changes;
+mod clients;
+mod conditional;
+mod descriptors;
+mod disk;
+mod errors;
+mod faults;
+mod filesystems;
+mod hostile_names;
+mod http;
+mod ledger;
+mod slow_disk;

@@ -1,0 +1,231 @@
+//! Shows what clients see of a disk, or of another process that answers for files, that fails or
+//! hangs: what is in memory is served, the rest gets a clear status, nobody else waits. These tests
+//! need root, /dev/fuse and loop devices.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::support::{Client, Server, eventually, noise, tool};
+use rustix::fs::{Advice, fadvise};
+use rustix::process::{Pid, Signal, kill_process};
+use slowdisk::{Disk, Options};
+
+fn disk(at: &Path) -> Disk {
+    Disk::mount(&Options::new(at, 200 << 20)).expect("a disk can be made: this test needs root")
+}
+
+fn forget_content(name: &Path) {
+    let file = fs::File::open(name).expect("the file is there");
+    fadvise(&file, 0, None, Advice::DontNeed).expect("content can be forgotten");
+}
+
+#[test]
+fn a_disk_that_hangs_delays_only_what_it_has_to_give() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    for number in 0..40 {
+        fs::write(at.path().join(number.to_string()), noise(number, 20_000)).unwrap();
+    }
+    fs::write(at.path().join("large"), noise(50, 2_000_000)).unwrap();
+    fs::write(at.path().join("hot"), "hot").unwrap();
+    disk.remount().unwrap();
+    let mut server = Server::of(at.path(), &["--workers", "1", "--disk-timeout", "1s"]);
+    let mut client = server.connect();
+    server.make_hot(&mut client, "/hot");
+    disk.hang(true);
+    let mut waiting: Vec<Client> = (0..40).map(|_| server.connect()).collect();
+    for (number, client) in waiting.iter_mut().enumerate() {
+        client.ask(&format!("/{number}"));
+    }
+    let mut large = server.connect();
+    large.ask("/large");
+    // More than helpers are waiting; what is in memory is served all the while.
+    for _ in 0..100 {
+        assert_eq!(client.get("/hot").text(), "hot");
+    }
+    for client in waiting.iter_mut().chain([&mut large]) {
+        let answer = client.response();
+        assert_eq!((answer.status, answer.field("Retry-After")), (503, Some("1")));
+    }
+    assert!(server.metrics().sum("weir_disk_refused_total") >= 40.0);
+    eventually("work that hangs is written off", || {
+        let _ = client.get("/7");
+        server.metrics().sum("weir_disk_stuck_jobs") > 0.0
+    });
+    assert_eq!(client.get("/hot").text(), "hot");
+    disk.hang(false);
+    for number in 0..40 {
+        eventually("files come again", || client.get(&format!("/{number}")).status == 200);
+        assert!(client.get(&format!("/{number}")).body == noise(number, 20_000));
+    }
+    assert!(client.get("/large").body == noise(50, 2_000_000));
+    server.assert_alive();
+    drop((server, client, waiting, large));
+    disk.unmount().unwrap();
+}
+
+#[test]
+fn a_disk_that_fails_is_told_or_ends_the_response() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    let small = at.path().join("small");
+    let large = at.path().join("large");
+    fs::write(&small, noise(1, 5000)).unwrap();
+    fs::write(&large, noise(2, 20_000_000)).unwrap();
+    fs::write(at.path().join("hot"), "hot").unwrap();
+    disk.remount().unwrap();
+    for flags in [&[][..], &["--uplink", "1gbit"]] {
+        let mut server = Server::of(at.path(), flags);
+        let mut client = server.connect();
+        assert_eq!(client.get("/hot").text(), "hot");
+        assert!(client.get("/small").body == noise(1, 5000));
+        forget_content(&small);
+        forget_content(&large);
+        let mut download = Client::with_small_buffer(server.address());
+        download.ask("/large");
+        assert_eq!(download.head().status, 200);
+        disk.fail_reads(true);
+        assert_eq!(client.get("/small").status, 500);
+        assert_eq!(client.get("/hot").text(), "hot");
+        let got = download.rest();
+        assert!(got.len() < 20_000_000 && got[..] == noise(2, 20_000_000)[..got.len()]);
+        disk.fail_reads(false);
+        assert!(client.get("/small").body == noise(1, 5000));
+        assert!(client.get("/large").body == noise(2, 20_000_000));
+        server.assert_alive();
+    }
+    disk.unmount().unwrap();
+}
+
+#[test]
+fn many_who_ask_for_one_cold_file_cost_the_disk_one_reading() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    fs::write(at.path().join("file"), noise(1, 100_000)).unwrap();
+    disk.remount().unwrap();
+    let server = Server::of(at.path(), &["--workers", "2"]);
+    disk.reset_counts();
+    disk.hang(true);
+    let mut clients: Vec<Client> = (0..100).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.ask("/file");
+    }
+    eventually("all wait for one job", || {
+        server.metrics().sum("weir_disk_merged_requests_total") == 99.0
+    });
+    assert_eq!(server.metrics().sum("weir_disk_jobs_under_way"), 1.0);
+    disk.hang(false);
+    for client in &mut clients {
+        assert!(client.response().body == noise(1, 100_000), "the bytes of the file");
+    }
+    let read = disk.counts().read_bytes;
+    assert!(read < 300_000, "{read} bytes were read from the disk");
+    drop((server, clients));
+    disk.unmount().unwrap();
+}
+
+#[test]
+fn a_client_that_leaves_takes_its_waiting_with_it() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    for number in 0..50 {
+        fs::write(at.path().join(number.to_string()), noise(number, 20_000)).unwrap();
+    }
+    fs::write(at.path().join("patient"), "patient").unwrap();
+    disk.remount().unwrap();
+    let server = Server::of(at.path(), &["--workers", "1"]);
+    disk.hang(true);
+    let mut clients: Vec<Client> = (0..50).map(|_| server.connect()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.ask(&format!("/{number}"));
+    }
+    // 32 helpers, each with a job of its own.
+    eventually("the rest are queued", || server.metrics().sum("weir_disk_queued_jobs") == 18.0);
+    // One has only finished sending.
+    let mut patient = server.connect();
+    patient.ask("/patient");
+    patient.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(patient.head().status, 102);
+    drop(clients);
+    eventually("only one waits", || server.metrics().sum("weir_disk_queued_jobs") == 1.0);
+    disk.hang(false);
+    assert_eq!(patient.response().text(), "patient");
+    assert!(server.get("/49").body == noise(49, 20_000));
+    drop(server);
+    disk.unmount().unwrap();
+}
+
+/// A directory that another process answers for, which can be stopped.
+struct Answered {
+    daemon: Child,
+    at: PathBuf,
+}
+
+impl Answered {
+    fn mount(of: &Path, at: &Path) -> Answered {
+        let mut command = tool("bindfs", "bindfs");
+        command.arg("-f").args(["-o", "attr_timeout=0,entry_timeout=0"]).arg(of).arg(at);
+        let daemon = command.stdin(Stdio::null()).spawn().expect("bindfs starts");
+        let answered = Answered { daemon, at: at.to_owned() };
+        let mounts = || fs::read_to_string("/proc/mounts").unwrap_or_default();
+        let name = at.display().to_string();
+        eventually("the directory is mounted", || mounts().contains(&name));
+        answered
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.daemon), signal).expect("it runs");
+    }
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.signal(Signal::CONT);
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+#[test]
+fn a_process_that_answers_for_files_and_hangs_delays_nobody_else() {
+    let (files, site) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for number in 0..40 {
+        fs::write(files.path().join(number.to_string()), noise(number, 300_000)).unwrap();
+    }
+    fs::write(files.path().join("hot"), "hot").unwrap();
+    fs::write(site.path().join("local"), "local").unwrap();
+    let remote = site.path().join("remote");
+    fs::create_dir(&remote).unwrap();
+    let answered = Answered::mount(files.path(), &remote);
+    // Below a local directory, and as the root itself.
+    for (root, prefix) in [(site.path(), "/remote"), (remote.as_path(), "")] {
+        let mut server = Server::of(root, &["--workers", "1", "--disk-timeout", "1s"]);
+        let mut client = server.connect();
+        let hot = format!("{prefix}/hot");
+        server.make_hot(&mut client, &hot);
+        assert!(client.get(&format!("{prefix}/1")).body == noise(1, 300_000));
+        answered.signal(Signal::STOP);
+        let mut waiting: Vec<Client> = (0..40).map(|_| server.connect()).collect();
+        for (number, client) in waiting.iter_mut().enumerate() {
+            client.ask(&format!("{prefix}/{number}"));
+        }
+        for _ in 0..50 {
+            assert_eq!(client.get(&hot).text(), "hot");
+            if !prefix.is_empty() {
+                assert_eq!(client.get("/local").text(), "local");
+            }
+        }
+        for client in &mut waiting {
+            assert_eq!(client.response().status, 503);
+        }
+        answered.signal(Signal::CONT);
+        for number in 0..40 {
+            let path = format!("{prefix}/{number}");
+            eventually("files come again", || client.get(&path).status == 200);
+            assert!(client.get(&path).body == noise(number, 300_000));
+        }
+        server.assert_alive();
+    }
+}

@@ -1,0 +1,18 @@
+//! What an operator meets: command line, logs, metrics, signals, time-outs, and the uplink. Each test
+//! runs the real program.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod access_log;
+mod admin;
+mod cli;
+mod examples;
+mod logs;
+mod messages;
+mod signals;
+mod stopping;
+mod timeouts;
+mod uplink;
+mod uplink_loops;
+mod uplink_order;

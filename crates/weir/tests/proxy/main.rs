@@ -1,0 +1,22 @@
+//! Applications behind weir: what is passed on, what backends and clients do wrong, and the gate of a
+//! backend. Each test runs the real program.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod apps;
+mod bodies;
+mod faults;
+mod gate;
+mod hanging;
+mod leaving;
+mod memory;
+mod passing;
+mod protocol;
+mod recovery;
+mod retries;
+mod routes;
+mod slow_clients;
+mod smuggling;
+mod spill;
+mod upgrade;

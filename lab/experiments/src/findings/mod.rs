@@ -1,0 +1,13 @@
+//! What an experiment found, as plain values: rows with verdicts, tables, plots and text, gathered in
+//! a section. Experiments make them, reports print them.
+
+mod digits;
+pub(crate) mod number;
+mod row;
+mod section;
+pub(crate) mod series;
+
+pub use row::{Bar, Interval, Ours, Row, Unit, Verdict};
+pub use section::{Counts, Section, Table};
+pub(crate) use series::label;
+pub(crate) use weir_plot::{Axis, Plot, Range};

@@ -1,0 +1,45 @@
+//! Figures in print: the median with its interval, and bars, in the unit of their row.
+
+use super::digits::number;
+use super::row::{Bar, Ours, Unit};
+
+/// A value in its unit, without the unit's name.
+fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => number(value * 100.0),
+        Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
+        _ => number(value),
+    }
+}
+
+fn with_unit(text: String, unit: Unit) -> String {
+    match unit {
+        Unit::Times | Unit::Count => text,
+        Unit::Ms => text + " ms",
+        Unit::Percent => text + " %",
+    }
+}
+
+/// The median, and the interval where it differs in print.
+pub(crate) fn ours(ours: &Ours, unit: Unit) -> String {
+    let Some(interval) = ours.interval else { return "–".to_owned() };
+    let (middle, low, high) =
+        (figure(interval.middle, unit), figure(interval.low, unit), figure(interval.high, unit));
+    if low == high {
+        return with_unit(middle, unit);
+    }
+    with_unit(format!("{middle} ({low}–{high})"), unit)
+}
+
+/// A bar in words.
+pub(crate) fn bar(bar: Option<Bar>, unit: Unit) -> String {
+    let print = |value| figure(value, unit);
+    let text = match bar {
+        None => return String::new(),
+        Some(Bar::AtMost(limit)) => format!("≤ {}", print(limit)),
+        Some(Bar::AtLeast(limit)) => format!("≥ {}", print(limit)),
+        Some(Bar::Above(limit)) => format!("> {}", print(limit)),
+        Some(Bar::Between(low, high)) => format!("{} to {}", print(low), print(high)),
+    };
+    with_unit(text, unit)
+}

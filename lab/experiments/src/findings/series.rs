@@ -1,0 +1,75 @@
+//! Curves of systems: how a system is called and coloured in the whole report. It does not know
+//! what is plotted.
+
+use weir_plot::Series;
+
+use super::row::Ours;
+
+/// A line through many points.
+pub(crate) fn line(system: &str, points: Vec<(f64, f64)>) -> Series {
+    let (colour, dashed) = colour(system);
+    Series::new(label(system), points).coloured(colour, dashed)
+}
+
+/// A few measurements over the seeds; those that nobody made are left out.
+pub(crate) fn measured(
+    system: &str,
+    points: impl IntoIterator<Item = (f64, Ours)>,
+    scale: f64,
+) -> Series {
+    let mut series = line(system, Vec::new()).marked();
+    for (x, ours) in points {
+        if let Some(interval) = ours.interval {
+            series.points.push((x, interval.middle * scale));
+            series.intervals.push((interval.low * scale, interval.high * scale));
+        }
+    }
+    series
+}
+
+/// How a system is called in tables and legends.
+pub(crate) fn label(system: &str) -> String {
+    match system {
+        "apache-prefork" => "Apache prefork".to_owned(),
+        "apache-event" => "Apache event".to_owned(),
+        "caddy" => "Caddy".to_owned(),
+        "haproxy" => "HAProxy".to_owned(),
+        "haproxy-limit" => "HAProxy, limit".to_owned(),
+        "haproxy-expert" => "HAProxy, expert".to_owned(),
+        "nginx-expert" => "nginx, expert".to_owned(),
+        "varnish" => "Varnish".to_owned(),
+        "checking" => "application checks".to_owned(),
+        other => match other.strip_prefix("weir:proxy") {
+            Some(flags) => format!("weir{}", flags.replace("--backend-order ", "")),
+            None => other.replacen("weir:", "weir ", 1),
+        },
+    }
+}
+
+/// A system has one colour in the whole report: colour and dashes.
+fn colour(system: &str) -> (usize, bool) {
+    match system.split(' ').next().unwrap_or(system) {
+        // In front of an application.
+        "weir:proxy" if system.ends_with("shortest-expected") => (1, false),
+        "weir:proxy" if system.contains(' ') => (0, true),
+        "weir:proxy" => (0, false),
+        "checking" => (2, false),
+        "direct" => (2, true),
+        "nginx-expert" => (4, true),
+        "haproxy" => (5, false),
+        "haproxy-expert" => (6, false),
+        "weir:srpt" => (0, false),
+        "weir:protective" => (1, false),
+        "weir:fair" => (2, false),
+        "nginx" => (3, false),
+        "apache-prefork" => (4, false),
+        "weir:fsp" => (5, true),
+        "weir:bands" => (6, true),
+        "apache-event" => (4, true),
+        "exact" => (7, true),
+        "lighttpd" => (5, false),
+        "h2o" => (6, false),
+        "caddy" => (3, true),
+        _ => (7, false),
+    }
+}

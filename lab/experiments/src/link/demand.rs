@@ -1,0 +1,332 @@
+//! What the users of a cell ask for: the requests, or the users of a closed loop, and the documents
+//! that the servers must have for them. It does not know who serves.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use weir_peers::{Error, Result};
+use weir_workload::arrivals::{Offered, document_path};
+use weir_workload::documents::{Content, Documents};
+use weir_workload::law::{Law, Rounded, Surge, WorldCup};
+use weir_workload::scale::{Scaling, Work, scale};
+use weir_workload::shape::{Period, Shape};
+use weir_workload::surge::{Model, SurgeUsers};
+use weir_workload::{Request, Wire, read};
+
+use crate::cell::{self, Cell, Demand};
+use crate::settings::Settings;
+
+/// Sizes to each factor of 10 where there are too many for a document each: about as fine as the
+/// World Cup law's own grid.
+const PER_DECADE: u32 = 200;
+/// More distinct sizes than the World Cup law's thousand are rounded, so that the servers' tables of
+/// open files hold them all in every cell.
+const MOST_SIZES: usize = 1000;
+
+/// The requests of a cell and the documents they are for.
+pub(crate) struct Asked {
+    pub(crate) requests: Requests,
+    pub(crate) documents: Documents,
+    pub(crate) content: Content,
+    /// Documents of equal names are equal.
+    pub(crate) name: String,
+}
+
+/// Who asks.
+pub(crate) enum Requests {
+    /// Each at its own time, ascending.
+    Open(Vec<Request>),
+    /// Users of a closed loop.
+    Closed(Box<SurgeUsers>),
+}
+
+impl Asked {
+    /// What a cell asks for.
+    ///
+    /// # Errors
+    ///
+    /// Periods or loads that cannot be, or a trace that cannot be read.
+    pub(crate) fn of(cell: &Cell, settings: &Settings) -> Result<Asked> {
+        check(cell)?;
+        match &cell.demand {
+            Demand::Open { law, periods, duration } => open(cell, *law, periods, *duration),
+            Demand::Trace { file, periods, duration } => {
+                trace(cell, file, periods, *duration, settings)
+            }
+            Demand::Closed { users, .. } => {
+                let users = Model::new(*users, cell.seed).users().map_err(invalid)?;
+                let files = users.file_set().files();
+                let files = files.iter().map(|file| (file.path.clone(), file.size));
+                Ok(Asked {
+                    documents: Documents::of_paths(files).map_err(invalid)?,
+                    content: Content::Sparse,
+                    name: format!("surge-users-{}", cell.seed),
+                    requests: Requests::Closed(Box::new(users)),
+                })
+            }
+            Demand::Application { .. } => Err("an application has no documents".into()),
+        }
+    }
+
+    /// The document whose size is nearest to 1 KB.
+    pub(crate) fn probe(&self) -> Option<(String, u64)> {
+        let files = self.documents.files().iter();
+        let nearest = files.min_by_key(|(_, size)| size.abs_diff(1000));
+        nearest.map(|(path, size)| (format!("/{}", path.display()), *size))
+    }
+
+    /// Make the documents below `out`, unless they are there, and read those that are no mere
+    /// holes once, so that no run begins with a cold page cache.
+    pub(crate) fn make_documents(&self, out: &Path) -> Result<PathBuf> {
+        static READ: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = out.join(format!("documents-{}", self.name));
+        let root = std::path::absolute(&root).map_err(|e| Error::file("make", &root, &e))?;
+        if known.contains(&root) {
+            return Ok(root);
+        }
+        self.documents.make(&root, self.content).map_err(|e| {
+            Error(format!("{e}; choose another output directory, with room for the documents"))
+        })?;
+        if let Some(absent) = self.documents.absent_from(&root) {
+            return Err(Error(format!(
+                "{} was made for another workload and lacks {}: remove it",
+                root.display(),
+                absent.display()
+            )));
+        }
+        if self.content == Content::Pool {
+            for (path, _) in self.documents.files() {
+                let path = root.join(path);
+                std::fs::read(&path).map_err(|e| Error::file("read", &path, &e))?;
+            }
+        }
+        known.insert(root.clone());
+        Ok(root)
+    }
+}
+
+/// What a response costs on the cell's link, with heads of 200 bytes.
+pub(crate) fn wire(cell: &Cell) -> Wire {
+    Wire {
+        // IP and TCP headers with timestamps take 52 bytes of a packet.
+        segment: u64::from(cell.network.mtu.saturating_sub(52)),
+        requests_per_connection: cell.users.requests_per_connection.max(1),
+        ..Wire::default()
+    }
+}
+
+fn check(cell: &Cell) -> Result<()> {
+    let cell::Users { requests_per_connection, abort_after, slow_readers, .. } = cell.users;
+    let wrong = |what: String| Err(Error(format!("the cell's users: {what}")));
+    if requests_per_connection == 0 {
+        return wrong("0 requests per connection; give at least 1".into());
+    }
+    if let Some(after) = abort_after.filter(|after| !(after.is_finite() && *after > 0.0)) {
+        return wrong(format!("they abort after {after} s; give more than 0, or nothing"));
+    }
+    if !(0.0..=1.0).contains(&slow_readers) {
+        return wrong(format!("a share of {slow_readers} reads slowly; give 0 to 1"));
+    }
+    let seconds = duration(cell);
+    if !(seconds.is_finite() && seconds > 0.0) {
+        return Err(Error(format!("the cell lasts {seconds} s; give more than 0")));
+    }
+    Ok(())
+}
+
+/// Seconds of a cell's demand.
+pub(crate) fn duration(cell: &Cell) -> f64 {
+    cell.demand.seconds()
+}
+
+fn shape(periods: &[(f64, f64)]) -> Result<Shape> {
+    let periods = periods.iter().map(|&(seconds, load)| Period { seconds, load });
+    Shape::new("the cell's", periods.collect()).map_err(invalid)
+}
+
+fn open(cell: &Cell, law: cell::Law, periods: &[(f64, f64)], duration: f64) -> Result<Asked> {
+    let (law, content): (Arc<dyn Law>, Content) = match law {
+        cell::Law::WorldCup => (Arc::new(WorldCup), Content::Pool),
+        cell::Law::Surge => {
+            (Arc::new(Rounded::new(Arc::new(Surge::requests()), PER_DECADE)), Content::Sparse)
+        }
+    };
+    let sizes = law.sizes().ok_or_else(|| Error(format!("the law {law} has too many sizes")))?;
+    let rate = cell.network.rate as f64 / 8.0;
+    let mut offered = Offered::new(law.clone(), shape(periods)?, duration, rate);
+    offered.wire = wire(cell);
+    offered.seed = cell.seed;
+    Ok(Asked {
+        requests: Requests::Open(offered.arrivals().map_err(invalid)?.collect()),
+        documents: Documents::of_sizes(&sizes, 0),
+        content,
+        name: law.to_string().replace([':', ','], "-"),
+    })
+}
+
+/// A recorded trace with its own interarrivals, begun at a request that follows from the seed, each
+/// period stretched or compressed until it has its load. Responses are as long as recorded, or
+/// within 0.6 % of it where there are more sizes than the World Cup law has.
+fn trace(
+    cell: &Cell,
+    file: &str,
+    periods: &[(f64, f64)],
+    duration: f64,
+    settings: &Settings,
+) -> Result<Asked> {
+    let data = settings.data.as_ref().ok_or_else(|| {
+        Error(format!(
+            "{file} is replayed, but nobody said where the real traces are: name their directory"
+        ))
+    })?;
+    let path = data.join(file);
+    let options = read::Options { reorder: 60.0, ..read::Options::default() };
+    let failed = |e: read::TraceError| Error(format!("{}: {e}", path.display()));
+    let trace = read::open(&path, options).map_err(failed)?;
+    let mut trace = trace.collect::<std::result::Result<Vec<Request>, _>>().map_err(failed)?;
+    let sizes = round_sizes(&mut trace);
+    let mut scaling = Scaling::new(shape(periods)?, duration, cell.network.rate as f64);
+    scaling.work = Work::Wire(wire(cell));
+    scaling.repeat = true;
+    scaling.start = Some(cell.seed);
+    let scaled = scale(&trace, &scaling).map_err(invalid)?;
+    let sizes: Vec<u64> = sizes.into_iter().collect();
+    Ok(Asked {
+        requests: Requests::Open(scaled.requests),
+        documents: Documents::of_sizes(&sizes, 0),
+        content: Content::Sparse,
+        name: file.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect(),
+    })
+}
+
+/// Let each request ask for the document of its size; those of unknown size are left out. Returns
+/// the sizes.
+fn round_sizes(trace: &mut Vec<Request>) -> BTreeSet<u64> {
+    trace.retain(|request| request.size.is_some());
+    let exact: BTreeSet<u64> = trace.iter().filter_map(|request| request.size).collect();
+    let rounded: BTreeMap<u64, u64> = match exact.len() > MOST_SIZES {
+        true => exact.iter().map(|&size| (size, round(size))).collect(),
+        false => exact.iter().map(|&size| (size, size)).collect(),
+    };
+    let sizes: BTreeSet<u64> = rounded.values().copied().collect();
+    let paths: HashMap<u64, Arc<str>> =
+        sizes.iter().map(|&size| (size, document_path(None, size).into())).collect();
+    for request in trace {
+        let size = request.size.and_then(|size| rounded.get(&size));
+        if let Some((size, path)) = size.and_then(|size| Some((*size, paths.get(size)?))) {
+            request.size = Some(size);
+            request.path = path.clone();
+        }
+    }
+    sizes
+}
+
+/// The nearest of the sizes of a logarithmic grid; nothing stays nothing.
+fn round(size: u64) -> u64 {
+    if size == 0 {
+        return 0;
+    }
+    let step = ((size as f64).log10() * f64::from(PER_DECADE)).round();
+    10_f64.powf(step / f64::from(PER_DECADE)).round() as u64
+}
+
+fn invalid(error: weir_workload::Invalid) -> Error {
+    Error(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(demand: Demand) -> Cell {
+        let (network, users) = (cell::Network::default(), cell::Users::default());
+        Cell { system: "nginx".into(), network, users, demand, seed: 1 }
+    }
+
+    fn settings(data: Option<PathBuf>) -> Settings {
+        Settings {
+            out: "/tmp".into(),
+            data,
+            weir: "weir".into(),
+            weir_lab: "weir-lab".into(),
+            side_by_side: 1,
+            keep_records: false,
+        }
+    }
+
+    fn requests(asked: &Asked) -> &[Request] {
+        match &asked.requests {
+            Requests::Open(requests) => requests,
+            Requests::Closed(_) => &[],
+        }
+    }
+
+    #[test]
+    fn open_demand_has_its_load_and_a_document_for_each_request() {
+        let periods = vec![(25.0, 1.2), (25.0, 0.2)];
+        for law in [cell::Law::WorldCup, cell::Law::Surge] {
+            let cell = cell(Demand::Open { law, periods: periods.clone(), duration: 50.0 });
+            let asked = Asked::of(&cell, &settings(None)).expect("a demand");
+            let requests = requests(&asked);
+            assert!(requests.len() > 1000 && requests.windows(2).all(|p| p[0].at <= p[1].at));
+            let files: BTreeSet<String> =
+                asked.documents.files().iter().map(|(p, _)| format!("/{}", p.display())).collect();
+            assert!(requests.iter().all(|request| files.contains(&*request.path)), "{law:?}");
+            let (_, size) = asked.probe().expect("documents");
+            assert!((990..1010).contains(&size), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_trace_keeps_its_sizes_within_the_grid_and_its_load() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut text = String::from("time,client,path,size\n");
+        for i in 0..4000_u64 {
+            text.push_str(&format!("{},c{},/p{i},{}\n", i as f64 * 0.1, i % 7, 100 + i * 13));
+        }
+        std::fs::write(directory.path().join("t.csv"), text).expect("a file");
+        let demand = Demand::Trace {
+            file: "t.csv".into(),
+            periods: vec![(10.0, 1.5), (10.0, 0.1)],
+            duration: 20.0,
+        };
+        let cell = cell(demand);
+        assert!(Asked::of(&cell, &settings(None)).err().expect("no data").0.contains("directory"));
+        let asked = Asked::of(&cell, &settings(Some(directory.path().into()))).expect("a trace");
+        let wire = wire(&cell);
+        let work = |from: f64, to: f64| {
+            let within = requests(&asked).iter().filter(|r| r.at >= from && r.at < to);
+            let bytes: u64 = within.map(|r| wire.bytes(r.size.unwrap_or(0))).sum();
+            bytes as f64 * 8.0 / (to - from) / 1e7
+        };
+        assert!((work(0.0, 10.0) - 1.5).abs() < 0.02, "{}", work(0.0, 10.0));
+        assert!((work(10.0, 20.0) - 0.1).abs() < 0.02, "{}", work(10.0, 20.0));
+        let paths =
+            requests(&asked).iter().all(|r| *r.path == format!("/{}.bin", r.size.unwrap_or(0)));
+        assert!(paths && asked.documents.len() < 1000);
+    }
+
+    #[test]
+    fn rounding_is_within_six_thousandths() {
+        for size in [0, 1, 9, 100, 12_345, 137_000_000] {
+            let difference = round(size).abs_diff(size) as f64;
+            assert!(difference <= 0.006 * size as f64 + 0.5, "{size} {}", round(size));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let sane = cell(Demand::Closed { users: 10, duration: 5.0 });
+        assert!(Asked::of(&sane, &settings(None)).is_ok());
+        let mut wrong = sane.clone();
+        wrong.users.requests_per_connection = 0;
+        assert!(Asked::of(&wrong, &settings(None)).is_err());
+        let mut wrong = sane.clone();
+        wrong.users.abort_after = Some(0.0);
+        assert!(Asked::of(&wrong, &settings(None)).is_err());
+        let endless = cell(Demand::Closed { users: 10, duration: f64::INFINITY });
+        assert!(Asked::of(&endless, &settings(None)).is_err());
+    }
+}

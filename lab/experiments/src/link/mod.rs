@@ -1,0 +1,14 @@
+//! Cells with an emulated or plain link of a certain rate: a server of documents in a network
+//! namespace of its own, users in another, and what both sides and the link show. The runner runs them.
+
+mod counters;
+pub(crate) mod demand;
+pub(crate) mod initial_rto;
+pub(crate) mod namespace;
+mod network;
+mod probe;
+mod run;
+mod sampling;
+mod systems;
+
+pub(crate) use run::run;

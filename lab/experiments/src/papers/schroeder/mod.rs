@@ -1,0 +1,16 @@
+//! Schroeder 2003 (Schroeder & Harchol-Balter, Web servers under overload: how scheduling can help):
+//! transient and persistent overload of an uplink, measured.
+
+pub(super) mod aborts;
+pub(super) mod nasa;
+pub(super) mod onoff;
+pub(super) mod persistent;
+pub(super) mod realistic;
+pub(super) mod router;
+pub(super) mod table2;
+pub(super) mod traces;
+pub(super) mod w1;
+pub(super) mod wan;
+pub(super) mod wan_range;
+pub(super) mod why;
+pub(super) mod workloads;

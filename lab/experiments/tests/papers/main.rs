@@ -1,0 +1,7 @@
+//! The experiments of the papers on outcomes that are made up: nothing is run, nobody needs root.
+
+#[path = "../support/made_up.rs"]
+mod made_up;
+
+mod experiments;
+mod report;

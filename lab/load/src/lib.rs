@@ -1,0 +1,29 @@
+//! Sends a workload to a server, open loop or closed loop, as impatient users would, and records
+//! what they would see. `weir-lab load` and the experiments use it.
+
+mod connections;
+mod delay_queue;
+mod demand;
+mod engine;
+mod error;
+mod http1;
+mod lag;
+mod limits;
+mod machine;
+mod plan;
+mod report;
+mod run;
+mod schedule;
+mod socket;
+mod task;
+mod timer;
+mod traffic;
+
+pub use demand::{Demand, Step, Users};
+pub use error::Error;
+#[doc(hidden)]
+pub use http1::outcome_of;
+pub use limits::check_limits;
+pub use plan::{Body, Plan, Source};
+pub use report::{Live, Report};
+pub use run::run;

@@ -1,0 +1,45 @@
+//! h2o, serving files or passing requests on.
+
+use crate::error::Result;
+use crate::options::{Content, Options, line};
+use crate::program::Program;
+
+/// The program with its configuration written.
+///
+/// # Errors
+///
+/// When h2o is not installed, or the configuration cannot be written.
+pub fn program(options: &Options<'_>) -> Result<Program> {
+    let program = Program::installed("h2o", "--version")?;
+    let file = options.write("h2o.conf", &configuration(options))?;
+    Ok(program.arg("-c").arg(file))
+}
+
+/// The configuration. Its backlog is the most that the kernel allows. Started as root it becomes
+/// `nobody` unless [`Options::user`] says otherwise.
+pub fn configuration(options: &Options<'_>) -> String {
+    let Options { listen, connections, .. } = options;
+    let user = line("user: ", options.user, "");
+    let idle = line("http1-request-timeout: ", options.idle_timeout, "");
+    let log = line("error-log: ", options.error_log.map(|log| log.display()), "");
+    let content = match options.content {
+        Content::Files(root) => format!("file.dir: {}", root.display()),
+        Content::Proxy(backend) => format!("proxy.reverse.url: \"http://{backend}/\""),
+    };
+    format!(
+        "# Made by the lab.
+{user}num-threads: 1
+max-connections: {connections}
+{idle}{log}hosts:
+  \"*\":
+    listen:
+      host: {ip}
+      port: {port}
+    paths:
+      \"/\":
+        {content}
+",
+        ip = listen.ip(),
+        port = listen.port(),
+    )
+}

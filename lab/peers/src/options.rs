@@ -1,0 +1,59 @@
+//! What every server is told, whichever it is. The users of this crate fill it in; each server's file
+//! says what of it the server knows.
+
+use std::fs;
+use std::net::SocketAddrV4;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// What a server answers with.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// The files below this directory.
+    Files(&'a Path),
+    /// The answers of this backend, over HTTP/1.
+    Proxy(SocketAddrV4),
+}
+
+/// What a server is told. One worker, and no access log, always.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Where it listens.
+    pub listen: SocketAddrV4,
+    /// Connections that wait to be accepted.
+    pub backlog: u32,
+    /// What it serves.
+    pub content: Content<'a>,
+    /// Where its configuration and its temporary files go; an absolute path.
+    pub directory: &'a Path,
+    /// Where its errors go; its standard error if nowhere else.
+    pub error_log: Option<&'a Path>,
+    /// Only critical errors are written.
+    pub critical_only: bool,
+    /// User of its workers, where it is not the one who starts it; with the group after a blank, where
+    /// that has another name.
+    pub user: Option<&'a str>,
+    /// Connections at once that it has room for.
+    pub connections: usize,
+    /// Files it may have open; its own default if not given.
+    pub open_files: Option<usize>,
+    /// Seconds after which an idle connection is closed; its own default if not given.
+    pub idle_timeout: Option<u32>,
+    /// Requests that a connection may carry; its own default if not given.
+    pub requests_per_connection: Option<u32>,
+}
+
+impl Options<'_> {
+    /// Write a configuration below [`Options::directory`]; where it is.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let file = self.directory.join(name);
+        fs::write(&file, text).map_err(|e| Error::file("write", &file, &e))?;
+        Ok(file)
+    }
+}
+
+/// A line of a configuration, if there is something to say.
+pub(crate) fn line<T: std::fmt::Display>(before: &str, value: Option<T>, after: &str) -> String {
+    value.map_or(String::new(), |value| format!("{before}{value}{after}\n"))
+}

@@ -1,0 +1,193 @@
+//! The flags of `weir-lab load`. They say what was asked for; what follows from it is decided elsewhere.
+
+use std::path::PathBuf;
+
+use weir_server::config::{Span, Uplink};
+
+use super::values::{Arrivals, Class, Count, Header, LoadIs, Positive, Rate, Share, SlowReaders};
+
+/// Who is asked, what for, when, and how users behave.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP_EXIT, after_long_help = HELP_LONG)]
+pub(crate) struct Arguments {
+    /// What to ask for, such as http://127.0.0.1:8080/index.html; with --law or --trace the URL
+    /// under which the workload's paths are
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// Open loop: requests a second, whatever became of the others, such as 500/s or 30000/m
+    /// [default: 50/s]
+    #[arg(long, value_name = "RATE", help_heading = "When", group = "when")]
+    pub(crate) rate: Option<Rate>,
+
+    /// Open loop: offered load as a share of --uplink, such as 1.2; needs --law, or --trace whose
+    /// interarrivals are then scaled
+    #[arg(long, value_name = "LOAD", help_heading = "When", requires = "uplink",
+        conflicts_with_all = ["rate", "closed", "saturate"])]
+    pub(crate) load: Option<Positive>,
+
+    /// Open loop: load that changes: W1 to W9 of Schroeder, or periods such as 25s@1.2,25s@0.2,
+    /// again and again; with --load, scaled to that mean
+    #[arg(long, value_name = "SHAPE", help_heading = "When", requires = "uplink",
+        conflicts_with_all = ["rate", "closed", "saturate"])]
+    pub(crate) shape: Option<String>,
+
+    /// Closed loop: so many users, each asks, waits, thinks and asks again; with --law surge they
+    /// are SURGE's user equivalents
+    #[arg(long, value_name = "USERS", help_heading = "When", group = "when")]
+    pub(crate) closed: Option<Count>,
+
+    /// Mean time to think of a --closed user, exponentially distributed [default: 1s]
+    #[arg(long, value_name = "TIME", help_heading = "When", requires = "closed")]
+    pub(crate) think: Option<Span>,
+
+    /// Infinite demand: so many requests under way at all times
+    #[arg(long, value_name = "N", help_heading = "When", group = "when")]
+    pub(crate) saturate: Option<Count>,
+
+    /// How --rate spaces requests: poisson or even
+    #[arg(long, value_name = "LAW", help_heading = "When", default_value = "poisson")]
+    pub(crate) arrivals: Arrivals,
+
+    /// How long requests are sent [default: 30s; once through a shape or a trace]
+    #[arg(long, value_name = "TIME", help_heading = "When")]
+    pub(crate) duration: Option<Span>,
+
+    /// How long to wait for what is still open at the end; the rest counts as unfinished
+    #[arg(long, value_name = "TIME", help_heading = "When", default_value = "10s")]
+    pub(crate) drain: Span,
+
+    /// Law of sizes: a response of N bytes is asked for as /N.bin under the URL
+    /// (`weir-lab trace files` makes such a directory)
+    #[arg(long, value_name = "NAME", help_heading = "What", conflicts_with = "trace")]
+    pub(crate) law: Option<String>,
+
+    /// Replay a trace with its paths and its own interarrivals
+    #[arg(long, value_name = "FILE", help_heading = "What",
+        conflicts_with_all = ["rate", "closed", "saturate"])]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Replay the trace so many times faster
+    #[arg(long, value_name = "FACTOR", help_heading = "What", requires = "trace",
+        conflicts_with_all = ["load", "shape"])]
+    pub(crate) speed: Option<Positive>,
+
+    /// Go on after lines of the trace that cannot be read, and count them
+    #[arg(long, help_heading = "What", requires = "trace")]
+    pub(crate) skip_bad: bool,
+
+    /// Put requests in order that are so late in the trace: servers write a request down when it
+    /// ends
+    #[arg(long, value_name = "TIME", help_heading = "What", requires = "trace")]
+    pub(crate) reorder: Option<Span>,
+
+    /// Everything random follows from it
+    #[arg(long, value_name = "N", help_heading = "What", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// A further line of every request's head; may be given several times
+    #[arg(long, value_name = "NAME: VALUE", help_heading = "What")]
+    pub(crate) header: Vec<Header>,
+
+    /// The Host header, if not the URL's
+    #[arg(long, value_name = "NAME", help_heading = "What")]
+    pub(crate) host: Option<String>,
+
+    /// Rate of the server's link: what --load is a share of, and what slowdown is measured by
+    #[arg(long, value_name = "RATE", help_heading = "Link")]
+    pub(crate) uplink: Option<Uplink>,
+
+    /// What counts as load: wire (heads, packets and connections too) or file (bodies only, as in
+    /// Schroeder's tables)
+    #[arg(long, value_name = "BYTES", help_heading = "Link", default_value = "wire")]
+    pub(crate) load_is: LoadIs,
+
+    /// Bytes of a response's head, for the load and for slowdown
+    #[arg(long, value_name = "BYTES", help_heading = "Link", default_value_t = 200)]
+    pub(crate) head_bytes: u64,
+
+    /// Requests that share a connection; 1 closes it after each
+    #[arg(long, value_name = "N", help_heading = "Users", default_value = "1")]
+    pub(crate) requests_per_connection: Count,
+
+    /// How long a user waits before he gives up an attempt [default: for ever]
+    #[arg(long, value_name = "TIME", help_heading = "Users")]
+    pub(crate) abort_after: Option<Span>,
+
+    /// How often a user who gave up, was refused or reset tries again, at once
+    #[arg(long, value_name = "N", help_heading = "Users", default_value_t = 0)]
+    pub(crate) retries: u32,
+
+    /// A class of clients, such as near=10.0.0.2,weight=3: name, source addresses (each has about
+    /// 28,000 ports) and its share of the clients; may be given several times
+    #[arg(long, value_name = "CLASS", help_heading = "Users")]
+    pub(crate) class: Vec<Class>,
+
+    /// Share of the clients that read slowly, such as 5% (20 kbit/s) or 5%@64kbit
+    #[arg(long, value_name = "SHARE", help_heading = "Users")]
+    pub(crate) slow_readers: Option<SlowReaders>,
+
+    /// Write every request: CSV compressed with zstd, as `out.csv.zst`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) records: Option<PathBuf>,
+
+    /// Write the figures as JSON; `-` is standard output, in place of the summary
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write a page with plots that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// A line of progress a second instead of the live view, also on a terminal
+    #[arg(long, help_heading = "Output")]
+    pub(crate) plain: bool,
+
+    /// Neither progress nor plan
+    #[arg(long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Share of the requests that may fail before the exit status says so, such as 1%
+    #[arg(long, value_name = "SHARE", help_heading = "Output", default_value = "0%")]
+    pub(crate) allow_failed: Share,
+
+    /// Exit status 0 although figures are not valid; they stay marked
+    #[arg(long, help_heading = "Output")]
+    pub(crate) allow_invalid: bool,
+
+    /// Do not spin between requests that are close together: less exact, for a machine with one core
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_spin: bool,
+}
+
+const HELP_EXIT: &str = "\
+Exit status: 0 all complete and valid; 1 could not run; 2 asked for what makes no sense;
+3 requests failed; 4 figures are not valid. --help says more.";
+
+const HELP_LONG: &str = "\
+Response times count from the moment a request should have started, so a request that the server
+or the network held up is not left out. Only complete responses of status 200 and the right
+length have one; the others are counted by what became of them: status, wrong (not HTTP, another
+length), short (closed early), reset, refused, abandoned (the user gave up), unfinished (at the
+end of --drain), unsent (no descriptor or port of our own). A run of which everything is refused
+for a second ends, unless --allow-failed is 100%: nothing listens there.
+
+Figures are not valid, and marked so, where
+  - more than 1 % of a response time, and more than 10 µs, is that the generator started late,
+    also of a class of sizes or clients;
+  - no response was complete, or a request was unsent: then none is valid;
+  - the hypervisor took more than 1 % of the machine's processor time: then none is valid.
+
+Exit status:
+  0  all requests complete (but for --allow-failed), all figures valid (or --allow-invalid)
+  1  could not run, or could not write what was asked for
+  2  asked for what makes no sense: flags, URL, a trace with errors
+  3  more requests failed than --allow-failed
+  4  figures are not valid
+
+Examples:
+  weir-lab load http://127.0.0.1:8080/files/1kb.bin --rate 2000/s --duration 10s
+  weir-lab load http://10.0.0.1/ --law worldcup --uplink 10mbit --shape W1 --html w1.html
+  weir-lab load http://10.0.0.1/ --trace access.log --uplink 10mbit --load 1.1
+  weir-lab load http://10.0.0.1/ --law surge --closed 200 --requests-per-connection 8
+  weir-lab load http://10.0.0.1/x --saturate 100 --abort-after 7s --retries 3 --json -";

@@ -1,0 +1,55 @@
+//! `weir-lab`: load, traces, simulation and experiments that show what a server does under overload.
+//! This file reads the command line and calls the command.
+
+mod load;
+mod run;
+mod sim;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Load, traces, simulation and experiments: what a server does under overload.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Send requests open loop, as impatient users would, and say what they saw
+    Load(Box<load::Arguments>),
+    /// Read, inspect, convert and make workloads
+    Trace(Box<trace::Arguments>),
+    /// Try policies in virtual time, on your own access log too; closed forms
+    Sim(Box<sim::Arguments>),
+    #[command(flatten)]
+    Experiments(run::Command),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Load(arguments) => load::run(*arguments),
+        Command::Trace(arguments) => trace::run(*arguments),
+        Command::Sim(arguments) => sim::run(*arguments),
+        Command::Experiments(command) => run::run(command),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("weir-lab: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Why a command failed, and the exit status that a script sees: 1 for what happened, 2 for an invalid
+/// usage.
+#[derive(Debug)]
+struct Failure {
+    message: String,
+    code: u8,
+}

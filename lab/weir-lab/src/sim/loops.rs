@@ -1,0 +1,127 @@
+//! `weir-lab sim loops`: how far clients who ask on and on push others back, on each uplink, over each
+//! round trip, under each policy. It plays nothing itself.
+
+mod case;
+mod crowd;
+mod figures;
+mod row;
+
+use std::time::Duration;
+
+use weir_sched::{BitRate, PolicyKind};
+use weir_sim::replications;
+
+use super::offered::offered;
+use super::{asked, output, round_trip};
+use crate::Failure;
+use crate::trace::values::{Rate, Seconds};
+use case::{CASES, Case};
+use crowd::Crowd;
+use figures::Figures;
+use row::Row;
+
+/// A download beside clients who ask the next response as soon as they have the last, and a
+/// workload half of which is asked so.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Who shares with k others that always have a response each takes k+1 times \
+    as long as alone. Nobody should take much longer, however the others ask: in small ranges, on \
+    new connections, with requests ahead, or by leaving. \"kept\" is a ratio of at most 1.1 (k+1), \
+    and beside heads of 1.3 (k+1). A download that takes four times as long as that is not waited \
+    for and has no time.\n\nThen a workload of which every other request is asked in closed loops \
+    from 20 addresses: what those who ask once gain or lose by the gate's following a client from \
+    one response to the next; \"kept\" is at most 1.05 times the mean if it followed nobody."
+)]
+pub(super) struct Arguments {
+    /// Rates of the uplink
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2mbit")]
+    uplink: Vec<Rate>,
+
+    /// Round trips of all clients, such as 50ms
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0")]
+    #[arg(value_parser = round_trip::parse)]
+    round_trip: Vec<Duration>,
+
+    /// Policies
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(default_value = "protective,fsp,fair,srpt")]
+    policy: Vec<PolicyKind>,
+
+    /// How many seeds of the workload with loops, from 1 on; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1000))]
+    seeds: u64,
+
+    /// Load over time of the workload with loops
+    #[arg(long, value_name = "SHAPE", default_value = "w1")]
+    workload: String,
+
+    /// Law of its sizes in bytes
+    #[arg(long, value_name = "LAW", long_help = weir_workload::law::SYNTAX)]
+    #[arg(default_value = "worldcup")]
+    law: String,
+
+    /// Rate of its uplink
+    #[arg(long, value_name = "RATE", default_value = "10mbit")]
+    workload_uplink: Rate,
+
+    /// How long its requests arrive [default: whole cycles of the workload, 150 s or more]
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Seconds>,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A download beside others on one uplink.
+struct Asked {
+    case: &'static Case,
+    rate: BitRate,
+    round_trip: Duration,
+    policy: PolicyKind,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let asked = rows(arguments)?;
+    let workload_rate = rate(arguments.workload_uplink)?;
+    let Rate(bits) = arguments.workload_uplink;
+    let offered = offered(&arguments.law, &arguments.workload, arguments.duration, bits)?;
+    let rows = replications::each(asked.len(), |index| Row::play(&asked[index]));
+    let crowds = replications::each(arguments.seeds as usize, |index| {
+        Crowd::play(workload_rate, &offered, index as u64 + 1)
+    });
+    let invalid = |error: weir_sim::uplink::Invalid| super::happened(error.to_string());
+    let crowds: Vec<Crowd> = crowds.into_iter().collect::<Result<_, _>>().map_err(invalid)?;
+    let figures = Figures {
+        rows: rows.into_iter().collect::<Result<_, _>>().map_err(invalid)?,
+        workload: arguments.workload.to_lowercase(),
+        workload_uplink_bits_per_second: workload_rate.bits(),
+        crowds_ratio: Crowd::ratio(&crowds),
+        crowds,
+    };
+    if arguments.json {
+        return output::json(None, &figures);
+    }
+    output::check(&figures)?;
+    output::print(&figures::text(&figures))
+}
+
+fn rate(Rate(bits): Rate) -> Result<BitRate, Failure> {
+    BitRate::new(bits as u64)
+        .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 10mbit"))
+}
+
+fn rows(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
+    let mut rows = Vec::new();
+    for &uplink in &arguments.uplink {
+        let rate = rate(uplink)?;
+        for &round_trip in &arguments.round_trip {
+            for case in CASES {
+                let asked = |&policy| Asked { case, rate, round_trip, policy };
+                rows.extend(arguments.policy.iter().map(asked));
+            }
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,133 @@
+//! `weir-lab sim replay`: what would have happened on an access log, from the log to figures, as text,
+//! JSON or a page. It computes none of the figures itself.
+
+mod clock;
+mod compare;
+mod demand;
+mod figures;
+mod page;
+mod plots;
+mod shares;
+mod text;
+mod verdict;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weir_sched::{BitRate, PolicyKind, policy};
+use weir_server::config::Pace;
+use weir_sim::uplink::Client;
+use weir_workload::Wire;
+
+use super::{asked, output};
+use crate::Failure;
+use crate::trace::input::Input;
+use crate::trace::output::{Output, failed};
+use crate::trace::values::{Rate, Seconds};
+
+/// The policies that are compared if none is named: the server's default first.
+const USUAL: &str = "protective,fsp,srpt,fifo";
+
+/// `weir-lab sim replay`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    input: Input,
+
+    /// Rate of the uplink, such as 100mbit
+    #[arg(long, value_name = "RATE")]
+    uplink: Rate,
+
+    /// Share of the uplink that is used, under fair sharing too
+    #[arg(long, value_name = "SHARE", default_value = "0.99")]
+    uplink_pace: Pace,
+
+    /// Policies to compare with fair sharing; the first is the one that the verdict is about
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = USUAL)]
+    policy: Vec<PolicyKind>,
+
+    /// What if traffic were so many times as much: divides the gaps between requests
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+    scale_load: f64,
+
+    /// Round trip between server and clients, such as 50ms: through the server's gate, which takes
+    /// longer to compute
+    #[arg(long, value_name = "TIME")]
+    round_trip: Option<Seconds>,
+
+    /// What a client's own line carries, such as 20mbit; through the gate too
+    #[arg(long, value_name = "RATE")]
+    client_rate: Option<Rate>,
+
+    /// Requests that share a connection, for the wire bytes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    requests_per_connection: u32,
+
+    /// Write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many times the traffic.
+fn factor(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(factor) if (1e-3..=1e3).contains(&factor) => Ok(factor),
+        _ => Err(format!("\"{text}\" is not a factor from 0.001 to 1000; write such as 1.5")),
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let rate = BitRate::new(arguments.uplink.0 as u64)
+        .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 100mbit"))?;
+    let clients = clients(arguments)?;
+    let mut policies = Vec::new();
+    for policy in &arguments.policy {
+        // Without paths the policy is what all are compared with, but for grants.
+        let compared_with = *policy == policy::FAIR && clients.is_none();
+        if !compared_with && !policies.contains(policy) {
+            policies.push(*policy);
+        }
+    }
+    if policies.is_empty() {
+        return Err(asked("--policy names no policy but fair, with which all are compared"));
+    }
+    // A page that cannot be written is said before the work, not after it.
+    let page = arguments.html.as_deref().map(Output::create).transpose()?;
+    let wire =
+        Wire { requests_per_connection: arguments.requests_per_connection, ..Wire::default() };
+    let demand = demand::read(&arguments.input, &wire, arguments.scale_load)?;
+    let uplink = compare::Uplink { rate, pace: arguments.uplink_pace.0, clients };
+    let compared = compare::compare(&demand, &uplink, &policies)?;
+    if let (Some(mut page), Some(path)) = (page, &arguments.html) {
+        let text = page::page(&compared);
+        page.write_all(text.as_bytes()).map_err(|error| failed(path, &error))?;
+        page.finish()?;
+    }
+    if arguments.json {
+        return output::json(demand.spread, &compared.figures);
+    }
+    output::print(&text::text(&compared))
+}
+
+/// The longest round trip that is taken for one: to Mars it is more.
+const LONGEST_ROUND_TRIP: f64 = 60.0;
+
+/// The clients' own limits, if any were given.
+fn clients(arguments: &Arguments) -> Result<Option<Client>, Failure> {
+    if arguments.round_trip.is_none() && arguments.client_rate.is_none() {
+        return Ok(None);
+    }
+    let round_trip = arguments.round_trip.map_or(0.0, |Seconds(seconds)| seconds);
+    if round_trip > LONGEST_ROUND_TRIP {
+        return Err(asked(format!(
+            "--round-trip {round_trip}s is too long; expected a minute or less"
+        )));
+    }
+    let rate = arguments.client_rate.and_then(|Rate(rate)| BitRate::new(rate as u64));
+    Ok(Some(Client { round_trip: Duration::from_secs_f64(round_trip), rate, ..Client::default() }))
+}

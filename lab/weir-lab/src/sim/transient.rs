@@ -1,0 +1,188 @@
+//! `weir-lab sim transient`: one server under a load that comes and goes. It makes the requests and
+//! serves them under each policy; it computes no figure.
+
+mod figures;
+
+use std::str::FromStr;
+
+use weir_server::config::Uplink;
+use weir_sim::queue::{Discipline, Job, Queue, Sizes};
+use weir_sim::replications;
+use weir_workload::arrivals::{LoadIs, Offered};
+use weir_workload::law;
+use weir_workload::shape::{self, Shape};
+
+use super::output::{check, json};
+use super::{asked, seconds};
+use crate::Failure;
+use figures::{Figures, Run, Served};
+
+/// One ideal server, without packets or delay, under a load that is above 1 at times. Equal seeds
+/// give the requests of `weir-lab trace make` with the same law, shape, uplink, duration and seed.
+///
+/// Ratios and late responses are against exact processor sharing (ps) and exact shortest remaining
+/// first of the same requests.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Load over time: W1 to W9 of Schroeder & Harchol-Balter, Table 1, or any shape
+    #[arg(long, value_name = "SHAPE", long_help = shape::SYNTAX)]
+    workload: String,
+
+    #[arg(long, value_name = "LIST", help = format!("Orders of service: ps, {}, or all", weir_sched::PolicyKind::names()))]
+    #[arg(value_delimiter = ',', required = true)]
+    policy: Vec<Policies>,
+
+    /// Law of sizes in bytes
+    #[arg(long, value_name = "LAW", long_help = law::SYNTAX, default_value = "worldcup")]
+    law: String,
+
+    /// Rate of the link that a load of 1 fills
+    #[arg(long, value_name = "RATE", default_value = "10mbit")]
+    uplink: Rate,
+
+    /// The bytes that load counts and that the server serves
+    #[arg(long, value_enum, default_value = "wire")]
+    load_is: Bytes,
+
+    /// How long requests arrive [default: whole cycles of the workload, 150 s or more]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    duration: Option<f64>,
+
+    /// Equal seeds give equal requests
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Independent runs, on all cores
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    replications: u32,
+
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One policy, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Policies {
+    One(Discipline),
+    All,
+}
+
+impl FromStr for Policies {
+    type Err = weir_sim::queue::UnknownDiscipline;
+
+    fn from_str(name: &str) -> Result<Policies, Self::Err> {
+        if name == "all" { Ok(Policies::All) } else { name.parse().map(Policies::One) }
+    }
+}
+
+/// Bytes per second.
+#[derive(Clone, Copy, Debug)]
+struct Rate(f64);
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rate, String> {
+        let rate = text.parse::<Uplink>()?.0;
+        let rate = rate.ok_or("a load needs the rate of the link, such as 10mbit")?;
+        Ok(Rate(rate.bits() as f64 / 8.0))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Bytes {
+    /// Heads, bodies, packets and connections
+    Wire,
+    /// Bodies
+    File,
+}
+
+/// The time of a run if none is given, but for whole cycles.
+const USUAL: f64 = 150.0;
+
+/// Most requests of a run: each is some 50 bytes.
+const MOST_REQUESTS: f64 = 1e8;
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let law = law::parse(&arguments.law).map_err(asked)?;
+    let shape = Shape::parse(&arguments.workload).map_err(asked)?;
+    let cycle = shape.cycle();
+    let duration = arguments.duration.unwrap_or_else(|| (USUAL / cycle).ceil() * cycle);
+    let offered = Offered {
+        load_is: match arguments.load_is {
+            Bytes::Wire => LoadIs::Wire,
+            Bytes::File => LoadIs::File,
+        },
+        ..Offered::new(law, shape, duration, arguments.uplink.0)
+    };
+    // Says what is wrong before anything runs.
+    let expected = offered.expected().map_err(asked)?;
+    if expected > MOST_REQUESTS {
+        return Err(asked(format!(
+            "these are about {expected:.0} requests, and all of a run are kept in memory; give a \
+             shorter --duration, a slower --uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
+        )));
+    }
+    let disciplines = disciplines(&arguments.policy);
+    let one = |seed| Run::of(&requests(&Offered { seed, ..offered.clone() }), &disciplines);
+    let runs = match arguments.replications {
+        // The seed as it was given.
+        1 => vec![one(arguments.seed)],
+        more => replications::run(more as usize, arguments.seed, one),
+    };
+    let figures = Figures::of(&offered, &disciplines, &runs)?;
+    if arguments.json {
+        return json(Some(arguments.seed), &figures);
+    }
+    check(&figures)?;
+    figures.print()
+}
+
+/// The policies in the order asked, each once.
+fn disciplines(asked: &[Policies]) -> Vec<Discipline> {
+    let mut all: Vec<Discipline> = Vec::new();
+    let each = asked.iter().flat_map(|policies| match policies {
+        Policies::One(discipline) => vec![*discipline],
+        Policies::All => Discipline::all().collect(),
+    });
+    for discipline in each {
+        if !all.contains(&discipline) {
+            all.push(discipline);
+        }
+    }
+    all
+}
+
+/// The requests of a run: body bytes, and the job in seconds of the link.
+struct Requests {
+    sizes: Vec<u64>,
+    jobs: Vec<Job>,
+    /// Seconds that a byte takes.
+    byte: f64,
+}
+
+fn requests(offered: &Offered) -> Requests {
+    let byte = 1.0 / offered.bytes_per_second;
+    let mut requests = Requests { sizes: Vec::new(), jobs: Vec::new(), byte };
+    // It was checked that there are arrivals; the iterator of an error is empty.
+    for request in offered.arrivals().into_iter().flatten() {
+        let size = request.size.unwrap_or_default();
+        requests.sizes.push(size);
+        let size = offered.work(size) / offered.bytes_per_second;
+        requests.jobs.push(Job { arrival: request.at, size });
+    }
+    requests
+}
+
+impl Requests {
+    /// Response times in seconds in order of arrival, and who was late; `None` without requests.
+    fn served(&self, discipline: Discipline) -> Option<Served> {
+        let sizes = Sizes::of_jobs(&self.jobs)?;
+        let queue = Queue { byte: self.byte, ..Queue::new(discipline, sizes) };
+        let mut served = Served::new(self.jobs.len(), sizes.mean);
+        queue.serve(self.jobs.iter().copied(), |departure| served.add(departure));
+        Some(served)
+    }
+}

@@ -1,0 +1,57 @@
+//! `weir-lab trace`: reads, inspects, converts and makes workloads. It calls the command and knows no
+//! format.
+
+mod convert;
+mod files;
+pub(crate) mod input;
+mod make;
+pub(crate) mod output;
+mod scale;
+mod stats;
+pub(crate) mod values;
+
+use clap::Subcommand;
+
+use crate::Failure;
+
+/// Formats are found by content: Common and Combined Log Format, World Cup 98 binary, plain CSV
+/// (time,client,path,size), EDGAR, CRAN and NASA tables; gzip and zstd too.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Say what a trace is like: sizes, clients, peaks, offered load
+    Stats(stats::Arguments),
+    /// Write a trace in another format
+    Convert(convert::Arguments),
+    /// Make a workload from a law of sizes and a load shape
+    Make(make::Arguments),
+    /// Scale a trace's interarrivals to the load of a shape
+    Scale(scale::Arguments),
+    /// Write a document root that a trace can be replayed against
+    Files(files::Arguments),
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.command {
+        Command::Stats(arguments) => stats::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::Make(arguments) => make::run(&arguments),
+        Command::Scale(arguments) => scale::run(&arguments),
+        Command::Files(arguments) => files::run(&arguments),
+    }
+}
+
+/// What happened.
+fn happened(message: impl Into<String>) -> Failure {
+    Failure { message: message.into(), code: 1 }
+}
+
+/// What was asked for cannot be.
+fn asked(wrong: &weir_workload::Invalid) -> Failure {
+    Failure { message: wrong.to_string(), code: 2 }
+}

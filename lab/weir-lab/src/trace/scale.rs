@@ -1,0 +1,105 @@
+//! `weir-lab trace scale`: a trace with its own interarrivals, scaled to the load of a shape, as plain
+//! CSV. It does not know how.
+
+use std::path::PathBuf;
+
+use weir_workload::scale::{Fit, Scaling, Work, scale};
+use weir_workload::shape::Shape;
+use weir_workload::{Request, Wire};
+
+use super::asked;
+use super::convert::csv;
+use super::input::Input;
+use super::output::{Output, failed};
+use super::values::{LoadIs, Rate, Seconds};
+use crate::Failure;
+
+/// `weir-lab trace scale`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    input: Input,
+
+    /// Load over time, such as w1, constant:load=0.8 or 25s@1.2,25s@0.2
+    #[arg(long, value_name = "SHAPE", long_help = weir_workload::shape::SYNTAX)]
+    shape: String,
+
+    /// Rate of the link that a load of 1 fills, such as 10mbit
+    #[arg(long, value_name = "RATE")]
+    uplink: Rate,
+
+    /// How long it lasts
+    #[arg(long, value_name = "TIME")]
+    duration: Seconds,
+
+    /// What load counts
+    #[arg(long, value_enum, default_value = "wire")]
+    load_is: LoadIs,
+
+    /// One factor for the whole trace instead of one for each period
+    #[arg(long)]
+    overall: bool,
+
+    /// Longer gaps between two requests count as this long
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    longest_gap: Seconds,
+
+    /// Begin at a place that follows from this seed instead of at the beginning
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Begin again when the trace ends
+    #[arg(long)]
+    repeat: bool,
+
+    /// File to write; .gz and .zst at its end compress
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let shape = Shape::parse(&arguments.shape).map_err(|wrong| asked(&wrong))?;
+    let mut reading = arguments.input.open()?;
+    let trace: Vec<Request> = reading.by_ref().collect();
+    reading.end()?;
+    let scaling = Scaling {
+        work: match arguments.load_is {
+            LoadIs::Wire => Work::Wire(Wire::default()),
+            LoadIs::File => Work::File,
+        },
+        fit: if arguments.overall { Fit::Overall } else { Fit::Period },
+        longest_gap: arguments.longest_gap.0,
+        repeat: arguments.repeat,
+        start: arguments.seed,
+        ..Scaling::new(shape, arguments.duration.0, arguments.uplink.0)
+    };
+    let scaled = scale(&trace, &scaling).map_err(|wrong| asked(&wrong))?;
+    let mut output = Output::create(&arguments.out)?;
+    let requests = scaled.requests.into_iter();
+    let written = csv(requests, &mut output).map_err(|error| failed(&arguments.out, &error))?;
+    output.finish()?;
+    let out = arguments.out.display();
+    eprintln!("weir: {out}: {written} of {} requests", trace.len());
+    for offered in &scaled.periods {
+        let span = offered.span;
+        eprintln!(
+            "weir: {:.1} s to {:.1} s: {} requests, load {:.3} (asked {})",
+            span.start, span.end, offered.requests, offered.load, span.load
+        );
+    }
+    if scaled.gaps_cut > 0 {
+        let longest = arguments.longest_gap.0;
+        eprintln!("weir: {} gaps were cut to {longest} s", scaled.gaps_cut);
+    }
+    if scaled.unknown_sizes > 0 {
+        let number = scaled.unknown_sizes;
+        eprintln!("weir: {number} requests of unknown size counted as empty");
+    }
+    if let Some(end) = scaled.ended {
+        eprintln!(
+            "weir: the trace ended at {end:.1} s of {} s (--repeat begins it again)",
+            scaling.duration
+        );
+    }
+    Ok(())
+}
