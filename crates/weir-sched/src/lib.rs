@@ -1,10 +1,10 @@
-//! Which response goes next over a scarce thing: jobs, policies, gates and pacing.
+//! Which response goes next over a scarce thing: jobs, policies, gates and pacing. Used by the server
+//! (uplink, disks and proxy) and by the simulator, which drives the same code in virtual time.
 //!
 //! A [`Gate`] holds the waiting jobs, asks a [`Policy`] which goes next, lets through no more than
-//! its [`Pacer`] allows and forgets a job the moment its client has gone. Nothing here does I/O,
-//! reads a clock or starts a thread: time comes in as an argument and decisions go out as values,
-//! so the server, the simulator and the tests run the same code. A [`DiskGate`] does the same for
-//! the pieces of work that wait for a disk, and a [`BackendGate`] for calls of an application.
+//! its [`Pacer`] allows and forgets a job the moment its client has gone. A [`DiskGate`] does the same
+//! for the pieces of work that wait for a disk, and a [`BackendGate`] for calls of an application.
+//! Time comes in as an argument and decisions go out as values, so there is no I/O, clock or thread.
 
 pub mod backend;
 mod disk;

@@ -62,7 +62,7 @@ impl FromStr for Balance {
     }
 }
 
-/// A name that no way to choose has.
+/// A name that is no balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownBalance(String);
 

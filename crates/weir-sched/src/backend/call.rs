@@ -42,7 +42,7 @@ pub enum Abandoned {
     /// closes the connection to the backend, and reports the end when the backend has closed it
     /// too.
     UnderWay,
-    /// The gate does not know it, or no longer.
+    /// The gate does not know it: it has ended, was refused, or was another gate's.
     Unknown,
 }
 

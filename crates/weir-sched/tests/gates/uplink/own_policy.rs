@@ -1,5 +1,5 @@
-//! A policy that is not weir's own: the gate takes it by its description, and tells it of the ways
-//! to clients.
+//! A policy that is not weir's own: the gate takes it by its description, and tells it of the paths
+//! to clients. docs/policies.md shows how to write one.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ impl Rule for NearestClient {
 
 const NEAREST_CLIENT: PolicyKind = PolicyKind::new(&Descriptor {
     name: "nearest-client",
-    help: "the client with the least round trip first",
-    needs: Needs::SIZES,
+    help: "the client with the shortest round trip first",
+    needs: Needs { path_updates: true, ..Needs::SIZES },
     build: |_| Box::new(Ranked::new(NearestClient)),
 });
 
 #[test]
-fn it_learns_that_a_way_to_a_client_has_changed() {
+fn it_learns_that_the_path_to_a_client_has_changed() {
     let mut gate = Link::exact(NEAREST_CLIENT).gate();
     let mut now = time(0.0);
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
