@@ -1,23 +1,72 @@
-//! The systems under test: how each is started on its core, when it is ready,
-//! and how it is stopped. Knows nothing of what is measured.
+//! The systems under test: what each is told, on which core it runs, in which memory group and as which
+//! user. How a server is configured, started and stopped is weir-peers'.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::fmt::{self, Display};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::str::FromStr;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use weir_peers::nginx::{self, ALL_REQUESTS, FileCache, KeepAlive, Nginx, Proxy, Reading};
+use weir_peers::probe::accepts;
+use weir_peers::{Content, Error, Options, Program, Result, Server as Process};
+use weir_peers::{h2o, lighttpd, tool, weir};
 
-use crate::configuration::{self, Content, Needs};
 use crate::options::Common;
-use crate::peer::System;
-use crate::{Result, directory, interrupt, machine, process, tool};
+use crate::{directory, machine};
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 16_384;
+/// Seconds for which idle connections are kept.
+const IDLE: u32 = 600;
+/// Requests under way when a server is stopped are of no interest any more.
+const STOP: Duration = Duration::from_secs(1);
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum System {
+    Weir,
+    Nginx(Reading),
+    Lighttpd,
+    H2o,
+}
+
+impl FromStr for System {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<System, String> {
+        Ok(match name {
+            "weir" => System::Weir,
+            "nginx" | "nginx-sendfile" => System::Nginx(Reading::Sendfile),
+            "nginx-copy" => System::Nginx(Reading::Copy),
+            "nginx-aio" => System::Nginx(Reading::Threads),
+            "lighttpd" => System::Lighttpd,
+            "h2o" => System::H2o,
+            _ => {
+                let known = "weir, nginx-sendfile, nginx-copy, nginx-aio, lighttpd, h2o";
+                return Err(format!("no system {name:?}: choose from {known}"));
+            }
+        })
+    }
+}
+
+impl Display for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            System::Weir => "weir",
+            System::Nginx(Reading::Sendfile) => "nginx-sendfile",
+            System::Nginx(Reading::Copy) => "nginx-copy",
+            System::Nginx(Reading::Threads) => "nginx-aio",
+            System::Lighttpd => "lighttpd",
+            System::H2o => "h2o",
+        })
+    }
+}
 
 /// What a server is to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Role {
     /// It has the files.
     Files,
     /// The same for proxies, on the clients' core.
@@ -29,7 +78,7 @@ pub(crate) enum Part {
 /// What a server is started with.
 pub(crate) struct Setup<'a> {
     pub(crate) common: &'a Common,
-    pub(crate) part: Part,
+    pub(crate) role: Role,
     /// The files it serves.
     pub(crate) root: &'a Path,
     /// Connections it must hold, and files it may have open.
@@ -41,102 +90,55 @@ pub(crate) struct Setup<'a> {
 
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
-    child: Child,
+    process: Process,
     pub(crate) system: System,
     pub(crate) address: SocketAddrV4,
 }
 
 impl Server {
-    /// Start it, and return once it accepts connections.
+    /// Start it, and return once it accepts connections. Its configuration and what it says are in
+    /// `SYSTEM.run`.
     pub(crate) fn start(system: System, setup: &Setup<'_>) -> Result<Server> {
-        let home = match setup.part {
-            Part::Backend => "backend.run".to_owned(),
-            Part::Files | Part::Proxy(_) => format!("{system}.run"),
+        let home = match setup.role {
+            Role::Backend => "backend.run".to_owned(),
+            Role::Files | Role::Proxy(_) => format!("{system}.run"),
         };
         let home = setup.common.out.join(home);
         directory::open(&home)?;
         let address = free_address()?;
-        let words = command_line(system, setup, &home, address.port())?;
-        let log = home.join("log");
-        let unwritable = |e| format!("cannot write {}: {e}", log.display());
-        let stdout = File::create(&log).map_err(unwritable)?;
-        let stderr = stdout.try_clone().map_err(unwritable)?;
-        let child = Command::new(&words[0])
-            .args(&words[1..])
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .stderr(stderr)
-            .spawn()
-            .map_err(|e| tool::missing(&words[0].to_string_lossy(), &e))?;
-        let mut server = Server { child, system, address };
-        server.ready(&log)?;
-        Ok(server)
-    }
-
-    fn ready(&mut self, log: &Path) -> Result<()> {
-        let end = Instant::now() + Duration::from_secs(15);
-        while TcpStream::connect(self.address).is_err() {
-            interrupt::sleep(Duration::from_millis(20))?;
-            let status = self.child.try_wait().map_err(|e| format!("{}: {e}", self.system))?;
-            if status.is_some() || Instant::now() > end {
-                let said = fs::read_to_string(log).unwrap_or_default();
-                let system = self.system;
-                return Err(format!("{system} does not accept connections; it said: {said}"));
-            }
-        }
-        Ok(())
+        let command = program(system, setup, &home, address)?.command(before(system, setup)?);
+        let process = Process::spawn(command, home.join("log"), None)?;
+        let mut process = process.stops_within(STOP);
+        process
+            .wait_until_ready(&|| Ok(accepts(address.into())))
+            .map_err(|why| Error(format!("{system}: {why}")))?;
+        Ok(Server { process, system, address })
     }
 
     /// All its processes.
-    pub(crate) fn pids(&self) -> Vec<u32> {
-        process::family(self.child.id())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let family = self.pids();
-        let tell = |pid: u32, signal| {
-            if let Some(pid) = Pid::from_raw(pid as i32) {
-                let _ = kill_process(pid, signal);
-            }
-        };
-        tell(self.child.id(), Signal::TERM);
-        // Requests under way are of no interest any more.
-        for _ in 0..40 {
-            if let Ok(Some(_)) = self.child.try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(25));
-        }
-        family.into_iter().for_each(|pid| tell(pid, Signal::KILL));
-        let _ = self.child.wait();
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.process.processes()
     }
 }
 
 /// An address nobody listens at.
 fn free_address() -> Result<SocketAddrV4> {
     let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
-    let port = any.map_err(|e| format!("no free port on loopback: {e}"))?.port();
+    let port = any.map_err(|e| Error(format!("no free port on loopback: {e}")))?.port();
     Ok(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))
 }
 
-/// The whole command: group, core, user, program.
-fn command_line(
-    system: System,
-    setup: &Setup<'_>,
-    home: &Path,
-    port: u16,
-) -> Result<Vec<OsString>> {
+/// What runs the server: memory group, core, user.
+fn before(system: System, setup: &Setup<'_>) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
     if let Some(group) = setup.group {
         // The shell joins the group, then becomes the rest of the command.
         words.extend(["sh", "-c", "echo $$ >\"$0\" && exec \"$@\""].map(OsString::from));
         words.push(group.into());
     }
-    let core = match setup.part {
-        Part::Backend => machine::CLIENT_CORE,
-        Part::Files | Part::Proxy(_) => machine::SERVER_CORE,
+    let core = match setup.role {
+        Role::Backend => machine::CLIENT_CORE,
+        Role::Files | Role::Proxy(_) => machine::SERVER_CORE,
     };
     words.extend(["taskset", "-c", core, "setpriv"].map(OsString::from));
     // Should this program be killed, the servers end with it.
@@ -148,46 +150,81 @@ fn command_line(
         words.extend(["--reuid", user, "--regid", &group_of(user)?].map(OsString::from));
         words.push("--clear-groups".into());
     }
-    let worker = match user {
-        Some(user) => format!("{user} {}", group_of(user)?),
-        None => "root".into(),
+    Ok(words)
+}
+
+/// The server itself, as someone who knows it would tune it for static files on one core, or nginx for
+/// passing requests on.
+fn program(
+    system: System,
+    setup: &Setup<'_>,
+    home: &Path,
+    address: SocketAddrV4,
+) -> Result<Program> {
+    let user = setup.common.as_user.as_deref();
+    let options = Options {
+        listen: address,
+        backlog: BACKLOG,
+        content: match setup.role {
+            Role::Proxy(backend) => Content::Proxy(backend),
+            Role::Files | Role::Backend => Content::Files(setup.root),
+        },
+        directory: home,
+        error_log: None,
+        critical_only: true,
+        user: None,
+        connections: setup.connections + 100,
+        open_files: Some(setup.files),
+        idle_timeout: Some(IDLE),
+        requests_per_connection: None,
     };
-    let needs = Needs {
-        root: setup.root,
-        home,
-        port,
-        files: setup.files,
-        connections: setup.connections,
-        user: &worker,
-    };
-    let write = |text: String| {
-        let file = home.join("conf");
-        let done = fs::write(&file, text).map(|()| file.clone());
-        done.map_err(|e| format!("cannot write {}: {e}", file.display()))
-    };
-    match (system, setup.part) {
-        (System::Weir, _) => words.extend(weir(setup, port)?),
-        (System::Nginx(reads), part) => {
-            let content = match part {
-                Part::Proxy(backend) => Content::Backend(backend),
-                Part::Files | Part::Backend => Content::Files(reads),
+    match (system, setup.role) {
+        (System::Weir, _) => weir_program(setup, address),
+        (System::Nginx(reading), _) => {
+            // Its workers become the user; the others are started as the user.
+            let worker = match user {
+                Some(user) => format!("{user} {}", group_of(user)?),
+                None => "root".into(),
             };
-            words.extend(["nginx", "-e", "stderr", "-c"].map(OsString::from));
-            words.push(write(configuration::nginx(&needs, content))?.into());
+            let options = Options {
+                user: Some(&worker),
+                connections: nginx::worker_connections(setup.connections),
+                requests_per_connection: Some(ALL_REQUESTS),
+                ..options
+            };
+            let files = cached_files(setup.files, setup.connections);
+            let nginx = Nginx {
+                reading,
+                file_cache: Some(FileCache { files, inactive: 60, valid: 30, errors: true }),
+                mime_types: true,
+                multi_accept: true,
+                send_timeout: None,
+                proxy: Proxy {
+                    keep_alive: Some(KeepAlive::AllRequests),
+                    most_requests: None,
+                    forwarded_fields: true,
+                },
+            };
+            nginx::program(&options, &nginx)
         }
-        (other, Part::Proxy(_)) => {
-            return Err(format!("{other} is measured with files only: --systems weir,nginx"));
+        (other, Role::Proxy(_)) => {
+            Err(Error(format!("{other} is measured with files only: --systems weir,nginx")))
         }
         (System::Lighttpd, _) => {
-            words.extend(["lighttpd", "-D", "-f"].map(OsString::from));
-            words.push(write(configuration::lighttpd(&needs))?.into());
+            let requests_per_connection = Some(lighttpd::MOST_REQUESTS);
+            lighttpd::program(&Options { requests_per_connection, ..options })
         }
+        // Started as root it would become nobody by itself.
         (System::H2o, _) => {
-            words.extend(["h2o", "-c"].map(OsString::from));
-            words.push(write(configuration::h2o(&needs, user.is_none()))?.into());
+            let user = if user.is_none() { Some("root") } else { None };
+            h2o::program(&Options { user, ..options })
         }
     }
-    Ok(words)
+}
+
+/// Files nginx may keep open: what the limit leaves beside connections.
+fn cached_files(files: usize, connections: usize) -> usize {
+    files.saturating_sub(connections + 200).clamp(16, 100_000)
 }
 
 /// The name of a user's group.
@@ -195,46 +232,55 @@ fn group_of(user: &str) -> Result<String> {
     tool::output("id", &["-gn", user]).map(|name| name.trim().to_owned())
 }
 
-fn weir(setup: &Setup<'_>, port: u16) -> Result<Vec<OsString>> {
-    let binary = weir_binary(setup.common)?;
-    let admin = free_address()?;
-    let mut words: Vec<OsString> = vec![binary.into(), "serve".into()];
-    match setup.part {
-        Part::Files | Part::Backend => words.push(setup.root.into()),
-        Part::Proxy(backend) => {
-            words.extend(["--proxy".into(), format!("/=http://{backend}").into()]);
-        }
+fn weir_program(setup: &Setup<'_>, address: SocketAddrV4) -> Result<Program> {
+    let mut defaults = vec![
+        ("--listen", address.to_string()),
+        ("--workers", "1".into()),
+        ("--access-log", "off".into()),
+        ("--log", "warn".into()),
+        ("--idle-timeout", format!("{IDLE}s")),
+        ("--admin", free_address()?.to_string()),
+    ];
+    if let Role::Proxy(backend) = setup.role {
+        defaults.push(("--proxy", format!("/=http://{backend}")));
     }
-    let listen = format!("127.0.0.1:{port}");
-    let fixed = ["--listen", &listen, "--workers", "1", "--access-log", "off", "--log", "warn"];
-    words.extend(fixed.map(OsString::from));
-    words.extend(["--idle-timeout", "600s", "--admin"].map(OsString::from));
-    words.push(admin.to_string().into());
-    words.extend(setup.common.weir_options.split_ascii_whitespace().map(OsString::from));
-    Ok(words)
+    let flags: Vec<&str> = setup.common.weir_options.split_ascii_whitespace().collect();
+    let program = weir::program(&weir_binary(setup.common)?, &defaults, &flags)?;
+    Ok(match setup.role {
+        Role::Files | Role::Backend => program.arg(setup.root),
+        Role::Proxy(_) => program,
+    })
 }
 
 fn weir_binary(common: &Common) -> Result<PathBuf> {
     let path = match &common.weir {
         Some(path) => path.clone(),
         None => std::env::current_exe()
-            .map_err(|e| format!("cannot tell where this program is: {e}; use --weir"))?
+            .map_err(|e| Error(format!("cannot tell where this program is: {e}; use --weir")))?
             .with_file_name("weir"),
     };
     // Absolute, since a server may change its directory.
-    path.canonicalize()
-        .map_err(|e| format!("{}: {e}; build weir, or say where it is: --weir", path.display()))
+    path.canonicalize().map_err(|e| {
+        let path = path.display();
+        Error(format!("{path}: {e}; build weir, or say where it is: --weir"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::System;
+    use super::*;
 
     #[test]
     fn systems_are_named_as_they_are_written() {
         for name in ["weir", "nginx-sendfile", "nginx-copy", "nginx-aio", "lighttpd", "h2o"] {
-            assert_eq!(name.parse::<System>().unwrap().to_string(), name);
+            assert_eq!(name.parse::<System>().expect("it is known").to_string(), name);
         }
         assert!("apache".parse::<System>().is_err());
+    }
+
+    #[test]
+    fn nginx_never_caches_more_files_than_may_be_open() {
+        assert_eq!(cached_files(20_000, 4096), 15_704);
+        assert_eq!(cached_files(20_000, 20_000), 16);
     }
 }
