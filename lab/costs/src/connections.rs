@@ -12,9 +12,10 @@ use weir_peers::processes::{self, Memory};
 use weir_peers::{Error, Result, interrupt};
 use weir_stats::{Outcome as End, Record};
 use weir_workload::Request;
+use weir_workload::documents::Documents;
 
 use crate::client::Client;
-use crate::files::{self, Asked, Requests, one_file};
+use crate::files::{self, Requests, one_file};
 use crate::measure::{Cost, Reading};
 use crate::options::ConnectionsOptions;
 use crate::system::{Role, Server, Setup, System};
@@ -50,7 +51,9 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
     let out = &options.common.out;
     let files = machine::prepare(out)?;
     let root = out.join("connections");
-    files::make(&Asked::One(SIZE).documents(), &root)?;
+    let documents = Documents::of_sizes(&[SIZE], 0);
+    files::make(&documents, &root)?;
+    let bodies = files::bodies(&documents);
     let mut lines = results::create(out, "connections.jsonl")?;
     let mut rounds = Vec::new();
     let (mut skipped, mut failed) = (String::new(), String::new());
@@ -72,8 +75,8 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                 files,
                 group: None,
             };
-            let measured =
-                Server::start(system, &setup).and_then(|server| measure(options, &server, count));
+            let measured = Server::start(system, &setup)
+                .and_then(|server| measure(options, &server, &bodies, count));
             let row = match measured {
                 Ok(row) => row,
                 Err(why) => {
@@ -116,9 +119,14 @@ fn not_possible(count: usize, files: usize) -> Option<String> {
 
 /// All stages in one run of the load generator, so that connections stay: it takes requests from
 /// [`Stages`], which reads the counters of the server between two stages.
-fn measure(options: &ConnectionsOptions, server: &Server, count: usize) -> Result<Round> {
+fn measure(
+    options: &ConnectionsOptions,
+    server: &Server,
+    bodies: &Arc<[u8]>,
+    count: usize,
+) -> Result<Round> {
     let name = server.system.to_string();
-    let client = Client { server: server.address, bodies: Asked::One(SIZE).bodies(), close: false };
+    let client = Client { server: server.address, bodies: Arc::clone(bodies), close: false };
     // What serving needs at all is there before the first reading.
     client.closed(Box::new(one_file(SIZE).take(1000)), 1, 10.0)?.check(&name)?;
     let processes = server.processes();

@@ -10,7 +10,7 @@ use weir_peers::{Error, Result, interrupt};
 
 use crate::client::Client;
 use crate::cpu_table::{self, Round};
-use crate::files::{self, Asked, FileSet};
+use crate::files::{self, FileSet, Target};
 use crate::measure::{self, Cost};
 use crate::options::{ClientKind, CpuOptions, bytes};
 use crate::syscalls::Counting;
@@ -22,7 +22,7 @@ const WRK_BELOW: u64 = 1 << 20;
 
 /// What is asked for at one size.
 struct Load {
-    asked: Asked,
+    target: Target,
     /// Where its files are.
     root: PathBuf,
     bodies: Arc<[u8]>,
@@ -67,22 +67,23 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
 
 /// Make the files of a size.
 fn load(options: &CpuOptions, memory: &Path, name: &str) -> Result<Load> {
-    let asked = match name {
-        "mix" => Asked::Set(FileSet::of_bytes(options.mix_size)),
-        "close" => Asked::One(1024),
-        size => Asked::One(bytes(size)?),
+    let target = match name {
+        "mix" => Target::Set(FileSet::of_bytes(options.mix_size)),
+        "close" => Target::One(1024),
+        size => Target::One(bytes(size)?),
     };
-    if let Asked::One(0) = asked {
+    if let Target::One(0) = target {
         return Err(Error(format!("size {name}: files have at least 1 byte")));
     }
     let root = memory.join(name);
-    files::make(&asked.documents(), &root)?;
-    let wrk = match (&asked, options.client) {
-        (Asked::Set(_), _) => false,
-        (Asked::One(bytes), ClientKind::Auto) => *bytes < WRK_BELOW,
+    let documents = target.documents();
+    files::make(&documents, &root)?;
+    let wrk = match (&target, options.client) {
+        (Target::Set(_), _) => false,
+        (Target::One(bytes), ClientKind::Auto) => *bytes < WRK_BELOW,
         (_, other) => other == ClientKind::Wrk,
     };
-    Ok(Load { bodies: asked.bodies(), asked, root, close: name == "close", wrk })
+    Ok(Load { bodies: files::bodies(&documents), target, root, close: name == "close", wrk })
 }
 
 impl Load {
@@ -96,7 +97,7 @@ impl Load {
         if !self.wrk {
             return self.by_own_client(server, options, seconds, seed);
         }
-        let url = format!("http://{}{}", server.address, self.asked.path());
+        let url = format!("http://{}{}", server.address, self.target.path());
         measure::spent(server, || {
             let report = wrk::run(&url, options.connections, seconds, self.close)
                 .map_err(|e| Error(format!("{}: {e}", server.system)))?;
@@ -114,7 +115,7 @@ impl Load {
         let bodies = Arc::clone(&self.bodies);
         let client = Client { server: server.address, bodies, close: self.close };
         measure::spent(server, || {
-            let requests = self.asked.endless(seed)?;
+            let requests = self.target.endless(seed)?;
             let outcome = client.closed(requests, options.connections, seconds as f64)?;
             outcome.check(&server.system.to_string())?;
             Ok((outcome.requests, outcome.rate()))

@@ -1,5 +1,5 @@
 //! The table of one size: costs of the systems, and weir's over that of its best
-//! peer, paired by round. Numbers in, text out.
+//! peer, paired by round. `cpu` prints it.
 
 use serde::Serialize;
 use weir_stats::confidence::median_interval;

@@ -9,7 +9,7 @@ use weir_peers::{Error, Result, interrupt};
 use crate::cgroup::Group;
 use crate::disk::SlowDisk;
 use crate::disk_phases::{Bench, Kind, Phase, ROOM};
-use crate::files::{self, Asked, FileSet};
+use crate::files::{self, FileSet};
 use crate::options::DiskOptions;
 use crate::system::{Role, Server, Setup, System};
 use crate::{disk_table, machine, results};
@@ -36,8 +36,7 @@ pub(crate) fn run(options: &DiskOptions) -> Result<()> {
         ([], false) => vec![System::Weir, NGINX, System::Nginx(Reading::Threads), System::Lighttpd],
         (chosen, _) => chosen.to_vec(),
     };
-    let asked = Asked::Set(FileSet::of_bytes(size));
-    let Asked::Set(set) = &asked else { return Ok(()) };
+    let set = FileSet::of_bytes(size);
     let documents = set.documents();
     let disk = SlowDisk::mount(&out.join("slow"), documents.bytes(), options)?;
     eprintln!("making {} files, {} MB", documents.len(), documents.bytes() / 1_000_000);
@@ -45,8 +44,8 @@ pub(crate) fn run(options: &DiskOptions) -> Result<()> {
     files::make(&documents, &root)?;
     let bench = Bench {
         disk: &disk,
-        set,
-        bodies: asked.bodies(),
+        set: &set,
+        bodies: files::bodies(&documents),
         seconds: pick(options.seconds, 5, 30),
         warm: pick(options.warm, 6, 60),
         connections: options.connections,

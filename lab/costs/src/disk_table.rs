@@ -1,4 +1,4 @@
-//! The tables of `weir-costs disk`: medians over rounds. Rows in, text out.
+//! The tables of `weir-costs disk`: medians over rounds. `disk_run` prints them.
 
 use crate::disk_phases::{Kind, Phase};
 use crate::system::System;

@@ -22,43 +22,43 @@ const SMALL: u64 = 9 * 1020;
 pub(crate) type Requests = Box<dyn Iterator<Item = Request> + Send>;
 
 /// What is asked for.
-pub(crate) enum Asked {
+pub(crate) enum Target {
     /// One file of this many bytes.
     One(u64),
     /// The set.
     Set(FileSet),
 }
 
-impl Asked {
+impl Target {
     /// Its documents, below the root.
     pub(crate) fn documents(&self) -> Documents {
         match self {
-            Asked::One(bytes) => Documents::of_sizes(&[*bytes], 0),
-            Asked::Set(set) => set.documents(),
+            Target::One(bytes) => Documents::of_sizes(&[*bytes], 0),
+            Target::Set(set) => set.documents(),
         }
     }
 
     /// The path of the file, or of one of them.
     pub(crate) fn path(&self) -> String {
         match self {
-            Asked::One(bytes) => document_path(None, *bytes),
-            Asked::Set(set) => document_path(Some(0), set.sizes()[0]),
+            Target::One(bytes) => document_path(None, *bytes),
+            Target::Set(set) => document_path(Some(0), set.sizes()[0]),
         }
     }
 
     /// Requests without end, for a closed loop; the seed decides which.
     pub(crate) fn endless(&self, seed: u64) -> Result<Requests> {
         match self {
-            Asked::One(bytes) => Ok(one_file(*bytes)),
-            Asked::Set(set) => set.endless(seed),
+            Target::One(bytes) => Ok(one_file(*bytes)),
+            Target::Set(set) => set.endless(seed),
         }
     }
+}
 
-    /// What bodies are the beginning of.
-    pub(crate) fn bodies(&self) -> Arc<[u8]> {
-        let largest = self.documents().files().iter().map(|(_, size)| *size).max().unwrap_or(0);
-        pool(largest as usize).into()
-    }
+/// What the bodies of these documents are the beginning of.
+pub(crate) fn bodies(documents: &Documents) -> Arc<[u8]> {
+    let largest = documents.files().iter().map(|(_, size)| *size).max().unwrap_or(0);
+    pool(largest as usize).into()
 }
 
 /// Requests without end for one file of this many bytes.

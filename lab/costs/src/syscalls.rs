@@ -1,5 +1,5 @@
 //! Counts the system calls of processes with perf while something else makes
-//! load. Apart from any timing: counting costs time.
+//! load, for `cpu --syscalls`. In runs of their own: counting costs time.
 
 use std::fs;
 use std::path::Path;

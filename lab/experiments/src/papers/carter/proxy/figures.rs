@@ -1,4 +1,4 @@
-//! Figures of cells with an application, over the seeds. It does not know which are told.
+//! Figures of cells with an application, over the seeds: what rows and tables are made of.
 
 use super::conditions::Conditions;
 use crate::experiment::Evidence;

@@ -1,5 +1,5 @@
-//! The same loads simulated, beside what was measured: they should be within three points. It does not
-//! know how servers work.
+//! The same loads simulated, beside what was measured: they should be within three points. The model is
+//! weir-sim's.
 
 use weir_sched::BackendOrder;
 use weir_sim::backend;
@@ -43,7 +43,7 @@ const QUEUE: usize = 100_000;
 ///
 /// # Errors
 ///
-/// A model that makes no sense.
+/// A model that is invalid.
 pub(super) fn points(scale: Scale) -> Result<Vec<Point>, Invalid> {
     let overloads: Vec<f64> =
         loads(scale).into_iter().filter(|load| OVERLOADS.contains(load)).collect();
