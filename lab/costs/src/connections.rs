@@ -18,7 +18,8 @@ use crate::client::Client;
 use crate::files::{self, Requests, one_file};
 use crate::measure::{Cost, Reading};
 use crate::options::ConnectionsOptions;
-use crate::system::{Role, Server, Setup, System};
+use crate::server::{Role, Server, Setup};
+use crate::system::System;
 use crate::table::{heading, median, row, spread};
 use crate::{machine, results};
 

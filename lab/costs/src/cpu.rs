@@ -13,8 +13,9 @@ use crate::cpu_table::{self, Round};
 use crate::files::{self, FileSet, Target};
 use crate::measure::{self, Cost};
 use crate::options::{ClientKind, CpuOptions, bytes};
+use crate::server::{Role, Server, Setup};
 use crate::syscalls::Counting;
-use crate::system::{Role, Server, Setup, System};
+use crate::system::System;
 use crate::{machine, results, wrk};
 
 /// Requests cut off when wrk stops are many of the whole from this size on.

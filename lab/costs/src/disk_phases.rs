@@ -13,7 +13,7 @@ use crate::disk::SlowDisk;
 use crate::files::FileSet;
 use crate::machine::MOST_STEAL;
 use crate::outcome::{Outcome, Percentiles};
-use crate::system::Server;
+use crate::server::Server;
 
 /// Connections a server has room for; those beyond wait in its listen queue, and their time runs.
 pub(crate) const ROOM: usize = 4000;

@@ -11,7 +11,8 @@ use crate::disk::SlowDisk;
 use crate::disk_phases::{Bench, Kind, Phase, ROOM};
 use crate::files::{self, FileSet};
 use crate::options::DiskOptions;
-use crate::system::{Role, Server, Setup, System};
+use crate::server::{Role, Server, Setup};
+use crate::system::System;
 use crate::{disk_table, machine, results};
 
 /// Of nginx's capacity.

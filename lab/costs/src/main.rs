@@ -2,8 +2,8 @@
 //! memory per connection, and response times from a slow disk behind a small cache. See
 //! lab/costs/README.md.
 //!
-//! From the ground up, each module uses those before it only: `options`, `directory`, `table`; `files`;
-//! `machine`, `cgroup`, `disk`; `outcome`, `client`, `wrk`, `syscalls`; `system`; `measure`; the tables
+//! From the ground up, each module uses those before it only: `system`, `options`, `directory`, `table`; `files`;
+//! `machine`, `cgroup`, `disk`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables
 //! and the commands.
 
 mod cgroup;
@@ -22,6 +22,7 @@ mod measure;
 mod options;
 mod outcome;
 mod results;
+mod server;
 mod syscalls;
 mod system;
 mod table;

@@ -8,7 +8,7 @@ use weir_peers::processes::{Spent, Used};
 use weir_peers::{Error, Result};
 
 use crate::machine::{MOST_OTHERS, MOST_STEAL, Ticks};
-use crate::system::Server;
+use crate::server::Server;
 
 /// What a stretch cost.
 #[derive(Clone, Copy, Debug, Serialize)]
