@@ -2,7 +2,6 @@
 //! several share, outcomes by seed, and the plots and tables that most sections have.
 
 pub(crate) mod case;
-
 mod definition;
 mod measures;
 pub(crate) mod pieces;
