@@ -3,7 +3,7 @@
 strace. What weir does by the clock, as an idle server does, is taken off the instructions, so that they
 are nearly the same from run to run on a busy machine, too.
 
-    benches/instructions.py WEIR...
+    lab/costs/instructions.py WEIR...
 
 One connection, one request at a time: the built-in page, its file of 1 KB, and 1 KB of a backend. Needs
 the Debian packages valgrind and strace. valgrind 3.19 does not know openat2, so files of a directory

@@ -2,7 +2,7 @@
 """How much memory weir takes for many connections that do something unkind, each: the most it had, less
 what it had at its start.
 
-    benches/memory.py WEIR [CONNECTIONS]
+    lab/costs/memory.py WEIR [CONNECTIONS]
 
 Clients have 50 addresses of 127.0.0.0/8, weir one worker and its defaults but for a limit of the backend
 that nobody waits for. Each kind of client stays for some seconds after all are there. Prints Markdown.

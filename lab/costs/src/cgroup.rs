@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Result, tool};
+use weir_peers::{Error, Result, tool};
 
 /// A group; removed when dropped, which works once its processes have ended.
 pub(crate) struct Group {
@@ -18,13 +18,13 @@ impl Group {
     /// A new group in which processes and their page cache get so many bytes.
     pub(crate) fn new(limit: u64) -> Result<Group> {
         let mounts = fs::read_to_string("/proc/self/mounts")
-            .map_err(|e| format!("cannot read /proc/self/mounts: {e}"))?;
+            .map_err(|e| Error(format!("cannot read /proc/self/mounts: {e}")))?;
         let (root, mounted, file) = match find(&mounts) {
             Some((root, file)) => (root, None, file),
             None => {
                 let root =
-                    std::env::temp_dir().join(format!("files-memory-{}", std::process::id()));
-                let failed = |e| format!("cannot make {}: {e}", root.display());
+                    std::env::temp_dir().join(format!("weir-costs-memory-{}", std::process::id()));
+                let failed = |e| Error::file("make", &root, &e);
                 fs::create_dir_all(&root).map_err(failed)?;
                 let at = root.to_string_lossy();
                 tool::output("mount", &["-t", "cgroup", "-o", "memory", "memory", &at])?;
@@ -37,13 +37,13 @@ impl Group {
         }
         remove_stale(&root);
         let path = root.join(format!("{PREFIX}{}", std::process::id()));
-        let group = Group { path, mounted };
-        let failed = |e| format!("cannot make the memory group {}: {e}", group.path.display());
+        let group = Group { path: path.clone(), mounted };
+        let failed = |e| Error::file("make the memory group", &path, &e);
         if !group.path.is_dir() {
             fs::create_dir(&group.path).map_err(failed)?;
         }
         fs::write(group.path.join(file), limit.to_string())
-            .map_err(|e| format!("cannot limit {}: {e}; are you root?", group.path.display()))?;
+            .map_err(|e| Error(format!("cannot limit {}: {e}; are you root?", path.display())))?;
         Ok(group)
     }
 
@@ -89,7 +89,7 @@ fn remove_stale(root: &Path) {
 }
 
 /// Before the number of the process a group belongs to.
-const PREFIX: &str = "weir-files-";
+const PREFIX: &str = "weir-costs-";
 const V1_LIMIT: &str = "memory.limit_in_bytes";
 const V2_LIMIT: &str = "memory.max";
 

@@ -1,307 +1,140 @@
-//! The client: one thread that makes the requests of a plan over a pool of
-//! connections and checks every response. Knows no server; loopback only.
+//! The clients: weir-load in a closed or an open loop on this program's core, stopped by Ctrl-C. Every
+//! measurement that wrk does not make uses it.
 
-use std::collections::VecDeque;
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
-use slab::Slab;
+use weir_load::{Body, Demand, Live, Plan, Report, Source};
+use weir_peers::{Error, Result, interrupt};
+use weir_stats::Record;
 
-use crate::arrivals::{self, Load, Plan, Reuse};
-use crate::connection::{Connection, Progress};
-use crate::outcome::{Outcome, UNANSWERED};
-use crate::set::Target;
-use crate::{Result, interrupt};
-/// Connections from one source address, below the number of ephemeral ports.
-const PER_SOURCE: usize = 20_000;
-const TIMER: u64 = u64::MAX;
+use crate::files::Requests;
+use crate::outcome::Outcome;
 
-pub(crate) struct Client<'a> {
-    server: SocketAddrV4,
-    targets: &'a [Target],
-    epoll: OwnedFd,
-    /// epoll's own timeout is in whole milliseconds; arrivals are finer.
-    timer: OwnedFd,
-    pool: Slab<Member>,
-    idle: VecDeque<usize>,
-    scratch: Vec<u8>,
-    random: SmallRng,
+/// Seconds after the end of load at which what has not come counts as unanswered.
+const DRAIN: f64 = 20.0;
+
+/// What all requests to a server share.
+pub(crate) struct Client {
+    pub(crate) server: SocketAddrV4,
+    /// What bodies are the beginning of.
+    pub(crate) bodies: Arc<[u8]>,
+    /// A connection for each request.
+    pub(crate) close: bool,
 }
 
-struct Member {
-    connection: Connection,
-    work: Option<Work>,
-}
-
-#[derive(Clone, Copy)]
-struct Work {
-    target: usize,
-    intended: Instant,
-}
-
-/// The run under way.
-struct Run<'p> {
-    plan: Plan,
-    next: &'p mut dyn FnMut(&mut SmallRng) -> usize,
-    outcome: Outcome,
-    end: Instant,
-    started: u64,
-    in_flight: usize,
-    /// Requests that wait for a connection.
-    waiting: VecDeque<Work>,
-}
-
-impl Run<'_> {
-    fn begin(&mut self, work: Work) {
-        self.started += 1;
-        self.waiting.push_back(work);
-    }
-}
-
-impl<'a> Client<'a> {
-    pub(crate) fn new(server: SocketAddrV4, targets: &'a [Target], seed: u64) -> Result<Self> {
-        let failed = |e: Errno| format!("cannot make the client's timer and epoll: {e}");
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(failed)?;
-        let edges = EventFlags::IN | EventFlags::ET;
-        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), edges).map_err(failed)?;
-        Ok(Client {
-            server,
-            targets,
-            epoll,
-            timer,
-            pool: Slab::new(),
-            idle: VecDeque::new(),
-            scratch: vec![0; 1 << 20],
-            random: SmallRng::seed_from_u64(seed),
-        })
-    }
-
-    /// Connections open now.
-    pub(crate) fn connections(&self) -> usize {
-        self.pool.len()
-    }
-
-    /// Carry out a plan; `next` chooses the target of each request.
-    pub(crate) fn run(
-        &mut self,
-        plan: Plan,
-        next: &mut dyn FnMut(&mut SmallRng) -> usize,
+impl Client {
+    /// A closed loop: so many requests under way for so many seconds.
+    pub(crate) fn closed(
+        &self,
+        requests: Requests,
+        under_way: usize,
+        seconds: f64,
     ) -> Result<Outcome> {
-        let start = Instant::now();
-        let (end, outcome) = (start + plan.time, Outcome::new()?);
-        let waiting = VecDeque::new();
-        let mut run = Run { plan, next, outcome, end, started: 0, in_flight: 0, waiting };
-        let mut arrival = start;
-        if let Load::Closed { in_flight } = plan.load {
-            (0..in_flight).for_each(|_| self.another(&mut run));
-            self.assign(&mut run);
-        }
-        let mut events = Vec::new();
-        let mut stopped = None;
-        loop {
-            interrupt::check()?;
-            let now = Instant::now();
-            let mut wake = end.max(now + Duration::from_millis(10));
-            if let Load::Open(rate) = plan.load {
-                while arrival <= now && arrival < end {
-                    run.outcome.lag.add(now - arrival);
-                    let target = (run.next)(&mut self.random);
-                    run.begin(Work { target, intended: arrival });
-                    arrival = arrivals::after(arrival, rate, &mut self.random);
+        self.run(Demand::Saturate(requests, under_way as u32), seconds)
+    }
+
+    /// An open loop: requests at their own times, which end after so many seconds.
+    pub(crate) fn open(&self, requests: Requests, seconds: f64) -> Result<Outcome> {
+        self.run(Demand::Open(requests), seconds)
+    }
+
+    fn run(&self, demand: Demand, seconds: f64) -> Result<Outcome> {
+        let mut records = Vec::new();
+        let mut record = |record| records.push(record);
+        let report = self.send(demand, Some(seconds), Vec::new(), &mut record)?;
+        Ok(Outcome::of(&records, seconds, DRAIN, report.steal))
+    }
+
+    /// The demand, for at most so many seconds, from a source address for each class where there are
+    /// any.
+    pub(crate) fn send(
+        &self,
+        demand: Demand,
+        seconds: Option<f64>,
+        sources: Vec<Source>,
+        record: &mut dyn FnMut(Record),
+    ) -> Result<Report> {
+        let plan = Plan {
+            server: self.server.into(),
+            host: self.server.to_string(),
+            headers: String::new(),
+            sources,
+            requests_per_connection: if self.close { 1 } else { u32::MAX },
+            abort_after: None,
+            retries: 0,
+            drain: DRAIN,
+            duration: seconds,
+            slow_readers: None,
+            body: Body::Prefix(Arc::clone(&self.bodies)),
+            spin: false,
+        };
+        let (live, over) = (Live::default(), AtomicBool::new(false));
+        let report = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    live.stop.fetch_or(interrupt::interrupted(), Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(20));
                 }
-                self.assign(&mut run);
-                wake = wake.min(arrival.max(now + Duration::from_micros(1)));
-            }
-            let over = now >= end || run.started >= plan.requests;
-            if over {
-                let stop = *stopped.get_or_insert(now);
-                if run.in_flight + run.waiting.len() == 0 || now >= stop + plan.drain {
-                    break;
-                }
-            }
-            self.wait(wake.saturating_duration_since(now), &mut events)?;
-            for event in events.drain(..) {
-                self.event(&mut run, event);
-            }
-        }
-        let stop = stopped.map_or(end, |stop| stop.min(end));
-        run.outcome.seconds = (stop - start).as_secs_f64();
-        self.abandon(&mut run);
-        Ok(run.outcome)
+            });
+            let report = weir_load::run(&plan, demand, &live, record);
+            over.store(true, Ordering::Relaxed);
+            report
+        });
+        interrupt::check()?;
+        report.map_err(|e| Error(e.to_string()))
     }
-
-    fn wait(&mut self, time: Duration, keys: &mut Vec<u64>) -> Result<()> {
-        let failed = |e: Errno| format!("the client cannot wait for its connections: {e}");
-        let spec = |time: Duration| Timespec {
-            tv_sec: time.as_secs() as i64,
-            tv_nsec: i64::from(time.subsec_nanos()),
-        };
-        // So that a signal is noticed.
-        let most = Duration::from_millis(100);
-        if time < most {
-            let timer = Itimerspec { it_interval: spec(Duration::ZERO), it_value: spec(time) };
-            timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &timer).map_err(failed)?;
-        }
-        let mut events = Vec::with_capacity(256);
-        let most = spec(most);
-        let spare = rustix::buffer::spare_capacity(&mut events);
-        match epoll::wait(&self.epoll, spare, Some(&most)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(failed(error)),
-        }
-        keys.extend(events.iter().map(|event| event.data.u64()).filter(|&key| key != TIMER));
-        Ok(())
-    }
-
-    /// Closed loop: the next request, if there is to be one. It only queues: a
-    /// server that refuses at once would otherwise make this recurse.
-    fn another(&mut self, run: &mut Run<'_>) {
-        let now = Instant::now();
-        if now < run.end && run.started < run.plan.requests {
-            let target = (run.next)(&mut self.random);
-            run.begin(Work { target, intended: now });
-        }
-    }
-
-    /// Give waiting requests connections while there are some.
-    fn assign(&mut self, run: &mut Run<'_>) {
-        while let Some(&work) = run.waiting.front() {
-            let idle = match run.plan.reuse {
-                Reuse::Newest => self.idle.pop_back(),
-                Reuse::Oldest => self.idle.pop_front(),
-                Reuse::Never | Reuse::Close => None,
-            };
-            let key = match idle {
-                Some(key) => key,
-                None if self.pool.len() < run.plan.connections => match self.open() {
-                    Ok(key) => key,
-                    Err(why) => {
-                        run.waiting.pop_front();
-                        run.outcome.fail(why);
-                        continue;
-                    }
-                },
-                None => return,
-            };
-            run.waiting.pop_front();
-            run.in_flight += 1;
-            self.pool[key].work = Some(work);
-            self.advance(run, key);
-        }
-    }
-
-    fn open(&mut self) -> std::result::Result<usize, &'static str> {
-        let source = match self.pool.len() / PER_SOURCE {
-            0 => None,
-            nth => Some(Ipv4Addr::new(127, 0, 0, 1 + nth as u8)),
-        };
-        let connection = Connection::open(self.server, source).map_err(|_| "cannot connect")?;
-        let key = self.pool.insert(Member { connection, work: None });
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
-        let data = EventData::new_u64(key as u64);
-        epoll::add(&self.epoll, &self.pool[key].connection, data, flags).map_err(|_| {
-            self.pool.remove(key);
-            "cannot watch the connection"
-        })?;
-        Ok(key)
-    }
-
-    fn event(&mut self, run: &mut Run<'_>, key: u64) {
-        let key = key as usize;
-        let Some(member) = self.pool.get(key) else {
-            return; // Closed while an event of its own was still in the list.
-        };
-        if member.work.is_some() {
-            self.advance(run, key);
-            self.assign(run);
-        } else if !member.connection.quiet() {
-            // The server closed it, as it may.
-            self.pool.remove(key);
-            self.idle.retain(|&other| other != key);
-        }
-    }
-
-    /// Send or receive what can be, and finish the request if that ends it.
-    fn advance(&mut self, run: &mut Run<'_>, key: usize) {
-        let member = &mut self.pool[key];
-        let Some(work) = member.work else {
-            return;
-        };
-        let target = &self.targets[work.target];
-        let close = run.plan.reuse == Reuse::Close;
-        let progress = if !member.connection.sent() {
-            let head = request(target, self.server, close);
-            member.connection.send(head.as_bytes())
-        } else {
-            match member.connection.receive(target, &mut self.scratch) {
-                Progress::Done { keeps } => Progress::Done { keeps: keeps && !close },
-                other => other,
-            }
-        };
-        let stays = match progress {
-            Progress::Waiting => return,
-            Progress::Done { keeps } => {
-                let now = Instant::now();
-                let time = now - work.intended;
-                run.outcome.requests += 1;
-                if now <= run.end {
-                    run.outcome.in_time += 1;
-                    run.outcome.bytes_in_time += target.length;
-                }
-                run.outcome.all.add(time);
-                if target.hot {
-                    run.outcome.hot.add(time);
-                }
-                keeps
-            }
-            Progress::Failed(why) => {
-                run.outcome.fail(why);
-                false
-            }
-        };
-        run.in_flight -= 1;
-        if stays {
-            member.work = None;
-            self.idle.push_back(key);
-        } else {
-            self.pool.remove(key);
-        }
-        if let Load::Closed { .. } = run.plan.load {
-            self.another(run);
-        }
-    }
-
-    /// Count what never came, with the time it has taken so far.
-    fn abandon(&mut self, run: &mut Run<'_>) {
-        let now = Instant::now();
-        let lost: Vec<usize> =
-            self.pool.iter().filter(|(_, m)| m.work.is_some()).map(|(key, _)| key).collect();
-        let held = lost.into_iter().filter_map(|key| self.pool.remove(key).work);
-        for work in held.chain(run.waiting.drain(..)) {
-            run.outcome.fail(UNANSWERED);
-            run.outcome.all.add(now - work.intended);
-            if self.targets[work.target].hot {
-                run.outcome.hot.add(now - work.intended);
-            }
-        }
-    }
-}
-
-fn request(target: &Target, server: SocketAddrV4, close: bool) -> String {
-    let end = if close { "Connection: close\r\n\r\n" } else { "\r\n" };
-    format!("GET {} HTTP/1.1\r\nHost: {server}\r\n{end}", target.path)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+    use super::*;
+    use crate::files::one_file;
+
+    const LENGTH: usize = 40_000;
+
+    fn client(serve: fn(TcpStream)) -> Client {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let SocketAddr::V4(server) = listener.local_addr().expect("an address") else { panic!() };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || serve(stream));
+            }
+        });
+        Client { server, bodies: vec![b'.'; LENGTH].into(), close: false }
+    }
+
+    /// Answers requests, which come one at a time and in one piece.
+    fn answer(mut stream: TcpStream) {
+        let mut request = [0; 1000];
+        while let Ok(1..) = stream.read(&mut request) {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
+            if stream.write_all(&[head.as_bytes(), &[b'.'; LENGTH]].concat()).is_err() {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_has_as_many_right_answers_as_requests() {
+        let outcome = client(answer).closed(one_file(LENGTH as u64), 4, 0.2).expect("it runs");
+        outcome.check("it").expect("all is right");
+        assert_eq!(outcome.all.count, outcome.requests);
+        assert_eq!(outcome.bytes_in_time, outcome.in_time * LENGTH as u64);
+    }
+
+    #[test]
+    fn a_wrong_length_is_wrong_and_an_end_is_cut_off() {
+        let of = |client: Client, bytes| {
+            client.closed(Box::new(one_file(bytes).take(5)), 2, 5.0).expect("it runs")
+        };
+        assert_eq!(of(client(answer), LENGTH as u64 - 1).wrong, 5);
+        let outcome = of(client(drop), LENGTH as u64);
+        assert_eq!((outcome.errors.get("cut off"), outcome.wrong), (Some(&5), 0));
+    }
+}

@@ -1,26 +1,38 @@
-//! `files connections`: what an idle connection costs a server in memory, and
-//! what many of them do to the processor time of a request.
+//! `weir-costs connections`: what an idle connection costs a server in memory, and what many of them do
+//! to the processor time of a request.
 
+use std::collections::VecDeque;
 use std::fs;
-use std::time::Duration;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
+use weir_load::{Demand, Source};
+use weir_peers::processes::{self, Memory};
+use weir_peers::{Error, Result, interrupt};
+use weir_stats::{Outcome as End, Record};
+use weir_workload::Request;
+use weir_workload::documents::Documents;
 
-use crate::arrivals::{Plan, Reuse};
 use crate::client::Client;
-use crate::cpu::{line, results};
-use crate::measure::{Cost, spent};
+use crate::files::{self, Requests, one_file};
+use crate::measure::{Cost, Reading};
 use crate::options::ConnectionsOptions;
-use crate::peer::System;
-use crate::process::{self, Memory};
-use crate::statistics::{heading, median, row, spread};
-use crate::system::{Part, Server, Setup};
-use crate::{Result, interrupt, machine, set};
+use crate::server::{Role, Server, Setup};
+use crate::system::System;
+use crate::table::{heading, median, row, spread};
+use crate::{machine, results};
 
 /// Requests at a time, and connections in use when the others idle.
 const ACTIVE: usize = 64;
 /// Files of both sides beside the connections.
 const OTHER_FILES: usize = 300;
+/// Bytes of the file that is asked for.
+const SIZE: u64 = 1024;
+/// Connections from one source address, fewer than it has ephemeral ports.
+const PER_SOURCE: usize = 20_000;
+/// The load generator tells as many classes apart, and each connection is a class.
+const MOST: usize = 1 << 16;
 
 /// One round of one system, a line in connections.jsonl.
 #[derive(Clone, Debug, Serialize)]
@@ -40,13 +52,14 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
     let out = &options.common.out;
     let files = machine::prepare(out)?;
     let root = out.join("connections");
-    let targets = [set::make_one(&root, "1k.bin", 1024, options.common.seed)?];
-    let mut lines = results(out, "connections.jsonl")?;
+    let documents = Documents::of_sizes(&[SIZE], 0);
+    files::make(&documents, &root)?;
+    let bodies = files::bodies(&documents);
+    let mut lines = results::create(out, "connections.jsonl")?;
     let mut rounds = Vec::new();
     let (mut skipped, mut failed) = (String::new(), String::new());
     for &count in &options.counts {
-        if count + OTHER_FILES > files {
-            let why = format!("{count} connections: this system lets a process open {files} files");
+        if let Some(why) = not_possible(count, files) {
             eprintln!("skipped: {why}");
             skipped.push_str(&format!("\nNot measured: {why}.\n"));
             continue;
@@ -57,14 +70,14 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             let system = options.systems[(turn + round) % options.systems.len()];
             let setup = Setup {
                 common: &options.common,
-                part: Part::Files,
+                role: Role::Files,
                 root: &root,
                 connections: count,
                 files,
                 group: None,
             };
             let measured = Server::start(system, &setup)
-                .and_then(|server| measure(options, &server, &targets, count));
+                .and_then(|server| measure(options, &server, &bodies, count));
             let row = match measured {
                 Ok(row) => row,
                 Err(why) => {
@@ -81,57 +94,190 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                 row.all.steal.max(row.few.steal) * 100.0,
                 row.all.others.max(row.few.others) * 100.0,
             );
-            line(&mut lines, &row)?;
+            results::line(&mut lines, &row)?;
             rounds.push(row);
         }
     }
     let table = format!("{}{skipped}{failed}", table(options, &rounds));
     print!("{table}");
-    let file = out.join("connections.md");
-    fs::write(&file, table).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    results::markdown(out, "connections.md", &table)?;
     let _ = fs::remove_dir_all(&root);
-    if failed.is_empty() { Ok(()) } else { Err("not all was measured: see FAILED above".into()) }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err("not all was measured: see FAILED above".into()),
+    }
 }
 
+/// Why so many connections cannot be measured here.
+fn not_possible(count: usize, files: usize) -> Option<String> {
+    if count == 0 || count > MOST {
+        return Some(format!("{count} connections: give 1 to {MOST}"));
+    }
+    let room = files.saturating_sub(OTHER_FILES);
+    let why = format!("{count} connections: this system lets a process open {files} files");
+    (count > room).then_some(why)
+}
+
+/// All stages in one run of the load generator, so that connections stay: it takes requests from
+/// [`Stages`], which reads the counters of the server between two stages.
 fn measure(
     options: &ConnectionsOptions,
     server: &Server,
-    targets: &[set::Target],
+    bodies: &Arc<[u8]>,
     count: usize,
 ) -> Result<Round> {
     let name = server.system.to_string();
-    let pids = server.pids();
-    let mut client = Client::new(server.address, targets, options.common.seed)?;
-    let in_flight = count.min(ACTIVE);
+    let client = Client { server: server.address, bodies: Arc::clone(bodies), close: false };
     // What serving needs at all is there before the first reading.
-    let warm = Plan { requests: 1000, connections: 1, ..Plan::closed(1, Duration::from_secs(10)) };
-    client.run(warm, &mut |_| 0)?.check(&name)?;
-    let before = process::memory(&pids)?;
-    let open = Plan {
-        requests: (count - client.connections().min(count)) as u64,
-        reuse: Reuse::Never,
-        connections: count,
-        ..Plan::closed(in_flight, Duration::from_secs(60))
+    client.closed(Box::new(one_file(SIZE).take(1000)), 1, 10.0)?.check(&name)?;
+    let processes = server.processes();
+    let before = processes::memory(&processes)?;
+    let seconds = options.seconds as f64;
+    let shared = Arc::new(Mutex::new(Shared::default()));
+    let stages = Stages {
+        requests: one_file(SIZE),
+        processes,
+        count,
+        seconds,
+        stage: Stage::Open,
+        opened: 0,
+        shared: Arc::clone(&shared),
     };
-    if open.requests > 0 {
-        client.run(open, &mut |_| 0)?.check(&name)?;
+    // One less than there are connections, since the generator asks for a request ahead.
+    let under_way = ACTIVE.min(count.saturating_sub(1)).max(1) as u32;
+    let mut wrong = 0_u64;
+    let report = client.send(
+        Demand::Saturate(Box::new(stages), under_way),
+        None,
+        sources(count),
+        &mut |record: Record| {
+            let mut shared = lock(&shared);
+            shared.ended += 1;
+            shared.idle.push_back(record.class);
+            wrong += u64::from(record.outcome != End::Ok);
+        },
+    )?;
+    if wrong > 0 {
+        return Err(Error(format!("{name}: {wrong} requests had no right response")));
     }
-    let after = process::memory(&pids)?;
-    let mut with = |reuse| {
-        let time = Duration::from_secs(options.seconds);
-        let plan = Plan { reuse, connections: count, ..Plan::closed(in_flight, time) };
-        spent(server, || {
-            let outcome = client.run(plan, &mut |_| 0)?;
-            outcome.check(&name)?;
-            Ok((outcome.requests, outcome.rate()))
-        })
-    };
-    let (all, few) = (with(Reuse::Oldest)?, with(Reuse::Newest)?);
-    if client.connections() != count {
-        let left = client.connections();
-        return Err(format!("{name}: of {count} connections only {left} stayed open"));
+    if report.connections != count as u64 {
+        let made = report.connections;
+        return Err(Error(format!(
+            "{name}: it closed connections: {made} were made where {count} should have stayed open"
+        )));
     }
-    Ok(Round { connections: count, system: name, before, after, all, few })
+    let mut shared = lock(&shared);
+    match (shared.failed.take(), shared.after, shared.all, shared.few) {
+        (None, Some(after), Some(all), Some(few)) => {
+            Ok(Round { connections: count, system: name, before, after, all, few })
+        }
+        (Some(why), ..) => Err(Error(format!("{name}: {why}"))),
+        _ => Err(Error(format!("{name}: the load ended before all was measured"))),
+    }
+}
+
+/// Source addresses by class: others where one has too few ports.
+fn sources(count: usize) -> Vec<Source> {
+    if count <= PER_SOURCE {
+        return Vec::new();
+    }
+    let address = |connection| IpAddr::from([127, 0, 0, 1 + (connection / PER_SOURCE) as u8]);
+    (0..count).map(|connection| Source { addresses: vec![address(connection)] }).collect()
+}
+
+/// What the stages and the records of their requests share.
+#[derive(Default)]
+struct Shared {
+    /// Connections without a request, the one idle longest first; each is a class.
+    idle: VecDeque<u16>,
+    /// Requests that have ended.
+    ended: u64,
+    after: Option<Memory>,
+    all: Option<Cost>,
+    few: Option<Cost>,
+    failed: Option<Error>,
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    // Plain figures are whole whatever another thread's panic left.
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What requests are for.
+enum Stage {
+    /// A connection for each.
+    Open,
+    /// All connections in turn, since a reading and a number of requests that had ended then.
+    All(Reading, u64),
+    /// Those used last, likewise.
+    Few(Reading, u64),
+}
+
+/// The requests of a round.
+struct Stages {
+    requests: Requests,
+    processes: Vec<u32>,
+    count: usize,
+    /// Of load for each figure.
+    seconds: f64,
+    stage: Stage,
+    opened: usize,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Iterator for Stages {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        let class = match self.class() {
+            Ok(class) => class?,
+            Err(error) => {
+                lock(&self.shared).failed = Some(error);
+                return None;
+            }
+        };
+        self.requests.next().map(|request| Request { class, ..request })
+    }
+}
+
+impl Stages {
+    /// The connection of the next request; none at the end.
+    fn class(&mut self) -> Result<Option<u16>> {
+        let mut shared = lock(&self.shared);
+        match &self.stage {
+            Stage::Open if self.opened < self.count => {
+                self.opened += 1;
+                return Ok(Some((self.opened - 1) as u16));
+            }
+            Stage::Open => {
+                shared.after = Some(processes::memory(&self.processes)?);
+                self.stage = Stage::All(Reading::of(&self.processes)?, shared.ended);
+            }
+            Stage::All(reading, ended) if reading.elapsed() >= self.seconds => {
+                let now = Reading::of(&self.processes)?;
+                shared.all = Some(cost(&now, reading, shared.ended - ended)?);
+                self.stage = Stage::Few(now, shared.ended);
+            }
+            Stage::Few(reading, ended) if reading.elapsed() >= self.seconds => {
+                let now = Reading::of(&self.processes)?;
+                shared.few = Some(cost(&now, reading, shared.ended - ended)?);
+                return Ok(None);
+            }
+            Stage::All(..) | Stage::Few(..) => {}
+        }
+        let idle = match self.stage {
+            Stage::Few(..) => shared.idle.pop_back(),
+            Stage::Open | Stage::All(..) => shared.idle.pop_front(),
+        };
+        // With a single connection there is none idle ahead of time.
+        Ok(Some(idle.unwrap_or(0)))
+    }
+}
+
+fn cost(now: &Reading, before: &Reading, requests: u64) -> Result<Cost> {
+    let per_second = requests as f64 / before.elapsed().max(1e-9);
+    now.cost_since(before, requests, per_second)
+        .ok_or_else(|| Error("it ended threads in the measurement".into()))
 }
 
 fn table(options: &ConnectionsOptions, rounds: &[Round]) -> String {
@@ -150,9 +296,8 @@ fn table(options: &ConnectionsOptions, rounds: &[Round]) -> String {
                 rounds.iter().filter(mine).map(value).collect()
             };
             let grown = |bytes: fn(&Memory) -> u64| {
-                // One of them was open at the first reading.
-                let others = (*count as f64 - 1.0).max(1.0);
-                median(&of(&|r| (bytes(&r.after) as f64 - bytes(&r.before) as f64) / others))
+                let each = *count as f64;
+                median(&of(&|r| (bytes(&r.after) as f64 - bytes(&r.before) as f64) / each))
             };
             if rounds.iter().any(|r| mine(&r)) {
                 text.push_str(&row([

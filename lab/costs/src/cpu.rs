@@ -1,32 +1,33 @@
-//! `files cpu`: processor time per request with all files in memory. For each
-//! size all systems run side by side, idle but for the one whose turn it is.
+//! `weir-costs cpu`: processor time per request with all files in memory. For each size all systems run
+//! side by side, idle but for the one whose turn it is.
 
 use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rand::rngs::SmallRng;
-use serde::Serialize;
+use weir_peers::nginx::Reading;
+use weir_peers::{Error, Result, interrupt};
 
-use crate::arrivals::Reuse;
-use crate::configuration::Reads;
+use crate::client::Client;
 use crate::cpu_table::{self, Round};
-use crate::law::Law;
-use crate::measure::{self, By, Cost};
+use crate::files::{self, FileSet, Target};
+use crate::measure::{self, Cost};
 use crate::options::{ClientKind, CpuOptions, bytes};
-use crate::peer::System;
-use crate::set::{self, Target};
+use crate::server::{Role, Server, Setup};
 use crate::syscalls::Counting;
-use crate::system::{Part, Server, Setup};
-use crate::{Result, interrupt, machine};
+use crate::system::System;
+use crate::{machine, results, wrk};
 
 /// Requests cut off when wrk stops are many of the whole from this size on.
 const WRK_BELOW: u64 = 1 << 20;
 
 /// What is asked for at one size.
 struct Load {
-    targets: Vec<Target>,
-    law: Option<Law>,
+    target: Target,
+    /// Where its files are.
+    root: PathBuf,
+    bodies: Arc<[u8]>,
+    /// A connection for each request.
     close: bool,
     wrk: bool,
 }
@@ -35,21 +36,24 @@ struct Load {
 pub(crate) fn run(options: &CpuOptions) -> Result<()> {
     let out = &options.common.out;
     let files = machine::prepare(out)?;
-    let root = out.join("memory");
+    let memory = out.join("memory");
+    // What a run left that was killed.
+    let _ = fs::remove_dir_all(&memory);
     let loads: Vec<Load> =
-        options.sizes.iter().map(|name| load(options, &root, name)).collect::<Result<_>>()?;
-    let mut lines = results(out, "cpu.jsonl")?;
+        options.sizes.iter().map(|name| load(options, &memory, name)).collect::<Result<_>>()?;
+    let mut lines = results::create(out, "cpu.jsonl")?;
     let mut tables = String::new();
     for (name, load) in options.sizes.iter().zip(&loads) {
         let connections = 4 * options.connections + 1000;
         let common = &options.common;
-        let setup = |part| Setup { common, part, root: &root, connections, files, group: None };
+        let root = &load.root;
+        let setup = |role| Setup { common, role, root, connections, files, group: None };
         let backend = match options.proxied {
-            true => Some(Server::start(System::Nginx(Reads::Sendfile), &setup(Part::Backend))?),
+            true => Some(Server::start(System::Nginx(Reading::Sendfile), &setup(Role::Backend))?),
             false => None,
         };
-        let part = backend.as_ref().map_or(Part::Files, |backend| Part::Proxy(backend.address));
-        let start = |&system: &System| Server::start(system, &setup(part));
+        let role = backend.as_ref().map_or(Role::Files, |backend| Role::Proxy(backend.address));
+        let start = |&system: &System| Server::start(system, &setup(role));
         let servers: Vec<Server> = options.systems.iter().map(start).collect::<Result<_>>()?;
         let rounds = rounds(options, name, load, &servers, &mut lines)?;
         let calls = calls(options, load, &servers)?;
@@ -57,32 +61,30 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
         print!("{table}");
         tables.push_str(&table);
     }
-    let file = out.join("cpu.md");
-    fs::write(&file, tables).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-    let _ = fs::remove_dir_all(&root);
+    results::markdown(out, "cpu.md", &tables)?;
+    let _ = fs::remove_dir_all(&memory);
     Ok(())
 }
 
 /// Make the files of a size.
-fn load(options: &CpuOptions, root: &Path, name: &str) -> Result<Load> {
-    let seed = options.common.seed;
-    if name == "mix" {
-        let law = Law::of_size(options.mix_size);
-        set::make(root, &law, seed)?;
-        let targets = set::targets(&law, seed);
-        return Ok(Load { targets, law: Some(law), close: false, wrk: false });
-    }
-    let close = name == "close";
-    let length = if close { 1024 } else { bytes(name)? };
-    if length < 16 {
-        return Err(format!("size {name}: files have 16 bytes or more"));
-    }
-    let target = set::make_one(root, &format!("{length}.bin"), length, seed)?;
-    let wrk = match options.client {
-        ClientKind::Auto => length < WRK_BELOW,
-        other => other == ClientKind::Wrk,
+fn load(options: &CpuOptions, memory: &Path, name: &str) -> Result<Load> {
+    let target = match name {
+        "mix" => Target::Set(FileSet::of_bytes(options.mix_size)),
+        "close" => Target::One(1024),
+        size => Target::One(bytes(size)?),
     };
-    Ok(Load { targets: vec![target], law: None, close, wrk })
+    if let Target::One(0) = target {
+        return Err(Error(format!("size {name}: files have at least 1 byte")));
+    }
+    let root = memory.join(name);
+    let documents = target.documents();
+    files::make(&documents, &root)?;
+    let wrk = match (&target, options.client) {
+        (Target::Set(_), _) => false,
+        (Target::One(bytes), ClientKind::Auto) => *bytes < WRK_BELOW,
+        (_, other) => other == ClientKind::Wrk,
+    };
+    Ok(Load { bodies: files::bodies(&documents), target, root, close: name == "close", wrk })
 }
 
 impl Load {
@@ -90,25 +92,35 @@ impl Load {
         if self.wrk { "wrk" } else { "own client" }
     }
 
+    /// Load a server with so many connections, each with one request at a time. Fails on any response
+    /// that is not right.
     fn cost(&self, server: &Server, options: &CpuOptions, seconds: u64, seed: u64) -> Result<Cost> {
-        self.with(server, self.wrk, options, seconds, seed)
+        if !self.wrk {
+            return self.by_own_client(server, options, seconds, seed);
+        }
+        let url = format!("http://{}{}", server.address, self.target.path());
+        measure::spent(server, || {
+            let report = wrk::run(&url, options.connections, seconds, self.close)
+                .map_err(|e| Error(format!("{}: {e}", server.system)))?;
+            Ok((report.requests, report.requests as f64 / report.seconds))
+        })
     }
 
-    fn with(
+    fn by_own_client(
         &self,
         server: &Server,
-        wrk: bool,
         options: &CpuOptions,
         seconds: u64,
         seed: u64,
     ) -> Result<Cost> {
-        let next = |random: &mut SmallRng| self.law.as_ref().map_or(0, |law| law.draw(random));
-        let reuse = if self.close { Reuse::Close } else { Reuse::Newest };
-        let by = match wrk {
-            true => By::Wrk { close: self.close },
-            false => By::Own { reuse, next: &next },
-        };
-        measure::cost(server, &self.targets, &by, options.connections, seconds, seed)
+        let bodies = Arc::clone(&self.bodies);
+        let client = Client { server: server.address, bodies, close: self.close };
+        measure::spent(server, || {
+            let requests = self.target.endless(seed)?;
+            let outcome = client.closed(requests, options.connections, seconds as f64)?;
+            outcome.check(&server.system.to_string())?;
+            Ok((outcome.requests, outcome.rate()))
+        })
     }
 }
 
@@ -122,7 +134,7 @@ fn rounds(
 ) -> Result<Vec<Round>> {
     for server in servers {
         // By the own client, which looks at lengths and contents; wrk does not.
-        load.with(server, false, options, 1, 0)?;
+        load.by_own_client(server, options, 1, 0)?;
     }
     let mut rounds = Vec::new();
     for round in 0..options.rounds {
@@ -144,7 +156,7 @@ fn rounds(
                 if valid { "" } else { " INVALID" },
             );
             let row = Round { size: name.into(), round, system, cost, valid };
-            line(lines, &row)?;
+            results::line(lines, &row)?;
             rounds.push(row);
         }
     }
@@ -158,21 +170,9 @@ fn calls(options: &CpuOptions, load: &Load, servers: &[Server]) -> Result<Vec<Op
             return Ok(None);
         }
         let report = options.common.out.join("perf.txt");
-        let counting = Counting::start(&server.pids(), &report)?;
+        let counting = Counting::start(&server.processes(), &report)?;
         let cost = load.cost(server, options, 1, options.common.seed)?;
         Ok(Some(counting.stop(&report)? as f64 / cost.requests.max(1) as f64))
     };
     servers.iter().map(count).collect()
-}
-
-/// A new file of results.
-pub(crate) fn results(out: &Path, name: &str) -> Result<File> {
-    let file = out.join(name);
-    File::create(&file).map_err(|e| format!("cannot write {}: {e}", file.display()))
-}
-
-/// One line of results.
-pub(crate) fn line(file: &mut File, row: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string(row).map_err(|e| format!("a result as JSON: {e}"))?;
-    writeln!(file, "{text}").map_err(|e| format!("cannot write a result: {e}"))
 }

@@ -1,11 +1,12 @@
 //! The table of one size: costs of the systems, and weir's over that of its best
-//! peer, paired by round. Numbers in, text out.
+//! peer, paired by round. `cpu` prints it.
 
 use serde::Serialize;
+use weir_stats::confidence::median_interval;
 
 use crate::measure::Cost;
-use crate::peer::System;
-use crate::statistics::{heading, interval, median, row, spread};
+use crate::system::System;
+use crate::table::{heading, median, row, spread};
 
 /// One round of one system, a line in cpu.jsonl.
 #[derive(Clone, Debug, Serialize)]
@@ -64,14 +65,16 @@ fn ratio(costs: &[(String, Vec<f64>)]) -> String {
         return "No ratio: it needs weir and a peer.".into();
     };
     let ratios: Vec<f64> = own.iter().zip(best).map(|(own, best)| own / best).collect();
-    let range = interval(&ratios);
+    let Some(found) = median_interval(&ratios) else {
+        return "No ratio: a round has no figure.".into();
+    };
     format!(
         "weir ÷ {name}: **{:.3}**, {:.3} to {:.3} ({:.0} % interval of the median, {} rounds)",
-        median(&ratios),
-        range.low,
-        range.high,
-        range.confidence * 100.0,
-        ratios.len(),
+        found.median,
+        found.low,
+        found.high,
+        found.coverage * 100.0,
+        found.count,
     )
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::Result;
+use weir_peers::{Error, Result};
 
 /// Make a directory that every user may enter.
 pub(crate) fn open(path: &Path) -> Result<()> {
-    let failed = |e| format!("cannot make the directory {}: {e}", path.display());
+    let failed = |e| Error::file("make the directory", path, &e);
     fs::create_dir_all(path).map_err(failed)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed)
 }

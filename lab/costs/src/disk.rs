@@ -1,12 +1,12 @@
-//! The slow disk as this benchmark needs it, so that `slowdisk` is known in one
-//! place only. Knows no server and no load.
+//! The slow disk as this benchmark needs it, so that slowdisk is used in one place: mounted, slow or
+//! fast, forgotten by the page cache, and what it did.
 
 use std::fs;
 use std::path::Path;
 
 use slowdisk::{Disk, FileSystem, Model, Options};
+use weir_peers::{Error, Result};
 
-use crate::Result;
 use crate::options::DiskOptions;
 
 pub(crate) struct SlowDisk {
@@ -29,14 +29,14 @@ impl SlowDisk {
         let file_system = match options.fs.as_str() {
             "ext4" => FileSystem::Ext4,
             "xfs" => FileSystem::Xfs,
-            other => return Err(format!("no file system {other:?} here: ext4 or xfs")),
+            other => return Err(Error(format!("no file system {other:?} here: ext4 or xfs"))),
         };
         // Inodes, journal, reserve, and the unused ends of last blocks.
         let bytes = bytes + bytes / 5 + (400 << 20);
         // Reads that cause writes would blur what is measured, for all alike.
         let no_access_times = true;
         let like = Options { file_system, no_access_times, ..Options::new(at, bytes) };
-        let disk = Disk::mount(&like).map_err(|e| format!("the slow disk: {e}"))?;
+        let disk = Disk::mount(&like).map_err(|e| Error(format!("the slow disk: {e}")))?;
         let (seek, bytes_per_second) = (options.seek, options.rate);
         let model = Model { seek, bytes_per_second, channels: options.channels };
         Ok(SlowDisk { disk, model })
@@ -54,9 +54,9 @@ impl SlowDisk {
     /// Write everything out and empty all caches of it; no file may be open.
     pub(crate) fn forget(&self) -> Result<()> {
         self.slow(false);
-        self.disk.remount().map_err(|e| format!("the slow disk: {e}"))?;
+        self.disk.remount().map_err(|e| Error(format!("the slow disk: {e}")))?;
         fs::write("/proc/sys/vm/drop_caches", "3")
-            .map_err(|e| format!("cannot drop the caches: {e}; are you root?"))
+            .map_err(|e| Error(format!("cannot drop the caches: {e}; are you root?")))
     }
 
     /// What it has done since it was asked last.

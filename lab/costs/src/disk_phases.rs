@@ -1,31 +1,31 @@
-//! The phases of one server on the slow disk: warming, capacity, a given rate,
-//! cold caches. Each becomes one row; which servers come when is not known here.
+//! The phases of one server on the slow disk: warming, capacity, a given rate, cold caches. Each becomes
+//! one row; `disk_run` decides which servers come when.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use serde::Serialize;
+use weir_peers::{Error, Result, interrupt};
 
-use crate::arrivals::{Load, Plan};
 use crate::client::Client;
 use crate::disk::SlowDisk;
-use crate::interrupt;
-use crate::law::{self, Law};
-use crate::machine::Ticks;
+use crate::files::FileSet;
+use crate::machine::MOST_STEAL;
 use crate::outcome::{Outcome, Percentiles};
-use crate::set::Target;
-use crate::system::Server;
-use crate::{Result, machine};
+use crate::server::Server;
 
-/// Requests beyond so many connections wait in the client; their time runs.
-pub(crate) const MOST_CONNECTIONS: usize = 4000;
+/// Connections a server has room for; those beyond wait in its listen queue, and their time runs.
+pub(crate) const ROOM: usize = 4000;
 /// A client late by so many ms (p99) does not measure the server.
 const MOST_LAG: f64 = 1.0;
 
 /// What all phases share.
 pub(crate) struct Bench<'a> {
     pub(crate) disk: &'a SlowDisk,
-    pub(crate) law: &'a Law,
+    pub(crate) set: &'a FileSet,
+    /// What bodies are the beginning of.
+    pub(crate) bodies: Arc<[u8]>,
     pub(crate) seconds: u64,
     pub(crate) warm: u64,
     pub(crate) connections: usize,
@@ -65,27 +65,19 @@ pub(crate) enum Kind {
 }
 
 impl Bench<'_> {
-    /// What can be asked for; at this rate a small file asked for once a second
-    /// or more is *hot*: a page cache that is any good always has it.
-    pub(crate) fn targets(&self, rate: f64) -> Vec<Target> {
-        let mut targets = crate::set::targets(self.law, self.seed);
-        for (file, target) in targets.iter_mut().enumerate() {
-            target.hot = law::class(file) <= 1 && self.law.probability(file) * rate >= 1.0;
-        }
-        targets
-    }
-
     /// Fill the cache as the law would: first with a fast disk, until the reads
     /// per request change no more, then shortly with the slow one.
     pub(crate) fn warm(&self, server: &Server) -> Result<()> {
-        let targets = self.targets(1.0);
-        let mut client = Client::new(server.address, &targets, self.seed)?;
+        let client = self.client(server);
         let window = (self.warm / 15).clamp(1, 4);
-        let mut draw = |time: u64| {
-            let plan = Plan::closed(self.connections, Duration::from_secs(time));
-            let outcome = client.run(plan, &mut |random| self.law.draw(random))?;
+        let mut seed = self.seed;
+        let mut draw = |seconds: u64| {
+            // Other requests in each window.
+            seed = seed.wrapping_add(1 << 32);
+            let requests = self.set.endless(seed)?;
+            let outcome = client.closed(requests, self.connections, seconds as f64)?;
             let work = self.disk.work();
-            Ok::<_, String>(work.reads as f64 / outcome.requests.max(1) as f64)
+            Ok::<_, Error>(work.reads as f64 / outcome.requests.max(1) as f64)
         };
         self.disk.slow(false);
         self.disk.work();
@@ -105,31 +97,36 @@ impl Bench<'_> {
 
     /// As many requests as the server manages.
     pub(crate) fn capacity(&self, server: &Server, round: u64) -> Result<Phase> {
-        let plan = Plan::closed(self.connections, Duration::from_secs(self.seconds));
-        self.phase(server, round, Kind::Capacity, plan)
+        self.phase(server, round, Kind::Capacity, None)
     }
 
     /// So many requests per second, whatever becomes of them.
     pub(crate) fn rate(&self, server: &Server, round: u64, kind: Kind, rate: f64) -> Result<Phase> {
-        let plan = Plan::open(rate, Duration::from_secs(self.seconds), MOST_CONNECTIONS);
-        self.phase(server, round, kind, plan)
+        self.phase(server, round, kind, Some(rate))
     }
 
-    fn phase(&self, server: &Server, round: u64, phase: Kind, plan: Plan) -> Result<Phase> {
+    fn client(&self, server: &Server) -> Client {
+        Client { server: server.address, bodies: Arc::clone(&self.bodies), close: false }
+    }
+
+    fn phase(
+        &self,
+        server: &Server,
+        round: u64,
+        phase: Kind,
+        offered: Option<f64>,
+    ) -> Result<Phase> {
         interrupt::check()?;
-        let offered = match plan.load {
-            Load::Open(rate) => Some(rate),
-            Load::Closed { .. } => None,
-        };
-        let targets = self.targets(offered.unwrap_or(0.0));
         // The same requests for all systems of a round.
         let seed = self.seed + 1000 * round;
-        let mut client = Client::new(server.address, &targets, seed)?;
+        let (client, seconds) = (self.client(server), self.seconds as f64);
         self.disk.slow(true);
         self.disk.work();
-        let (ticks, start) = (Ticks::now()?, Instant::now());
-        let outcome = client.run(plan, &mut |random| self.law.draw(random))?;
-        let steal = Ticks::now()?.steal_since(ticks);
+        let start = Instant::now();
+        let outcome = match offered {
+            Some(rate) => client.open(self.set.arrivals(rate, seconds, seed)?, seconds)?,
+            None => client.closed(self.set.endless(seed)?, self.connections, seconds)?,
+        };
         let work = self.disk.work();
         let mut row = Phase {
             round,
@@ -138,15 +135,15 @@ impl Bench<'_> {
             offered,
             per_second: outcome.rate(),
             megabits: outcome.bytes_in_time as f64 * 8e-6 / outcome.seconds.max(1e-9),
-            all: outcome.all.percentiles(),
-            hot: outcome.hot.percentiles(),
-            lag: outcome.lag.percentiles(),
+            all: outcome.all,
+            hot: outcome.hot,
+            lag: outcome.lag,
             disk_reads_per_1000: work.reads as f64 * 1e3 / outcome.requests.max(1) as f64,
             disk_bytes_per_request: work.read_bytes as f64 / outcome.requests.max(1) as f64,
             disk_busy: work.busy_seconds / start.elapsed().as_secs_f64(),
-            wrong: outcome.wrong(),
+            wrong: outcome.wrong,
             errors: outcome.errors.clone(),
-            steal,
+            steal: outcome.steal,
             invalid: Vec::new(),
         };
         row.invalid = invalid(&row, &outcome);
@@ -157,7 +154,7 @@ impl Bench<'_> {
 
 fn invalid(row: &Phase, outcome: &Outcome) -> Vec<String> {
     let mut reasons = Vec::new();
-    if row.steal > machine::MOST_STEAL {
+    if row.steal > MOST_STEAL {
         reasons.push(format!("{:.1} % steal", row.steal * 100.0));
     }
     if row.lag.p99 > MOST_LAG {

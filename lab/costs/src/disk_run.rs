@@ -1,23 +1,23 @@
-//! `files disk`: servers whose files are on a slow disk and fit their memory only
+//! `weir-costs disk`: servers whose files are on a slow disk and fit their memory only
 //! in part. Sets up disk, groups and servers, and takes the phases in turns.
 
-use std::fs;
 use std::path::Path;
 
+use weir_peers::nginx::Reading;
+use weir_peers::{Error, Result, interrupt};
+
 use crate::cgroup::Group;
-use crate::configuration::Reads;
-use crate::cpu::{line, results};
 use crate::disk::SlowDisk;
-use crate::disk_phases::{Bench, Kind, MOST_CONNECTIONS, Phase};
-use crate::law::{DIRECTORY_BYTES, Law};
+use crate::disk_phases::{Bench, Kind, Phase, ROOM};
+use crate::files::{self, FileSet};
 use crate::options::DiskOptions;
-use crate::peer::System;
-use crate::system::{Part, Server, Setup};
-use crate::{Result, disk_table, interrupt, machine, set};
+use crate::server::{Role, Server, Setup};
+use crate::system::System;
+use crate::{disk_table, machine, results};
 
 /// Of nginx's capacity.
 const SHARE: f64 = 0.8;
-const NGINX: System = System::Nginx(Reads::Sendfile);
+const NGINX: System = System::Nginx(Reading::Sendfile);
 
 /// Measure all systems; print the tables.
 pub(crate) fn run(options: &DiskOptions) -> Result<()> {
@@ -34,25 +34,26 @@ pub(crate) fn run(options: &DiskOptions) -> Result<()> {
     let rounds = pick(options.rounds, 1, 3);
     let systems = match (&options.systems[..], options.quick) {
         ([], true) => vec![System::Weir, NGINX],
-        ([], false) => vec![System::Weir, NGINX, System::Nginx(Reads::Threads), System::Lighttpd],
+        ([], false) => vec![System::Weir, NGINX, System::Nginx(Reading::Threads), System::Lighttpd],
         (chosen, _) => chosen.to_vec(),
     };
-    let law = Law::of_size(size);
-    let bytes = law.directories() as u64 * DIRECTORY_BYTES;
-    let disk = SlowDisk::mount(&out.join("slow"), bytes, options)?;
-    eprintln!("making {} files, {} MB", law.files(), bytes / 1_000_000);
+    let set = FileSet::of_bytes(size);
+    let documents = set.documents();
+    let disk = SlowDisk::mount(&out.join("slow"), documents.bytes(), options)?;
+    eprintln!("making {} files, {} MB", documents.len(), documents.bytes() / 1_000_000);
     let root = disk.path().join("set");
-    set::make(&root, &law, options.common.seed)?;
+    files::make(&documents, &root)?;
     let bench = Bench {
         disk: &disk,
-        law: &law,
+        set: &set,
+        bodies: files::bodies(&documents),
         seconds: pick(options.seconds, 5, 30),
         warm: pick(options.warm, 6, 60),
         connections: options.connections,
         seed: options.common.seed,
     };
     let stand = Stand { options, bench, root: &root, memory, files };
-    let mut lines = results(out, "disk.jsonl")?;
+    let mut lines = results::create(out, "disk.jsonl")?;
     let rate = match options.request_rate {
         Some(rate) => rate,
         // What every server can do, however busy the machine is.
@@ -66,24 +67,19 @@ pub(crate) fn run(options: &DiskOptions) -> Result<()> {
         for turn in 0..systems.len() {
             let system = systems[(turn + round as usize) % systems.len()];
             for row in stand.round(system, round, rate)? {
-                line(&mut lines, &row)?;
+                results::line(&mut lines, &row)?;
                 rows.push(row);
             }
         }
     }
-    let hot: f64 = (0..law.files())
-        .zip(stand.bench.targets(rate))
-        .filter(|(_, target)| target.hot)
-        .map(|(file, _)| law.probability(file))
-        .sum();
-    let text = disk_table::markdown(&systems, &rows, hot);
+    let text = disk_table::markdown(&systems, &rows, set.hot_share(rate));
     print!("{text}");
-    let file = out.join("disk.md");
-    fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    results::markdown(out, "disk.md", &text)?;
     let wrong: u64 = rows.iter().map(|row| row.wrong).sum();
     let none = rows.iter().any(|row| row.all.count == 0 || row.per_second == 0.0);
     if wrong > 0 || none {
-        return Err(format!("{wrong} responses were wrong, or none came: see INVALID above"));
+        let what = "responses were wrong, or none came: see INVALID above";
+        return Err(Error(format!("{wrong} {what}")));
     }
     Ok(())
 }
@@ -128,7 +124,7 @@ impl Stand<'_> {
         })?;
         match row.per_second {
             rate if rate > 0.0 => Ok(rate),
-            _ => Err(format!("{system} served nothing: {:?}", row.errors)),
+            _ => Err(Error(format!("{system} served nothing: {:?}", row.errors))),
         }
     }
 
@@ -138,9 +134,9 @@ impl Stand<'_> {
         let group = Group::new(self.memory)?;
         let setup = Setup {
             common: &self.options.common,
-            part: Part::Files,
+            role: Role::Files,
             root: self.root,
-            connections: MOST_CONNECTIONS.max(self.options.connections),
+            connections: ROOM.max(self.options.connections),
             files: self.files,
             group: Some(&group.joins()),
         };

@@ -1,8 +1,8 @@
-//! The tables of `files disk`: medians over rounds. Rows in, text out.
+//! The tables of `weir-costs disk`: medians over rounds. `disk_run` prints them.
 
 use crate::disk_phases::{Kind, Phase};
-use crate::peer::System;
-use crate::statistics::{heading, median, row, spread};
+use crate::system::System;
+use crate::table::{heading, median, row, spread};
 
 /// All phases as Markdown; `hot` is the share of requests that are hot.
 pub(crate) fn markdown(systems: &[System], rows: &[Phase], hot: f64) -> String {

@@ -1,13 +1,14 @@
-//! The machine's share in a measurement: cores, limits, and time the hypervisor
-//! took. Knows nothing of servers.
+//! The machine's share in a measurement: cores, limits, the time the hypervisor took and the time that
+//! others worked on the server's core.
 
 use std::fs;
 use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use weir_peers::{Error, Result};
 
-use crate::{Result, directory};
+use crate::directory;
 
 /// Servers run on core 0, everything else on core 1.
 pub(crate) const SERVER_CORE: &str = "0";
@@ -22,7 +23,7 @@ fn pin() -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(1);
     sched_setaffinity(None, &cores)
-        .map_err(|e| format!("cannot run on core {CLIENT_CORE}: {e}; two cores are needed"))
+        .map_err(|e| Error(format!("cannot run on core {CLIENT_CORE}: {e}; two cores are needed")))
 }
 
 /// What every measurement begins with: root, a directory for results, this program
@@ -46,7 +47,7 @@ fn raise_files() -> Result<usize> {
     // Without CAP_SYS_RESOURCE the hard limit stands.
     let hard = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: hard, maximum: hard })
-        .map_err(|e| format!("cannot raise the limit of open files to {hard:?}: {e}"))?;
+        .map_err(|e| Error(format!("cannot raise the limit of open files to {hard:?}: {e}")))?;
     Ok(hard.unwrap_or(wanted) as usize)
 }
 
@@ -61,7 +62,8 @@ pub(crate) struct Ticks {
 
 impl Ticks {
     pub(crate) fn now() -> Result<Ticks> {
-        let text = fs::read_to_string("/proc/stat").map_err(|e| format!("/proc/stat: {e}"))?;
+        let text = fs::read_to_string("/proc/stat")
+            .map_err(|e| Error(format!("cannot read /proc/stat: {e}")))?;
         Ticks::of(&text).ok_or_else(|| "/proc/stat has no lines `cpu` and `cpu0`".into())
     }
 

@@ -1,12 +1,13 @@
-//! `files`: what serving files costs weir, nginx, lighttpd and h2o — processor
-//! time from memory, memory per connection, and response times from a slow disk
-//! behind a small cache. See lab/costs/README.md.
+//! `weir-costs`: what serving files costs weir, nginx, lighttpd and h2o: processor time from memory,
+//! memory per connection, and response times from a slow disk behind a small cache. See
+//! lab/costs/README.md.
+//!
+//! From the ground up, each module uses those before it only: `system`, `options`, `directory`, `table`; `files`;
+//! `machine`, `cgroup`, `disk`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables
+//! and the commands.
 
-mod arrivals;
 mod cgroup;
 mod client;
-mod configuration;
-mod connection;
 mod connections;
 mod cpu;
 mod cpu_table;
@@ -15,38 +16,32 @@ mod disk;
 mod disk_phases;
 mod disk_run;
 mod disk_table;
-mod interrupt;
-mod law;
+mod files;
 mod machine;
 mod measure;
 mod options;
 mod outcome;
-mod peer;
-mod process;
-mod response;
-mod set;
-mod statistics;
+mod results;
+mod server;
 mod syscalls;
 mod system;
-mod tool;
+mod table;
 mod wrk;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// Errors are sentences: what was wrong, where, and what to do about it.
-type Result<T> = std::result::Result<T, String>;
+use weir_peers::interrupt;
 
 #[derive(Parser)]
-#[command(version, about)]
+#[command(name = "weir-costs", version, about)]
 struct Cli {
     #[command(subcommand)]
-    task: Task,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum Command {
     /// Make a set of files shaped like that of SPECweb99
     Set(options::SetOptions),
     /// Processor time per request, from memory
@@ -59,16 +54,16 @@ enum Task {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let done = interrupt::install().and_then(|()| match cli.task {
-        Task::Set(options) => set::command(&options),
-        Task::Cpu(options) => cpu::run(&options),
-        Task::Connections(options) => connections::run(&options),
-        Task::Disk(options) => disk_run::run(&options),
+    let done = interrupt::install().and_then(|()| match cli.command {
+        Command::Set(options) => files::set(&options),
+        Command::Cpu(options) => cpu::run(&options),
+        Command::Connections(options) => connections::run(&options),
+        Command::Disk(options) => disk_run::run(&options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("files: {error}");
+            eprintln!("weir-costs: {error}");
             ExitCode::FAILURE
         }
     }

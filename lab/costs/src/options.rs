@@ -1,14 +1,13 @@
-//! The command lines, and how sizes and rates are written in them.
+//! The command lines of the four commands, and how numbers of bytes are written in them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use crate::Result;
-use crate::peer::System;
+use crate::system::System;
 
-/// Options of `files set`.
+/// Options of `weir-costs set`.
 #[derive(Args, Debug)]
 pub(crate) struct SetOptions {
     /// Directory to fill
@@ -17,9 +16,6 @@ pub(crate) struct SetOptions {
     /// Bytes of all files, to the nearest 5 MB below
     #[arg(long, default_value = "3G", value_parser = bytes)]
     pub(crate) size: u64,
-    /// Seed of the contents
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
 }
 
 /// What every measurement takes.
@@ -35,14 +31,14 @@ pub(crate) struct Common {
     #[arg(long, value_name = "USER")]
     pub(crate) as_user: Option<String>,
     /// Where files, configurations and results go
-    #[arg(long, value_name = "DIR", default_value = "/var/tmp/weir-files", value_parser = absolute)]
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp/weir-costs", value_parser = absolute)]
     pub(crate) out: PathBuf,
-    /// Seed of contents and requests
+    /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
-/// Options of `files cpu`.
+/// Options of `weir-costs cpu`.
 #[derive(Args, Debug)]
 pub(crate) struct CpuOptions {
     #[command(flatten)]
@@ -53,7 +49,7 @@ pub(crate) struct CpuOptions {
     /// Seconds of load in each round
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: u64,
-    /// Bytes per file; `mix`: the law of `files set`; `close`: 1 KB, a connection each
+    /// Bytes per file; `mix`: the law of `weir-costs set`; `close`: 1 KB, a connection each
     #[arg(long, value_delimiter = ',', default_value = "1k,10k,100k,1m,10m,mix,close")]
     pub(crate) sizes: Vec<String>,
     /// Bytes of the set of `mix`; it should fit memory
@@ -86,13 +82,13 @@ pub(crate) enum ClientKind {
     Own,
 }
 
-/// Options of `files connections`.
+/// Options of `weir-costs connections`.
 #[derive(Args, Debug)]
 pub(crate) struct ConnectionsOptions {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// How many connections
-    #[arg(long, value_delimiter = ',', default_value = "10,100,1000,10000,100000")]
+    /// How many connections, at most 65536
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000,10000,50000")]
     pub(crate) counts: Vec<usize>,
     /// Seconds of load for each figure
     #[arg(long, default_value_t = 2)]
@@ -104,7 +100,7 @@ pub(crate) struct ConnectionsOptions {
     pub(crate) systems: Vec<System>,
 }
 
-/// Options of `files disk`.
+/// Options of `weir-costs disk`.
 #[derive(Args, Debug)]
 pub(crate) struct DiskOptions {
     #[command(flatten)]
@@ -154,12 +150,12 @@ pub(crate) struct DiskOptions {
 }
 
 /// The servers run elsewhere: a relative path would mean another place to them.
-fn absolute(path: &str) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|error| format!("{path:?} is no path: {error}"))
+fn absolute(path: &str) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("{path:?} is not a path: {error}"))
 }
 
 /// A number of bytes: `3G` is 3 x 2^30, `60MB` is 60 x 10^6.
-pub(crate) fn bytes(text: &str) -> Result<u64> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let (lower, step) = match lower.strip_suffix('b') {
         Some(number) => (number, 1000u64),
@@ -174,7 +170,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64> {
         _ => None,
     };
     let number = digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
-    number.ok_or_else(|| format!("{text:?} is no number of bytes: write 10k, 3G or 60MB"))
+    number.ok_or_else(|| format!("{text:?} is not a number of bytes: write 10k, 3G or 60MB"))
 }
 
 #[cfg(test)]

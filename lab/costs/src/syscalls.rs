@@ -1,5 +1,5 @@
 //! Counts the system calls of processes with perf while something else makes
-//! load. Apart from any timing: counting costs time.
+//! load, for `cpu --syscalls`. In runs of their own: counting costs time.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::{Result, interrupt, tool};
+use weir_peers::{Error, Result, interrupt, tool};
 
 /// A count under way.
 pub(crate) struct Counting {
@@ -28,7 +27,7 @@ impl Counting {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
-            .map_err(|e| tool::missing("perf", &e))?;
+            .map_err(|e| tool::start_error("perf", &e))?;
         let counting = Counting { child };
         // perf has no sign of readiness; a late start would only lose calls, and
         // the load goes on for a second.
@@ -43,8 +42,9 @@ impl Counting {
         }
         let _ = self.child.wait();
         let text = fs::read_to_string(report)
-            .map_err(|e| format!("perf left no count in {}: {e}", report.display()))?;
-        parse(&text).ok_or_else(|| format!("perf counted nothing (is tracefs there?): {text}"))
+            .map_err(|e| Error(format!("perf left no count in {}: {e}", report.display())))?;
+        parse(&text)
+            .ok_or_else(|| Error(format!("perf counted nothing (is tracefs there?): {text}")))
     }
 }
 

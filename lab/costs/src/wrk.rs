@@ -1,7 +1,9 @@
-//! wrk as a client: runs it on the client's core and reads what it prints. Knows
-//! no server beyond an address.
+//! wrk as a client, on the client's core: runs it and reads what it prints. `cpu` uses it for small
+//! files.
 
-use crate::{Result, machine, tool};
+use weir_peers::{Error, Result, tool};
+
+use crate::machine;
 
 /// What wrk reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,10 +22,10 @@ pub(crate) fn run(url: &str, connections: usize, seconds: u64, close: bool) -> R
     }
     words.push(url);
     let said = tool::output("taskset", &words)?;
-    parse(&said).map_err(|why| format!("wrk {url}: {why}; it said:\n{said}"))
+    parse(&said).map_err(|why| Error(format!("wrk {url}: {why}; it said:\n{said}")))
 }
 
-fn parse(text: &str) -> Result<Report> {
+fn parse(text: &str) -> std::result::Result<Report, String> {
     for line in text.lines().map(str::trim) {
         if line.starts_with("Non-2xx") || line.starts_with("Socket errors") {
             return Err(line.to_owned());

@@ -1,5 +1,5 @@
 //! The figures of a run: response times by size beside those of exact servers on the same trace,
-//! and reasons why a run does not count. It does not know where records come from.
+//! and reasons why a run does not count. Cells of both kinds make their outcomes with it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What is kept of a cell, as files. It does not know what they mean.
+//! The files of a cell: text, JSON and records. Cells of both kinds write them; the runner and reports
+//! read outcomes.
 
 use std::fs;
 use std::path::Path;

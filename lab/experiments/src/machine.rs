@@ -7,9 +7,9 @@ use weir_peers::{Error, Result, tool};
 const CONNECTIONS: u64 = 10_000;
 
 /// What starts a server before all ordinary work on the machine.
-pub(crate) const BEFORE_ORDINARY_WORK: [&str; 3] = ["chrt", "--rr", "1"];
+pub(crate) const SERVER_PRIORITY: [&str; 3] = ["chrt", "--rr", "1"];
 /// What starts an application before the servers in front of it: it needs little time, but at once.
-pub(crate) const BEFORE_SERVERS: [&str; 3] = ["chrt", "--rr", "2"];
+pub(crate) const APPLICATION_PRIORITY: [&str; 3] = ["chrt", "--rr", "2"];
 
 /// Namespaces and traffic control need root.
 pub(crate) fn need_root() -> Result<()> {
@@ -32,7 +32,7 @@ pub(crate) fn raise_open_files() -> Result<()> {
 /// started in the same class with priority 1: one that starts hundreds of processes would else keep
 /// the generators of other cells waiting for its slice of 100 ms to end. The generator needs little
 /// time but needs it at once.
-pub(crate) fn go_first() -> Result<()> {
+pub(crate) fn raise_priority() -> Result<()> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
     tool::run(&format!("chrt --rr -p 2 {thread}")).map(|_| ())
 }

@@ -1,5 +1,5 @@
 //! Many cells side by side, each in a thread of its own, and only those that have no outcome yet.
-//! It does not know what a cell does.
+//! `weir-lab run` calls it with the cells of its experiments.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ const STAGGER: Duration = Duration::from_millis(1500);
 /// Run all cells, named by their directories under [`Settings::out`], at most
 /// [`Settings::side_by_side`] at once, in order; those with much to do count for several. A cell whose directory already holds a valid
 /// outcome of an equal cell is not run again, so that an interrupted run goes on where it was;
-/// another weir or another configuration of a peer wants another directory.
+/// another weir or another configuration of a peer needs another directory.
 ///
 /// The outcomes are in the order of the cells; those of cells that failed are `None`, and
 /// [`Progress::finished`] was told why.
@@ -79,14 +79,14 @@ impl Plan<'_> {
     fn work(&self) -> Result<()> {
         let _tuning = Tuning::set();
         let next = AtomicUsize::new(0);
-        let room = Room::of(self.settings.side_by_side.max(1));
+        let slots = Slots::of(self.settings.side_by_side.max(1));
         let done = AtomicUsize::new(self.cells.len() - self.waiting.len());
         let origin = Instant::now();
         let threads = self.settings.side_by_side.clamp(1, self.waiting.len());
         self.left(done.load(Ordering::Relaxed), 0, origin);
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let (next, done, room) = (&next, &done, &room);
+                let (next, done, slots) = (&next, &done, &slots);
                 scope.spawn(move || {
                     // One after the other: making networks and documents must not disturb the
                     // cells that run, and their periods of overload need not fall together.
@@ -99,11 +99,12 @@ impl Plan<'_> {
                     loop {
                         let position = next.fetch_add(1, Ordering::Relaxed);
                         let Some(&index) = self.waiting.get(position) else { return };
-                        let Some(taken) = room.take(backend::slots(&self.cells[index].1)) else {
+                        let Some(taken) = slots.acquire(backend::slots(&self.cells[index].1))
+                        else {
                             return;
                         };
                         self.one(index);
-                        room.give_back(taken);
+                        slots.release(taken);
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                         self.left(done, next.load(Ordering::Relaxed), origin);
                     }
@@ -145,7 +146,7 @@ impl Plan<'_> {
 }
 
 /// How many more cells the machine has idle time for; some stand for several.
-struct Room {
+struct Slots {
     all: usize,
     free: Mutex<usize>,
     more: Condvar,
@@ -154,14 +155,14 @@ struct Room {
 /// A wait for room looks so often whether the run was interrupted.
 const LOOK: Duration = Duration::from_millis(200);
 
-impl Room {
-    fn of(all: usize) -> Room {
-        Room { all, free: Mutex::new(all), more: Condvar::new() }
+impl Slots {
+    fn of(all: usize) -> Slots {
+        Slots { all, free: Mutex::new(all), more: Condvar::new() }
     }
 
     /// Wait until there is room for so many, or for all if that is fewer; how many it was. Nothing
     /// after an interruption.
-    fn take(&self, wanted: usize) -> Option<usize> {
+    fn acquire(&self, wanted: usize) -> Option<usize> {
         let wanted = wanted.min(self.all);
         let mut free = self.free();
         loop {
@@ -179,7 +180,7 @@ impl Room {
         }
     }
 
-    fn give_back(&self, taken: usize) {
+    fn release(&self, taken: usize) {
         *self.free() += taken;
         self.more.notify_all();
     }
@@ -213,17 +214,17 @@ mod tests {
 
     #[test]
     fn a_cell_that_stands_for_several_waits_for_all_of_them() {
-        let room = Room::of(3);
-        assert_eq!(room.take(1), Some(1));
+        let slots = Slots::of(3);
+        assert_eq!(slots.acquire(1), Some(1));
         std::thread::scope(|scope| {
             // More than there is room for at all takes all of it.
-            let other = scope.spawn(|| room.take(5));
-            assert_eq!(room.take(2), Some(2));
-            room.give_back(2);
-            room.give_back(1);
+            let other = scope.spawn(|| slots.acquire(5));
+            assert_eq!(slots.acquire(2), Some(2));
+            slots.release(2);
+            slots.release(1);
             assert_eq!(other.join().expect("no panic"), Some(3));
         });
-        room.give_back(3);
-        assert_eq!(*room.free(), 3);
+        slots.release(3);
+        assert_eq!(*slots.free(), 3);
     }
 }

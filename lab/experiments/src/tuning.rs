@@ -1,5 +1,5 @@
-//! Settings of the kernel that hold while cells run, and are put back afterwards. A kernel that does
-//! not know one does without.
+//! Settings of the kernel that hold while the runner's cells run, and are put back afterwards. A kernel
+//! that lacks one does without.
 
 use std::fs;
 

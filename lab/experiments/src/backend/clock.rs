@@ -1,5 +1,5 @@
 //! The machine's monotonic clock in nanoseconds, which all processes read alike: the application and
-//! the load generator are two. It does not know what happens when.
+//! the load generator are two.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};

@@ -1,5 +1,5 @@
 //! What clients ask of an application, and when: equal cells with equal seeds ask the same of every
-//! system. It does not know what stands between.
+//! system. The run of a cell sends it, and the figures are of it.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::cell::{Cell, Demand};
 /// Offered load after the window, as a multiple of the capacity.
 pub(crate) const AFTERWARDS: f64 = 0.5;
 
-/// The terms of a cell with an application.
+/// What is different about a cell with an application.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Terms {
+pub(crate) struct Parameters {
     /// Mean service time in seconds.
     pub(crate) service: f64,
     pub(crate) load: f64,
@@ -30,13 +30,13 @@ pub(crate) struct Terms {
     pub(crate) retries: u32,
 }
 
-impl Terms {
-    /// The terms of a cell.
+impl Parameters {
+    /// Those of a cell.
     ///
     /// # Errors
     ///
     /// A cell without an application, or with times or loads that cannot be.
-    pub(crate) fn of(cell: &Cell) -> Result<Terms> {
+    pub(crate) fn of(cell: &Cell) -> Result<Parameters> {
         let Demand::Application { service, load, warm_up, window, after } = cell.demand else {
             return Err("the cell has no application".into());
         };
@@ -59,7 +59,7 @@ impl Terms {
             return Err(Error(text));
         }
         let retries = cell.users.retries;
-        Ok(Terms { service, load, warm_up, window, after, patience, retries })
+        Ok(Parameters { service, load, warm_up, window, after, patience, retries })
     }
 
     /// Requests a second that the application can answer.
@@ -85,44 +85,44 @@ impl Terms {
 
 /// What is asked.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Workload {
     /// In order of time. The length that clients expect is that of every answer.
     pub(crate) requests: Vec<Request>,
     /// The size that stands for the work of each.
     pub(crate) sizes: Vec<u64>,
 }
 
-impl Asked {
+impl Workload {
     /// What is asked in a cell: Poisson arrivals and sizes of Carter's Figure 21. The place of a
     /// request is its `id`.
     ///
     /// # Errors
     ///
     /// Loads or times that make no workload.
-    pub(crate) fn of(terms: &Terms, seed: u64) -> Result<Asked> {
+    pub(crate) fn of(parameters: &Parameters, seed: u64) -> Result<Workload> {
         let invalid = |e: weir_workload::Invalid| Error(e.to_string());
-        let mut periods = vec![Period { seconds: terms.end(), load: terms.load }];
-        if terms.after > 0.0 {
-            periods.push(Period { seconds: terms.after, load: AFTERWARDS });
+        let mut periods = vec![Period { seconds: parameters.end(), load: parameters.load }];
+        if parameters.after > 0.0 {
+            periods.push(Period { seconds: parameters.after, load: AFTERWARDS });
         }
         let shape = Shape::new("the cell's", periods).map_err(invalid)?;
         let law = Arc::new(carter());
         // The server's pace in bytes, as if they were sent.
-        let pace = law.mean() * terms.capacity();
-        let mut offered = Offered::new(law, shape, terms.end() + terms.after, pace);
+        let pace = law.mean() * parameters.capacity();
+        let mut offered = Offered::new(law, shape, parameters.end() + parameters.after, pace);
         offered.load_is = LoadIs::File;
         offered.seed = seed;
-        let mut asked = Asked { requests: Vec::new(), sizes: Vec::new() };
+        let mut workload = Workload { requests: Vec::new(), sizes: Vec::new() };
         for (id, request) in offered.arrivals().map_err(invalid)?.enumerate() {
             let size = request.size.unwrap_or(1);
-            asked.sizes.push(size);
-            asked.requests.push(Request {
+            workload.sizes.push(size);
+            workload.requests.push(Request {
                 path: format!("/work/{size}?id={id}").into(),
                 size: Some(BODY.len() as u64),
                 ..request
             });
         }
-        Ok(asked)
+        Ok(workload)
     }
 }
 
@@ -143,36 +143,37 @@ mod tests {
 
     #[test]
     fn requests_have_their_load_in_work_and_name_it() {
-        let terms = Terms::of(&cell(3.0, 100.0)).expect("terms");
+        let parameters = Parameters::of(&cell(3.0, 100.0)).expect("terms");
         assert_eq!(
-            (terms.end(), terms.longest(), terms.attempts_per_second()),
+            (parameters.end(), parameters.longest(), parameters.attempts_per_second()),
             (100.0, 10.0, 600.0)
         );
-        let asked = Asked::of(&terms, 3).expect("requests");
+        let workload = Workload::of(&parameters, 3).expect("requests");
         let rate = |from: f64, to: f64| {
-            let within = asked.requests.iter().filter(|r| r.at >= from && r.at < to);
+            let within = workload.requests.iter().filter(|r| r.at >= from && r.at < to);
             within.count() as f64 / (to - from)
         };
         assert!((rate(0.0, 100.0) - 300.0).abs() < 10.0, "{}", rate(0.0, 100.0));
         assert!((rate(100.0, 200.0) - 50.0).abs() < 5.0, "{}", rate(100.0, 200.0));
-        for (id, (request, size)) in asked.requests.iter().zip(&asked.sizes).enumerate() {
+        for (id, (request, size)) in workload.requests.iter().zip(&workload.sizes).enumerate() {
             assert_eq!(*request.path, format!("/work/{size}?id={id}"));
             assert_eq!(request.size, Some(1024));
         }
-        assert!(asked.requests.windows(2).all(|pair| pair[0].at < pair[1].at));
-        let again = Asked::of(&terms, 3).expect("requests");
-        assert_eq!(again.requests, asked.requests);
+        assert!(workload.requests.windows(2).all(|pair| pair[0].at < pair[1].at));
+        let again = Workload::of(&parameters, 3).expect("requests");
+        assert_eq!(again.requests, workload.requests);
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        assert!(Terms::of(&cell(0.0, 1.0)).is_err());
-        assert!(Terms::of(&cell(f64::NAN, 1.0)).is_err());
-        assert!(Terms::of(&cell(1.0, f64::INFINITY)).is_err());
+        assert!(Parameters::of(&cell(0.0, 1.0)).is_err());
+        assert!(Parameters::of(&cell(f64::NAN, 1.0)).is_err());
+        assert!(Parameters::of(&cell(1.0, f64::INFINITY)).is_err());
         let mut hasty = cell(1.0, 0.0);
         hasty.users.abort_after = Some(0.0);
-        assert!(Terms::of(&hasty).is_err());
-        let asked = Asked::of(&Terms::of(&cell(0.9, 0.0)).expect("terms"), 1).expect("requests");
-        assert!(asked.requests.last().is_some_and(|last| last.at < 100.0));
+        assert!(Parameters::of(&hasty).is_err());
+        let workload =
+            Workload::of(&Parameters::of(&cell(0.9, 0.0)).expect("terms"), 1).expect("requests");
+        assert!(workload.requests.last().is_some_and(|last| last.at < 100.0));
     }
 }

@@ -1,14 +1,14 @@
-//! From the clients' records and the application's log: what of its time was of use, and to whom. It
-//! does not know where they come from.
+//! From the clients' records and the application's log: what of its time was of use, and to whom. The
+//! run of a cell keeps it as its outcome.
 
 use std::collections::HashMap;
 
 use weir_stats::confidence::batch_means;
 use weir_stats::{Outcome as End, Record, Samples};
 
-use super::demand::Terms;
+use super::demand::Parameters;
 use super::service::{CLASSES, class};
-use super::service_log::Served;
+use super::service_log::ServedRequest;
 use crate::outcome::{Class, Estimate, Figures};
 
 /// Batches of the window: of 60 s, 3 s each, which is longer than most requests wait.
@@ -20,11 +20,11 @@ const DEVIATIONS: f64 = 2.498;
 
 /// What a run showed. Records are in the order of the requests, whose sizes are in `sizes`; `origin`
 /// is their time zero on the application's clock, in nanoseconds.
-pub(super) struct Seen<'a> {
-    pub(super) terms: Terms,
+pub(super) struct Observation<'a> {
+    pub(super) parameters: Parameters,
     pub(super) sizes: &'a [u64],
     pub(super) records: &'a [Record],
-    pub(super) served: &'a [Served],
+    pub(super) served: &'a [ServedRequest],
     pub(super) origin: u64,
 }
 
@@ -35,11 +35,11 @@ struct Work {
     useful: bool,
 }
 
-impl Seen<'_> {
+impl Observation<'_> {
     /// All figures.
     pub(super) fn figures(&self) -> Figures {
-        let Terms { service, window, warm_up, .. } = self.terms;
-        let (from, to) = (warm_up, self.terms.end());
+        let Parameters { service, window, warm_up, .. } = self.parameters;
+        let (from, to) = (warm_up, self.parameters.end());
         let (work, ends) = (self.work(), self.ends());
         let share = |from: f64, to: f64, wanted: &dyn Fn(&Work) -> bool| {
             let within = work.iter().filter(|work| wanted(work));
@@ -52,7 +52,7 @@ impl Seen<'_> {
         };
         let bin = BIN * service;
         // What rounding leaves over is no bin.
-        let bins = ((to + self.terms.after) / bin - 1e-6).ceil() as usize;
+        let bins = ((to + self.parameters.after) / bin - 1e-6).ceil() as usize;
         let series_work =
             (0..bins).map(|at| useful(at as f64 * bin, (at + 1) as f64 * bin)).collect();
         let busy = share(from, to, &|_| true);
@@ -120,10 +120,10 @@ impl Seen<'_> {
     /// Places of the clients whose fate the load of the window decided: those that came in it, but not
     /// those who may have waited on into a lower load.
     fn clients(&self) -> Vec<usize> {
-        let Terms { warm_up, window, after, .. } = self.terms;
-        let end = self.terms.end();
+        let Parameters { warm_up, window, after, .. } = self.parameters;
+        let end = self.parameters.end();
         let last = match after > 0.0 {
-            true => (end - self.terms.longest()).max(warm_up + window / 2.0),
+            true => (end - self.parameters.longest()).max(warm_up + window / 2.0),
             false => end,
         };
         let within = |record: &Record| (warm_up..last).contains(&record.scheduled);
@@ -144,7 +144,7 @@ impl Seen<'_> {
     /// Seconds from the end of the window to the arrival of the first client from whom on everybody was
     /// answered at the first attempt; all the time there was if the last client was not.
     fn recovery(&self) -> Option<f64> {
-        let (end, after) = (self.terms.end(), self.terms.after);
+        let (end, after) = (self.parameters.end(), self.parameters.after);
         let later = self.records.iter().filter(|record| record.scheduled >= end);
         let served = |record: &Record| record.outcome == End::Ok && record.attempts == 1;
         let mut since = None;

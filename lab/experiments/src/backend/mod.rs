@@ -1,5 +1,5 @@
 //! Proxies in front of an application that does one thing at a time, asked for more than it can do,
-//! by clients who leave. It knows nothing of links.
+//! by clients who leave: the cells of `carter-proxy`.
 //!
 //! Everything is on the loopback interface. The application is a process of its own (`weir-lab
 //! application`); clients are `weir-load`'s, open loop, each request on a connection of its own; what

@@ -12,8 +12,8 @@ use weir_peers::probe::{accepts, get, metrics};
 use weir_peers::{Error, Program, Result, Server, interrupt, processes};
 use weir_stats::Record;
 
-use super::demand::{Asked, Terms};
-use super::figures::Seen;
+use super::demand::{Parameters, Workload};
+use super::figures::Observation;
 use super::service::BODY;
 use super::{clock, proxies, service_log};
 use crate::cell::Cell;
@@ -38,10 +38,10 @@ const MOST_LATE_MS: f64 = 1.0;
 
 /// Of the cells that may run side by side, how many one stands for.
 pub(crate) fn slots(cell: &Cell) -> usize {
-    let Ok(terms) = Terms::of(cell) else { return 1 };
-    let attempts = terms.attempts_per_second();
+    let Ok(parameters) = Parameters::of(cell) else { return 1 };
+    let attempts = parameters.attempts_per_second();
     // Without patience nobody knows for how long.
-    let open = attempts * terms.patience.min(10.0);
+    let open = attempts * parameters.patience.min(10.0);
     (attempts / PER_SLOT).max(open / OPEN_PER_SLOT).ceil().clamp(1.0, 1000.0) as usize
 }
 
@@ -51,15 +51,15 @@ pub(crate) fn slots(cell: &Cell) -> usize {
 ///
 /// When application, proxy or load could not be had, in words for the user.
 pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<Outcome> {
-    let terms = Terms::of(cell)?;
-    let asked = Asked::of(&terms, cell.seed)?;
+    let parameters = Parameters::of(cell)?;
+    let workload = Workload::of(&parameters, cell.seed)?;
     let host = host();
     let place = proxies::Place {
         front: SocketAddrV4::new(host, 8080),
         admin: SocketAddr::from((host, 9900)),
         application: SocketAddrV4::new(host, 9000),
         directory,
-        mean: Duration::from_secs_f64(terms.service),
+        mean: Duration::from_secs_f64(parameters.service),
     };
     let log = directory.join("served.txt");
     let mut application = start_application(cell, &place, &log, settings)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     let mut proxy = match proxies::program(&cell.system, &place, &error_log, settings)? {
         Some(program) => Some(start(
             program,
-            machine::BEFORE_ORDINARY_WORK,
+            machine::SERVER_PRIORITY,
             directory.join("server.log"),
             Some(error_log),
             place.front,
@@ -78,7 +78,7 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     probe(server)?;
     let cpu = |proxy: &Option<Server>| proxy.as_ref().map_or(0.0, |p| processes::usage(p.id()).cpu);
     let before = cpu(&proxy);
-    let observed = observe(&terms, &asked, server)?;
+    let observed = observe(&parameters, &workload, server)?;
     let server_cpu = cpu(&proxy) - before;
     interrupt::check()?;
     application.must_run()?;
@@ -95,7 +95,7 @@ pub(crate) fn run(cell: &Cell, settings: &Settings, directory: &Path) -> Result<
     if settings.keep_records {
         kept::records(&observed.records, &directory.join("records.csv.zst"))?;
     }
-    Ok(assess(cell, &terms, &asked, observed, &service_log::read(&log)?, server_cpu))
+    Ok(assess(cell, &parameters, &workload, observed, &service_log::read(&log)?, server_cpu))
 }
 
 /// An address that no other cell of any process has, so that all may use the same ports, and no
@@ -121,7 +121,7 @@ fn start_application(
         program = program.arg("--checks");
     }
     let said = place.directory.join("application.log");
-    start(program, machine::BEFORE_SERVERS, said, None, place.application)
+    start(program, machine::APPLICATION_PRIORITY, said, None, place.application)
 }
 
 /// Start a program in this namespace and wait until it accepts.
@@ -156,23 +156,23 @@ struct Observed {
     origin: u64,
 }
 
-fn observe(terms: &Terms, asked: &Asked, server: SocketAddrV4) -> Result<Observed> {
-    let plan = plan(terms, server);
+fn observe(parameters: &Parameters, workload: &Workload, server: SocketAddrV4) -> Result<Observed> {
+    let plan = plan(parameters, server);
     let (origin, first) = (Arc::new(AtomicU64::new(0)), AtomicBool::new(true));
-    let seen = origin.clone();
+    let time_zero = origin.clone();
     // The generator takes its first request when it sets its clock.
-    let requests = asked.requests.clone().into_iter().inspect(move |_| {
+    let requests = workload.requests.clone().into_iter().inspect(move |_| {
         if first.swap(false, Ordering::Relaxed) {
-            seen.store(clock::now() + LEAD, Ordering::Relaxed);
+            time_zero.store(clock::now() + LEAD, Ordering::Relaxed);
         }
     });
     let demand = weir_load::Demand::Open(Box::new(requests));
     let live = Live::default();
-    let mut records = Vec::with_capacity(asked.requests.len());
+    let mut records = Vec::with_capacity(workload.requests.len());
     let report = std::thread::scope(|scope| {
         let (plan, live, records) = (&plan, &live, &mut records);
         let load = scope.spawn(move || {
-            machine::go_first()?;
+            machine::raise_priority()?;
             weir_load::run(plan, demand, live, &mut |record| records.push(record))
                 .map_err(|e| Error(e.to_string()))
         });
@@ -186,25 +186,25 @@ fn observe(terms: &Terms, asked: &Asked, server: SocketAddrV4) -> Result<Observe
     })?;
     interrupt::check()?;
     records.sort_by(|a, b| a.scheduled.total_cmp(&b.scheduled));
-    let (wanted, ended) = (asked.requests.len(), records.len());
+    let (wanted, ended) = (workload.requests.len(), records.len());
     if wanted != ended {
         return Err(Error(format!("of {wanted} requests only {ended} were recorded")));
     }
     Ok(Observed { records, report, origin: origin.load(Ordering::Relaxed) })
 }
 
-fn plan(terms: &Terms, server: SocketAddrV4) -> Plan {
+fn plan(parameters: &Parameters, server: SocketAddrV4) -> Plan {
     let addresses = (1..=NETWORKS)
         .flat_map(|network| (1..=CLIENTS).map(move |c| IpAddr::from([127, 1, network, c])));
-    let longest = if terms.longest().is_finite() { terms.longest() } else { 120.0 };
+    let longest = if parameters.longest().is_finite() { parameters.longest() } else { 120.0 };
     Plan {
         server: server.into(),
         host: server.to_string(),
         headers: String::new(),
         sources: vec![Source { addresses: addresses.collect() }],
         requests_per_connection: 1,
-        abort_after: terms.patience.is_finite().then_some(terms.patience),
-        retries: terms.retries,
+        abort_after: parameters.patience.is_finite().then_some(parameters.patience),
+        retries: parameters.retries,
         drain: longest + DRAIN,
         duration: None,
         slow_readers: None,
@@ -215,20 +215,26 @@ fn plan(terms: &Terms, server: SocketAddrV4) -> Plan {
 
 fn assess(
     cell: &Cell,
-    terms: &Terms,
-    asked: &Asked,
+    parameters: &Parameters,
+    workload: &Workload,
     observed: Observed,
-    served: &[service_log::Served],
+    served: &[service_log::ServedRequest],
     server_cpu: f64,
 ) -> Outcome {
     let Observed { records, report, origin } = observed;
-    let seen = Seen { terms: *terms, sizes: &asked.sizes, records: &records, served, origin };
-    let found = seen.figures();
-    let pairs = records.iter().zip(&asked.sizes);
+    let observation = Observation {
+        parameters: *parameters,
+        sizes: &workload.sizes,
+        records: &records,
+        served,
+        origin,
+    };
+    let found = observation.figures();
+    let pairs = records.iter().zip(&workload.sizes);
     let responses: Vec<_> =
         pairs.filter_map(|(record, &size)| Some((size, record.response_time()?))).collect();
     let (incomplete, incomplete_largest) = figures::incomplete(&records);
-    let seconds = terms.end() + terms.after;
+    let seconds = parameters.end() + parameters.after;
     let (responses_per_second, goodput_bytes) = figures::throughput(&records, seconds);
     let lag_p99 = report.lag[1] * 1e3;
     let mut invalid = figures::why_invalid(lag_p99, report.steal, &records, None);
@@ -295,7 +301,7 @@ mod tests {
     fn every_cell_has_an_address_of_its_own_on_the_loopback_interface() {
         let hosts: std::collections::HashSet<Ipv4Addr> = (0..200).map(|_| host()).collect();
         assert!(hosts.len() == 200 && hosts.iter().all(Ipv4Addr::is_loopback));
-        let terms = Terms {
+        let parameters = Parameters {
             service: 0.01,
             load: 1.0,
             warm_up: 0.0,
@@ -304,7 +310,7 @@ mod tests {
             patience: 5.0,
             retries: 1,
         };
-        let plan = plan(&terms, SocketAddrV4::new(host(), 80));
+        let plan = plan(&parameters, SocketAddrV4::new(host(), 80));
         assert_eq!((plan.sources[0].addresses.len(), plan.drain), (1000, 15.0));
     }
 }

@@ -1,5 +1,6 @@
 //! How long the application takes for what: Figure 21's sizes (Carter 1999, section 3.1 and appendix
-//! A.2) stand for work, and the time is in proportion to them. It does not know who asks.
+//! A.2) stand for work, and the time is in proportion to them. The application
+//! takes this time; figures and clients go by the same classes and bodies.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! The application's log: a line for each request it has served, whoever was still there for the
-//! answer. It does not know whether that was of use.
+//! answer. The application writes it, the run of a cell reads it.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use weir_peers::{Error, Result};
 
 /// One request served. Times are nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Served {
+pub(crate) struct ServedRequest {
     /// The `id` of the request; nothing for one that had none.
     pub(crate) id: Option<u64>,
     /// When its service began.
@@ -20,7 +20,7 @@ pub(crate) struct Served {
     pub(crate) late: u64,
 }
 
-impl fmt::Display for Served {
+impl fmt::Display for ServedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.id {
             Some(id) => write!(f, "{id}")?,
@@ -35,7 +35,7 @@ impl fmt::Display for Served {
 /// # Errors
 ///
 /// When it cannot be read, or a line is not the application's.
-pub(crate) fn read(path: &Path) -> Result<Vec<Served>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<ServedRequest>> {
     let text = fs::read_to_string(path).map_err(|e| Error::file("read", path, &e))?;
     let mut all = Vec::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -50,14 +50,14 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Served>> {
     Ok(all)
 }
 
-fn parse(line: &str) -> Option<Served> {
+fn parse(line: &str) -> Option<ServedRequest> {
     let mut words = line.split(' ');
     let id = match words.next()? {
         "-" => None,
         id => Some(id.parse().ok()?),
     };
     let mut number = || words.next()?.parse().ok();
-    let served = Served { id, begin: number()?, service: number()?, late: number()? };
+    let served = ServedRequest { id, begin: number()?, service: number()?, late: number()? };
     words.next().is_none().then_some(served)
 }
 
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_but_for_half_a_line() {
         let served = [
-            Served { id: Some(7), begin: 1, service: 2, late: 3 },
-            Served { id: None, begin: u64::MAX, service: 0, late: 0 },
+            ServedRequest { id: Some(7), begin: 1, service: 2, late: 3 },
+            ServedRequest { id: None, begin: u64::MAX, service: 0, late: 0 },
         ];
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("served.txt");

@@ -76,7 +76,7 @@ pub struct Users {
     pub requests_per_connection: u32,
     /// Seconds after which a user aborts and tries again.
     pub abort_after: Option<f64>,
-    /// How often he tries again.
+    /// How often they try again.
     pub retries: u32,
     /// Share of users that read at 20 kbit/s.
     pub slow_readers: f64,

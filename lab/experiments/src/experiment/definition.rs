@@ -77,7 +77,7 @@ impl Experiment {
         section
     }
 
-    /// With nothing told yet.
+    /// With nothing reported yet.
     pub(crate) fn empty_section(&self, scale: Scale, counts: Counts) -> Section {
         Section {
             name: self.name.to_owned(),

@@ -2,11 +2,11 @@
 //! several share, outcomes by seed, and the plots and tables that most sections have.
 
 pub(crate) mod case;
-pub(crate) mod conditions;
 mod definition;
 mod measures;
 pub(crate) mod pieces;
 mod runs;
+pub(crate) mod systems;
 pub(crate) mod workload;
 
 pub(crate) use definition::Evidence;

@@ -1,5 +1,5 @@
 //! The end of each experiment: what the paper found, what we found, the bar if there is one, and what
-//! to make of it in words. It does not know where figures come from.
+//! to make of it in words. Experiments write rows, reports print them.
 
 use serde::Serialize;
 use weir_stats::confidence::{MedianInterval, median_interval};

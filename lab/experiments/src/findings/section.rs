@@ -1,5 +1,5 @@
-//! What an experiment tells: text, plots, tables as text, and rows with verdicts. It does not know
-//! pages.
+//! What an experiment has to say: text, plots, tables as text, and rows with verdicts. Experiments fill
+//! it in, reports print it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Curves of systems: how a system is called and coloured in the whole report. It does not know
-//! what is plotted.
+//! Curves of systems: how a system is called and coloured in the whole report. The plots and tables of
+//! all experiments use it.
 
 use weir_plot::Series;
 

@@ -1,5 +1,5 @@
 //! What the kernel counts, asked over netlink: the bottleneck's queue and the server's connections
-//! by state; and its TCP counters. It does not know when it is asked.
+//! by state; and its TCP counters. The sampler asks once a second, the run of a cell at its end.
 
 use std::io;
 

@@ -1,5 +1,5 @@
 //! What the users of a cell ask for: the requests, or the users of a closed loop, and the documents
-//! that the servers must have for them. It does not know who serves.
+//! that the servers must have for them. The run of a cell sends them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const PER_DECADE: u32 = 200;
 const MOST_SIZES: usize = 1000;
 
 /// The requests of a cell and the documents they are for.
-pub(crate) struct Asked {
+pub(crate) struct Workload {
     pub(crate) requests: Requests,
     pub(crate) documents: Documents,
     pub(crate) content: Content,
@@ -41,13 +41,13 @@ pub(crate) enum Requests {
     Closed(Box<SurgeUsers>),
 }
 
-impl Asked {
+impl Workload {
     /// What a cell asks for.
     ///
     /// # Errors
     ///
     /// Periods or loads that cannot be, or a trace that cannot be read.
-    pub(crate) fn of(cell: &Cell, settings: &Settings) -> Result<Asked> {
+    pub(crate) fn of(cell: &Cell, settings: &Settings) -> Result<Workload> {
         check(cell)?;
         match &cell.demand {
             Demand::Open { law, periods, duration } => open(cell, *law, periods, *duration),
@@ -58,7 +58,7 @@ impl Asked {
                 let users = Model::new(*users, cell.seed).users().map_err(invalid)?;
                 let files = users.file_set().files();
                 let files = files.iter().map(|file| (file.path.clone(), file.size));
-                Ok(Asked {
+                Ok(Workload {
                     documents: Documents::of_paths(files).map_err(invalid)?,
                     content: Content::Sparse,
                     name: format!("surge-users-{}", cell.seed),
@@ -146,7 +146,7 @@ fn shape(periods: &[(f64, f64)]) -> Result<Shape> {
     Shape::new("the cell's", periods.collect()).map_err(invalid)
 }
 
-fn open(cell: &Cell, law: cell::Law, periods: &[(f64, f64)], duration: f64) -> Result<Asked> {
+fn open(cell: &Cell, law: cell::Law, periods: &[(f64, f64)], duration: f64) -> Result<Workload> {
     let (law, content): (Arc<dyn Law>, Content) = match law {
         cell::Law::WorldCup => (Arc::new(WorldCup), Content::Pool),
         cell::Law::Surge => {
@@ -158,7 +158,7 @@ fn open(cell: &Cell, law: cell::Law, periods: &[(f64, f64)], duration: f64) -> R
     let mut offered = Offered::new(law.clone(), shape(periods)?, duration, rate);
     offered.wire = wire(cell);
     offered.seed = cell.seed;
-    Ok(Asked {
+    Ok(Workload {
         requests: Requests::Open(offered.arrivals().map_err(invalid)?.collect()),
         documents: Documents::of_sizes(&sizes, 0),
         content,
@@ -175,7 +175,7 @@ fn trace(
     periods: &[(f64, f64)],
     duration: f64,
     settings: &Settings,
-) -> Result<Asked> {
+) -> Result<Workload> {
     let data = settings.data.as_ref().ok_or_else(|| {
         Error(format!(
             "{file} is replayed, but nobody said where the real traces are: name their directory"
@@ -193,7 +193,7 @@ fn trace(
     scaling.start = Some(cell.seed);
     let scaled = scale(&trace, &scaling).map_err(invalid)?;
     let sizes: Vec<u64> = sizes.into_iter().collect();
-    Ok(Asked {
+    Ok(Workload {
         requests: Requests::Open(scaled.requests),
         documents: Documents::of_sizes(&sizes, 0),
         content: Content::Sparse,
@@ -256,8 +256,8 @@ mod tests {
         }
     }
 
-    fn requests(asked: &Asked) -> &[Request] {
-        match &asked.requests {
+    fn requests(workload: &Workload) -> &[Request] {
+        match &workload.requests {
             Requests::Open(requests) => requests,
             Requests::Closed(_) => &[],
         }
@@ -268,13 +268,17 @@ mod tests {
         let periods = vec![(25.0, 1.2), (25.0, 0.2)];
         for law in [cell::Law::WorldCup, cell::Law::Surge] {
             let cell = cell(Demand::Open { law, periods: periods.clone(), duration: 50.0 });
-            let asked = Asked::of(&cell, &settings(None)).expect("a demand");
-            let requests = requests(&asked);
+            let workload = Workload::of(&cell, &settings(None)).expect("a demand");
+            let requests = requests(&workload);
             assert!(requests.len() > 1000 && requests.windows(2).all(|p| p[0].at <= p[1].at));
-            let files: BTreeSet<String> =
-                asked.documents.files().iter().map(|(p, _)| format!("/{}", p.display())).collect();
+            let files: BTreeSet<String> = workload
+                .documents
+                .files()
+                .iter()
+                .map(|(p, _)| format!("/{}", p.display()))
+                .collect();
             assert!(requests.iter().all(|request| files.contains(&*request.path)), "{law:?}");
-            let (_, size) = asked.probe().expect("documents");
+            let (_, size) = workload.probe().expect("documents");
             assert!((990..1010).contains(&size), "{size}");
         }
     }
@@ -293,19 +297,22 @@ mod tests {
             duration: 20.0,
         };
         let cell = cell(demand);
-        assert!(Asked::of(&cell, &settings(None)).err().expect("no data").0.contains("directory"));
-        let asked = Asked::of(&cell, &settings(Some(directory.path().into()))).expect("a trace");
+        assert!(
+            Workload::of(&cell, &settings(None)).err().expect("no data").0.contains("directory")
+        );
+        let workload =
+            Workload::of(&cell, &settings(Some(directory.path().into()))).expect("a trace");
         let wire = wire(&cell);
         let work = |from: f64, to: f64| {
-            let within = requests(&asked).iter().filter(|r| r.at >= from && r.at < to);
+            let within = requests(&workload).iter().filter(|r| r.at >= from && r.at < to);
             let bytes: u64 = within.map(|r| wire.bytes(r.size.unwrap_or(0))).sum();
             bytes as f64 * 8.0 / (to - from) / 1e7
         };
         assert!((work(0.0, 10.0) - 1.5).abs() < 0.02, "{}", work(0.0, 10.0));
         assert!((work(10.0, 20.0) - 0.1).abs() < 0.02, "{}", work(10.0, 20.0));
         let paths =
-            requests(&asked).iter().all(|r| *r.path == format!("/{}.bin", r.size.unwrap_or(0)));
-        assert!(paths && asked.documents.len() < 1000);
+            requests(&workload).iter().all(|r| *r.path == format!("/{}.bin", r.size.unwrap_or(0)));
+        assert!(paths && workload.documents.len() < 1000);
     }
 
     #[test]
@@ -319,14 +326,14 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         let sane = cell(Demand::Closed { users: 10, duration: 5.0 });
-        assert!(Asked::of(&sane, &settings(None)).is_ok());
+        assert!(Workload::of(&sane, &settings(None)).is_ok());
         let mut wrong = sane.clone();
         wrong.users.requests_per_connection = 0;
-        assert!(Asked::of(&wrong, &settings(None)).is_err());
+        assert!(Workload::of(&wrong, &settings(None)).is_err());
         let mut wrong = sane.clone();
         wrong.users.abort_after = Some(0.0);
-        assert!(Asked::of(&wrong, &settings(None)).is_err());
+        assert!(Workload::of(&wrong, &settings(None)).is_err());
         let endless = cell(Demand::Closed { users: 10, duration: f64::INFINITY });
-        assert!(Asked::of(&endless, &settings(None)).is_err());
+        assert!(Workload::of(&endless, &settings(None)).is_err());
     }
 }

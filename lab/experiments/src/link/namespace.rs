@@ -1,5 +1,5 @@
 //! Network namespaces: their names, work inside one, and the removal of those that a killed run
-//! left. It does not know what they are connected by.
+//! left. The network of a cell has two or three.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;

@@ -15,12 +15,12 @@ use weir_workload::documents::{Content, pool};
 use weir_workload::surge::SurgeUsers;
 
 use super::counters::tcp_counters;
-use super::demand::{Asked, Requests, duration, wire};
+use super::demand::{Requests, Workload, duration, wire};
 use super::initial_rto;
 use super::namespace::within;
 use super::network::Network;
 use super::probe::{answers, probe_head};
-use super::sampling::{End, Sampler, Seen};
+use super::sampling::{Observations, Sampler, UntilEnd};
 use super::systems::{self, ADMIN, Place};
 use crate::cell::{Cell, Demand};
 use crate::outcome::Outcome;
@@ -43,8 +43,8 @@ pub(crate) fn run(
     directory: &Path,
     out: &Path,
 ) -> Result<Outcome> {
-    let asked = Asked::of(cell, settings)?;
-    let root = asked.make_documents(out)?;
+    let workload = Workload::of(cell, settings)?;
+    let root = workload.make_documents(out)?;
     // Held until everything that it is for has ended; the threads and processes of this one.
     let _timeout = cell.network.initial_rto_ms.map(initial_rto::set).transpose()?;
     let network = Network::make(&cell.network, cell.seed)?;
@@ -56,11 +56,11 @@ pub(crate) fn run(
         rate: cell.network.rate,
     };
     let mut server = start(&cell.system, &place, &network, settings)?;
-    let (path, size) = asked.probe().ok_or("the workload has no documents")?;
+    let (path, size) = workload.probe().ok_or("the workload has no documents")?;
     let head = probe_head(&network, &path, size)?;
     // The probe's last packets are gone before the counters are read.
     std::thread::sleep(Duration::from_millis(200));
-    let seen = observe(cell, asked, &network, &server)?;
+    let seen = observe(cell, workload, &network, &server)?;
     interrupt::check()?;
     server.must_run()?;
     // The figures are worth keeping even if the server's own are not to be had.
@@ -93,7 +93,7 @@ fn start(
 ) -> Result<Server> {
     let error_log = place.directory.join("server-error.log");
     let program = systems::program(system, place, &error_log, settings)?;
-    let command = program.command(machine::BEFORE_ORDINARY_WORK);
+    let command = program.command(machine::SERVER_PRIORITY);
     let log = place.directory.join("server.log");
     let mut server =
         within(network.server.name(), || Server::spawn(command, log, Some(error_log)))?;
@@ -108,15 +108,20 @@ struct Observed {
     /// In the same order.
     records: Vec<Record>,
     report: Report,
-    seen: Seen,
+    seen: Observations,
     dropped: u64,
     /// Bytes over the bottleneck.
     link_bytes: u64,
     wan: Option<weir_wan::Statistics>,
 }
 
-fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Result<Observed> {
-    let closed = matches!(asked.requests, Requests::Closed(_));
+fn observe(
+    cell: &Cell,
+    workload: Workload,
+    network: &Network,
+    server: &Server,
+) -> Result<Observed> {
+    let closed = matches!(workload.requests, Requests::Closed(_));
     let plan = Plan {
         server: SocketAddr::V4(network.address),
         host: network.address.to_string(),
@@ -128,10 +133,10 @@ fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Res
         drain: if closed { DRAIN_CLOSED } else { DRAIN },
         duration: closed.then(|| duration(cell)),
         slow_readers: (cell.users.slow_readers > 0.0).then_some((cell.users.slow_readers, SLOWLY)),
-        body: body(&asked),
+        body: body(&workload),
         spin: false,
     };
-    let (mut requests, demand) = match asked.requests {
+    let (mut requests, demand) = match workload.requests {
         Requests::Open(requests) => {
             let demand = weir_load::Demand::Open(Box::new(requests.clone().into_iter()));
             (Some(requests), demand)
@@ -149,16 +154,16 @@ fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Res
             live.stop.store(true, Ordering::Relaxed);
         }
     };
-    let end = End { over: &over, meanwhile: &meanwhile };
+    let end = UntilEnd { over: &over, meanwhile: &meanwhile };
     let (report, seen) = std::thread::scope(|scope| {
         let (sampler, spans, end) = (&mut sampler, &spans, &end);
         let watch = scope.spawn(move || match told.recv() {
             Ok(origin) => sampler.run(origin, spans, end),
             // The load did not start.
-            Err(_) => Ok(Seen::default()),
+            Err(_) => Ok(Observations::default()),
         });
         let report = within(network.client.name(), || {
-            machine::go_first()?;
+            machine::raise_priority()?;
             let tell = tell;
             // The generator's time zero is some milliseconds after its call.
             let _ = tell.send(Instant::now() + Duration::from_millis(5));
@@ -173,9 +178,9 @@ fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Res
     interrupt::check()?;
     if let Some(requests) = &mut requests {
         figures::sort(requests, &mut records);
-        let (asked, ended) = (requests.len(), records.len());
-        if asked != ended {
-            return Err(Error(format!("of {asked} requests only {ended} were recorded")));
+        let (wanted, ended) = (requests.len(), records.len());
+        if wanted != ended {
+            return Err(Error(format!("of {wanted} requests only {ended} were recorded")));
         }
     }
     let link_bytes = sampler.sent()? - before;
@@ -184,12 +189,12 @@ fn observe(cell: &Cell, asked: Asked, network: &Network, server: &Server) -> Res
 }
 
 /// Documents begin with the pool; those that are holes are only counted.
-fn body(asked: &Asked) -> Body {
+fn body(workload: &Workload) -> Body {
     static POOL: OnceLock<Arc<[u8]>> = OnceLock::new();
-    if asked.content != Content::Pool {
+    if workload.content != Content::Pool {
         return Body::Any;
     }
-    let largest = asked.documents.files().iter().map(|(_, size)| *size).max().unwrap_or(0);
+    let largest = workload.documents.files().iter().map(|(_, size)| *size).max().unwrap_or(0);
     // The only law with such documents is the World Cup's, whose largest is 2 MB.
     Body::Prefix(POOL.get_or_init(|| pool(largest.min(1 << 24) as usize).into()).clone())
 }

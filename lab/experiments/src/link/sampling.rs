@@ -1,5 +1,5 @@
 //! The server's side of a run: a thread that reads the kernel's counters once a second, and at the
-//! beginning and end of each span of overload. It does not know who asks the server.
+//! beginning and end of each span of overload. The run of a cell starts it beside the load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const SELDOM: u32 = 10;
 
 /// What was seen.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observations {
     pub(crate) samples: Vec<Sample>,
     /// Bytes on the wire per second within each span.
     pub(crate) throughput: Vec<f64>,
@@ -35,11 +35,11 @@ pub(crate) struct Sampler {
     server: u32,
     /// What the server had used when it was last looked at, and samples so far.
     usage: Usage,
-    asked: u32,
+    samples: u32,
 }
 
 /// Whatever ends a run while the sampler waits.
-pub(crate) struct End<'a> {
+pub(crate) struct UntilEnd<'a> {
     /// The load has ended.
     pub(crate) over: &'a AtomicBool,
     /// Called in between, at least ten times a second.
@@ -58,7 +58,7 @@ impl Sampler {
             uncounted: network.uncounted(),
             server,
             usage: Usage::default(),
-            asked: 0,
+            samples: 0,
         })
     }
 
@@ -78,14 +78,19 @@ impl Sampler {
         &mut self,
         origin: Instant,
         spans: &[(f64, f64)],
-        end: &End<'_>,
-    ) -> Result<Seen> {
+        end: &UntilEnd<'_>,
+    ) -> Result<Observations> {
         let namespace = self.namespace.clone();
         within(&namespace, || self.run_inside(origin, spans, end))
     }
 
-    fn run_inside(&mut self, origin: Instant, spans: &[(f64, f64)], end: &End<'_>) -> Result<Seen> {
-        let mut seen = Seen::default();
+    fn run_inside(
+        &mut self,
+        origin: Instant,
+        spans: &[(f64, f64)],
+        end: &UntilEnd<'_>,
+    ) -> Result<Observations> {
+        let mut seen = Observations::default();
         let bounds: Vec<f64> = spans.iter().flat_map(|&(from, to)| [from, to]).collect();
         let mut readings: Vec<(f64, u64)> = Vec::new();
         let mut second: f64 = 0.0;
@@ -117,8 +122,8 @@ impl Sampler {
         let queue = self.queues.queue(self.device)?;
         let connections = self.connections.connections()?;
         // A walk through hundreds of processes costs the machine that is measured.
-        self.asked += 1;
-        if self.usage.count < MANY || self.asked.is_multiple_of(SELDOM) {
+        self.samples += 1;
+        if self.usage.count < MANY || self.samples.is_multiple_of(SELDOM) {
             self.usage = usage(self.server);
         }
         let usage = self.usage;
@@ -138,7 +143,7 @@ impl Sampler {
 }
 
 /// Wait until `at` seconds after the origin; false if the run ends before.
-fn wait(origin: Instant, at: f64, end: &End<'_>) -> bool {
+fn wait(origin: Instant, at: f64, end: &UntilEnd<'_>) -> bool {
     loop {
         (end.meanwhile)();
         if end.over.load(Ordering::Relaxed) {
@@ -167,7 +172,7 @@ mod tests {
         let over = AtomicBool::new(false);
         let calls = AtomicBool::new(false);
         let meanwhile = || calls.store(true, Ordering::Relaxed);
-        let end = End { over: &over, meanwhile: &meanwhile };
+        let end = UntilEnd { over: &over, meanwhile: &meanwhile };
         let origin = Instant::now();
         assert!(wait(origin, 0.01, &end));
         assert!(origin.elapsed() >= Duration::from_millis(10) && calls.load(Ordering::Relaxed));

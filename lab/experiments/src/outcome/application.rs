@@ -1,5 +1,5 @@
 //! The figures of a run with an application, as they are kept: shares of its capacity and of its
-//! clients. It does not know how they are found.
+//! clients. The backend's figures make them, `carter-proxy` reports them.
 
 use serde::{Deserialize, Serialize};
 

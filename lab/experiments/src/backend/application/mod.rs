@@ -1,11 +1,12 @@
 //! The application: an exclusive server as many frameworks give one. It accepts everybody at once,
 //! does one request at a time, first come first served, and does not look whether the client is
-//! still there, unless told to. It does not know who stands between.
+//! still there, unless told to. `weir-lab application` is this
+//! one.
 //!
 //! `GET /work/BYTES?id=N` is answered with 1 KB after the time that so many bytes stand for. It
 //! sleeps, so that the processors are left to what is measured.
 
-mod line;
+mod queue;
 mod request;
 
 use std::fs::File;
@@ -18,7 +19,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use weir_peers::{Error, Result};
 
-use self::line::{Line, Waiting};
+use self::queue::{Queue, QueuedRequest};
 use self::request::Head;
 use super::clock;
 use super::service::Service;
@@ -54,7 +55,7 @@ pub fn serve(application: &Application) -> Result<()> {
     let log =
         File::create(&application.log).map_err(|e| Error::file("write", &application.log, &e))?;
     let (queue, waiting) = mpsc::channel();
-    let line = Line::new(Service::new(application.mean), application.checks, log);
+    let line = Queue::new(Service::new(application.mean), application.checks, log);
     let (over, ended) = oneshot::channel();
     std::thread::spawn(move || over.send(line.run(&waiting)));
     let failed =
@@ -83,7 +84,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Accept everybody, for ever.
-async fn accept(listener: TcpListener, queue: mpsc::Sender<Waiting>) {
+async fn accept(listener: TcpListener, queue: mpsc::Sender<QueuedRequest>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -98,21 +99,22 @@ async fn accept(listener: TcpListener, queue: mpsc::Sender<Waiting>) {
 
 /// Put the requests of a connection into the queue until no more will come. What is in the queue
 /// keeps the connection open: the application does not know that its client has left.
-async fn read(stream: Arc<TcpStream>, queue: mpsc::Sender<Waiting>) {
+async fn read(stream: Arc<TcpStream>, queue: mpsc::Sender<QueuedRequest>) {
     let mut bytes = Vec::new();
     loop {
         match request::head(&bytes) {
-            Head::Whole { ask, used } => {
+            Head::Complete { request, used } => {
                 bytes.drain(..used);
-                let last = ask.close;
-                let waiting = Waiting { stream: stream.clone(), ask, arrived: clock::now() };
+                let last = request.close;
+                let waiting =
+                    QueuedRequest { stream: stream.clone(), request, arrived: clock::now() };
                 if queue.send(waiting).is_err() || last {
                     return;
                 }
                 continue;
             }
             Head::Partial => {}
-            Head::Bad => return,
+            Head::Invalid => return,
         }
         if stream.readable().await.is_err() {
             return;

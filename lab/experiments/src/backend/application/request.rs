@@ -1,4 +1,5 @@
-//! What is asked of the application, read from the head of a request. It knows no sockets.
+//! What is asked of the application, read from the head of a request. The connections
+//! put it into the queue.
 
 /// Bytes a head may have.
 const LONGEST: usize = 16_384;
@@ -6,7 +7,7 @@ const MOST_FIELDS: usize = 64;
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct WorkRequest {
     /// The size that stands for the work; nothing for another path, which is not found.
     pub(super) bytes: Option<u64>,
     /// Its `id`.
@@ -19,11 +20,11 @@ pub(super) struct Ask {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// A request, and how many bytes it takes.
-    Whole { ask: Ask, used: usize },
+    Complete { request: WorkRequest, used: usize },
     /// The beginning of one.
     Partial,
     /// No request that the application knows: not HTTP/1, no GET, or with a body.
-    Bad,
+    Invalid,
 }
 
 /// Read a head.
@@ -33,18 +34,18 @@ pub(super) fn head(bytes: &[u8]) -> Head {
     let used = match request.parse(bytes) {
         Ok(httparse::Status::Complete(used)) => used,
         Ok(httparse::Status::Partial) if bytes.len() < LONGEST => return Head::Partial,
-        _ => return Head::Bad,
+        _ => return Head::Invalid,
     };
     let (Some("GET"), Some(path), Some(version)) = (request.method, request.path, request.version)
     else {
-        return Head::Bad;
+        return Head::Invalid;
     };
     let mut close = version == 0;
     for field in request.headers.iter() {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         let body = is("transfer-encoding") || is("content-length") && field.value != b"0";
         if body {
-            return Head::Bad;
+            return Head::Invalid;
         }
         if is("connection") {
             for token in field.value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
@@ -60,16 +61,16 @@ pub(super) fn head(bytes: &[u8]) -> Head {
     let bytes = path.strip_prefix("/work/").and_then(|bytes| bytes.parse().ok());
     let id = query.split('&').find_map(|pair| pair.strip_prefix("id="));
     let id = id.and_then(|id| id.parse().ok());
-    Head::Whole { ask: Ask { bytes, id, close }, used }
+    Head::Complete { request: WorkRequest { bytes, id, close }, used }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn whole(text: &str) -> Ask {
+    fn whole(text: &str) -> WorkRequest {
         match head(text.as_bytes()) {
-            Head::Whole { ask, used } => {
+            Head::Complete { request: ask, used } => {
                 assert_eq!(used, text.len());
                 ask
             }
@@ -80,7 +81,8 @@ mod tests {
     #[test]
     fn work_and_id_are_in_the_path() {
         let ask = |text: &str| {
-            let Ask { bytes, id, .. } = whole(&format!("GET {text} HTTP/1.1\r\nHost: a\r\n\r\n"));
+            let WorkRequest { bytes, id, .. } =
+                whole(&format!("GET {text} HTTP/1.1\r\nHost: a\r\n\r\n"));
             (bytes, id)
         };
         assert_eq!(ask("/work/14000?id=12"), (Some(14_000), Some(12)));
@@ -105,11 +107,11 @@ mod tests {
     fn what_is_not_a_whole_get_is_told_apart() {
         assert_eq!(head(b""), Head::Partial);
         assert_eq!(head(b"GET /work/1 HTTP/1.1\r\nHost"), Head::Partial);
-        assert_eq!(head(&[b'G'; LONGEST]), Head::Bad);
-        assert_eq!(head(b"POST /work/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), Head::Bad);
-        assert_eq!(head(b"GET /work/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), Head::Bad);
-        assert_eq!(head(b"\x16\x03\x01"), Head::Bad);
+        assert_eq!(head(&[b'G'; LONGEST]), Head::Invalid);
+        assert_eq!(head(b"POST /work/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), Head::Invalid);
+        assert_eq!(head(b"GET /work/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), Head::Invalid);
+        assert_eq!(head(b"\x16\x03\x01"), Head::Invalid);
         let two = b"GET /work/1 HTTP/1.1\r\n\r\nGET";
-        assert!(matches!(head(two), Head::Whole { used: 24, .. }));
+        assert!(matches!(head(two), Head::Complete { used: 24, .. }));
     }
 }

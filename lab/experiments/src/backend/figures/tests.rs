@@ -4,8 +4,8 @@ use super::*;
 
 /// One request a second can be answered; the window is from 10 to 30 s, and the load falls then for
 /// 20 s. Clients wait 2 s.
-fn terms(retries: u32) -> Terms {
-    Terms {
+fn parameters(retries: u32) -> Parameters {
+    Parameters {
         service: 1.0,
         load: 2.0,
         warm_up: 10.0,
@@ -32,13 +32,23 @@ fn record(scheduled: f64, outcome: End, took: f64, attempts: u32) -> Record {
 }
 
 /// Work for request `id` from second `begin` on.
-fn served(id: u64, begin: f64, seconds: f64) -> Served {
+fn served(id: u64, begin: f64, seconds: f64) -> ServedRequest {
     let ns = |seconds: f64| (seconds * 1e9) as u64;
-    Served { id: Some(id), begin: 7_000_000_000 + ns(begin), service: ns(seconds), late: 20_000 }
+    ServedRequest {
+        id: Some(id),
+        begin: 7_000_000_000 + ns(begin),
+        service: ns(seconds),
+        late: 20_000,
+    }
 }
 
-fn figures(terms: Terms, sizes: &[u64], records: &[Record], served: &[Served]) -> Figures {
-    Seen { terms, sizes, records, served, origin: 7_000_000_000 }.figures()
+fn figures(
+    parameters: Parameters,
+    sizes: &[u64],
+    records: &[Record],
+    served: &[ServedRequest],
+) -> Figures {
+    Observation { parameters, sizes, records, served, origin: 7_000_000_000 }.figures()
 }
 
 #[test]
@@ -58,9 +68,9 @@ fn work_is_of_use_to_those_who_got_the_answer() {
         served(2, 21.5, 1.0),
         served(2, 22.5, 1.0),
         // A probe.
-        Served { id: None, ..served(0, 25.0, 1.0) },
+        ServedRequest { id: None, ..served(0, 25.0, 1.0) },
     ];
-    let found = figures(terms(1), &[100; 4], &records, &log);
+    let found = figures(parameters(1), &[100; 4], &records, &log);
     let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
     near(found.useful_work.mean, 1.5 / 20.0);
     near(found.busy, 5.5 / 20.0);
@@ -79,7 +89,7 @@ fn work_is_of_use_to_those_who_got_the_answer() {
 fn every_way_to_end_is_told_apart() {
     let ends = [End::Ok, End::Status, End::Abandoned, End::Reset, End::Refused];
     let records = ends.map(|end| record(15.0, end, 1.0, 1));
-    let found = figures(terms(0), &[100; 5], &records, &[]);
+    let found = figures(parameters(0), &[100; 5], &records, &[]);
     let shares = [found.success, found.refused, found.given_up, found.failed];
     assert_eq!(shares, [0.2, 0.2, 0.2, 0.4]);
     assert_eq!((found.busy, found.useful_work.mean), (0.0, 0.0));
@@ -87,7 +97,7 @@ fn every_way_to_end_is_told_apart() {
 
 #[test]
 fn the_series_is_of_the_whole_run() {
-    let mut short = terms(0);
+    let mut short = parameters(0);
     short.service = 0.01;
     let records = [record(5.2, End::Ok, 0.5, 1), record(40.0, End::Ok, 0.5, 1)];
     let log = [served(0, 5.5, 0.25), served(1, 39.9, 0.2)];
@@ -101,12 +111,12 @@ fn the_series_is_of_the_whole_run() {
 fn an_interval_comes_from_batches_of_the_window() {
     // Every second a client is answered.
     let even: Vec<Record> = (0..40).map(|at| record(f64::from(at), End::Ok, 0.5, 1)).collect();
-    let found = figures(terms(0), &[100; 40], &even, &[]).useful_requests;
+    let found = figures(parameters(0), &[100; 40], &even, &[]).useful_requests;
     assert!((found.mean - 1.0).abs() < 1e-9 && found.half_width < 1e-9, "{found:?}");
     // The same number, but all in the second half.
     let uneven: Vec<Record> =
         (0..20).map(|at| record(20.0 + f64::from(at) / 2.0, End::Ok, 0.1, 1)).collect();
-    let found = figures(terms(0), &[100; 20], &uneven, &[]).useful_requests;
+    let found = figures(parameters(0), &[100; 20], &uneven, &[]).useful_requests;
     assert!((found.mean - 1.0).abs() < 1e-9 && found.half_width > 0.4, "{found:?}");
 }
 
@@ -115,7 +125,7 @@ fn service_is_full_again_when_nobody_is_left_out_any_more() {
     let recovery = |ends: &[(f64, End, u32)]| {
         let records: Vec<Record> =
             ends.iter().map(|&(at, end, attempts)| record(at, end, 0.1, attempts)).collect();
-        figures(terms(1), &vec![100; records.len()], &records, &[]).recovery
+        figures(parameters(1), &vec![100; records.len()], &records, &[]).recovery
     };
     use End::{Abandoned, Ok, Status};
     assert_eq!(recovery(&[(29.0, Abandoned, 1), (30.5, Ok, 1)]), Some(0.5));
@@ -145,7 +155,7 @@ fn classes_are_unequal_only_beyond_their_intervals() {
 
 #[test]
 fn nothing_at_all_has_figures_too() {
-    let found = figures(terms(0), &[], &[], &[]);
+    let found = figures(parameters(0), &[], &[], &[]);
     assert_eq!((found.success, found.busy, found.mean_ms), (0.0, 0.0, None));
     assert_eq!(Class::total(&found.classes), Class::default());
     let text = serde_json::to_string(&found).expect("figures are JSON");

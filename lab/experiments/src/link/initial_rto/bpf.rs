@@ -1,5 +1,5 @@
 //! The system call `bpf`, as far as one small program of the kind `sock_ops` needs it: load, attach
-//! to a control group. It does not know what the program is for.
+//! to a control group. `initial_rto` is what it is for.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

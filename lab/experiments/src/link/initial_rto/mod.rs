@@ -1,6 +1,6 @@
 //! The time after which an unanswered SYN or SYN-ACK is sent again. Linux has no setting for it (a
 //! second, RFC 6298 section 2.1; three in Schroeder's days), but asks a BPF program of the socket's
-//! control group. It does not know which servers or clients run there.
+//! control group. Cells that ask for another timeout hold one of these while they run.
 
 mod bpf;
 

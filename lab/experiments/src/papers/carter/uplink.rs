@@ -14,7 +14,7 @@ use weir_workload::shape::Shape;
 use crate::cell::Network;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{FAIR, NGINX, PROTECTIVE, SRPT};
+use crate::experiment::systems::{FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{Evidence, Experiment, Group};
 use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
 use crate::outcome::{Outcome, Served, UP_TO};

@@ -3,7 +3,7 @@
 
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{APACHE, FAIR, SRPT};
+use crate::experiment::systems::{APACHE, FAIR, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, Measure, largest, mean, pieces};
 use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
 use crate::outcome::Outcome;

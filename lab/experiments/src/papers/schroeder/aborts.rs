@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{NGINX, RIVALS, SRPT};
+use crate::experiment::systems::{NGINX, RIVALS, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, Measure, mean};
 use crate::findings::{Axis, Plot, Row, Section, Table, Unit, label, series};
 use crate::outcome::Outcome;

@@ -3,7 +3,7 @@
 use super::realistic::realistic;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{FEW, NGINX, SRPT};
+use crate::experiment::systems::{FEW, NGINX, SRPT};
 use crate::experiment::workload::WORKLOADS;
 use crate::experiment::{Evidence, Experiment, Group, largest, mean, pieces};
 use crate::findings::{Axis, Plot, Row, Section, Unit, series};

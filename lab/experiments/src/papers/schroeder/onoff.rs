@@ -30,7 +30,7 @@ const SPEED: f64 = 1.25e6;
 const SEED: u64 = 1;
 /// Between the moments at which requests are counted.
 const STEP: f64 = 0.25;
-/// Shares of size at which response times are told: name, share, what the paper says of it, and the
+/// Shares of size at which response times are reported: name, share, what the paper says of it, and the
 /// most that SRPT may take of FAIR's time then. The last is the paper's largest.
 const SHARES: [(&str, f64, &str, Option<f64>); 6] = [
     ("50th", 0.5, "far lower", Some(0.2)),

@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
+use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{
     Evidence, Experiment, Group, Measure, link_use, listen_drops, mean, most_connections, pieces,
 };

@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
+use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::workload::{W1, W4, W8, Workload};
 use crate::experiment::{Evidence, Experiment, Group, Measure, largest, mean, pieces};
 use crate::findings::{Bar, Row, Section, Unit, label};

@@ -3,7 +3,7 @@
 
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::{Case, PAPER_BACKLOG};
-use crate::experiment::conditions::{APACHE, NGINX, RIVALS, SRPT};
+use crate::experiment::systems::{APACHE, NGINX, RIVALS, SRPT};
 use crate::experiment::workload::{W1, W4};
 use crate::experiment::{Evidence, Experiment, Group, listen_drops, mean, pieces};
 use crate::findings::{Axis, Ours, Row, Section, Unit, label};

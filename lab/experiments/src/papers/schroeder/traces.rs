@@ -3,7 +3,7 @@
 use super::nasa::NASA;
 use crate::choice::Choice;
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
+use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, largest, mean, pieces};
 use crate::findings::{Bar, Row, Section, Unit};
 

@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{FAIR, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS};
+use crate::experiment::systems::{FAIR, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS};
 use crate::experiment::{
     Evidence, Experiment, Group, largest, link_use, mean, most_connections, pieces,
 };

@@ -3,8 +3,8 @@
 use crate::cell::Cell;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::mean;
+use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, pieces};
 use crate::findings::{Bar, Row, Section, Unit};
 

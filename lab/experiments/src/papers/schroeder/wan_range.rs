@@ -4,8 +4,8 @@
 use super::wan::{DELAY, LOSS, wan};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{FEW, NGINX, SRPT};
 use crate::experiment::mean;
+use crate::experiment::systems::{FEW, NGINX, SRPT};
 use crate::experiment::{Evidence, Experiment, Group, pieces};
 use crate::findings::{Axis, Row, Section, Unit};
 

@@ -5,7 +5,7 @@
 use super::realistic::realistic;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::{Case, PAPER_BACKLOG};
-use crate::experiment::conditions::{APACHE, NGINX, SRPT};
+use crate::experiment::systems::{APACHE, NGINX, SRPT};
 use crate::experiment::workload::W4;
 use crate::experiment::{Evidence, Experiment, Group, listen_drops, mean, pieces};
 use crate::findings::{Axis, Row, Section, Unit, label};

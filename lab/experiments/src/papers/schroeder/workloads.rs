@@ -3,7 +3,7 @@
 use super::w1::worst_by_size;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::conditions::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT, SYSTEMS};
+use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT, SYSTEMS};
 use crate::experiment::workload::{WORKLOADS, Workload};
 use crate::experiment::{
     Evidence, Experiment, Group, Measure, Runs, largest, listen_drops, mean, pieces,

@@ -1,4 +1,4 @@
-//! Figures of cells with an application, over the seeds. It does not know which are told.
+//! Figures of cells with an application, over the seeds: what rows and tables are made of.
 
 use super::conditions::Conditions;
 use crate::experiment::Evidence;
@@ -10,14 +10,14 @@ pub(super) type Mean = fn(&Figures) -> Estimate;
 
 /// What is asked of the outcomes of some conditions.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a, 'b> {
+pub(super) struct Comparison<'a, 'b> {
     evidence: &'a Evidence<'b>,
     conditions: Conditions,
 }
 
-impl<'a, 'b> Found<'a, 'b> {
-    pub(super) fn of(evidence: &'a Evidence<'b>, conditions: Conditions) -> Found<'a, 'b> {
-        Found { evidence, conditions }
+impl<'a, 'b> Comparison<'a, 'b> {
+    pub(super) fn of(evidence: &'a Evidence<'b>, conditions: Conditions) -> Comparison<'a, 'b> {
+        Comparison { evidence, conditions }
     }
 
     /// A figure over the seeds; what has no value is none.
@@ -28,8 +28,8 @@ impl<'a, 'b> Found<'a, 'b> {
 
     /// A mean over the window. Of a single seed the interval is that of its batches.
     pub(super) fn estimate(&self, system: &str, figure: Mean) -> Ours {
-        let ours = self.value(system, |found| Some(figure(found).mean));
-        let half = self.value(system, |found| Some(figure(found).half_width)).middle();
+        let ours = self.value(system, |comparison| Some(figure(comparison).mean));
+        let half = self.value(system, |comparison| Some(figure(comparison).half_width)).middle();
         let widened = ours.interval.map(|interval| match (interval.count, half) {
             (1, Some(half)) => Interval {
                 low: (interval.middle - half).max(0.0),
@@ -67,16 +67,16 @@ fn of(outcome: &Outcome, figure: &impl Fn(&Figures) -> Option<f64>) -> f64 {
 }
 
 /// Useful requests.
-pub(super) fn requests(found: &Figures) -> Estimate {
-    found.useful_requests
+pub(super) fn requests(comparison: &Figures) -> Estimate {
+    comparison.useful_requests
 }
 
 /// Useful work.
-pub(super) fn work(found: &Figures) -> Estimate {
-    found.useful_work
+pub(super) fn work(comparison: &Figures) -> Estimate {
+    comparison.useful_work
 }
 
 /// Milliseconds until service is full again, as they would be at the paper's pace.
 pub(super) fn recovery(pace: f64) -> impl Fn(&Figures) -> Option<f64> {
-    move |found| found.recovery.map(|seconds| seconds * 1e3 * pace)
+    move |comparison| comparison.recovery.map(|seconds| seconds * 1e3 * pace)
 }

@@ -1,5 +1,5 @@
 //! Carter 1999 with a real application: what proxies in front of it make of more requests than it can
-//! answer, from clients who leave. It says what is run and told; how cells run is `backend`'s.
+//! answer, from clients who leave. How cells run is `backend`'s.
 
 mod conditions;
 mod figures;

@@ -1,9 +1,9 @@
 //! What weir is to reach, and the others beside the paper's figures and earlier measurements.
 
 use super::conditions::{Conditions, OVERLOADS, PATIENCE, loads, pace, retries};
-use super::figures::{Found, recovery, requests, work};
+use super::figures::{Comparison, recovery, requests, work};
 use super::systems::{CHECKING, DIRECT, SHORTEST, WEIR, main};
-use super::tables::again;
+use super::tables::retries_in_words;
 use crate::experiment::Evidence;
 use crate::findings::{Bar, Row, Section, Unit, label};
 
@@ -48,51 +48,53 @@ fn weir(evidence: &Evidence<'_>, section: &mut Section) {
     let pace = pace(evidence.choice.scale);
     for retries in retries(evidence.choice.scale) {
         for load in overloads(evidence) {
-            let found = Found::of(evidence, Conditions::new(load, PATIENCE[0], retries));
-            let named =
-                |what: &str| format!("weir, {:.0} %, {}: {what}", load * 100.0, again(retries));
-            let ours = found.estimate(WEIR, work);
+            let comparison = Comparison::of(evidence, Conditions::new(load, PATIENCE[0], retries));
+            let named = |what: &str| {
+                format!("weir, {:.0} %, {}: {what}", load * 100.0, retries_in_words(retries))
+            };
+            let ours = comparison.estimate(WEIR, work);
             let row = Row::new(named("useful work"), "", ours, Unit::Percent);
             section.row(row.bar(Bar::AtLeast(WORK)));
-            let ours = found.estimate(WEIR, requests);
+            let ours = comparison.estimate(WEIR, requests);
             section.row(Row::new(named("useful requests"), "", ours, Unit::Percent));
-            let ours = found.value(WEIR, |found| Some(found.inequality));
+            let ours = comparison.value(WEIR, |comparison| Some(comparison.inequality));
             let what = named("success of a size class beyond its interval");
             section.row(Row::new(what, "", ours, Unit::Percent).bar(Bar::AtMost(0.0)));
-            let ours = found.value(WEIR, recovery(pace));
+            let ours = comparison.value(WEIR, recovery(pace));
             let row = Row::new(named("until service is full again"), "", ours, Unit::Ms);
             section.row(row.bar(Bar::AtMost(RECOVERY)));
         }
-        let found = Found::of(evidence, Conditions::new(3.0, PATIENCE[0], retries));
-        let ours = found.value(WEIR, |found| Some(found.attempt_ms? * pace));
-        let what = format!("weir, 300 %, {}: mean response time, last attempt", again(retries));
+        let comparison = Comparison::of(evidence, Conditions::new(3.0, PATIENCE[0], retries));
+        let ours = comparison.value(WEIR, |comparison| Some(comparison.attempt_ms? * pace));
+        let what =
+            format!("weir, 300 %, {}: mean response time, last attempt", retries_in_words(retries));
         section.row(Row::new(what, "", ours, Unit::Ms).bar(Bar::AtMost(MEAN)));
     }
 }
 
 fn shortest(evidence: &Evidence<'_>, section: &mut Section) {
-    let found = Found::of(evidence, Conditions::new(3.0, PATIENCE[0], 0));
+    let comparison = Comparison::of(evidence, Conditions::new(3.0, PATIENCE[0], 0));
     let what = |what: &str| format!("weir by expected service time, 300 %, no retry: {what}");
-    let ours = found.estimate(SHORTEST, requests);
+    let ours = comparison.estimate(SHORTEST, requests);
     let row = Row::new(what("useful requests"), "272 % at best (model)", ours, Unit::Percent);
     section.row(row.bar(Bar::AtLeast(SHORTEST_REQUESTS)));
-    let ours = found.estimate(SHORTEST, work);
+    let ours = comparison.estimate(SHORTEST, work);
     let row = Row::new(what("useful work"), "98 to 99 % at best (model)", ours, Unit::Percent);
     section.row(row.bar(Bar::AtLeast(SHORTEST_WORK)));
 }
 
 fn steady(evidence: &Evidence<'_>, section: &mut Section) {
-    let found = Found::of(evidence, Conditions::steady());
-    let ours = found.value(WEIR, |found| Some(found.refused)).worst();
+    let comparison = Comparison::of(evidence, Conditions::steady());
+    let ours = comparison.value(WEIR, |comparison| Some(comparison.refused)).worst();
     let row = Row::new("weir, 90 %: refused, the worst seed", "", ours, Unit::Percent);
     section.row(row.bar(Bar::AtMost(0.0)));
-    let ours = found.ratio(WEIR, DIRECT, |found| found.mean_ms);
+    let ours = comparison.ratio(WEIR, DIRECT, |comparison| comparison.mean_ms);
     let row = Row::new("weir ÷ direct, 90 %, means", "", ours, Unit::Times);
     section.row(row.bar(Bar::AtMost(STEADY)));
-    let ours = found.ratio(WEIR, DIRECT, |found| found.p99_ms);
+    let ours = comparison.ratio(WEIR, DIRECT, |comparison| comparison.p99_ms);
     let row = Row::new("weir ÷ direct, 90 %, 99th percentiles", "", ours, Unit::Times);
     section.row(row.bar(Bar::AtMost(STEADY)));
-    let left = |system: &str| found.value(system, |found| Some(found.given_up));
+    let left = |system: &str| comparison.value(system, |comparison| Some(comparison.given_up));
     section.row(Row::new("weir, 90 %: clients who left", "", left(WEIR), Unit::Percent));
     section.row(Row::new("direct, 90 %: clients who left", "", left(DIRECT), Unit::Percent));
 }
@@ -101,12 +103,12 @@ fn others(evidence: &Evidence<'_>, section: &mut Section) {
     let systems = main(evidence.choice);
     for (system, known) in KNOWN.iter().filter(|(known, _)| systems.iter().any(|s| s == known)) {
         for (load, known) in [1.5, 3.0].iter().zip(known) {
-            let found = Found::of(evidence, Conditions::new(*load, PATIENCE[0], 0));
+            let comparison = Comparison::of(evidence, Conditions::new(*load, PATIENCE[0], 0));
             let name = label(system);
             let named = |what: &str| format!("{name}, {:.0} %, no retry: {what}", load * 100.0);
-            let ours = found.estimate(system, requests);
+            let ours = comparison.estimate(system, requests);
             section.row(Row::new(named("useful requests"), *known, ours, Unit::Percent));
-            let ours = found.estimate(system, work);
+            let ours = comparison.estimate(system, work);
             section.row(Row::new(named("useful work"), "", ours, Unit::Percent));
         }
     }

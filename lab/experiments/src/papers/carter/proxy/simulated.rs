@@ -1,5 +1,5 @@
-//! The same loads simulated, beside what was measured: they should be within three points. It does not
-//! know how servers work.
+//! The same loads simulated, beside what was measured: they should be within three points. The model is
+//! weir-sim's.
 
 use weir_sched::BackendOrder;
 use weir_sim::backend;
@@ -9,9 +9,9 @@ use weir_workload::Invalid;
 use weir_workload::shape::Shape;
 
 use super::conditions::{Conditions, OVERLOADS, PATIENCE, WARM_UP, WINDOW, loads, retries};
-use super::figures::{Found, requests, work};
+use super::figures::{Comparison, requests, work};
 use super::systems::{CHECKING, DIRECT, SHORTEST, WEIR};
-use super::tables::again;
+use super::tables::retries_in_words;
 use crate::choice::Scale;
 use crate::experiment::Evidence;
 use crate::findings::{Bar, Interval, Ours, Row, Section, Unit, label};
@@ -43,7 +43,7 @@ const QUEUE: usize = 100_000;
 ///
 /// # Errors
 ///
-/// A model that makes no sense.
+/// A model that is invalid.
 pub(super) fn points(scale: Scale) -> Result<Vec<Point>, Invalid> {
     let overloads: Vec<f64> =
         loads(scale).into_iter().filter(|load| OVERLOADS.contains(load)).collect();
@@ -80,12 +80,12 @@ fn alone(
     };
     let ready = model.prepare()?;
     let tallies = replications::each(RUNS, |run| ready.run(1 + run as u64));
-    let found = Results::new(ready.model(), &tallies);
-    Ok(found.map(|found| Point {
+    let comparison = Results::new(ready.model(), &tallies);
+    Ok(comparison.map(|comparison| Point {
         system: system.to_owned(),
         conditions,
-        requests: found.useful_percent / 100.0,
-        work: found.useful_work_percent / 100.0,
+        requests: comparison.useful_percent / 100.0,
+        work: comparison.useful_work_percent / 100.0,
     }))
 }
 
@@ -100,27 +100,27 @@ fn behind(
     let mut model = backend::Model::new(shape, patience);
     (model.retries, model.warm_up, model.duration) = (retries, WARM_UP * patience, WINDOW);
     model.gate.order = order;
-    let found = model.prepare()?.repeat(RUNS, 1);
-    Ok(found.map(|found| Point {
+    let comparison = model.prepare()?.repeat(RUNS, 1);
+    Ok(comparison.map(|comparison| Point {
         system: system.to_owned(),
         conditions,
-        requests: found.useful_percent / 100.0,
-        work: found.useful_work_percent / 100.0,
+        requests: comparison.useful_percent / 100.0,
+        work: comparison.useful_work_percent / 100.0,
     }))
 }
 
 /// A row for each point and figure: measured less simulated, in points of the capacity.
 pub(super) fn report(evidence: &Evidence<'_>, section: &mut Section, points: &[Point]) {
     for Point { system, conditions, requests: simulated, work: simulated_work } in points {
-        let found = Found::of(evidence, *conditions);
+        let comparison = Comparison::of(evidence, *conditions);
         let Conditions { load, patience, retries, .. } = conditions;
         let (name, load) = (label(system), load * 100.0);
         let figures = [
-            ("useful requests", found.estimate(system, requests), *simulated),
-            ("useful work", found.estimate(system, work), *simulated_work),
+            ("useful requests", comparison.estimate(system, requests), *simulated),
+            ("useful work", comparison.estimate(system, work), *simulated_work),
         ];
         for (what, measured, simulated) in figures {
-            let again = again(*retries);
+            let again = retries_in_words(*retries);
             let what = format!(
                 "{name}, {load:.0} %, {patience} s, {again}: {what}, measured − simulated, points"
             );

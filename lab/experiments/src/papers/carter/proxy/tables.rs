@@ -2,7 +2,7 @@
 //! clients in the worst of it.
 
 use super::conditions::{Conditions, PATIENCE, STEADY_LOAD, STEADY_SYSTEMS, loads, pace, retries};
-use super::figures::{Found, Mean, recovery, requests, work};
+use super::figures::{Comparison, Mean, recovery, requests, work};
 use super::systems::{PATIENT, all, main};
 use crate::choice::Scale;
 use crate::experiment::Evidence;
@@ -15,7 +15,7 @@ const USEFUL: [(&str, Mean); 2] = [("useful requests", requests), ("useful work"
 pub(super) fn report(evidence: &Evidence<'_>, section: &mut Section) {
     for retries in retries(evidence.choice.scale) {
         for (name, figure) in USEFUL {
-            let title = format!("{}: {name}", again(retries));
+            let title = format!("{}: {name}", retries_in_words(retries));
             section.plot(over_load(evidence, &title, name, retries, figure));
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn report(evidence: &Evidence<'_>, section: &mut Section) {
 }
 
 /// Retries in words.
-pub(super) fn again(retries: u32) -> &'static str {
+pub(super) fn retries_in_words(retries: u32) -> &'static str {
     match retries {
         0 => "no retry",
         1 => "one retry",
@@ -50,8 +50,8 @@ fn over_load(evidence: &Evidence<'_>, title: &str, name: &str, retries: u32, fig
     let mut plot = Plot::new(title, Axis::linear("load, % of capacity"), y);
     for system in main(evidence.choice) {
         let at = |&load: &f64| {
-            let found = Found::of(evidence, Conditions::new(load, PATIENCE[0], retries));
-            (load * 100.0, found.estimate(&system, figure))
+            let comparison = Comparison::of(evidence, Conditions::new(load, PATIENCE[0], retries));
+            (load * 100.0, comparison.estimate(&system, figure))
         };
         let points: Vec<_> = loads(evidence.choice.scale).iter().map(at).collect();
         plot.series.push(series::measured(&system, points, 100.0));
@@ -64,9 +64,9 @@ fn over_time(evidence: &Evidence<'_>) -> Plot {
     let title = "300 %, no retry: useful work over time";
     let y = Axis::linear("useful work, % of the time");
     let mut plot = Plot::new(title, Axis::linear("time, s"), y);
-    let found = Found::of(evidence, Conditions::new(3.0, PATIENCE[0], 0));
+    let comparison = Comparison::of(evidence, Conditions::new(3.0, PATIENCE[0], 0));
     for system in main(evidence.choice) {
-        let Some(figures) = found.first(&system) else { continue };
+        let Some(figures) = comparison.first(&system) else { continue };
         let points = figures.series_work.iter().enumerate();
         let points = points.map(|(at, share)| ((at as f64 + 0.5) * figures.bin, share * 100.0));
         plot.series.push(series::line(&system, points.collect()));
@@ -77,7 +77,7 @@ fn over_time(evidence: &Evidence<'_>) -> Plot {
 fn by_load(evidence: &Evidence<'_>, name: &str, retries: u32, figure: Mean) -> Table {
     let caption = format!(
         "Load of the columns in % of the capacity, patience of 5 s, {}: {name}, % of the capacity.",
-        again(retries)
+        retries_in_words(retries)
     );
     let loads = loads(evidence.choice.scale);
     let heads = loads.iter().map(|load| format!("{:.0}", load * 100.0));
@@ -86,8 +86,8 @@ fn by_load(evidence: &Evidence<'_>, name: &str, retries: u32, figure: Mean) -> T
     let mut table = Table::new(caption, &columns);
     for system in main(evidence.choice) {
         let at = |&load: &f64| {
-            let found = Found::of(evidence, Conditions::new(load, PATIENCE[0], retries));
-            (found.estimate(&system, figure), Unit::Percent)
+            let comparison = Comparison::of(evidence, Conditions::new(load, PATIENCE[0], retries));
+            (comparison.estimate(&system, figure), Unit::Percent)
         };
         table.row(label(&system), &loads.iter().map(at).collect::<Vec<_>>());
     }
@@ -103,7 +103,7 @@ fn closely(evidence: &Evidence<'_>, load: f64, retries: u32) -> Table {
          attempt on, in ms; recovery: ms after the fall of the load to 50 % from which on everybody is \
          answered, at most the time there was.",
         load * 100.0,
-        again(retries)
+        retries_in_words(retries)
     );
     let columns = [
         "system",
@@ -124,30 +124,31 @@ fn closely(evidence: &Evidence<'_>, load: f64, retries: u32) -> Table {
         "recovery",
     ];
     let mut table = Table::new(caption, &columns);
-    let found = Found::of(evidence, Conditions::new(load, PATIENCE[0], retries));
+    let comparison = Comparison::of(evidence, Conditions::new(load, PATIENCE[0], retries));
     let pace = pace(evidence.choice.scale);
     let systems = if retries == 0 { all(evidence.choice) } else { main(evidence.choice) };
     for system in systems {
         let percent = |figure: fn(&Figures) -> f64| {
-            (found.value(&system, |found| Some(figure(found))), Unit::Percent)
+            (comparison.value(&system, |comparison| Some(figure(comparison))), Unit::Percent)
         };
-        let class =
-            |class: usize| (found.value(&system, |f| f.classes[class].success()), Unit::Percent);
+        let class = |class: usize| {
+            (comparison.value(&system, |f| f.classes[class].success()), Unit::Percent)
+        };
         let mut row = vec![
-            (found.estimate(&system, requests), Unit::Percent),
-            (found.estimate(&system, work), Unit::Percent),
-            percent(|found| found.busy),
-            percent(|found| found.wasted),
-            percent(|found| found.success),
+            (comparison.estimate(&system, requests), Unit::Percent),
+            (comparison.estimate(&system, work), Unit::Percent),
+            percent(|comparison| comparison.busy),
+            percent(|comparison| comparison.wasted),
+            percent(|comparison| comparison.success),
         ];
         row.extend([0, 1, 2, 3].map(class));
         row.extend([
-            percent(|found| found.refused),
-            percent(|found| found.given_up),
-            percent(|found| found.failed),
-            (found.value(&system, |found| found.mean_ms), Unit::Ms),
-            (found.value(&system, |found| found.p99_ms), Unit::Ms),
-            (found.value(&system, recovery(pace)), Unit::Ms),
+            percent(|comparison| comparison.refused),
+            percent(|comparison| comparison.given_up),
+            percent(|comparison| comparison.failed),
+            (comparison.value(&system, |comparison| comparison.mean_ms), Unit::Ms),
+            (comparison.value(&system, |comparison| comparison.p99_ms), Unit::Ms),
+            (comparison.value(&system, recovery(pace)), Unit::Ms),
         ]);
         table.row(label(&system), &row);
     }
@@ -160,11 +161,11 @@ fn other_patience(evidence: &Evidence<'_>) -> Table {
     let mut table = Table::new(caption, &columns);
     for load in [1.5, 3.0] {
         for patience in &PATIENCE[1..] {
-            let found = Found::of(evidence, Conditions::new(load, *patience, 0));
+            let comparison = Comparison::of(evidence, Conditions::new(load, *patience, 0));
             for system in evidence.choice.systems(&PATIENT) {
                 let row = [
-                    (found.estimate(&system, requests), Unit::Percent),
-                    (found.estimate(&system, work), Unit::Percent),
+                    (comparison.estimate(&system, requests), Unit::Percent),
+                    (comparison.estimate(&system, work), Unit::Percent),
                 ];
                 let name = format!("{:.0} %, {patience} s, {}", load * 100.0, label(&system));
                 table.row(name, &row);
@@ -182,15 +183,15 @@ fn steady(evidence: &Evidence<'_>) -> Table {
     );
     let columns = ["system", "success", "refused", "left", "failed", "mean", "p99"];
     let mut table = Table::new(caption, &columns);
-    let found = Found::of(evidence, Conditions::steady());
+    let comparison = Comparison::of(evidence, Conditions::steady());
     for system in evidence.choice.systems(&STEADY_SYSTEMS) {
         let row = [
-            (found.value(&system, |found| Some(found.success)), Unit::Percent),
-            (found.value(&system, |found| Some(found.refused)), Unit::Percent),
-            (found.value(&system, |found| Some(found.given_up)), Unit::Percent),
-            (found.value(&system, |found| Some(found.failed)), Unit::Percent),
-            (found.value(&system, |found| found.mean_ms), Unit::Ms),
-            (found.value(&system, |found| found.p99_ms), Unit::Ms),
+            (comparison.value(&system, |comparison| Some(comparison.success)), Unit::Percent),
+            (comparison.value(&system, |comparison| Some(comparison.refused)), Unit::Percent),
+            (comparison.value(&system, |comparison| Some(comparison.given_up)), Unit::Percent),
+            (comparison.value(&system, |comparison| Some(comparison.failed)), Unit::Percent),
+            (comparison.value(&system, |comparison| comparison.mean_ms), Unit::Ms),
+            (comparison.value(&system, |comparison| comparison.p99_ms), Unit::Ms),
         ];
         table.row(label(&system), &row);
     }

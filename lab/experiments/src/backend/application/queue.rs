@@ -1,5 +1,5 @@
 //! The queue and the exclusive server: one request after the other, each for exactly its service
-//! time. It does not know how requests come.
+//! time. The connections put requests into it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,29 +9,29 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use tokio::net::TcpStream;
 
-use super::request::Ask;
+use super::request::WorkRequest;
 use crate::backend::clock;
 use crate::backend::service::{BODY, Service};
-use crate::backend::service_log::Served;
+use crate::backend::service_log::ServedRequest;
 
 /// A request in the queue.
-pub(super) struct Waiting {
+pub(super) struct QueuedRequest {
     pub(super) stream: Arc<TcpStream>,
-    pub(super) ask: Ask,
+    pub(super) request: WorkRequest,
     /// When it was read, in nanoseconds.
     pub(super) arrived: u64,
 }
 
 /// The server.
-pub(super) struct Line {
+pub(super) struct Queue {
     service: Service,
     checks: bool,
     log: File,
 }
 
-impl Line {
-    pub(super) fn new(service: Service, checks: bool, log: File) -> Line {
-        Line { service, checks, log }
+impl Queue {
+    pub(super) fn new(service: Service, checks: bool, log: File) -> Queue {
+        Queue { service, checks, log }
     }
 
     /// Answer everybody, in turn, until nobody can come any more.
@@ -39,7 +39,7 @@ impl Line {
     /// # Errors
     ///
     /// When the log cannot be written.
-    pub(super) fn run(mut self, queue: &mpsc::Receiver<Waiting>) -> io::Result<()> {
+    pub(super) fn run(mut self, queue: &mpsc::Receiver<QueuedRequest>) -> io::Result<()> {
         // On a clock of its own: a wake-up that comes late delays one answer, and no others.
         let mut free = 0;
         for waiting in queue {
@@ -49,24 +49,24 @@ impl Line {
     }
 
     /// Answer one; when the server is free again, after it was at `free`.
-    fn answer(&mut self, waiting: &Waiting, free: u64) -> io::Result<u64> {
-        let Waiting { stream, ask, arrived } = waiting;
+    fn answer(&mut self, waiting: &QueuedRequest, free: u64) -> io::Result<u64> {
+        let QueuedRequest { stream, request, arrived } = waiting;
         if self.checks && has_left(stream) {
             return Ok(free);
         }
-        let Some(bytes) = ask.bytes else {
-            send(stream, &head("404 Not Found", 0, ask.close));
+        let Some(bytes) = request.bytes else {
+            send(stream, &head("404 Not Found", 0, request.close));
             return Ok(free);
         };
         let begin = free.max(*arrived);
         let service = self.service.of(bytes);
         let end = begin + service;
         clock::sleep_until(end);
-        let mut answer = head("200 OK", BODY.len(), ask.close);
+        let mut answer = head("200 OK", BODY.len(), request.close);
         answer.extend_from_slice(&BODY);
         send(stream, &answer);
         let late = clock::now().saturating_sub(end);
-        let served = Served { id: ask.id, begin, service, late };
+        let served = ServedRequest { id: request.id, begin, service, late };
         // In one piece, so that whoever reads it now has whole lines.
         self.log.write_all(format!("{served}\n").as_bytes())?;
         Ok(end)

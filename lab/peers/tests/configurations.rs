@@ -1,0 +1,127 @@
+//! What the figures depend on stands in the configurations: limits, time-outs, ways of reading files.
+
+use std::path::Path;
+use std::time::Duration;
+
+use weir_peers::haproxy::Limit;
+use weir_peers::nginx::{FileCache, KeepAlive, Nginx, Proxy, Reading};
+use weir_peers::{Content, Options};
+use weir_peers::{apache, caddy, h2o, haproxy, lighttpd, nginx};
+
+fn options(content: Content<'static>) -> Options<'static> {
+    Options {
+        listen: "10.77.0.1:8080".parse().expect("an address"),
+        backlog: 512,
+        content,
+        directory: Path::new("/srv/run"),
+        error_log: Some(Path::new("/srv/run/error.log")),
+        critical_only: false,
+        user: Some("root"),
+        connections: 8192,
+        open_files: Some(16_384),
+        idle_timeout: Some(15),
+        requests_per_connection: Some(65_535),
+    }
+}
+
+fn files() -> Options<'static> {
+    options(Content::Files(Path::new("/srv/files")))
+}
+
+fn proxy() -> Options<'static> {
+    options(Content::Proxy("127.0.0.1:9000".parse().expect("an address")))
+}
+
+/// All lines are there, whatever stands before and after them.
+fn has(text: &str, lines: &[&str]) {
+    let found: Vec<&str> = text.lines().map(str::trim).collect();
+    for line in lines {
+        assert!(found.contains(line), "no line `{line}` in\n{text}");
+    }
+}
+
+#[test]
+fn nginx_reads_files_as_it_is_told() {
+    let of = |reading| {
+        let file_cache = Some(FileCache { files: 2000, inactive: 600, valid: 600, errors: false });
+        nginx::configuration(&files(), &Nginx { reading, file_cache, ..Nginx::default() })
+    };
+    let common = [
+        "worker_processes 1;",
+        "worker_rlimit_nofile 16384;",
+        "error_log /srv/run/error.log;",
+        "events { worker_connections 8192; }",
+        "access_log off;",
+        "keepalive_timeout 15s;",
+        "keepalive_requests 65535;",
+        "open_file_cache max=2000 inactive=600s;",
+        "open_file_cache_valid 600s;",
+        "listen 10.77.0.1:8080 backlog=512;",
+        "root /srv/files;",
+    ];
+    for (reading, lines) in [
+        (Reading::Sendfile, ["sendfile on;", "tcp_nopush on;"]),
+        (Reading::Copy, ["sendfile off;", "output_buffers 2 128k;"]),
+        (Reading::Threads, ["sendfile on;", "aio threads;"]),
+    ] {
+        has(&of(reading), &common);
+        has(&of(reading), &lines);
+    }
+}
+
+#[test]
+fn nginx_passes_requests_on_as_it_is_told() {
+    let of =
+        |proxy_as| nginx::configuration(&proxy(), &Nginx { proxy: proxy_as, ..Nginx::default() });
+    let plain = of(Proxy::default());
+    has(&plain, &["server 127.0.0.1:9000;", "proxy_pass http://backend;"]);
+    assert!(!plain.contains("limit_conn") && !plain.contains("keepalive 256"), "{plain}");
+    let expert = of(Proxy {
+        keep_alive: Some(KeepAlive::OwnRequests),
+        most_requests: Some(100),
+        forwarded_fields: false,
+    });
+    has(&expert, &["limit_conn all 100;", "keepalive 256;", "proxy_http_version 1.1;"]);
+}
+
+#[test]
+fn only_a_limit_bounds_the_wait_at_haproxy() {
+    let backend = "127.0.0.1:9000".parse().expect("an address");
+    let of = |limit| haproxy::configuration(&proxy(), backend, limit);
+    let plain = of(None);
+    has(&plain, &["maxconn 8192", "nbthread 1", "server one 127.0.0.1:9000"]);
+    assert!(!plain.contains("abortonclose"), "{plain}");
+    let limit = Limit { connections: 4, longest_wait: Duration::from_millis(100) };
+    has(
+        &of(Some(limit)),
+        &["option abortonclose", "timeout queue 100ms", "server one 127.0.0.1:9000 maxconn 4"],
+    );
+}
+
+#[test]
+fn the_others_have_their_limits_and_time_outs() {
+    has(
+        &lighttpd::configuration(&files()),
+        &[
+            "server.max-connections = 8192",
+            "server.max-fds = 16384",
+            "server.max-keep-alive-idle = 15",
+            "server.max-keep-alive-requests = 65535",
+            "server.network-backend = \"sendfile\"",
+        ],
+    );
+    has(&lighttpd::configuration(&proxy()), &["server.modules = (\"mod_proxy\")"]);
+    has(
+        &h2o::configuration(&files()),
+        &["user: root", "num-threads: 1", "max-connections: 8192", "http1-request-timeout: 15"],
+    );
+    has(&h2o::configuration(&proxy()), &["proxy.reverse.url: \"http://127.0.0.1:9000/\""]);
+    let prefork = apache::configuration(&files(), apache::Workers::Prefork(350));
+    has(&prefork, &["MaxRequestWorkers 350", "StartServers 350", "KeepAliveTimeout 15"]);
+    let event = apache::configuration(&files(), apache::Workers::Event);
+    has(&event, &["MaxRequestWorkers 400", "ThreadsPerChild 25", "ListenBacklog 512"]);
+    let passing = apache::configuration(&proxy(), apache::Workers::Event);
+    has(&passing, &["ProxyPass \"/\" \"http://127.0.0.1:9000/\""]);
+    has(&caddy::configuration(&files()), &["idle 15s", "root * /srv/files", "file_server"]);
+    has(&caddy::configuration(&proxy()), &["reverse_proxy 127.0.0.1:9000"]);
+}
