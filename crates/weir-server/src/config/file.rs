@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_wrong_value_names_its_line() {
         for (text, start) in [
-            ("\nuplink = \"0mbit\"", "2: a rate of \"0mbit\" cannot be paced"),
+            ("\nuplink = \"0mbit\"", "2: \"0mbit\" is not a rate of a link from 1bit"),
             ("uplink = 5", "1: \"5\" is not a rate"),
             ("policy = \"best\"", "1: no policy is called \"best\"; there are fair,"),
             ("workers = 0", "1: \"0\" is not a number of workers"),
@@ -144,7 +144,7 @@ mod tests {
                 "proxy_protocol = 1",
                 "1: invalid type: integer `1`, expected true, false, or an array",
             ),
-            ("proxy_memory = \"1tb\"", "1: \"1tb\" is not a size"),
+            ("proxy_memory = \"1xb\"", "1: \"1xb\" is not a size"),
             ("backend_limit = 0", "1: "),
             ("backend_order = \"best\"", "1: "),
             ("\nproxy = \"/=https://a\"", "2: \"https://a\": weir speaks to backends without TLS"),

@@ -10,7 +10,7 @@ use super::{
     Action, BackendAddress, DeadRequests, HalfClose, HealthCheck, How, ProxyConfig, RouteConfig,
 };
 use crate::config::keys::fields;
-use crate::config::values::{Count, Size, Span};
+use crate::config::values::{Size, Span};
 
 /// A route as the file has it.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ pub(super) fn build(mut keys: RouteKeys, lines: &Lines) -> Result<FileRoute, Wro
     let config = RouteConfig {
         host: host.map(|host| host.0),
         path: path.0,
-        priority: priority.map_or(PRIORITY, |Count(number)| number as u8),
+        priority: priority.map_or(PRIORITY, |number| number.get() as u8),
         action,
     };
     Ok(FileRoute { config, limit, order, line: lines.first })
@@ -128,7 +128,7 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
     set(&mut proxy.balance, keys.balance);
     set(&mut proxy.cancels, keys.cancels);
     set(&mut proxy.gate.longest_wait, keys.longest_wait.map(time));
-    set(&mut proxy.gate.most_waiting, keys.most_waiting.map(|Count(number)| number as usize));
+    set(&mut proxy.gate.most_waiting, keys.most_waiting.map(|number| number.get() as usize));
     proxy.dead_requests = DeadRequests {
         how: keys.dead_requests.unwrap_or_default(),
         when: keys.when.unwrap_or_default(),
@@ -146,9 +146,9 @@ fn proxy(backends: Vec<BackendAddress>, keys: RouteKeys) -> Result<ProxyConfig, 
     set(&mut proxy.idle_timeout, keys.idle_timeout.map(time));
     proxy.total_timeout = keys.total_timeout.map(time);
     set(&mut proxy.keep_alive, keys.keep_alive.map(time));
-    set(&mut proxy.retries, keys.retries.map(|Count(number)| number));
+    set(&mut proxy.retries, keys.retries.map(|number| number.get()));
     proxy.health = keys.health.map(health).transpose()?;
-    set(&mut proxy.passive.max_fails, keys.max_fails.map(|Count(number)| number));
+    set(&mut proxy.passive.max_fails, keys.max_fails.map(|number| number.get()));
     set(&mut proxy.passive.fail_timeout, keys.fail_timeout.map(time));
     set(&mut proxy.strip_prefix, keys.strip_prefix);
     proxy.rewrite = keys.rewrite.map(|path| path.0);
@@ -186,8 +186,8 @@ fn health(keys: HealthKeys) -> Result<HealthCheck, Wrong> {
         path: keys.path.map_or_else(|| "/".to_owned(), |path| path.0),
         interval,
         timeout,
-        healthy: keys.healthy.map_or(2, |Count(number)| number),
-        unhealthy: keys.unhealthy.map_or(3, |Count(number)| number),
+        healthy: keys.healthy.map_or(2, |number| number.get()),
+        unhealthy: keys.unhealthy.map_or(3, |number| number.get()),
     })
 }
 

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use weir_sched::balance::Balance;
 use weir_sched::{BackendOrder, CallLimit};
+use weir_units::Count;
 
 use super::BackendAddress;
 use super::build::{FileRoute, build};
@@ -19,7 +20,7 @@ use super::path::{RoutePath, SentPath};
 use super::redirect::{Status, Target};
 use crate::config::ConfigError;
 use crate::config::keys::{Keys, Text, at_line, fields};
-use crate::config::values::{Count, Size, Span, from_text, list_from_text};
+use crate::config::values::{Size, Span, from_text, list_from_text};
 
 /// The keys of a route, as they are named in the file; [`super::ProxyConfig`] says what most are.
 #[derive(Debug, Default, Deserialize)]

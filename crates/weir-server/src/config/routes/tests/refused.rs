@@ -47,7 +47,7 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
         ("retries = \"many\"", "4: \"many\" is not a whole number"),
         ("forwarded = \"yes\"", "4: \"yes\" is not a way to tell of the client"),
         ("overflow = \"drop\"", "4: \"drop\" is not what happens to large bodies"),
-        ("buffer = \"1tb\"", "4: \"1tb\" is not a size"),
+        ("buffer = \"1xb\"", "4: \"1xb\" is not a size"),
         ("cancels = \"yes\"", "4: invalid type: string \"yes\""),
         ("host = \"http://a\"", "4: \"http://a\" is not a host"),
         ("host = \"a:80\"", "4: \"a:80\" is not a host; write a name without scheme, port"),
