@@ -20,6 +20,7 @@ const CRATES: Floors = Floors(&[
     &["weir"],
     &["weir-server"],
     &["weir-sched", "weir-http"],
+    &["weir-units"],
 ]);
 
 /// The modules at the top of weir-server, from the top down. TODAY: empty until the rooms are made;

@@ -25,7 +25,7 @@ use std::time::SystemTime;
 
 use weir_load::{Body, Plan, Source};
 
-use crate::Failure;
+use crate::failure::{Failure, failed, invalid_usage};
 pub(crate) use arguments::Arguments;
 use demand::{Open, Planned};
 use figures::{FORMAT, Figures};
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut names: Vec<String> = arguments.class.iter().map(|class| class.name.clone()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(demand::refused(format!("two classes are called {}", twice[0])));
+        return Err(invalid_usage(format!("two classes are called {}", twice[0])));
     }
     output::check(&arguments)?;
     let planned = demand::plan(&arguments, &target)?;
@@ -89,10 +89,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         .broken
         .and_then(|broken| broken.lock().unwrap_or_else(PoisonError::into_inner).take());
     if let Some(message) = broken {
-        return Err(Failure { message, code: 1 });
+        return Err(failed(message));
     }
     if let Err(error) = ended.records {
-        return Err(Failure { message: error.to_string(), code: 1 });
+        return Err(failed(error));
     }
     if let Some(number) = ended.refused {
         let message = format!(
@@ -177,8 +177,9 @@ fn limits(
     words: &mut Vec<(String, String)>,
 ) -> Result<(), Failure> {
     match planned.open {
-        Open::Exactly(number) => weir_load::check_limits(number, sources)
-            .map_err(|error| Failure { message: error.to_string(), code: 1 }),
+        Open::Exactly(number) => {
+            weir_load::check_limits(number, sources).map_err(|error| failed(error))
+        }
         // How many are open depends on the server; it is said when a slow one would be too much.
         Open::PerSecond(number) => {
             if let Err(error) = weir_load::check_limits(number.ceil() as u64, sources) {

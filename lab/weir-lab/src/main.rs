@@ -1,6 +1,7 @@
 //! `weir-lab`: load, traces, simulation and experiments that show what a server does under overload.
 //! This file reads the command line and calls the command.
 
+mod failure;
 mod load;
 mod run;
 mod sim;
@@ -44,12 +45,4 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
-}
-
-/// Why a command failed, and the exit status that a script sees: 1 for what happened, 2 for an invalid
-/// usage.
-#[derive(Debug)]
-struct Failure {
-    message: String,
-    code: u8,
 }

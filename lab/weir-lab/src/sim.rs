@@ -15,7 +15,7 @@ mod transient;
 
 use clap::Subcommand;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Policies are the server's own code; every figure can be had again from its seed.
 #[derive(Debug, clap::Args)]
@@ -59,16 +59,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Loops(arguments) => loops::run(&arguments),
         Command::Inversion(arguments) => inversion::run(&arguments),
     }
-}
-
-/// What happened.
-fn happened(message: impl Into<String>) -> Failure {
-    Failure { message: message.into(), code: 1 }
-}
-
-/// What was asked for cannot be.
-fn asked(wrong: impl ToString) -> Failure {
-    Failure { message: wrong.to_string(), code: 2 }
 }
 
 /// A time; a bare number is in seconds.

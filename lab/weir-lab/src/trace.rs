@@ -12,7 +12,7 @@ pub(crate) mod values;
 
 use clap::Subcommand;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Formats are found by content: Common and Combined Log Format, World Cup 98 binary, plain CSV
 /// (time,client,path,size), EDGAR, CRAN and NASA tables; gzip and zstd too.
@@ -44,14 +44,4 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Scale(arguments) => scale::run(&arguments),
         Command::Files(arguments) => files::run(&arguments),
     }
-}
-
-/// What happened.
-fn happened(message: impl Into<String>) -> Failure {
-    Failure { message: message.into(), code: 1 }
-}
-
-/// What was asked for cannot be.
-fn asked(wrong: &weir_workload::Invalid) -> Failure {
-    Failure { message: wrong.to_string(), code: 2 }
 }

@@ -9,7 +9,7 @@ use weir_workload::arrivals::{Offered, Spacing};
 use weir_workload::law::{self, Deterministic, Law};
 use weir_workload::shape::Shape;
 use weir_workload::surge::Model;
-use weir_workload::{Invalid, Request, Wire, arrivals};
+use weir_workload::{Request, Wire, arrivals};
 
 use super::arguments::Arguments;
 use super::describe::{load_words, meaning, what};
@@ -18,7 +18,7 @@ use super::target::Target;
 use super::thinkers::{SurgeEquivalents, Thinkers};
 use super::values::{Arrivals, LoadIs, Rate};
 use super::words::{bits, count, time};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
 
 /// Requests a second when nothing else is said.
 const RATE: f64 = 50.0;
@@ -111,7 +111,7 @@ fn open(
     let has_law = law.is_some();
     let asked = arguments.load.is_some() || arguments.shape.is_some();
     if asked && !has_law {
-        return Err(refused(
+        return Err(invalid_usage(
             "a load is bytes over time, so --load and --shape need sizes: give --law or --trace",
         ));
     }
@@ -191,7 +191,9 @@ fn closed(
 /// SURGE's user equivalents.
 fn surge(arguments: &Arguments, target: &Target, users: u32) -> Result<Planned, Failure> {
     if arguments.think.is_some() {
-        return Err(refused("SURGE's users have pauses of their own: --think is for other laws"));
+        return Err(invalid_usage(
+            "SURGE's users have pauses of their own: --think is for other laws",
+        ));
     }
     let classes = arguments.class.iter().map(|class| class.weight).collect();
     let model = Model { classes, ..Model::new(users, arguments.seed) };
@@ -250,7 +252,7 @@ pub(crate) fn wire(arguments: &Arguments) -> Wire {
 pub(crate) fn link_bytes_per_second(arguments: &Arguments) -> Result<Option<f64>, Failure> {
     match arguments.uplink.map(|uplink| uplink.0) {
         Some(None) => {
-            Err(refused("--uplink off is no link to load: give its rate, such as 10mbit"))
+            Err(invalid_usage("--uplink off is no link to load: give its rate, such as 10mbit"))
         }
         Some(Some(rate)) => Ok(Some(rate.bits() as f64 / 8.0)),
         None => Ok(None),
@@ -305,16 +307,5 @@ impl<I: Iterator<Item = Request>> Iterator for Counted<I> {
             self.scheduled.fetch_add(1, Ordering::Relaxed);
         }
         self.requests.next()
-    }
-}
-
-/// What was asked for makes no sense.
-pub(crate) fn refused(message: impl Into<String>) -> Failure {
-    Failure { message: message.into(), code: 2 }
-}
-
-impl From<Invalid> for Failure {
-    fn from(invalid: Invalid) -> Failure {
-        refused(invalid.to_string())
     }
 }

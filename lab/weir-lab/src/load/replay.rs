@@ -11,12 +11,12 @@ use weir_workload::read::{self, Counts, Options, Trace};
 use weir_workload::scale::{Scaling, Work, scale};
 
 use super::arguments::Arguments;
-use super::demand::{Counted, Open, Planned, link_bytes_per_second, refused, shape, under, wire};
+use super::demand::{Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::describe::{load_words, meaning};
 use super::target::Target;
 use super::values::LoadIs;
 use super::words::{bits, bytes, count, time};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
 
 /// Why a trace that could be read at first could not be read to its end later, if so.
 pub(crate) type Broken = Arc<Mutex<Option<String>>>;
@@ -52,7 +52,7 @@ pub(crate) fn plan(
     };
     let (found, counts) = measure(file, &options, arguments)?;
     if found.requests == 0 {
-        return Err(refused(format!("{}: no request to replay", file.display())));
+        return Err(invalid_usage(format!("{}: no request to replay", file.display())));
     }
     let words = words(file, &found, &counts, target);
     let mut planned = match arguments.load.is_some() || arguments.shape.is_some() {
@@ -118,7 +118,7 @@ fn scaled(
     found: &Measured,
 ) -> Result<Planned, Failure> {
     let Some(link) = link_bytes_per_second(arguments)? else {
-        return Err(refused("--load and --shape are shares of a link: give --uplink"));
+        return Err(invalid_usage("--load and --shape are shares of a link: give --uplink"));
     };
     let shape = shape(arguments)?;
     let once = found.work / (shape.mean_load() * link);
@@ -172,7 +172,7 @@ fn open(file: &Path, options: &Options) -> Result<Trace, Failure> {
 }
 
 fn said(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    refused(format!("{}, {error}", file.display()))
+    invalid_usage(format!("{}, {error}", file.display()))
 }
 
 fn measure(

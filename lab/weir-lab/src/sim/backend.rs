@@ -11,8 +11,8 @@ use weir_sim::dtoc::{self, Strategy};
 use weir_sim::replications;
 use weir_workload::shape::{self, Shape};
 
-use super::{asked, seconds};
-use crate::Failure;
+use super::seconds;
+use crate::failure::{Failure, invalid_usage};
 use application::{Application, Applications};
 use output::Row;
 
@@ -147,7 +147,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let count = arguments.seeds as usize;
     let mut rows = Vec::with_capacity(cases.len());
     for (load_percent, case) in cases {
-        let missing = || asked("give at least one repetition");
+        let missing = || invalid_usage("give at least one repetition");
         rows.push(match case {
             Case::Gate(prepared) => {
                 let results = prepared.repeat(count, arguments.seed).ok_or_else(missing)?;
@@ -171,11 +171,13 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
     let beside = if arguments.beside { BESIDE.as_slice() } else { &[] };
     let lines = arguments.order.len() + beside.len();
     if shapes.len().saturating_mul(lines).saturating_mul(applications.len()) > MOST_ROWS {
-        return Err(asked(format!("these are more than {MOST_ROWS} cases; give fewer at a time")));
+        return Err(invalid_usage(format!(
+            "these are more than {MOST_ROWS} cases; give fewer at a time"
+        )));
     }
     let one_worker = applications.iter().all(|application| application.workers == 1);
     if arguments.beside && (!one_worker || !arguments.patience.is_finite()) {
-        return Err(asked(
+        return Err(invalid_usage(
             "Carter's server does one request at a time for clients with a patience; leave out \
              --beside, --workers or --patience inf",
         ));
@@ -186,17 +188,17 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
             let model = model(arguments, application, shape.clone())?;
             let intervals = model.interval.map_or(0.0, |length| model.duration / length);
             if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
-                return Err(asked(
+                return Err(invalid_usage(
                     "these are too many intervals to keep; give a longer --interval",
                 ));
             }
             for order in &arguments.order {
                 let gate = BackendConfig { order: *order, ..model.gate };
-                let prepared = Model { gate, ..model.clone() }.prepare().map_err(asked)?;
+                let prepared = Model { gate, ..model.clone() }.prepare().map_err(invalid_usage)?;
                 cases.push((*load_percent, Case::Gate(prepared)));
             }
             for strategy in beside {
-                let prepared = carter(&model, *strategy).prepare().map_err(asked)?;
+                let prepared = carter(&model, *strategy).prepare().map_err(invalid_usage)?;
                 cases.push((*load_percent, Case::Carter(prepared)));
             }
         }
@@ -207,12 +209,13 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
 /// The loads in %, each as a shape.
 fn shapes(arguments: &Arguments) -> Result<Vec<(f64, Shape)>, Failure> {
     if let Some(text) = &arguments.shape {
-        let shape = dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(asked)?;
+        let shape =
+            dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(invalid_usage)?;
         return Ok(vec![(100.0 * shape.mean_load(), shape)]);
     }
     let one = |load: &f64| {
         let shape = Shape::constant(load / 100.0).map_err(|_| {
-            asked(format!("the load is {load} %; give above 0, at most 100000000 %"))
+            invalid_usage(format!("the load is {load} %; give above 0, at most 100000000 %"))
         })?;
         Ok((*load, shape))
     };

@@ -12,8 +12,8 @@ use weir_sched::{BitRate, PolicyKind};
 use weir_sim::replications;
 
 use super::offered::offered;
-use super::{asked, output, round_trip};
-use crate::Failure;
+use super::{output, round_trip};
+use crate::failure::{Failure, failed, invalid_usage};
 use crate::trace::values::{Rate, Seconds};
 use case::{CASES, Case};
 use crowd::Crowd;
@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let crowds = replications::each(arguments.seeds as usize, |index| {
         Crowd::play(workload_rate, &offered, index as u64 + 1)
     });
-    let invalid = |error: weir_sim::uplink::Invalid| super::happened(error.to_string());
+    let invalid = |error: weir_sim::uplink::Invalid| failed(error.to_string());
     let crowds: Vec<Crowd> = crowds.into_iter().collect::<Result<_, _>>().map_err(invalid)?;
     let figures = Figures {
         rows: rows.into_iter().collect::<Result<_, _>>().map_err(invalid)?,
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn rate(Rate(bits): Rate) -> Result<BitRate, Failure> {
     BitRate::new(bits as u64)
-        .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 10mbit"))
+        .ok_or_else(|| invalid_usage("an uplink of no rate carries nothing; write such as 10mbit"))
 }
 
 fn rows(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {

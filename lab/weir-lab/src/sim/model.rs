@@ -4,8 +4,8 @@ mod mg1;
 mod mm1k;
 mod onoff;
 
-use super::{asked, happened, output};
-use crate::Failure;
+use super::output;
+use crate::failure::{Failure, failed};
 
 /// `weir-lab sim model`.
 #[derive(Debug, clap::Subcommand)]
@@ -32,7 +32,7 @@ fn table(rows: &[(&str, Option<f64>)]) -> Result<(), Failure> {
     let text: String =
         shown.map(|(name, value)| format!("{name:<36}{}\n", figure(value))).collect();
     std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())
-        .map_err(|error| happened(format!("standard output: {error}")))
+        .map_err(|error| failed(format!("standard output: {error}")))
 }
 
 /// A number with six digits that count.

@@ -5,8 +5,7 @@ use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::Shape;
 
-use super::asked;
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
 use crate::trace::values::Seconds;
 
 /// A body's head in bytes, as `weir-lab trace make` and `weir-lab sim replay` count it.
@@ -29,15 +28,15 @@ pub(super) fn offered(
     duration: Option<Seconds>,
     bits: f64,
 ) -> Result<Offered, Failure> {
-    let law = law::parse(law).map_err(asked)?;
-    let shape = Shape::parse(workload).map_err(asked)?;
+    let law = law::parse(law).map_err(invalid_usage)?;
+    let shape = Shape::parse(workload).map_err(invalid_usage)?;
     let cycle = shape.cycle();
     let usual = (USUAL / cycle).ceil() * cycle;
     let duration = duration.map_or(usual, |Seconds(seconds)| seconds);
     let offered = Offered::new(law, shape, duration, bits / 8.0);
-    let expected = offered.expected().map_err(asked)?;
+    let expected = offered.expected().map_err(invalid_usage)?;
     if expected > MOST_REQUESTS {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "{workload} would be about {expected:.0} requests; give a shorter --duration, a slower \
              uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
         )));

@@ -7,8 +7,7 @@ use std::io::{ErrorKind, Write as _};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::happened;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// Writes an object on one line: `version`, `seed` if numbers were drawn, then the fields of
 /// `result`, whose names carry their units.
@@ -26,7 +25,7 @@ pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
     object.extend(fields(result)?);
     let object = Value::Object(object);
     writeln!(std::io::stdout().lock(), "{object}")
-        .map_err(|error| happened(format!("standard output: {error}")))
+        .map_err(|error| failed(format!("standard output: {error}")))
 }
 
 /// Writes text; that nobody reads it is no error.
@@ -37,7 +36,7 @@ pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(happened(format!("standard output: {error}")))
+            Err(failed(format!("standard output: {error}")))
         }
         _ => Ok(()),
     }
@@ -88,13 +87,13 @@ pub(super) fn check(result: &impl Serialize) -> Result<(), Failure> {
 /// The fields of a result, all of which have values.
 fn fields(result: &impl Serialize) -> Result<Map<String, Value>, Failure> {
     let object = serde_json::to_value(result)
-        .map_err(|error| happened(format!("the result cannot be written: {error}")))?;
+        .map_err(|error| failed(format!("the result cannot be written: {error}")))?;
     if let Some(name) = no_number(&object) {
-        return Err(happened(format!("`{name}` has no value for these parameters")));
+        return Err(failed(format!("`{name}` has no value for these parameters")));
     }
     match object {
         Value::Object(fields) => Ok(fields),
-        _ => Err(happened("the result has no fields; please report this")),
+        _ => Err(failed("the result has no fields; please report this")),
     }
 }
 

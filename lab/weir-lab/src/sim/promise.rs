@@ -13,8 +13,8 @@ use weir_workload::arrivals::Offered;
 use weir_workload::law;
 
 use super::offered::offered;
-use super::{asked, output, round_trip};
-use crate::Failure;
+use super::{output, round_trip};
+use crate::failure::{Failure, failed, invalid_usage};
 use crate::trace::values::{Rate, Seconds};
 use cell::Cell;
 use figures::{Figures, Kept};
@@ -129,7 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cells = cells(arguments)?;
     let played = replications::each(cells.len(), |index| Cell::play(&cells[index], &policies));
     let played: Result<Vec<Cell>, _> = played.into_iter().collect();
-    let cells = played.map_err(|error| super::happened(error.to_string()))?;
+    let cells = played.map_err(|error| failed(error.to_string()))?;
     let kept = Kept::of(&cells, &arguments.policy);
     if arguments.json {
         return output::json(None, &Figures { kept, cells });
@@ -140,8 +140,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn cells(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
     let mut cells = Vec::new();
     for &Rate(bits) in &arguments.uplink {
-        let rate = BitRate::new(bits as u64)
-            .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 10mbit"))?;
+        let rate = BitRate::new(bits as u64).ok_or_else(|| {
+            invalid_usage("an uplink of no rate carries nothing; write such as 10mbit")
+        })?;
         for &round_trip in &arguments.round_trip {
             for workload in &arguments.workload {
                 let offered = offered(&arguments.law, workload, arguments.duration, bits)?;

@@ -1,4 +1,4 @@
-//! `weir-lab sim replay`: what would have happened on an access log, from the log to figures, as text,
+//! `weir-lab sim replay`: what would have failed on an access log, from the log to figures, as text,
 //! JSON or a page. It computes none of the figures itself.
 
 mod clock;
@@ -20,10 +20,10 @@ use weir_server::config::Pace;
 use weir_sim::uplink::Client;
 use weir_workload::Wire;
 
-use super::{asked, output};
-use crate::Failure;
+use super::output;
+use crate::failure::{Failure, invalid_usage};
 use crate::trace::input::Input;
-use crate::trace::output::{Output, failed};
+use crate::trace::output::{Output, cannot_write};
 use crate::trace::values::{Rate, Seconds};
 
 /// The policies that are compared if none is named: the server's default first.
@@ -82,8 +82,9 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let rate = BitRate::new(arguments.uplink.0 as u64)
-        .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 100mbit"))?;
+    let rate = BitRate::new(arguments.uplink.0 as u64).ok_or_else(|| {
+        invalid_usage("an uplink of no rate carries nothing; write such as 100mbit")
+    })?;
     let clients = clients(arguments)?;
     let mut policies = Vec::new();
     for policy in &arguments.policy {
@@ -94,7 +95,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     if policies.is_empty() {
-        return Err(asked("--policy names no policy but fair, with which all are compared"));
+        return Err(invalid_usage(
+            "--policy names no policy but fair, with which all are compared",
+        ));
     }
     // A page that cannot be written is said before the work, not after it.
     let page = arguments.html.as_deref().map(Output::create).transpose()?;
@@ -105,7 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let compared = compare::compare(&demand, &uplink, &policies)?;
     if let (Some(mut page), Some(path)) = (page, &arguments.html) {
         let text = page::page(&compared);
-        page.write_all(text.as_bytes()).map_err(|error| failed(path, &error))?;
+        page.write_all(text.as_bytes()).map_err(|error| cannot_write(path, &error))?;
         page.finish()?;
     }
     if arguments.json {
@@ -124,7 +127,7 @@ fn clients(arguments: &Arguments) -> Result<Option<Client>, Failure> {
     }
     let round_trip = arguments.round_trip.map_or(0.0, |Seconds(seconds)| seconds);
     if round_trip > LONGEST_ROUND_TRIP {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "--round-trip {round_trip}s is too long; expected a minute or less"
         )));
     }

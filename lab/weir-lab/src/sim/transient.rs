@@ -13,8 +13,8 @@ use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
 use super::output::{check, json};
-use super::{asked, seconds};
-use crate::Failure;
+use super::seconds;
+use crate::failure::{Failure, invalid_usage};
 use figures::{Figures, Run, Served};
 
 /// One ideal server, without packets or delay, under a load that is above 1 at times. Equal seeds
@@ -106,8 +106,8 @@ const USUAL: f64 = 150.0;
 const MOST_REQUESTS: f64 = 1e8;
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let law = law::parse(&arguments.law).map_err(asked)?;
-    let shape = Shape::parse(&arguments.workload).map_err(asked)?;
+    let law = law::parse(&arguments.law).map_err(invalid_usage)?;
+    let shape = Shape::parse(&arguments.workload).map_err(invalid_usage)?;
     let cycle = shape.cycle();
     let duration = arguments.duration.unwrap_or_else(|| (USUAL / cycle).ceil() * cycle);
     let offered = Offered {
@@ -118,9 +118,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..Offered::new(law, shape, duration, arguments.uplink.0)
     };
     // Says what is wrong before anything runs.
-    let expected = offered.expected().map_err(asked)?;
+    let expected = offered.expected().map_err(invalid_usage)?;
     if expected > MOST_REQUESTS {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "these are about {expected:.0} requests, and all of a run are kept in memory; give a \
              shorter --duration, a slower --uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
         )));

@@ -7,8 +7,8 @@ use weir_workload::Request;
 use weir_workload::read::{CsvWriter, wc98};
 
 use super::input::Input;
-use super::output::{Output, failed};
-use crate::Failure;
+use super::output::{Output, cannot_write};
+use crate::failure::Failure;
 
 /// `weir-lab trace convert`.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             wc98::write(requests, epoch.unwrap_or(0.0) as u32, &mut output)
         }
     };
-    let written = written.map_err(|error| failed(&arguments.out, &error))?;
+    let written = written.map_err(|error| cannot_write(&arguments.out, &error))?;
     reading.end()?;
     output.finish()?;
     eprintln!("weir: {}: {written} requests", arguments.out.display());

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use weir_workload::Request;
 use weir_workload::read::{self, Counts, Fault, Format, Options, Spread, Trace};
 
-use super::happened;
 use super::values::Seconds;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// A trace and how it is read.
 #[derive(Debug, clap::Args)]
@@ -79,8 +78,8 @@ impl Input {
             whole_seconds: self.whole_seconds,
             reorder: self.reorder.0,
         };
-        let trace = read::open(&self.file, options)
-            .map_err(|error| happened(format!("{name}: {error}")))?;
+        let trace =
+            read::open(&self.file, options).map_err(|error| failed(format!("{name}: {error}")))?;
         Ok(Reading { trace, name, failure: None })
     }
 
@@ -134,7 +133,7 @@ impl Reading {
             eprintln!("weir: {name}: {number} bad records passed over: {list} (first: {first})");
         }
         match counts.requests {
-            0 => Err(happened(format!("{name}: no request to replay"))),
+            0 => Err(failed(format!("{name}: no request to replay"))),
             _ => Ok(()),
         }
     }
@@ -156,7 +155,7 @@ impl Iterator for Reading {
                     Some(_) => " (--skip-bad passes over what is bad)",
                     None => "",
                 };
-                self.failure = Some(happened(format!("{}: {error}{help}", self.name)));
+                self.failure = Some(failed(format!("{}: {error}{help}", self.name)));
                 None
             }
         }

@@ -7,11 +7,10 @@ use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::Shape;
 
-use super::asked;
 use super::convert::csv;
-use super::output::{Output, failed};
+use super::output::{Output, cannot_write};
 use super::values::{LoadIs, Rate, Seconds};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
 
 /// `weir-lab trace make`.
 #[derive(Debug, clap::Args)]
@@ -50,8 +49,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let law = law::parse(&arguments.law).map_err(|wrong| asked(&wrong))?;
-    let shape = Shape::parse(&arguments.shape).map_err(|wrong| asked(&wrong))?;
+    let law = law::parse(&arguments.law).map_err(invalid_usage)?;
+    let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
     let capacity = arguments.uplink.0 / 8.0;
     let offered = Offered {
         load_is: arguments.load_is.into(),
@@ -59,11 +58,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         seed: arguments.seed,
         ..Offered::new(law, shape, arguments.duration.0, capacity)
     };
-    let requests = offered.arrivals().map_err(|wrong| asked(&wrong))?;
+    let requests = offered.arrivals().map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;
     let mut work = 0.0;
     let counted = requests.inspect(|request| work += offered.work(request.size.unwrap_or(0)));
-    let written = csv(counted, &mut output).map_err(|error| failed(&arguments.out, &error))?;
+    let written =
+        csv(counted, &mut output).map_err(|error| cannot_write(&arguments.out, &error))?;
     output.finish()?;
     let (out, kind) = (arguments.out.display(), offered.load_is);
     let load = work / (capacity * offered.seconds);

@@ -7,12 +7,11 @@ use weir_workload::scale::{Fit, Scaling, Work, scale};
 use weir_workload::shape::Shape;
 use weir_workload::{Request, Wire};
 
-use super::asked;
 use super::convert::csv;
 use super::input::Input;
-use super::output::{Output, failed};
+use super::output::{Output, cannot_write};
 use super::values::{LoadIs, Rate, Seconds};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
 
 /// `weir-lab trace scale`.
 #[derive(Debug, clap::Args)]
@@ -58,7 +57,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let shape = Shape::parse(&arguments.shape).map_err(|wrong| asked(&wrong))?;
+    let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
     let mut reading = arguments.input.open()?;
     let trace: Vec<Request> = reading.by_ref().collect();
     reading.end()?;
@@ -73,10 +72,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         start: arguments.seed,
         ..Scaling::new(shape, arguments.duration.0, arguments.uplink.0)
     };
-    let scaled = scale(&trace, &scaling).map_err(|wrong| asked(&wrong))?;
+    let scaled = scale(&trace, &scaling).map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;
     let requests = scaled.requests.into_iter();
-    let written = csv(requests, &mut output).map_err(|error| failed(&arguments.out, &error))?;
+    let written =
+        csv(requests, &mut output).map_err(|error| cannot_write(&arguments.out, &error))?;
     output.finish()?;
     let out = arguments.out.display();
     eprintln!("weir: {out}: {written} of {} requests", trace.len());

@@ -6,10 +6,9 @@ use serde::Serialize;
 use weir_workload::Wire;
 use weir_workload::read::{Gather, Summary};
 
-use super::happened;
 use super::input::Input;
 use super::values::Rate;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// `weir-lab trace stats`.
 #[derive(Debug, clap::Args)]
@@ -60,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             summary: &summary,
             offered_load,
         };
-        serde_json::to_string_pretty(&json).map_err(|error| happened(error.to_string()))? + "\n"
+        serde_json::to_string_pretty(&json).map_err(|error| failed(error.to_string()))? + "\n"
     } else {
         let load = match (arguments.uplink, offered_load) {
             (Some(_), Some(load)) => format!("{load:.4} (wire bytes asked / rate of the link)"),
@@ -71,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(happened(format!("cannot write the numbers: {error}")))
+            Err(failed(format!("cannot write the numbers: {error}")))
         }
         _ => Ok(()),
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weir_sim::backend::Model;
 use weir_workload::law::{self, Law};
 
-use super::super::{asked, seconds};
-use crate::Failure;
+use super::super::seconds;
+use crate::failure::{Failure, invalid_usage};
 
 /// The application behind the gate.
 #[derive(Debug, clap::Args)]
@@ -82,7 +82,7 @@ impl Applications {
         };
         let mut all = Vec::new();
         for text in &self.law {
-            let law = law::parse_exact(law_of(text)).map_err(asked)?;
+            let law = law::parse_exact(law_of(text)).map_err(invalid_usage)?;
             for &workers in &self.workers {
                 for &service_rate in &rates {
                     for &gap in &self.gap {

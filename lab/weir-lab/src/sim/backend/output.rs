@@ -6,7 +6,7 @@ use weir_sim::backend::{Model, Results};
 use weir_sim::dtoc;
 
 use super::super::output::{self, optional, with_interval};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// One case: its parameters, then what came out (see [`Results`] and [`dtoc::Results`]).
 #[derive(Serialize)]

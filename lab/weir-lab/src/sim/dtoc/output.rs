@@ -5,7 +5,7 @@ use serde::Serialize;
 use weir_sim::dtoc::{Model, Results};
 
 use super::super::output::{self, optional, with_interval};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// One case: its parameters, then what came out (see [`Results`] for what each is a share of).
 #[derive(Serialize)]

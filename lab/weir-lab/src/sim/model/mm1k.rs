@@ -3,8 +3,8 @@
 use serde::Serialize;
 use weir_sim::model::mm1k::Mm1k;
 
-use super::{asked, output, table};
-use crate::Failure;
+use super::{output, table};
+use crate::failure::{Failure, invalid_usage};
 
 /// Throughputs are shares of what the server can do.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ struct Json {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { k, timeout, load, cv, json } = *arguments;
-    let queue = Mm1k::new(k, timeout, load).map_err(asked)?;
+    let queue = Mm1k::new(k, timeout, load).map_err(invalid_usage)?;
     let found = Json {
         k,
         timeout_service_times: timeout,
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         rejected_share: queue.rejected(),
         overload_limit: queue.limit(),
         cv,
-        overload_limit_normal: queue.normal_limit(cv).map_err(asked)?,
+        overload_limit_normal: queue.normal_limit(cv).map_err(invalid_usage)?,
     };
     if json {
         return output::json(None, &found);

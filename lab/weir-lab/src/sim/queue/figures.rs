@@ -6,8 +6,7 @@ use serde::Serialize;
 use weir_sim::queue::{Queue, Tally};
 use weir_sim::replications::estimate;
 
-use super::super::happened;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// Where the jobs came from.
 #[derive(Serialize)]
@@ -96,7 +95,7 @@ impl Figures {
         events_per_second: f64,
     ) -> Result<Figures, Failure> {
         Figures::some(queue, source, runs, events_per_second)
-            .ok_or_else(|| happened("no job was counted"))
+            .ok_or_else(|| failed("no job was counted"))
     }
 
     fn some(queue: &Queue, source: Source, runs: &Runs, events_per_second: f64) -> Option<Figures> {
@@ -147,7 +146,7 @@ impl Figures {
         std::io::stdout()
             .lock()
             .write_all(self.text().as_bytes())
-            .map_err(|error| happened(format!("standard output: {error}")))
+            .map_err(|error| failed(format!("standard output: {error}")))
     }
 
     fn text(&self) -> String {

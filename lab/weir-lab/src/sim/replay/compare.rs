@@ -12,8 +12,7 @@ use weir_stats::size::SizeBins;
 use super::clock::Clock;
 use super::demand::Demand;
 use super::figures::{Figures, Full, Peak, Policy, SizeClass, Span, Times, Waiting, WhileFull};
-use crate::Failure;
-use crate::sim::happened;
+use crate::failure::{Failure, failed};
 
 /// Spans that are listed one by one.
 const LISTED: usize = 100;
@@ -189,7 +188,7 @@ fn cannot(demand: &Demand, error: &Invalid) -> Failure {
         1.0 => String::new(),
         factor => format!("; times are divided by --scale-load {factor}"),
     };
-    happened(format!("{}: {error}{scaled}", demand.log))
+    failed(format!("{}: {error}{scaled}", demand.log))
 }
 
 /// What a thread found; a panic goes on here.

@@ -5,8 +5,7 @@ use weir_sim::uplink::Asked;
 use weir_workload::Wire;
 
 use super::clock::Clock;
-use crate::Failure;
-use crate::sim::happened;
+use crate::failure::{Failure, failed};
 use crate::trace::input::Input;
 
 /// What a log asks of its uplink.
@@ -55,7 +54,7 @@ pub(super) fn read(input: &Input, wire: &Wire, scale_load: f64) -> Result<Demand
     reading.end()?;
     let name = reading.name();
     if unknown_sizes == asked.len() as u64 {
-        return Err(happened(format!(
+        return Err(failed(format!(
             "{name}: no record says how large its response was; expected bytes in it (in Common \
              Log Format the number after the status), for the uplink's load is made of them"
         )));

@@ -10,9 +10,8 @@ use weir_sim::replications::{Estimate, estimate};
 use weir_stats::Summary;
 use weir_workload::arrivals::{LoadIs, Offered};
 
-use super::super::happened;
 use super::Requests;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// What one policy did with the requests of one run.
 pub(super) struct Served {
@@ -148,7 +147,7 @@ impl Figures {
         });
         let mut policies = policies.ok_or_else(|| {
             let seconds = offered.seconds;
-            happened(format!("no request arrived in {seconds} s; give a longer --duration"))
+            failed(format!("no request arrived in {seconds} s; give a longer --duration"))
         })?;
         let work: f64 = runs.iter().map(|run| run.work).sum();
         let policies = match policies.pop() {
@@ -176,7 +175,7 @@ impl Figures {
         std::io::stdout()
             .lock()
             .write_all(self.text().as_bytes())
-            .map_err(|error| happened(format!("standard output: {error}")))
+            .map_err(|error| failed(format!("standard output: {error}")))
     }
 
     fn text(&self) -> String {
