@@ -16,7 +16,6 @@ mod text;
 mod thinkers;
 mod values;
 mod view;
-pub(crate) mod words;
 
 use std::io::IsTerminal;
 use std::net::IpAddr;
@@ -26,6 +25,7 @@ use std::time::SystemTime;
 use weir_load::{Body, Plan, Source};
 
 use crate::failure::{Failure, failed, invalid_usage};
+use crate::words;
 pub(crate) use arguments::Arguments;
 use demand::{Open, Planned};
 use figures::{FORMAT, Figures};

@@ -3,9 +3,13 @@
 
 mod failure;
 mod load;
+mod output_file;
+mod print;
 mod run;
 mod sim;
 mod trace;
+mod values;
+mod words;
 
 use std::process::ExitCode;
 

@@ -6,7 +6,6 @@ mod inversion;
 mod loops;
 mod model;
 mod offered;
-mod output;
 mod promise;
 mod queue;
 mod replay;

@@ -5,10 +5,8 @@ mod convert;
 mod files;
 pub(crate) mod input;
 mod make;
-pub(crate) mod output;
 mod scale;
 mod stats;
-pub(crate) mod values;
 
 use clap::Subcommand;
 

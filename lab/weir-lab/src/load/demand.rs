@@ -17,8 +17,8 @@ use super::replay;
 use super::target::Target;
 use super::thinkers::{SurgeEquivalents, Thinkers};
 use super::values::{Arrivals, LoadIs, Rate};
-use super::words::{bits, count, time};
 use crate::failure::{Failure, invalid_usage};
+use crate::words::{bits, count, time};
 
 /// Requests a second when nothing else is said.
 const RATE: f64 = 50.0;

@@ -8,7 +8,7 @@ use weir_workload::shape::Shape;
 use super::arguments::Arguments;
 use super::target::Target;
 use super::values::LoadIs;
-use super::words::{bits, bytes};
+use crate::words::{bits, bytes};
 
 /// Offered load in words.
 pub(crate) fn load_words(shape: &Shape, link: f64, arguments: &Arguments) -> String {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use weir_stats::Outcome;
 use weir_stats::lag::TOLERANCE;
 
-use super::words::{count, percent};
+use crate::words::{count, percent};
 
 /// Everything a run showed. A figure that does not exist (the mean of nothing) is null.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use weir_plot::{Axis, Plot, Series};
 
 use super::figures::Figures;
-use super::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
+use crate::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 

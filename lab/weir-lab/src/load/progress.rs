@@ -1,7 +1,7 @@
 //! A run while it goes on: what is known of it now, and a line a second for those without
 //! a terminal.
 
-use super::words::{bits, count, maybe_time, time};
+use crate::words::{bits, count, maybe_time, time};
 
 /// What is known now. Times without a unit in their name are seconds.
 #[derive(Clone, Debug, Default)]

@@ -15,8 +15,8 @@ use super::demand::{Counted, Open, Planned, link_bytes_per_second, shape, under,
 use super::describe::{load_words, meaning};
 use super::target::Target;
 use super::values::LoadIs;
-use super::words::{bits, bytes, count, time};
 use crate::failure::{Failure, invalid_usage};
+use crate::words::{bits, bytes, count, time};
 
 /// Why a trace that could be read at first could not be read to its end later, if so.
 pub(crate) type Broken = Arc<Mutex<Option<String>>>;

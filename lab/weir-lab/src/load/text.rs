@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use weir_stats::Outcome;
 
 use super::figures::Figures;
-use super::words::{bits, bytes, count, maybe_time, percent, size_range, time};
+use crate::words::{bits, bytes, count, maybe_time, percent, size_range, time};
 
 /// The plan, a line each.
 pub(crate) fn plan(lines: &[(String, String)]) -> String {

@@ -11,7 +11,7 @@ use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
 
 use super::progress::Snapshot;
-use super::words::{bits, count, maybe_time, time};
+use crate::words::{bits, count, maybe_time, time};
 
 /// The terminal while the view has it; given back when this is dropped, also on a panic.
 pub(crate) struct View {

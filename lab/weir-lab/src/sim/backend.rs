@@ -160,7 +160,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         });
     }
-    output::write(arguments.seed, arguments.json, arguments.applications.several(), rows)
+    output::write(arguments.seed, arguments.json, arguments.applications.several(), &rows)
 }
 
 /// Every application with every load, every order and what stands beside it. All are checked before

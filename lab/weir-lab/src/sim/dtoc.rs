@@ -159,7 +159,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let speed = arguments.speed.then(|| results.events as f64 / seconds.max(1e-9));
         rows.push(output::Row::new(prepared.model(), load_percent, count, results, speed));
     }
-    output::write(arguments.seed, arguments.json, rows)
+    output::write(arguments.seed, arguments.json, &rows)
 }
 
 /// Every load with every timeout and strategy, in this order.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use weir_stats::Response;
 use weir_stats::inversion::service_inversion;
 
-use super::output;
 use crate::failure::{Failure, failed};
+use crate::print;
 
 /// How far the order of response times is from the order of sizes: 0 shortest first, 1 the reverse
 /// (Ruan & Pai, "Origins of Latency", section 4.2).
@@ -41,13 +41,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         ))
     })?;
     let found = Json { inversion, requests: responses.len() };
-    if arguments.json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    let text = format!("requests          {}\nservice inversion {inversion:.6}\n", found.requests);
-    std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())
-        .map_err(|error| failed(format!("standard output: {error}")))
+    print::result(arguments.json, None, &found, || {
+        format!("requests          {}\nservice inversion {inversion:.6}\n", found.requests)
+    })
 }
 
 /// The sizes and latencies of a file.

@@ -12,9 +12,10 @@ use weir_sched::{BitRate, PolicyKind};
 use weir_sim::replications;
 
 use super::offered::offered;
-use super::{output, round_trip};
+use super::round_trip;
 use crate::failure::{Failure, failed, invalid_usage};
-use crate::trace::values::{Rate, Seconds};
+use crate::print;
+use crate::values::{Rate, Seconds};
 use case::{CASES, Case};
 use crowd::Crowd;
 use figures::Figures;
@@ -100,11 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         crowds_ratio: Crowd::ratio(&crowds),
         crowds,
     };
-    if arguments.json {
-        return output::json(None, &figures);
-    }
-    output::check(&figures)?;
-    output::print(&figures::text(&figures))
+    print::result(arguments.json, None, &figures, || figures::text(&figures))
 }
 
 fn rate(Rate(bits): Rate) -> Result<BitRate, Failure> {

@@ -6,7 +6,7 @@ use weir_workload::law;
 use weir_workload::shape::Shape;
 
 use crate::failure::{Failure, invalid_usage};
-use crate::trace::values::Seconds;
+use crate::values::Seconds;
 
 /// A body's head in bytes, as `weir-lab trace make` and `weir-lab sim replay` count it.
 pub(super) const HEAD: u64 = 200;

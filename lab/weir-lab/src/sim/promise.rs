@@ -13,9 +13,10 @@ use weir_workload::arrivals::Offered;
 use weir_workload::law;
 
 use super::offered::offered;
-use super::{output, round_trip};
+use super::round_trip;
 use crate::failure::{Failure, failed, invalid_usage};
-use crate::trace::values::{Rate, Seconds};
+use crate::print;
+use crate::values::{Rate, Seconds};
 use cell::Cell;
 use figures::{Figures, Kept};
 
@@ -132,9 +133,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cells = played.map_err(|error| failed(error.to_string()))?;
     let kept = Kept::of(&cells, &arguments.policy);
     if arguments.json {
-        return output::json(None, &Figures { kept, cells });
+        return print::json(None, &Figures { kept, cells });
     }
-    output::print(&figures::text(&kept, &cells))
+    print::print(&figures::text(&kept, &cells))
 }
 
 fn cells(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {

@@ -12,8 +12,8 @@ use weir_sim::queue::{Discipline, Job, Poisson, Queue, Sizes, Tally};
 use weir_sim::replications;
 use weir_workload::law::{self, Law};
 
-use super::output::{check, json};
 use crate::failure::{Failure, invalid_usage};
+use crate::print;
 use figures::{Figures, Runs, Source};
 
 /// One server that does one unit of work in one unit of time. A size is work, and so the time that
@@ -91,12 +91,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(file) => of_trace(arguments, file)?,
         None => of_law(arguments)?,
     };
-    if arguments.json {
-        let seed = arguments.trace.is_none().then_some(arguments.seed);
-        return json(seed, &figures);
-    }
-    check(&figures)?;
-    figures.print()
+    let seed = arguments.trace.is_none().then_some(arguments.seed);
+    print::result(arguments.json, seed, &figures, || figures.text())
 }
 
 fn of_law(arguments: &Arguments) -> Result<Figures, Failure> {

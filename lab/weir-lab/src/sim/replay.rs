@@ -1,4 +1,4 @@
-//! `weir-lab sim replay`: what would have failed on an access log, from the log to figures, as text,
+//! `weir-lab sim replay`: what would have happened on an access log, from the log to figures, as text,
 //! JSON or a page. It computes none of the figures itself.
 
 mod clock;
@@ -20,11 +20,11 @@ use weir_server::config::Pace;
 use weir_sim::uplink::Client;
 use weir_workload::Wire;
 
-use super::output;
 use crate::failure::{Failure, invalid_usage};
+use crate::output_file::{Output, cannot_write};
+use crate::print;
 use crate::trace::input::Input;
-use crate::trace::output::{Output, cannot_write};
-use crate::trace::values::{Rate, Seconds};
+use crate::values::{Rate, Seconds};
 
 /// The policies that are compared if none is named: the server's default first.
 const USUAL: &str = "protective,fsp,srpt,fifo";
@@ -112,9 +112,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         page.finish()?;
     }
     if arguments.json {
-        return output::json(demand.spread, &compared.figures);
+        return print::json(demand.spread, &compared.figures);
     }
-    output::print(&text::text(&compared))
+    print::print(&text::text(&compared))
 }
 
 /// The longest round trip that is taken for one: to Mars it is more.

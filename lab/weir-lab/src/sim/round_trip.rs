@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::trace::values::Seconds;
+use crate::values::Seconds;
 
 /// Seconds that a round trip may take.
 const LONGEST: f64 = 60.0;

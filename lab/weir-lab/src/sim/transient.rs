@@ -12,9 +12,9 @@ use weir_workload::arrivals::{LoadIs, Offered};
 use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
-use super::output::{check, json};
 use super::seconds;
 use crate::failure::{Failure, invalid_usage};
+use crate::print;
 use figures::{Figures, Run, Served};
 
 /// One ideal server, without packets or delay, under a load that is above 1 at times. Equal seeds
@@ -133,11 +133,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         more => replications::run(more as usize, arguments.seed, one),
     };
     let figures = Figures::of(&offered, &disciplines, &runs)?;
-    if arguments.json {
-        return json(Some(arguments.seed), &figures);
-    }
-    check(&figures)?;
-    figures.print()
+    print::result(arguments.json, Some(arguments.seed), &figures, || figures.text())
 }
 
 /// The policies in the order asked, each once.

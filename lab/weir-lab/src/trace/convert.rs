@@ -7,8 +7,8 @@ use weir_workload::Request;
 use weir_workload::read::{CsvWriter, wc98};
 
 use super::input::Input;
-use super::output::{Output, cannot_write};
 use crate::failure::Failure;
+use crate::output_file::{Output, cannot_write};
 
 /// `weir-lab trace convert`.
 #[derive(Debug, clap::Args)]

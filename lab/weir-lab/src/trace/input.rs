@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use weir_workload::Request;
 use weir_workload::read::{self, Counts, Fault, Format, Options, Spread, Trace};
 
-use super::values::Seconds;
 use crate::failure::{Failure, failed};
+use crate::values::Seconds;
 
 /// A trace and how it is read.
 #[derive(Debug, clap::Args)]

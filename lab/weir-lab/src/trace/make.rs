@@ -8,9 +8,9 @@ use weir_workload::law;
 use weir_workload::shape::Shape;
 
 use super::convert::csv;
-use super::output::{Output, cannot_write};
-use super::values::{LoadIs, Rate, Seconds};
 use crate::failure::{Failure, invalid_usage};
+use crate::output_file::{Output, cannot_write};
+use crate::values::{LoadIs, Rate, Seconds};
 
 /// `weir-lab trace make`.
 #[derive(Debug, clap::Args)]

@@ -9,9 +9,9 @@ use weir_workload::{Request, Wire};
 
 use super::convert::csv;
 use super::input::Input;
-use super::output::{Output, cannot_write};
-use super::values::{LoadIs, Rate, Seconds};
 use crate::failure::{Failure, invalid_usage};
+use crate::output_file::{Output, cannot_write};
+use crate::values::{LoadIs, Rate, Seconds};
 
 /// `weir-lab trace scale`.
 #[derive(Debug, clap::Args)]

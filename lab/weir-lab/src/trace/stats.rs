@@ -1,14 +1,13 @@
 //! `weir-lab trace stats`: the numbers of a trace, for people and as JSON. It computes none.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 use weir_workload::Wire;
 use weir_workload::read::{Gather, Summary};
 
 use super::input::Input;
-use super::values::Rate;
 use crate::failure::{Failure, failed};
+use crate::print;
+use crate::values::Rate;
 
 /// `weir-lab trace stats`.
 #[derive(Debug, clap::Args)]
@@ -68,12 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         text(&reading.format().to_string(), &summary, &load)
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(failed(format!("cannot write the numbers: {error}")))
-        }
-        _ => Ok(()),
-    }
+    print::print(&text)
 }
 
 fn text(format: &str, s: &Summary, load: &str) -> String {

@@ -5,8 +5,8 @@ use serde::Serialize;
 use weir_sim::backend::{Model, Results};
 use weir_sim::dtoc;
 
-use super::super::output::{self, optional, with_interval};
 use crate::failure::Failure;
+use crate::print::{self, optional, with_interval};
 
 /// One case: its parameters, then what came out (see [`Results`] and [`dtoc::Results`]).
 #[derive(Serialize)]
@@ -54,11 +54,6 @@ struct Application {
 enum Outcome {
     Gate(Box<Results>),
     Carter(Box<dtoc::Results>),
-}
-
-#[derive(Serialize)]
-struct Rows {
-    rows: Vec<Row>,
 }
 
 impl Row {
@@ -172,20 +167,17 @@ struct Figures {
 }
 
 /// Writes all rows.
-pub(super) fn write(seed: u64, json: bool, grid: bool, rows: Vec<Row>) -> Result<(), Failure> {
+pub(super) fn write(seed: u64, json: bool, grid: bool, rows: &[Row]) -> Result<(), Failure> {
     if json {
-        return match <[Row; 1]>::try_from(rows) {
-            Ok([row]) => output::json(Some(seed), &row),
-            Err(rows) => output::json(Some(seed), &Rows { rows }),
-        };
+        return print::json_rows(seed, rows);
     }
-    rows.iter().try_for_each(output::check)?;
-    let text = match rows.as_slice() {
+    rows.iter().try_for_each(print::check)?;
+    let text = match rows {
         [Row { results: Outcome::Gate(results), .. }] => list(&rows[0], results, seed),
         rows if grid => super::grid::grid(rows),
         rows => table(rows, seed),
     };
-    output::print(&text)
+    print::print(&text)
 }
 
 fn milliseconds(value: Option<f64>) -> String {

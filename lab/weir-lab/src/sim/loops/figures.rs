@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::crowd::Crowd;
 use super::row::Row;
-use crate::load::words::{bits, signed, time};
-use crate::sim::output::table;
+use crate::print::table;
+use crate::words::{bits, signed, time};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Figures {

@@ -4,8 +4,9 @@ use serde::Serialize;
 use weir_sim::model::mg1::{Mg1, Order};
 use weir_workload::law::{self, Law};
 
-use super::{output, table};
+use super::table::table;
 use crate::failure::{Failure, invalid_usage};
+use crate::print;
 
 /// Sizes are times on a server of speed 1, so response times are in the unit of the sizes: divide
 /// both by the rate of a link to have seconds.
@@ -133,11 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         percentile,
         size,
     };
-    if arguments.json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    show(&found)
+    print::result(arguments.json, None, &found, || text(&found))
 }
 
 /// The size below which so many percent lie.
@@ -153,7 +150,7 @@ fn size_at(law: &dyn Law, percentile: f64) -> Result<f64, Failure> {
     )))
 }
 
-fn show(found: &Json) -> Result<(), Failure> {
+fn text(found: &Json) -> String {
     let at = found.percentile.as_ref();
     let of = found.size.as_ref();
     table(&[

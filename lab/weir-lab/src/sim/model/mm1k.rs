@@ -3,8 +3,9 @@
 use serde::Serialize;
 use weir_sim::model::mm1k::Mm1k;
 
-use super::{output, table};
+use super::table::table;
 use crate::failure::{Failure, invalid_usage};
+use crate::print;
 
 /// Throughputs are shares of what the server can do.
 #[derive(Debug, clap::Args)]
@@ -60,18 +61,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         cv,
         overload_limit_normal: queue.normal_limit(cv).map_err(invalid_usage)?,
     };
-    if json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    table(&[
-        ("offered load", Some(load)),
-        ("useful throughput", Some(found.useful_throughput)),
-        ("  by the incomplete gamma function", found.useful_throughput_by_gamma),
-        ("throughput, useful or not", Some(found.throughput)),
-        ("share rejected", Some(found.rejected_share)),
-        ("useful far above a load of 1", Some(found.overload_limit)),
-        ("  by the normal law, with this CV", Some(found.overload_limit_normal)),
-        ("coefficient of variation", Some(cv)),
-    ])
+    let text = || {
+        table(&[
+            ("offered load", Some(load)),
+            ("useful throughput", Some(found.useful_throughput)),
+            ("  by the incomplete gamma function", found.useful_throughput_by_gamma),
+            ("throughput, useful or not", Some(found.throughput)),
+            ("share rejected", Some(found.rejected_share)),
+            ("useful far above a load of 1", Some(found.overload_limit)),
+            ("  by the normal law, with this CV", Some(found.overload_limit_normal)),
+            ("coefficient of variation", Some(cv)),
+        ])
+    };
+    print::result(json, None, &found, text)
 }

@@ -4,8 +4,9 @@ use serde::Serialize;
 use weir_sim::model::onoff::OnOff;
 use weir_workload::law;
 
-use super::{output, table};
+use super::table::table;
 use crate::failure::{Failure, invalid_usage};
+use crate::print;
 
 /// The server is empty when the overload begins, and the low load lasts until it is empty again.
 /// Means are over the jobs of a size that arrive during the overload. Sizes are times on a server
@@ -67,16 +68,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         growth_rate: model.growth(),
         drain_time: model.drain_time(),
     };
-    if arguments.json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    table(&[
-        ("size", Some(size)),
-        ("mean response, fair sharing", Some(found.fair)),
-        ("mean response, srpt", Some(found.srpt)),
-        ("srpt serves sizes up to", Some(found.cutoff_size)),
-        ("jobs gathered per time, fair", Some(found.growth_rate)),
-        ("backlog gone after", Some(found.drain_time)),
-    ])
+    let text = || {
+        table(&[
+            ("size", Some(size)),
+            ("mean response, fair sharing", Some(found.fair)),
+            ("mean response, srpt", Some(found.srpt)),
+            ("srpt serves sizes up to", Some(found.cutoff_size)),
+            ("jobs gathered per time, fair", Some(found.growth_rate)),
+            ("backlog gone after", Some(found.drain_time)),
+        ])
+    };
+    print::result(arguments.json, None, &found, text)
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use weir_sched::{PolicyKind, policy};
 
 use super::cell::{Cell, Played};
-use crate::load::words::{bits, bytes, time};
-use crate::sim::output::table;
+use crate::print::table;
+use crate::words::{bits, bytes, time};
 
 /// What a policy may lose to srpt through the gate beyond what it loses on a bare link.
 const DEARER: f64 = 0.02;

@@ -1,7 +1,5 @@
 //! The figures of `weir-lab sim queue`, as JSON and as a table. It does not know how a run is made.
 
-use std::io::Write;
-
 use serde::Serialize;
 use weir_sim::queue::{Queue, Tally};
 use weir_sim::replications::estimate;
@@ -141,15 +139,8 @@ impl Figures {
         })
     }
 
-    /// A table on standard output.
-    pub(super) fn print(&self) -> Result<(), Failure> {
-        std::io::stdout()
-            .lock()
-            .write_all(self.text().as_bytes())
-            .map_err(|error| failed(format!("standard output: {error}")))
-    }
-
-    fn text(&self) -> String {
+    /// A table.
+    pub(super) fn text(&self) -> String {
         let number = |value: f64| format!("{value:.6}");
         let within = |mean: f64, ci95: Option<f64>| match ci95 {
             Some(half) => format!("{mean:.6} ± {half:.6} (95 %)"),

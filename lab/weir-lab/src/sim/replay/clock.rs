@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::load::words::time;
+use crate::words::time;
 
 /// Turns seconds of the replay into times of the log.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use super::compare::Compared;
 use super::figures::{Policy, SizeClass, Times};
 use super::shares::share;
 use super::{plots, verdict};
-use crate::load::words::{bits, bytes, count, size_range, time};
+use crate::words::{bits, bytes, count, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 

@@ -7,7 +7,7 @@ use weir_stats::Samples;
 use weir_stats::size::SizeBins;
 
 use super::compare::Compared;
-use crate::load::words::{bytes, round_time};
+use crate::words::{bytes, round_time};
 
 /// Parts of the time for which a median is drawn.
 const MEDIANS: usize = 90;

@@ -2,7 +2,7 @@
 //! not know what is counted.
 
 use super::clock::long;
-use crate::load::words::{count, percent};
+use crate::words::{count, percent};
 
 /// Shares (per cent) below and above which [`percent`] writes none and all.
 const TOLD: std::ops::Range<f64> = 0.0005..99.95;

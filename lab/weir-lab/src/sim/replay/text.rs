@@ -7,8 +7,8 @@ use super::compare::Compared;
 use super::figures::{SizeClass, Times};
 use super::shares::share;
 use super::verdict;
-use crate::load::words::{bytes, count, size_range, time};
-use crate::sim::output::table;
+use crate::print::table;
+use crate::words::{bytes, count, size_range, time};
 
 /// Parts of the line that shows the backlog.
 const PARTS: usize = 60;

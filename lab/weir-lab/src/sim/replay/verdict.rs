@@ -4,7 +4,7 @@ use super::clock::long;
 use super::compare::Compared;
 use super::figures::{Figures, Policy, SizeClass};
 use super::shares::{share, share_of_time};
-use crate::load::words::{bits, bytes, count, size_range, time};
+use crate::words::{bits, bytes, count, size_range, time};
 
 /// A link that is full for less than this share (per cent) of the requests, and of the time, is
 /// hardly ever full.

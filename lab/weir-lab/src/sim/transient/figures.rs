@@ -1,8 +1,6 @@
 //! The figures of `weir-lab sim transient`, as JSON and as a table: response times under each policy
 //! and how they compare. It does not know how requests are made.
 
-use std::io::Write;
-
 use serde::Serialize;
 use weir_sched::policy;
 use weir_sim::queue::{Departure, Discipline, Tally};
@@ -170,15 +168,8 @@ impl Figures {
         })
     }
 
-    /// A table on standard output.
-    pub(super) fn print(&self) -> Result<(), Failure> {
-        std::io::stdout()
-            .lock()
-            .write_all(self.text().as_bytes())
-            .map_err(|error| failed(format!("standard output: {error}")))
-    }
-
-    fn text(&self) -> String {
+    /// A table.
+    pub(super) fn text(&self) -> String {
         let Figures { workload, law, requests, replications, mean_load, .. } = self;
         let mut text = format!(
             "{workload}, {law}: {requests} requests in {replications} runs of {} s, mean load \

@@ -36,7 +36,7 @@ impl FromStr for Seconds {
 
 /// The bytes that load counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum LoadIs {
+pub(crate) enum LoadIs {
     /// Heads, bodies, packets and connections
     Wire,
     /// Bodies
