@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     output::check(&arguments)?;
     let planned = demand::plan(&arguments, &target)?;
-    let link = demand::link_bytes_per_second(&arguments)?;
+    let link = demand::link_bytes_per_second(&arguments);
     let link = link.map(|rate| Link { bytes_per_second: rate, wire: demand::wire(&arguments) });
     let mut words = words(&arguments, &target, &planned);
     limits(&planned, sources.len(), &mut words)?;
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         demand: planned.demand,
         scheduled: planned.scheduled,
         duration: planned.duration,
-        ends_if_refused: arguments.allow_failed.0 < 1.0,
+        ends_if_refused: arguments.allow_failed.fraction() < 1.0,
         records: arguments.records.as_deref(),
     };
     let display = display(&arguments, &target);
@@ -114,10 +114,10 @@ fn plan(arguments: &Arguments, target: &Target, planned: &Planned) -> Plan {
         host: target.host.clone(),
         headers: arguments.header.iter().map(|header| header.0.as_str()).collect(),
         sources: arguments.class.iter().map(source).collect(),
-        requests_per_connection: arguments.requests_per_connection.0.get(),
-        abort_after: arguments.abort_after.map(|span| span.0.as_secs_f64()),
+        requests_per_connection: arguments.requests_per_connection.get(),
+        abort_after: arguments.abort_after,
         retries: arguments.retries,
-        drain: arguments.drain.0.as_secs_f64(),
+        drain: arguments.drain,
         duration: planned.duration,
         slow_readers: arguments.slow_readers.map(|slow| (slow.share, slow.bytes_per_second)),
         body: Body::Any,
@@ -131,17 +131,17 @@ fn words(arguments: &Arguments, target: &Target, planned: &Planned) -> Vec<(Stri
     let mut words = vec![("server".to_owned(), format!("{} as {}", target.server, target.host))];
     words.extend(planned.words.iter().cloned());
     if let Some(duration) = planned.duration {
-        let drain = arguments.drain.0.as_secs_f64();
+        let drain = arguments.drain;
         let wait =
             format!("{}, then up to {}", words::time(duration * 1e3), words::time(drain * 1e3));
         words.push(("duration".into(), format!("{wait} for what is still open")));
     }
-    let connection = match arguments.requests_per_connection.0.get() {
+    let connection = match arguments.requests_per_connection.get() {
         1 => "a connection per request".to_owned(),
         number => format!("up to {number} requests per connection"),
     };
-    let patience = arguments.abort_after.map_or("wait for ever".to_owned(), |span| {
-        format!("give up after {}", words::time(span.0.as_secs_f64() * 1e3))
+    let patience = arguments.abort_after.map_or("wait for ever".to_owned(), |seconds| {
+        format!("give up after {}", words::time(seconds * 1e3))
     });
     let retries = match arguments.retries {
         0 => String::new(),
@@ -227,7 +227,7 @@ fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
 
 /// The exit status that the figures mean.
 fn verdict(arguments: &Arguments, figures: &Figures) -> Result<(), Failure> {
-    if figures.failed_share > arguments.allow_failed.0 {
+    if figures.failed_share > arguments.allow_failed.fraction() {
         let statuses = match figures.statuses.is_empty() {
             true => String::new(),
             false => format!(" (with status {})", figures.statuses_in_words()),

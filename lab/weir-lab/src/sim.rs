@@ -59,14 +59,3 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Inversion(arguments) => inversion::run(&arguments),
     }
 }
-
-/// A time; a bare number is in seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let time = humantime::parse_duration(text).map(|time| time.as_secs_f64());
-    time.or_else(|_| text.parse::<f64>())
-        .map_err(|_| format!("\"{text}\" is not a time; write such as 5s, 10m or 0.2ms"))
-        .and_then(|time| match time.is_finite() {
-            true => Ok(time),
-            false => Err(format!("\"{text}\" is not a time that ends")),
-        })
-}

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
-use weir_server::config::{Span, Uplink};
+use weir_units::{BitRate, Count, Positive, RequestRate, Share};
 
-use super::values::{Arrivals, Class, Count, Header, LoadIs, Positive, Rate, Share, SlowReaders};
+use super::values::{Arrivals, Class, Header, SlowReaders};
+use crate::values::{LoadIs, link_rate, wait_seconds};
+
+/// A number of users, connections or requests.
+pub(crate) type AtLeastOne = Count<1, { u32::MAX }>;
 
 /// Who is asked, what for, when, and how users behave.
 #[derive(Debug, clap::Args)]
@@ -18,7 +22,7 @@ pub(crate) struct Arguments {
     /// Open loop: requests a second, whatever became of the others, such as 500/s or 30000/m
     /// [default: 50/s]
     #[arg(long, value_name = "RATE", help_heading = "When", group = "when")]
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<RequestRate>,
 
     /// Open loop: offered load as a share of --uplink, such as 1.2; needs --law, or --trace whose
     /// interarrivals are then scaled
@@ -35,15 +39,16 @@ pub(crate) struct Arguments {
     /// Closed loop: so many users, each asks, waits, thinks and asks again; with --law surge they
     /// are SURGE's user equivalents
     #[arg(long, value_name = "USERS", help_heading = "When", group = "when")]
-    pub(crate) closed: Option<Count>,
+    pub(crate) closed: Option<AtLeastOne>,
 
     /// Mean time to think of a --closed user, exponentially distributed [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "When", requires = "closed")]
-    pub(crate) think: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) think: Option<f64>,
 
     /// Infinite demand: so many requests under way at all times
     #[arg(long, value_name = "N", help_heading = "When", group = "when")]
-    pub(crate) saturate: Option<Count>,
+    pub(crate) saturate: Option<AtLeastOne>,
 
     /// How --rate spaces requests: poisson or even
     #[arg(long, value_name = "LAW", help_heading = "When", default_value = "poisson")]
@@ -51,11 +56,13 @@ pub(crate) struct Arguments {
 
     /// How long requests are sent [default: 30s; once through a shape or a trace]
     #[arg(long, value_name = "TIME", help_heading = "When")]
-    pub(crate) duration: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) duration: Option<f64>,
 
     /// How long to wait for what is still open at the end; the rest counts as unfinished
     #[arg(long, value_name = "TIME", help_heading = "When", default_value = "10s")]
-    pub(crate) drain: Span,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) drain: f64,
 
     /// Law of sizes: a response of N bytes is asked for as /N.bin under the URL
     /// (`weir-lab trace files` makes such a directory)
@@ -79,7 +86,8 @@ pub(crate) struct Arguments {
     /// Put requests in order that are so late in the trace: servers write a request down when it
     /// ends
     #[arg(long, value_name = "TIME", help_heading = "What", requires = "trace")]
-    pub(crate) reorder: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) reorder: Option<f64>,
 
     /// Everything random follows from it
     #[arg(long, value_name = "N", help_heading = "What", default_value_t = 1)]
@@ -95,7 +103,8 @@ pub(crate) struct Arguments {
 
     /// Rate of the server's link: what --load is a share of, and what slowdown is measured by
     #[arg(long, value_name = "RATE", help_heading = "Link")]
-    pub(crate) uplink: Option<Uplink>,
+    #[arg(value_parser = link_rate)]
+    pub(crate) uplink: Option<BitRate>,
 
     /// What counts as load: wire (heads, packets and connections too) or file (bodies only, as in
     /// Schroeder's tables)
@@ -108,11 +117,12 @@ pub(crate) struct Arguments {
 
     /// Requests that share a connection; 1 closes it after each
     #[arg(long, value_name = "N", help_heading = "Users", default_value = "1")]
-    pub(crate) requests_per_connection: Count,
+    pub(crate) requests_per_connection: AtLeastOne,
 
     /// How long a user waits before he gives up an attempt [default: for ever]
     #[arg(long, value_name = "TIME", help_heading = "Users")]
-    pub(crate) abort_after: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) abort_after: Option<f64>,
 
     /// How often a user who gave up, was refused or reset tries again, at once
     #[arg(long, value_name = "N", help_heading = "Users", default_value_t = 0)]

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_load::Demand;
+use weir_units::{Positive, RequestRate};
 use weir_workload::arrivals::{Offered, Spacing};
 use weir_workload::law::{self, Deterministic, Law};
 use weir_workload::shape::Shape;
 use weir_workload::surge::Model;
-use weir_workload::{Request, Wire, arrivals};
+use weir_workload::{Request, Wire};
 
 use super::arguments::Arguments;
 use super::describe::{load_words, meaning, what};
 use super::replay;
 use super::target::Target;
 use super::thinkers::{SurgeEquivalents, Thinkers};
-use super::values::{Arrivals, LoadIs, Rate};
+use super::values::Arrivals;
 use crate::failure::{Failure, invalid_usage};
 use crate::words::{bits, count, time};
 
@@ -64,11 +65,11 @@ pub(crate) fn plan(arguments: &Arguments, target: &Target) -> Result<Planned, Fa
     }
     let law = arguments.law.as_deref().map(law::parse).transpose()?;
     if let Some(users) = arguments.closed {
-        return closed(arguments, target, law, users.0.get());
+        return closed(arguments, target, law, users.get());
     }
     if let Some(under_way) = arguments.saturate {
         let mut words = what(target, law.as_ref());
-        let number = under_way.0.get();
+        let number = under_way.get();
         words.push((
             "demand".into(),
             format!("infinite: {} requests under way at all times", count(number.into())),
@@ -88,7 +89,7 @@ pub(crate) fn plan(arguments: &Arguments, target: &Target) -> Result<Planned, Fa
 impl Planned {
     /// An empty demand of the flags' duration, or this one.
     pub(crate) fn lasting(arguments: &Arguments, seconds: f64) -> Planned {
-        let duration = arguments.duration.map_or(seconds, |span| span.0.as_secs_f64());
+        let duration = arguments.duration.unwrap_or(seconds);
         Planned {
             demand: Demand::Open(Box::new(std::iter::empty())),
             duration: Some(duration),
@@ -121,7 +122,7 @@ fn open(
     let seconds = planned.duration.unwrap_or(usual);
     let mut offered = offered(arguments, law, shape.clone(), seconds);
     let work = offered.mean_work();
-    let link = link_bytes_per_second(arguments)?;
+    let link = link_bytes_per_second(arguments);
     let spacing = match offered.spacing {
         Spacing::Poisson => "Poisson arrivals",
         Spacing::Equal => "equal gaps",
@@ -135,7 +136,7 @@ fn open(
             shape.periods().iter().map(|period| period.load).fold(0.0, f64::max) * link / work
         }
         None => {
-            let rate = arguments.rate.unwrap_or(Rate(RATE)).0;
+            let rate = arguments.rate.map_or(RATE, RequestRate::per_second);
             offered.bytes_per_second = rate * work;
             words.push(("rate".into(), format!("{rate}/s, {spacing}")));
             if let Some(link) = link.filter(|_| has_law) {
@@ -171,7 +172,7 @@ fn closed(
         return surge(arguments, target, users);
     }
     let mut words = what(target, law.as_ref());
-    let think = arguments.think.map_or(THINK, |span| span.0.as_secs_f64());
+    let think = arguments.think.unwrap_or(THINK);
     let each = format!(
         "closed loop: {} users, who think {} on average, exponentially distributed",
         count(users.into()),
@@ -225,10 +226,7 @@ fn offered(
     let law = law.unwrap_or_else(|| Arc::new(Deterministic { size: 1.0 }));
     Offered {
         wire: wire(arguments),
-        load_is: match arguments.load_is {
-            LoadIs::Wire => arrivals::LoadIs::Wire,
-            LoadIs::File => arrivals::LoadIs::File,
-        },
+        load_is: arguments.load_is.into(),
         spacing: match arguments.arrivals {
             Arrivals::Poisson => Spacing::Poisson,
             Arrivals::Even => Spacing::Equal,
@@ -243,26 +241,20 @@ fn offered(
 pub(crate) fn wire(arguments: &Arguments) -> Wire {
     Wire {
         head: arguments.head_bytes,
-        requests_per_connection: arguments.requests_per_connection.0.get(),
+        requests_per_connection: arguments.requests_per_connection.get(),
         ..Wire::default()
     }
 }
 
 /// Bytes a second of --uplink.
-pub(crate) fn link_bytes_per_second(arguments: &Arguments) -> Result<Option<f64>, Failure> {
-    match arguments.uplink.map(|uplink| uplink.0) {
-        Some(None) => {
-            Err(invalid_usage("--uplink off is no link to load: give its rate, such as 10mbit"))
-        }
-        Some(Some(rate)) => Ok(Some(rate.bits() as f64 / 8.0)),
-        None => Ok(None),
-    }
+pub(crate) fn link_bytes_per_second(arguments: &Arguments) -> Option<f64> {
+    arguments.uplink.map(|rate| rate.bits() as f64 / 8.0)
 }
 
 /// The shape of --shape and --load.
 pub(crate) fn shape(arguments: &Arguments) -> Result<Shape, Failure> {
     let shape = arguments.shape.as_deref().map(Shape::parse).transpose()?;
-    Ok(match (shape, arguments.load.map(|load| load.0)) {
+    Ok(match (shape, arguments.load.map(Positive::get)) {
         (Some(shape), Some(load)) => shape.scaled_to(load)?,
         (Some(shape), None) => shape,
         (None, load) => Shape::constant(load.unwrap_or(1.0))?,

@@ -7,7 +7,7 @@ use weir_workload::shape::Shape;
 
 use super::arguments::Arguments;
 use super::target::Target;
-use super::values::LoadIs;
+use crate::values::LoadIs;
 use crate::words::{bits, bytes};
 
 /// Offered load in words.

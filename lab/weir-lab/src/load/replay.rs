@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_load::Demand;
+use weir_units::Positive;
 use weir_workload::Request;
 use weir_workload::read::{self, Counts, Options, Trace};
 use weir_workload::scale::{Scaling, Work, scale};
@@ -14,8 +15,8 @@ use super::arguments::Arguments;
 use super::demand::{Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::describe::{load_words, meaning};
 use super::target::Target;
-use super::values::LoadIs;
 use crate::failure::{Failure, invalid_usage};
+use crate::values::LoadIs;
 use crate::words::{bits, bytes, count, time};
 
 /// Why a trace that could be read at first could not be read to its end later, if so.
@@ -47,7 +48,7 @@ pub(crate) fn plan(
 ) -> Result<Planned, Failure> {
     let options = Options {
         skip_bad: arguments.skip_bad,
-        reorder: arguments.reorder.map_or(0.0, |span| span.0.as_secs_f64()),
+        reorder: arguments.reorder.unwrap_or(0.0),
         ..Options::default()
     };
     let (found, counts) = measure(file, &options, arguments)?;
@@ -72,7 +73,7 @@ fn streamed(
     target: &Target,
     found: &Measured,
 ) -> Result<Planned, Failure> {
-    let speed = arguments.speed.map_or(1.0, |speed| speed.0);
+    let speed = arguments.speed.map_or(1.0, Positive::get);
     // The last request starts at the end, and must.
     let once = found.span / speed + 1e-3;
     let planned = Planned::lasting(arguments, once);
@@ -84,7 +85,7 @@ fn streamed(
             time(once * 1e3)
         ),
     )];
-    if let Some(link) = link_bytes_per_second(arguments)?.filter(|_| found.work > 0.0) {
+    if let Some(link) = link_bytes_per_second(arguments).filter(|_| found.work > 0.0) {
         let load = found.work / once / link;
         let load_is = meaning(arguments);
         words.push(("load".into(), format!("{load:.3} of {}; {load_is}", bits(link * 8.0))));
@@ -117,7 +118,7 @@ fn scaled(
     target: &Target,
     found: &Measured,
 ) -> Result<Planned, Failure> {
-    let Some(link) = link_bytes_per_second(arguments)? else {
+    let Some(link) = link_bytes_per_second(arguments) else {
         return Err(invalid_usage("--load and --shape are shares of a link: give --uplink"));
     };
     let shape = shape(arguments)?;

@@ -9,10 +9,11 @@ use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 use weir_sim::backend::{LoadDrop, Model};
 use weir_sim::dtoc::{self, Strategy};
 use weir_sim::replications;
+use weir_units::{Invalid, Percent};
 use weir_workload::shape::{self, Shape};
 
-use super::seconds;
 use crate::failure::{Failure, invalid_usage};
+use crate::values::seconds;
 use application::{Application, Applications};
 use output::Row;
 
@@ -127,12 +128,11 @@ fn shape_help() -> String {
 }
 
 /// A number of percent, with its sign or without.
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim_end();
-    number.parse().map_err(|_| format!("\"{text}\" is not a share in percent, such as 300%"))
+fn percent(text: &str) -> Result<f64, Invalid> {
+    text.parse().map(Percent::percent)
 }
 
-fn patience(text: &str) -> Result<f64, String> {
+fn patience(text: &str) -> Result<f64, Invalid> {
     if text.trim() == "inf" { Ok(f64::INFINITY) } else { seconds(text) }
 }
 

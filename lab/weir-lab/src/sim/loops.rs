@@ -15,7 +15,7 @@ use super::offered::offered;
 use super::round_trip;
 use crate::failure::{Failure, failed, invalid_usage};
 use crate::print;
-use crate::values::{Rate, Seconds};
+use crate::values::{link_rate, seconds};
 use case::{CASES, Case};
 use crowd::Crowd;
 use figures::Figures;
@@ -36,7 +36,8 @@ use row::Row;
 pub(super) struct Arguments {
     /// Rates of the uplink
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2mbit")]
-    uplink: Vec<Rate>,
+    #[arg(value_parser = link_rate)]
+    uplink: Vec<BitRate>,
 
     /// Round trips of all clients, such as 50ms
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0")]
@@ -64,11 +65,13 @@ pub(super) struct Arguments {
 
     /// Rate of its uplink
     #[arg(long, value_name = "RATE", default_value = "10mbit")]
-    workload_uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    workload_uplink: BitRate,
 
     /// How long its requests arrive [default: whole cycles of the workload, 150 s or more]
     #[arg(long, value_name = "TIME")]
-    duration: Option<Seconds>,
+    #[arg(value_parser = seconds)]
+    duration: Option<f64>,
 
     /// Write JSON
     #[arg(long)]
@@ -84,10 +87,9 @@ struct Asked {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let asked = rows(arguments)?;
-    let workload_rate = rate(arguments.workload_uplink)?;
-    let Rate(bits) = arguments.workload_uplink;
-    let offered = offered(&arguments.law, &arguments.workload, arguments.duration, bits)?;
+    let asked = rows(arguments);
+    let workload_rate = arguments.workload_uplink;
+    let offered = offered(&arguments.law, &arguments.workload, arguments.duration, workload_rate)?;
     let rows = replications::each(asked.len(), |index| Row::play(&asked[index]));
     let crowds = replications::each(arguments.seeds as usize, |index| {
         Crowd::play(workload_rate, &offered, index as u64 + 1)
@@ -104,15 +106,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print::result(arguments.json, None, &figures, || figures::text(&figures))
 }
 
-fn rate(Rate(bits): Rate) -> Result<BitRate, Failure> {
-    BitRate::new(bits as u64)
-        .ok_or_else(|| invalid_usage("an uplink of no rate carries nothing; write such as 10mbit"))
-}
-
-fn rows(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
+fn rows(arguments: &Arguments) -> Vec<Asked> {
     let mut rows = Vec::new();
-    for &uplink in &arguments.uplink {
-        let rate = rate(uplink)?;
+    for &rate in &arguments.uplink {
         for &round_trip in &arguments.round_trip {
             for case in CASES {
                 let asked = |&policy| Asked { case, rate, round_trip, policy };
@@ -120,5 +116,5 @@ fn rows(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
             }
         }
     }
-    Ok(rows)
+    rows
 }

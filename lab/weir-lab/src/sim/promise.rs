@@ -16,7 +16,7 @@ use super::offered::offered;
 use super::round_trip;
 use crate::failure::{Failure, failed, invalid_usage};
 use crate::print;
-use crate::values::{Rate, Seconds};
+use crate::values::{link_rate, seconds};
 use cell::Cell;
 use figures::{Figures, Kept};
 
@@ -36,7 +36,8 @@ pub(super) struct Arguments {
 
     /// Rates of the uplink
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "10mbit")]
-    uplink: Vec<Rate>,
+    #[arg(value_parser = link_rate)]
+    uplink: Vec<BitRate>,
 
     /// Round trips of the clients, such as 50ms, or "mixed": 1 to 250 ms, all beside each other
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = ROUND_TRIPS)]
@@ -48,7 +49,8 @@ pub(super) struct Arguments {
 
     /// How long requests arrive [default: whole cycles of the workload, 150 s or more]
     #[arg(long, value_name = "TIME")]
-    duration: Option<Seconds>,
+    #[arg(value_parser = seconds)]
+    duration: Option<f64>,
 
     /// How many seeds, from 1 on
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -140,13 +142,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn cells(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
     let mut cells = Vec::new();
-    for &Rate(bits) in &arguments.uplink {
-        let rate = BitRate::new(bits as u64).ok_or_else(|| {
-            invalid_usage("an uplink of no rate carries nothing; write such as 10mbit")
-        })?;
+    for &rate in &arguments.uplink {
         for &round_trip in &arguments.round_trip {
             for workload in &arguments.workload {
-                let offered = offered(&arguments.law, workload, arguments.duration, bits)?;
+                let offered = offered(&arguments.law, workload, arguments.duration, rate)?;
                 for seed in 1..=arguments.seeds {
                     let offered = Offered { seed, ..offered.clone() };
                     let workload = workload.to_lowercase();

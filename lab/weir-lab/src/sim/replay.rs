@@ -16,15 +16,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weir_sched::{BitRate, PolicyKind, policy};
-use weir_server::config::Pace;
 use weir_sim::uplink::Client;
+use weir_units::Share;
 use weir_workload::Wire;
 
 use crate::failure::{Failure, invalid_usage};
 use crate::output_file::{Output, cannot_write};
 use crate::print;
 use crate::trace::input::Input;
-use crate::values::{Rate, Seconds};
+use crate::values::{link_rate, seconds};
 
 /// The policies that are compared if none is named: the server's default first.
 const USUAL: &str = "protective,fsp,srpt,fifo";
@@ -37,11 +37,13 @@ pub(super) struct Arguments {
 
     /// Rate of the uplink, such as 100mbit
     #[arg(long, value_name = "RATE")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// Share of the uplink that is used, under fair sharing too
     #[arg(long, value_name = "SHARE", default_value = "0.99")]
-    uplink_pace: Pace,
+    #[arg(value_parser = pace)]
+    uplink_pace: Share,
 
     /// Policies to compare with fair sharing; the first is the one that the verdict is about
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = USUAL)]
@@ -54,11 +56,13 @@ pub(super) struct Arguments {
     /// Round trip between server and clients, such as 50ms: through the server's gate, which takes
     /// longer to compute
     #[arg(long, value_name = "TIME")]
-    round_trip: Option<Seconds>,
+    #[arg(value_parser = seconds)]
+    round_trip: Option<f64>,
 
     /// What a client's own line carries, such as 20mbit; through the gate too
     #[arg(long, value_name = "RATE")]
-    client_rate: Option<Rate>,
+    #[arg(value_parser = link_rate)]
+    client_rate: Option<BitRate>,
 
     /// Requests that share a connection, for the wire bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -73,6 +77,11 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// From half of the uplink to all of it, as `weir serve` takes it.
+fn pace(text: &str) -> Result<Share, weir_units::Invalid> {
+    Share::parse_within(text, 0.5..=1.0)
+}
+
 /// How many times the traffic.
 fn factor(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
@@ -82,9 +91,7 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let rate = BitRate::new(arguments.uplink.0 as u64).ok_or_else(|| {
-        invalid_usage("an uplink of no rate carries nothing; write such as 100mbit")
-    })?;
+    let rate = arguments.uplink;
     let clients = clients(arguments)?;
     let mut policies = Vec::new();
     for policy in &arguments.policy {
@@ -104,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wire =
         Wire { requests_per_connection: arguments.requests_per_connection, ..Wire::default() };
     let demand = demand::read(&arguments.input, &wire, arguments.scale_load)?;
-    let uplink = compare::Uplink { rate, pace: arguments.uplink_pace.0, clients };
+    let uplink = compare::Uplink { rate, pace: arguments.uplink_pace.fraction(), clients };
     let compared = compare::compare(&demand, &uplink, &policies)?;
     if let (Some(mut page), Some(path)) = (page, &arguments.html) {
         let text = page::page(&compared);
@@ -125,12 +132,12 @@ fn clients(arguments: &Arguments) -> Result<Option<Client>, Failure> {
     if arguments.round_trip.is_none() && arguments.client_rate.is_none() {
         return Ok(None);
     }
-    let round_trip = arguments.round_trip.map_or(0.0, |Seconds(seconds)| seconds);
+    let round_trip = arguments.round_trip.unwrap_or(0.0);
     if round_trip > LONGEST_ROUND_TRIP {
         return Err(invalid_usage(format!(
             "--round-trip {round_trip}s is too long; expected a minute or less"
         )));
     }
-    let rate = arguments.client_rate.and_then(|Rate(rate)| BitRate::new(rate as u64));
+    let rate = arguments.client_rate;
     Ok(Some(Client { round_trip: Duration::from_secs_f64(round_trip), rate, ..Client::default() }))
 }

@@ -5,16 +5,16 @@ mod figures;
 
 use std::str::FromStr;
 
-use weir_server::config::Uplink;
 use weir_sim::queue::{Discipline, Job, Queue, Sizes};
 use weir_sim::replications;
-use weir_workload::arrivals::{LoadIs, Offered};
+use weir_units::BitRate;
+use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
-use super::seconds;
 use crate::failure::{Failure, invalid_usage};
 use crate::print;
+use crate::values::{LoadIs, link_rate, seconds};
 use figures::{Figures, Run, Served};
 
 /// One ideal server, without packets or delay, under a load that is above 1 at times. Equal seeds
@@ -38,11 +38,12 @@ pub(super) struct Arguments {
 
     /// Rate of the link that a load of 1 fills
     #[arg(long, value_name = "RATE", default_value = "10mbit")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// The bytes that load counts and that the server serves
     #[arg(long, value_enum, default_value = "wire")]
-    load_is: Bytes,
+    load_is: LoadIs,
 
     /// How long requests arrive [default: whole cycles of the workload, 150 s or more]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -77,28 +78,6 @@ impl FromStr for Policies {
     }
 }
 
-/// Bytes per second.
-#[derive(Clone, Copy, Debug)]
-struct Rate(f64);
-
-impl FromStr for Rate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Rate, String> {
-        let rate = text.parse::<Uplink>()?.0;
-        let rate = rate.ok_or("a load needs the rate of the link, such as 10mbit")?;
-        Ok(Rate(rate.bits() as f64 / 8.0))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Bytes {
-    /// Heads, bodies, packets and connections
-    Wire,
-    /// Bodies
-    File,
-}
-
 /// The time of a run if none is given, but for whole cycles.
 const USUAL: f64 = 150.0;
 
@@ -111,11 +90,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cycle = shape.cycle();
     let duration = arguments.duration.unwrap_or_else(|| (USUAL / cycle).ceil() * cycle);
     let offered = Offered {
-        load_is: match arguments.load_is {
-            Bytes::Wire => LoadIs::Wire,
-            Bytes::File => LoadIs::File,
-        },
-        ..Offered::new(law, shape, duration, arguments.uplink.0)
+        load_is: arguments.load_is.into(),
+        ..Offered::new(law, shape, duration, arguments.uplink.bits() as f64 / 8.0)
     };
     // Says what is wrong before anything runs.
     let expected = offered.expected().map_err(invalid_usage)?;

@@ -7,7 +7,7 @@ use weir_workload::Request;
 use weir_workload::read::{self, Counts, Fault, Format, Options, Spread, Trace};
 
 use crate::failure::{Failure, failed};
-use crate::values::Seconds;
+use crate::values::seconds;
 
 /// A trace and how it is read.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,8 @@ pub(crate) struct Input {
 
     /// Put requests in order that are late by at most this in the trace
     #[arg(long, value_name = "TIME", default_value = "0s")]
-    reorder: Seconds,
+    #[arg(value_parser = seconds)]
+    reorder: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -76,7 +77,7 @@ impl Input {
                 Spreading::None => Spread::None,
             },
             whole_seconds: self.whole_seconds,
-            reorder: self.reorder.0,
+            reorder: self.reorder,
         };
         let trace =
             read::open(&self.file, options).map_err(|error| failed(format!("{name}: {error}")))?;

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use weir_units::BitRate;
 use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::Shape;
@@ -10,7 +11,7 @@ use weir_workload::shape::Shape;
 use super::convert::csv;
 use crate::failure::{Failure, invalid_usage};
 use crate::output_file::{Output, cannot_write};
-use crate::values::{LoadIs, Rate, Seconds};
+use crate::values::{LoadIs, link_rate, seconds};
 
 /// `weir-lab trace make`.
 #[derive(Debug, clap::Args)]
@@ -25,11 +26,13 @@ pub(super) struct Arguments {
 
     /// Rate of the link that a load of 1 fills, such as 10mbit
     #[arg(long, value_name = "RATE")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// How long it lasts
     #[arg(long, value_name = "TIME")]
-    duration: Seconds,
+    #[arg(value_parser = seconds)]
+    duration: f64,
 
     /// Equal seeds give equal workloads
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -51,12 +54,12 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let law = law::parse(&arguments.law).map_err(invalid_usage)?;
     let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
-    let capacity = arguments.uplink.0 / 8.0;
+    let capacity = arguments.uplink.bits() as f64 / 8.0;
     let offered = Offered {
         load_is: arguments.load_is.into(),
         directories: arguments.directories,
         seed: arguments.seed,
-        ..Offered::new(law, shape, arguments.duration.0, capacity)
+        ..Offered::new(law, shape, arguments.duration, capacity)
     };
     let requests = offered.arrivals().map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;

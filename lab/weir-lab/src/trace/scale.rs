@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use weir_units::BitRate;
 use weir_workload::scale::{Fit, Scaling, Work, scale};
 use weir_workload::shape::Shape;
 use weir_workload::{Request, Wire};
@@ -11,7 +12,7 @@ use super::convert::csv;
 use super::input::Input;
 use crate::failure::{Failure, invalid_usage};
 use crate::output_file::{Output, cannot_write};
-use crate::values::{LoadIs, Rate, Seconds};
+use crate::values::{LoadIs, link_rate, seconds};
 
 /// `weir-lab trace scale`.
 #[derive(Debug, clap::Args)]
@@ -25,11 +26,13 @@ pub(super) struct Arguments {
 
     /// Rate of the link that a load of 1 fills, such as 10mbit
     #[arg(long, value_name = "RATE")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// How long it lasts
     #[arg(long, value_name = "TIME")]
-    duration: Seconds,
+    #[arg(value_parser = seconds)]
+    duration: f64,
 
     /// What load counts
     #[arg(long, value_enum, default_value = "wire")]
@@ -41,7 +44,8 @@ pub(super) struct Arguments {
 
     /// Longer gaps between two requests count as this long
     #[arg(long, value_name = "TIME", default_value = "60s")]
-    longest_gap: Seconds,
+    #[arg(value_parser = seconds)]
+    longest_gap: f64,
 
     /// Begin at a place that follows from this seed instead of at the beginning
     #[arg(long, value_name = "N")]
@@ -67,10 +71,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             LoadIs::File => Work::File,
         },
         fit: if arguments.overall { Fit::Overall } else { Fit::Period },
-        longest_gap: arguments.longest_gap.0,
+        longest_gap: arguments.longest_gap,
         repeat: arguments.repeat,
         start: arguments.seed,
-        ..Scaling::new(shape, arguments.duration.0, arguments.uplink.0)
+        ..Scaling::new(shape, arguments.duration, arguments.uplink.bits() as f64)
     };
     let scaled = scale(&trace, &scaling).map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;
@@ -88,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
     }
     if scaled.gaps_cut > 0 {
-        let longest = arguments.longest_gap.0;
+        let longest = arguments.longest_gap;
         eprintln!("weir: {} gaps were cut to {longest} s", scaled.gaps_cut);
     }
     if scaled.unknown_sizes > 0 {

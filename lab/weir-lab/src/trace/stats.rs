@@ -1,13 +1,14 @@
 //! `weir-lab trace stats`: the numbers of a trace, for people and as JSON. It computes none.
 
 use serde::Serialize;
+use weir_units::BitRate;
 use weir_workload::Wire;
 use weir_workload::read::{Gather, Summary};
 
 use super::input::Input;
 use crate::failure::{Failure, failed};
 use crate::print;
-use crate::values::Rate;
+use crate::values::link_rate;
 
 /// `weir-lab trace stats`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +18,8 @@ pub(super) struct Arguments {
 
     /// Rate of a link, such as 10mbit: says the load that the trace offers to it
     #[arg(long, value_name = "RATE")]
-    uplink: Option<Rate>,
+    #[arg(value_parser = link_rate)]
+    uplink: Option<BitRate>,
 
     /// Requests that share a connection, for the wire bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -49,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     reading.end()?;
     let summary = gather.summary();
-    let offered_load = arguments.uplink.and_then(|Rate(rate)| summary.load(rate));
+    let offered_load = arguments.uplink.and_then(|rate| summary.load(rate.bits() as f64));
     let text = if arguments.json {
         let json = Json {
             format: reading.format().to_string(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weir_sim::backend::Model;
 use weir_workload::law::{self, Law};
 
-use super::super::seconds;
 use crate::failure::{Failure, invalid_usage};
+use crate::values::seconds;
 
 /// The application behind the gate.
 #[derive(Debug, clap::Args)]
