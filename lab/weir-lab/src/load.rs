@@ -7,6 +7,7 @@ mod describe;
 mod figures;
 mod output;
 mod page;
+mod planned;
 mod progress;
 mod replay;
 mod session;
@@ -27,8 +28,8 @@ use weir_load::{Body, Plan, Source};
 use crate::failure::{Failure, failed, invalid_usage};
 use crate::words;
 pub(crate) use arguments::Arguments;
-use demand::{Open, Planned};
 use figures::{FORMAT, Figures};
+use planned::{Open, Planned, link_bytes_per_second, wire};
 use session::{Display, Ended, Session};
 use tally::{Link, Tally};
 use target::Target;
@@ -50,8 +51,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     output::check(&arguments)?;
     let planned = demand::plan(&arguments, &target)?;
-    let link = demand::link_bytes_per_second(&arguments);
-    let link = link.map(|rate| Link { bytes_per_second: rate, wire: demand::wire(&arguments) });
+    let link = link_bytes_per_second(&arguments);
+    let link = link.map(|rate| Link { bytes_per_second: rate, wire: wire(&arguments) });
     let mut words = words(&arguments, &target, &planned);
     limits(&planned, sources.len(), &mut words)?;
     if !arguments.quiet {

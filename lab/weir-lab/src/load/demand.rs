@@ -2,18 +2,19 @@
 //! know how traces are replayed, nor who answers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use weir_load::Demand;
-use weir_units::{Positive, RequestRate};
+use weir_units::RequestRate;
+use weir_workload::Request;
 use weir_workload::arrivals::{Offered, Spacing};
 use weir_workload::law::{self, Deterministic, Law};
 use weir_workload::shape::Shape;
 use weir_workload::surge::Model;
-use weir_workload::{Request, Wire};
 
 use super::arguments::Arguments;
 use super::describe::{load_words, meaning, what};
+use super::planned::{Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::replay;
 use super::target::Target;
 use super::thinkers::{SurgeEquivalents, Thinkers};
@@ -27,32 +28,6 @@ const RATE: f64 = 50.0;
 const SECONDS: f64 = 30.0;
 /// Seconds a closed-loop user thinks when nothing else is said.
 const THINK: f64 = 1.0;
-
-/// A demand, and what is known of it.
-pub(crate) struct Planned {
-    pub(crate) demand: Demand,
-    /// Seconds in which requests start; `None`: until the demand ends.
-    pub(crate) duration: Option<f64>,
-    /// Requests whose time has come, in an open loop.
-    pub(crate) scheduled: Option<Arc<AtomicU64>>,
-    /// The plan: what, and how much.
-    pub(crate) words: Vec<(String, String)>,
-    /// Connections at once: so many for certain, or as many for each second that responses take.
-    pub(crate) open: Open,
-    /// Lines of a trace that could not be read.
-    pub(crate) skipped: u64,
-    /// Told at the end of a trace that could not be read to its end.
-    pub(crate) broken: Option<replay::Broken>,
-}
-
-/// How many connections a demand opens at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Open {
-    /// So many.
-    Exactly(u64),
-    /// So many, if responses take a second.
-    PerSecond(f64),
-}
 
 /// The demand that the flags describe, asked of `target`.
 ///
@@ -84,22 +59,6 @@ pub(crate) fn plan(arguments: &Arguments, target: &Target) -> Result<Planned, Fa
         });
     }
     open(arguments, target, law)
-}
-
-impl Planned {
-    /// An empty demand of the flags' duration, or this one.
-    pub(crate) fn lasting(arguments: &Arguments, seconds: f64) -> Planned {
-        let duration = arguments.duration.unwrap_or(seconds);
-        Planned {
-            demand: Demand::Open(Box::new(std::iter::empty())),
-            duration: Some(duration),
-            scheduled: None,
-            words: Vec::new(),
-            open: Open::PerSecond(0.0),
-            skipped: 0,
-            broken: None,
-        }
-    }
 }
 
 /// Requests at their own times: a rate, or a load on the link.
@@ -237,30 +196,6 @@ fn offered(
     }
 }
 
-/// What a response costs on the link.
-pub(crate) fn wire(arguments: &Arguments) -> Wire {
-    Wire {
-        head: arguments.head_bytes,
-        requests_per_connection: arguments.requests_per_connection.get(),
-        ..Wire::default()
-    }
-}
-
-/// Bytes a second of --uplink.
-pub(crate) fn link_bytes_per_second(arguments: &Arguments) -> Option<f64> {
-    arguments.uplink.map(|rate| rate.bits() as f64 / 8.0)
-}
-
-/// The shape of --shape and --load.
-pub(crate) fn shape(arguments: &Arguments) -> Result<Shape, Failure> {
-    let shape = arguments.shape.as_deref().map(Shape::parse).transpose()?;
-    Ok(match (shape, arguments.load.map(Positive::get)) {
-        (Some(shape), Some(load)) => shape.scaled_to(load)?,
-        (Some(shape), None) => shape,
-        (None, load) => Shape::constant(load.unwrap_or(1.0))?,
-    })
-}
-
 /// Asks for the URL's own path, or for the workload's under it.
 fn to_target(
     requests: impl Iterator<Item = Request> + Send + 'static,
@@ -273,31 +208,4 @@ fn to_target(
         true => under(&base, request),
         false => Request { path: own.clone(), size: None, ..request },
     })
-}
-
-/// The request with its path under `base`, which ends in `/`.
-pub(crate) fn under(base: &str, request: Request) -> Request {
-    if base == "/" {
-        return request;
-    }
-    let path = format!("{base}{}", request.path.trim_start_matches('/')).into();
-    Request { path, ..request }
-}
-
-/// Counts requests as the generator takes them; it holds one that is still to come.
-pub(crate) struct Counted<I> {
-    pub(crate) requests: I,
-    pub(crate) scheduled: Arc<AtomicU64>,
-    pub(crate) first: bool,
-}
-
-impl<I: Iterator<Item = Request>> Iterator for Counted<I> {
-    type Item = Request;
-
-    fn next(&mut self) -> Option<Request> {
-        if !std::mem::take(&mut self.first) {
-            self.scheduled.fetch_add(1, Ordering::Relaxed);
-        }
-        self.requests.next()
-    }
 }

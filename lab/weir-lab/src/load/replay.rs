@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use weir_load::Demand;
 use weir_units::Positive;
@@ -12,15 +12,12 @@ use weir_workload::read::{self, Counts, Options, Trace};
 use weir_workload::scale::{Scaling, Work, scale};
 
 use super::arguments::Arguments;
-use super::demand::{Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::describe::{load_words, meaning};
+use super::planned::{Broken, Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::target::Target;
 use crate::failure::{Failure, invalid_usage};
 use crate::values::LoadIs;
 use crate::words::{bits, bytes, count, time};
-
-/// Why a trace that could be read at first could not be read to its end later, if so.
-pub(crate) type Broken = Arc<Mutex<Option<String>>>;
 
 /// What the first reading found.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use weir_load::{Step, Users};
 use weir_workload::Request;
 use weir_workload::surge::SurgeUsers;
 
-use super::demand::under;
+use super::planned::under;
 
 /// Users with exponentially distributed times to think, who take their requests from one stream.
 pub(crate) struct Thinkers {

@@ -4,6 +4,7 @@
 mod application;
 mod grid;
 mod output;
+mod row;
 
 use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 use weir_sim::backend::{LoadDrop, Model};
@@ -15,7 +16,7 @@ use weir_workload::shape::{self, Shape};
 use crate::failure::{Failure, invalid_usage};
 use crate::values::seconds;
 use application::{Application, Applications};
-use output::Row;
+use row::Row;
 
 /// Most lines of a table.
 const MOST_ROWS: usize = 10_000;

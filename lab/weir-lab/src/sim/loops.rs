@@ -13,13 +13,13 @@ use weir_sim::replications;
 
 use super::offered::offered;
 use super::round_trip;
-use crate::failure::{Failure, failed, invalid_usage};
+use crate::failure::{Failure, failed};
 use crate::print;
 use crate::values::{link_rate, seconds};
-use case::{CASES, Case};
+use case::CASES;
 use crowd::Crowd;
 use figures::Figures;
-use row::Row;
+use row::{Row, Scenario};
 
 /// A download beside clients who ask the next response as soon as they have the last, and a
 /// workload half of which is asked so.
@@ -78,19 +78,11 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// A download beside others on one uplink.
-struct Asked {
-    case: &'static Case,
-    rate: BitRate,
-    round_trip: Duration,
-    policy: PolicyKind,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let asked = rows(arguments);
+    let scenarios = scenarios(arguments);
     let workload_rate = arguments.workload_uplink;
     let offered = offered(&arguments.law, &arguments.workload, arguments.duration, workload_rate)?;
-    let rows = replications::each(asked.len(), |index| Row::play(&asked[index]));
+    let rows = replications::each(scenarios.len(), |index| Row::play(&scenarios[index]));
     let crowds = replications::each(arguments.seeds as usize, |index| {
         Crowd::play(workload_rate, &offered, index as u64 + 1)
     });
@@ -106,15 +98,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print::result(arguments.json, None, &figures, || figures::text(&figures))
 }
 
-fn rows(arguments: &Arguments) -> Vec<Asked> {
-    let mut rows = Vec::new();
+fn scenarios(arguments: &Arguments) -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
     for &rate in &arguments.uplink {
         for &round_trip in &arguments.round_trip {
             for case in CASES {
-                let asked = |&policy| Asked { case, rate, round_trip, policy };
-                rows.extend(arguments.policy.iter().map(asked));
+                let scenario = |&policy| Scenario { case, rate, round_trip, policy };
+                scenarios.extend(arguments.policy.iter().map(scenario));
             }
         }
     }
-    rows
+    scenarios
 }

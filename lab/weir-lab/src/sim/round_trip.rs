@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weir_units::{Invalid, TimeSpan};
 
-/// Longer than the way to the moon and back.
+/// No client is further away.
 const LONGEST: TimeSpan = TimeSpan(Duration::from_secs(60));
 
 /// A round trip such as 50ms, a minute at most; 0 needs no unit.

@@ -2,10 +2,11 @@
 //! serves them under each policy; it computes no figure.
 
 mod figures;
+mod requests;
 
 use std::str::FromStr;
 
-use weir_sim::queue::{Discipline, Job, Queue, Sizes};
+use weir_sim::queue::Discipline;
 use weir_sim::replications;
 use weir_units::BitRate;
 use weir_workload::arrivals::Offered;
@@ -15,7 +16,8 @@ use weir_workload::shape::{self, Shape};
 use crate::failure::{Failure, invalid_usage};
 use crate::print;
 use crate::values::{LoadIs, link_rate, seconds};
-use figures::{Figures, Run, Served};
+use figures::{Figures, Run};
+use requests::requests;
 
 /// One ideal server, without packets or delay, under a load that is above 1 at times. Equal seeds
 /// give the requests of `weir-lab trace make` with the same law, shape, uplink, duration and seed.
@@ -125,36 +127,4 @@ fn disciplines(asked: &[Policies]) -> Vec<Discipline> {
         }
     }
     all
-}
-
-/// The requests of a run: body bytes, and the job in seconds of the link.
-struct Requests {
-    sizes: Vec<u64>,
-    jobs: Vec<Job>,
-    /// Seconds that a byte takes.
-    byte: f64,
-}
-
-fn requests(offered: &Offered) -> Requests {
-    let byte = 1.0 / offered.bytes_per_second;
-    let mut requests = Requests { sizes: Vec::new(), jobs: Vec::new(), byte };
-    // It was checked that there are arrivals; the iterator of an error is empty.
-    for request in offered.arrivals().into_iter().flatten() {
-        let size = request.size.unwrap_or_default();
-        requests.sizes.push(size);
-        let size = offered.work(size) / offered.bytes_per_second;
-        requests.jobs.push(Job { arrival: request.at, size });
-    }
-    requests
-}
-
-impl Requests {
-    /// Response times in seconds in order of arrival, and who was late; `None` without requests.
-    fn served(&self, discipline: Discipline) -> Option<Served> {
-        let sizes = Sizes::of_jobs(&self.jobs)?;
-        let queue = Queue { byte: self.byte, ..Queue::new(discipline, sizes) };
-        let mut served = Served::new(self.jobs.len(), sizes.mean);
-        queue.serve(self.jobs.iter().copied(), |departure| served.add(departure));
-        Some(served)
-    }
 }

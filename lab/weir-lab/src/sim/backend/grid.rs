@@ -1,7 +1,7 @@
 //! What several applications behind the gate get done: useful work in % of the time of all workers, a
 //! line for each law, number of workers and mean service time, a column for each gap and load.
 
-use super::output::Row;
+use super::row::Row;
 use crate::print;
 
 /// The rows are by law, workers, service time, gap, load and order, and have all combinations. With

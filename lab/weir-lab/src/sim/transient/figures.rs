@@ -3,35 +3,13 @@
 
 use serde::Serialize;
 use weir_sched::policy;
-use weir_sim::queue::{Departure, Discipline, Tally};
+use weir_sim::queue::Discipline;
 use weir_sim::replications::{Estimate, estimate};
 use weir_stats::Summary;
 use weir_workload::arrivals::{LoadIs, Offered};
 
-use super::Requests;
+use super::requests::Requests;
 use crate::failure::{Failure, failed};
-
-/// What one policy did with the requests of one run.
-pub(super) struct Served {
-    /// Seconds, in order of arrival.
-    responses: Vec<f64>,
-    tally: Tally,
-}
-
-impl Served {
-    /// Room for so many requests, with a mean size.
-    pub(super) fn new(count: usize, mean: f64) -> Served {
-        let tally = Tally::new(0, count as u64, mean, Vec::new());
-        Served { responses: vec![0.0; count], tally }
-    }
-
-    pub(super) fn add(&mut self, departure: &Departure) {
-        self.tally.add(departure);
-        if let Some(response) = self.responses.get_mut(departure.index as usize) {
-            *response = departure.response();
-        }
-    }
-}
 
 /// One repetition.
 pub(super) struct Run {
