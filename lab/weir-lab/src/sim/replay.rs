@@ -20,11 +20,12 @@ use weir_sim::uplink::Client;
 use weir_units::Share;
 use weir_workload::Wire;
 
+use super::round_trip;
 use crate::failure::{Failure, invalid_usage};
 use crate::output_file::{Output, cannot_write};
 use crate::print;
 use crate::trace::input::Input;
-use crate::values::{link_rate, seconds};
+use crate::values::link_rate;
 
 /// The policies that are compared if none is named: the server's default first.
 const USUAL: &str = "protective,fsp,srpt,fifo";
@@ -56,8 +57,8 @@ pub(super) struct Arguments {
     /// Round trip between server and clients, such as 50ms: through the server's gate, which takes
     /// longer to compute
     #[arg(long, value_name = "TIME")]
-    #[arg(value_parser = seconds)]
-    round_trip: Option<f64>,
+    #[arg(value_parser = round_trip::parse)]
+    round_trip: Option<Duration>,
 
     /// What a client's own line carries, such as 20mbit; through the gate too
     #[arg(long, value_name = "RATE")]
@@ -92,7 +93,7 @@ fn factor(text: &str) -> Result<f64, String> {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rate = arguments.uplink;
-    let clients = clients(arguments)?;
+    let clients = clients(arguments);
     let mut policies = Vec::new();
     for policy in &arguments.policy {
         // Without paths the policy is what all are compared with, but for grants.
@@ -124,20 +125,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     print::print(&text::text(&compared))
 }
 
-/// The longest round trip that is taken for one: to Mars it is more.
-const LONGEST_ROUND_TRIP: f64 = 60.0;
-
 /// The clients' own limits, if any were given.
-fn clients(arguments: &Arguments) -> Result<Option<Client>, Failure> {
-    if arguments.round_trip.is_none() && arguments.client_rate.is_none() {
-        return Ok(None);
-    }
-    let round_trip = arguments.round_trip.unwrap_or(0.0);
-    if round_trip > LONGEST_ROUND_TRIP {
-        return Err(invalid_usage(format!(
-            "--round-trip {round_trip}s is too long; expected a minute or less"
-        )));
-    }
-    let rate = arguments.client_rate;
-    Ok(Some(Client { round_trip: Duration::from_secs_f64(round_trip), rate, ..Client::default() }))
+fn clients(arguments: &Arguments) -> Option<Client> {
+    let (round_trip, rate) = (arguments.round_trip, arguments.client_rate);
+    let limited = round_trip.is_some() || rate.is_some();
+    limited.then(|| Client {
+        round_trip: round_trip.unwrap_or_default(),
+        rate,
+        ..Client::default()
+    })
 }

@@ -223,7 +223,11 @@ fn what_is_wrong_is_said() {
         assert_refused(here, arguments, code, parts);
     };
     refused(&["access.log"], 2, &["--uplink"]);
-    refused(&["access.log", "--uplink", "0mbit"], 2, &["--uplink", "8kbit or more"]);
+    refused(
+        &["access.log", "--uplink", "0mbit"],
+        2,
+        &["--uplink", "not a rate of a link from 1bit"],
+    );
     refused(&["access.log", "--uplink", "off"], 2, &["such as 10mbit"]);
     let given = |file| [file, "--uplink", "1mbit"];
     refused(&given("none.log"), 1, &["none.log", "No such file"]);
