@@ -1,5 +1,5 @@
-//! `weir-lab load`: a plan from flags, a run, and what it showed. It knows neither how requests are
-//! sent nor how they are counted.
+//! `weir-lab load`: makes a plan of the flags, runs it, shows the figures, and turns them into an
+//! exit status.
 
 mod arguments;
 mod demand;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let link = link_bytes_per_second(&arguments);
     let link = link.map(|rate| Link { bytes_per_second: rate, wire: wire(&arguments) });
     let mut words = words(&arguments, &target, &planned);
-    limits(&planned, sources.len(), &mut words)?;
+    check_limits(&planned, sources.len(), &mut words)?;
     if !arguments.quiet {
         eprint!("{}", text::plan(&words));
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         trace_lines_skipped: planned.skipped,
         ..Figures::default()
     };
-    tell(&mut figures, &ended, &tally);
+    fill_in(&mut figures, &ended, &tally);
     output::write(&arguments, &figures)?;
     let broken = planned
         .broken
@@ -172,7 +172,7 @@ fn words(arguments: &Arguments, target: &Target, planned: &Planned) -> Vec<(Stri
 }
 
 /// Refuses what this machine cannot open, before anything is sent.
-fn limits(
+fn check_limits(
     planned: &Planned,
     sources: usize,
     words: &mut Vec<(String, String)>,
@@ -197,14 +197,14 @@ fn display(arguments: &Arguments, target: &Target) -> Display {
     if view && std::io::stdout().is_terminal() {
         match View::open(format!("weir-lab load http://{}{}", target.host, target.path)) {
             Ok(view) => return Display::View(view),
-            Err(error) => eprintln!("weir: no live view: {error}"),
+            Err(error) => eprintln!("weir-lab: no live view: {error}"),
         }
     }
     if arguments.quiet { Display::None } else { Display::Lines }
 }
 
 /// Fills in what the generator says of itself and what the records tell, and judges it.
-fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
+fn fill_in(figures: &mut Figures, ended: &Ended, tally: &Tally) {
     let report = &ended.report;
     figures.ended_early = ended.early;
     figures.duration_s = report.duration;
@@ -219,7 +219,7 @@ fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
     tally.figures(figures, report.duration);
     if tally.unusable() > 0 {
         figures.invalid.push(format!(
-            "{} records of the generator made no sense and are in no figure: this is a fault of weir",
+            "{} records of the generator are invalid and in no figure: this is a bug in weir-lab, please report it",
             tally.unusable()
         ));
     }

@@ -1,5 +1,5 @@
-//! `weir-lab`: load, traces, simulation and experiments that show what a server does under overload.
-//! This file reads the command line and calls the command.
+//! `weir-lab`: load, traces, simulation and experiments that show what a server does under
+//! overload. This file reads the command line and calls the command.
 
 mod failure;
 mod load;
@@ -25,7 +25,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Send requests open loop, as impatient users would, and say what they saw
+    /// Send requests in an open loop, as impatient users would, and show what they experienced
     Load(Box<load::Arguments>),
     /// Read, inspect, convert and make workloads
     Trace(Box<trace::Arguments>),

@@ -1,5 +1,5 @@
-//! The file that a command writes: beside its name until it is whole, compressed if its name says
-//! so. It does not know what is in it.
+//! A file that a command writes: under another name until it is complete, compressed if its name
+//! ends in .gz or .zst. Used by `weir-lab trace` and for the page of `weir-lab sim replay`.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

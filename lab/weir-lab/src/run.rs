@@ -1,5 +1,5 @@
-//! `weir-lab`: repeat the papers' experiments, and say how far a run is. It knows neither experiments
-//! nor reports from inside.
+//! `weir-lab list`, `run` and `report`: the experiments of the papers and their report; and the
+//! hidden `application`, which the experiments with proxies start.
 
 use std::fs;
 use std::net::SocketAddr;

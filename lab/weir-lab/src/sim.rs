@@ -1,4 +1,4 @@
-//! `weir-lab sim`: servers in virtual time and closed forms. It calls the command and knows no model.
+//! `weir-lab sim`: servers in virtual time and closed forms, one file a command. Called by `main`.
 
 mod backend;
 mod dtoc;
@@ -16,7 +16,7 @@ use clap::Subcommand;
 
 use crate::failure::Failure;
 
-/// Policies are the server's own code; every figure can be had again from its seed.
+/// The policies are the server's own code, and equal seeds give equal figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -29,18 +29,18 @@ enum Command {
     Queue(queue::Arguments),
     /// One server under a load that comes and goes, such as Schroeder's W1 to W9
     Transient(transient::Arguments),
-    /// A server whose clients give up: what is lost on requests that nobody waits for any more
+    /// A server with impatient clients: the work that is lost on abandoned requests
     Dtoc(dtoc::Arguments),
-    /// An application behind the gate of a backend, asked for more than it can do
+    /// An overloaded application behind the gate of a backend
     Backend(backend::Arguments),
     /// Closed forms of response time, slowdown and useful throughput
     #[command(subcommand)]
     Model(model::Command),
     /// What an access log would have been like on an uplink, under each policy
     Replay(replay::Arguments),
-    /// Whether anybody ends later than under fair sharing, over workloads, round trips and seeds
+    /// Whether any response ends later than under fair sharing, over workloads, round trips and seeds
     Promise(promise::Arguments),
-    /// How far clients who ask on and on push others back, beside their fair share
+    /// How far clients in closed loops delay others, beside their fair share
     Loops(loops::Arguments),
     /// Service inversion of a file of sizes and latencies
     Inversion(inversion::Arguments),

@@ -1,5 +1,5 @@
-//! `weir-lab trace`: reads, inspects, converts and makes workloads. It calls the command and knows no
-//! format.
+//! `weir-lab trace`: reads, inspects, converts and makes workloads, one file a command. Called by
+//! `main`.
 
 mod convert;
 mod files;
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say what a trace is like: sizes, clients, peaks, offered load
+    /// Show sizes, clients, peaks and offered load of a trace
     Stats(stats::Arguments),
     /// Write a trace in another format
     Convert(convert::Arguments),

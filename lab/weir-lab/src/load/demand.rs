@@ -1,5 +1,5 @@
-//! What is asked for and when, as the flags say it, for the generator and in words. It does not
-//! know how traces are replayed, nor who answers.
+//! The demand that the flags describe: which requests, when, and a line of the plan for each.
+//! Traces are left to [`replay`](super::replay). Called by the command.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -33,7 +33,7 @@ const THINK: f64 = 1.0;
 ///
 /// # Errors
 ///
-/// Flags that make no sense together, an unknown law or shape, a trace with errors (status 2).
+/// Flags that contradict each other, an unknown law or shape, a trace with errors (status 2).
 pub(crate) fn plan(arguments: &Arguments, target: &Target) -> Result<Planned, Failure> {
     if let Some(file) = &arguments.trace {
         return replay::plan(file, arguments, target);

@@ -1,4 +1,5 @@
-//! A demand in words, for the plan that is printed before a run. It plans nothing.
+//! A demand in words, for the plan that is printed before a run. Used by [`demand`](super::demand)
+//! and [`replay`](super::replay).
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Where the figures go: a summary, JSON, a page. It does not know what they mean.
+//! Where the figures of a load go: a summary, JSON, a page. Called before the run, to refuse files
+//! that cannot be written, and after it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! The page of a run: the figures as tables and plots, in one file that needs nothing else.
+//! The HTML page of a run: the figures as tables and plots, in one file. Written by
+//! [`output`](super::output).
 
 use maud::{Markup, html};
 use weir_plot::{Axis, Plot, Series};

@@ -1,5 +1,5 @@
-//! A run while it goes on: what is known of it now, and a line a second for those without
-//! a terminal.
+//! The state of a run while it goes on, and a line a second for output that is not a terminal. Made
+//! by the [`tally`](super::tally), shown by the [`session`](super::session) and the view.
 
 use crate::words::{bits, count, maybe_time, time};
 

@@ -1,5 +1,5 @@
 //! The replay of a trace: read once to check and measure it, so that nothing wrong turns up in the
-//! middle of a run, then streamed. It does not know the formats of traces.
+//! middle of a run, then streamed. Called by [`demand`](super::demand).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -128,8 +128,8 @@ fn scaled(
     };
     let scaling = Scaling { work, ..Scaling::new(shape.clone(), duration, link * 8.0) };
     let trace: Result<Vec<Request>, _> = open(file, options)?.collect();
-    let trace = trace.map_err(|error| said(file, &error))?;
-    let scaled = scale(&trace, &scaling).map_err(|error| said(file, &error))?;
+    let trace = trace.map_err(|error| trace_error(file, &error))?;
+    let scaled = scale(&trace, &scaling).map_err(|error| trace_error(file, &error))?;
     let rate = scaled.requests.len() as f64 / scaled.ended.unwrap_or(duration).max(1e-9);
     let mut words = vec![
         ("load".to_owned(), load_words(&shape, link, arguments)),
@@ -166,10 +166,10 @@ fn scaled(
 }
 
 fn open(file: &Path, options: &Options) -> Result<Trace, Failure> {
-    read::open(file, options.clone()).map_err(|error| said(file, &error))
+    read::open(file, options.clone()).map_err(|error| trace_error(file, &error))
 }
 
-fn said(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+fn trace_error(file: &Path, error: &dyn std::fmt::Display) -> Failure {
     invalid_usage(format!("{}, {error}", file.display()))
 }
 
@@ -184,7 +184,7 @@ fn measure(
     let (mut second, mut in_second) = (0.0, 0.0);
     for request in trace.by_ref() {
         let Request { at, size, .. } = request.map_err(|error| {
-            let mut failure = said(file, &error);
+            let mut failure = trace_error(file, &error);
             if !arguments.skip_bad {
                 failure.message.push_str("; --skip-bad goes on after what cannot be read");
             }

@@ -1,5 +1,5 @@
 //! One run: the generator on a thread of its own, and here the counting of its records, the
-//! display, and whoever wants to end it early.
+//! display, and ending early on Ctrl-C. Called by the command.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

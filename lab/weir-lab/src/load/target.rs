@@ -1,5 +1,5 @@
-//! The server that a URL names: scheme, address, Host header, path. It asks the resolver and sends
-//! nothing.
+//! The server that a URL names: address (resolved), Host header, path. Used by the command and by
+//! every demand.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 

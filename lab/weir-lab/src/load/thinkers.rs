@@ -1,5 +1,5 @@
-//! Users of a closed loop who think between an answer and the next question. They do not know who
-//! answers.
+//! Users of a closed loop who think between a response and the next request. Made by
+//! [`demand`](super::demand), asked by the generator.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,5 @@
-//! The values of the flags of `weir-lab load`, and how each is written. They know no defaults.
+//! Values of flags that only `weir-lab load` has: arrivals, header lines, classes of clients, slow
+//! readers. Used by its [`arguments`](super::arguments).
 
 use std::net::IpAddr;
 use std::str::FromStr;

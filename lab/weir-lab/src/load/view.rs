@@ -1,4 +1,5 @@
-//! The live view on a terminal. It draws what it is given and says whether somebody wants to end.
+//! The live view on a terminal: draws a [`Snapshot`] and says whether the user wants to end. Used
+//! by the [`session`](super::session).
 
 use std::io;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! `weir-lab sim backend`: an application behind the server's own gate, with clients that lose
-//! patience. It reads the arguments and runs each row; it knows no rule of the model.
+//! `weir-lab sim backend`: an application behind the server's own gate, with impatient clients.
+//! Each row is a model of `weir_sim::backend`.
 
 mod application;
 mod grid;
@@ -26,7 +26,7 @@ const MOST_INTERVALS: f64 = 1e8;
 const BESIDE: [Strategy; 4] =
     [Strategy::Regular, Strategy::Check, Strategy::Abort, Strategy::SrptPurge];
 
-/// An application that is asked for more than it can do, behind the gate that `weir serve` has in
+/// An overloaded application behind the gate that `weir serve` has in
 /// front of a backend: open-loop clients that leave when they have waited too long, Carter's sizes
 /// (1999, Figure 21). Several loads or orders give a line each; several applications give a grid of
 /// their useful work.
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     retries: u32,
 
-    /// Refused clients ask again too, after the time that they were told
+    /// Refused clients retry too, after the time in Retry-After
     #[arg(long)]
     retry_refused: bool,
 

@@ -1,5 +1,5 @@
-//! `weir-lab sim dtoc`: Carter's server whose clients give up. It reads the arguments and runs the
-//! repetitions of each row; it knows no rule of the model.
+//! `weir-lab sim dtoc`: Carter's server with impatient clients. Each row is a model of
+//! `weir_sim::dtoc`, repeated with several seeds.
 
 mod output;
 
@@ -89,7 +89,7 @@ pub(super) struct Arguments {
     speed: bool,
 }
 
-/// The server, as the paper has it unless told otherwise.
+/// The server; the defaults are the paper's.
 #[derive(Debug, clap::Args)]
 struct Server {
     /// Requests that can wait beside the one in service

@@ -1,5 +1,4 @@
-//! `weir-lab sim inversion`: the service inversion of a file of sizes and latencies. It reads the file
-//! and knows no formula.
+//! `weir-lab sim inversion`: the service inversion of a CSV file of sizes and latencies.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use crate::print;
 /// (Ruan & Pai, "Origins of Latency", section 4.2).
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// CSV with the columns size and latency, each in any unit; others are passed over
+    /// CSV with the columns size and latency, each in any unit; others are ignored
     #[arg(value_name = "FILE.csv")]
     file: PathBuf,
 

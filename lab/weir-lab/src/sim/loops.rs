@@ -1,5 +1,5 @@
-//! `weir-lab sim loops`: how far clients who ask on and on push others back, on each uplink, over each
-//! round trip, under each policy. It plays nothing itself.
+//! `weir-lab sim loops`: how far clients in closed loops delay others, on each uplink, over each
+//! round trip, under each policy.
 
 mod case;
 mod crowd;

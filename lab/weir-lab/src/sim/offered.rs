@@ -1,5 +1,5 @@
-//! The requests of a workload on an uplink, for the simulations that play each through the gate.
-//! It plays nothing.
+//! The requests of a workload on an uplink. Used by the simulations that play each request through
+//! the gate: `promise` and `loops`.
 
 use weir_units::BitRate;
 use weir_workload::arrivals::Offered;

@@ -1,5 +1,5 @@
-//! `weir-lab sim promise`: whether anybody ends later than under fair sharing, and what that costs the
-//! mean, over workloads, uplinks, round trips and seeds. It plays nothing itself.
+//! `weir-lab sim promise`: whether any response ends later than under fair sharing, and what that
+//! costs the mean, over workloads, uplinks, round trips and seeds.
 
 mod cell;
 mod figures;

@@ -1,5 +1,4 @@
-//! `weir-lab sim queue`: one server under a policy, fed by a law of sizes or by a trace. It knows no
-//! policy and computes no figure.
+//! `weir-lab sim queue`: one server under a policy, fed by a law of sizes or by a trace.
 
 mod figures;
 mod trace;
@@ -77,7 +76,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_reference: bool,
 
-    /// Mean response time and slowdown of so many classes of sizes with equal numbers of jobs
+    /// Mean response time and slowdown by size, in N classes with equal numbers of jobs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     classes: Option<u32>,
 
@@ -172,7 +171,7 @@ fn speed(events: f64, start: Instant) -> f64 {
     events / start.elapsed().as_secs_f64().max(1e-9)
 }
 
-/// The server that was asked for, if that makes sense for such sizes.
+/// The server of the flags, if its quantum fits its policy and such sizes.
 fn checked(arguments: &Arguments, sizes: Sizes) -> Result<Queue, Failure> {
     let discipline = arguments.policy;
     let queue = Queue {

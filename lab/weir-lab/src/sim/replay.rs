@@ -1,5 +1,5 @@
-//! `weir-lab sim replay`: what would have happened on an access log, from the log to figures, as text,
-//! JSON or a page. It computes none of the figures itself.
+//! `weir-lab sim replay`: what would have happened on an access log under each policy, as text,
+//! JSON or a page.
 
 mod clock;
 mod compare;
@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = USUAL)]
     policy: Vec<PolicyKind>,
 
-    /// What if traffic were so many times as much: divides the gaps between requests
+    /// Traffic multiplied by this factor: divides the gaps between requests
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     scale_load: f64,
 

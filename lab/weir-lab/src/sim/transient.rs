@@ -1,5 +1,4 @@
-//! `weir-lab sim transient`: one server under a load that comes and goes. It makes the requests and
-//! serves them under each policy; it computes no figure.
+//! `weir-lab sim transient`: one server under a load that comes and goes, under each policy.
 
 mod figures;
 mod requests;

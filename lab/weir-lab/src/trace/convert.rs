@@ -1,4 +1,4 @@
-//! `weir-lab trace convert`: a trace in another format. It knows no format itself.
+//! `weir-lab trace convert`: a trace in another format. `make` and `scale` write plain CSV with it.
 
 use std::io;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let written = written.map_err(|error| cannot_write(&arguments.out, &error))?;
     reading.end()?;
     output.finish()?;
-    eprintln!("weir: {}: {written} requests", arguments.out.display());
+    eprintln!("weir-lab: {}: {written} requests", arguments.out.display());
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! `weir-lab trace files`: a document root for the paths of a trace. It does not know how files are
-//! filled.
+//! `weir-lab trace files`: a document root for the paths of a trace, for a server that the trace is
+//! replayed against.
 
 use std::path::PathBuf;
 
@@ -42,12 +42,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Made::New => {}
         Made::AlreadyThere => return Err(failed(format!("{out} appeared meanwhile"))),
     }
-    eprintln!("weir: {out}: {} files, {} bytes", root.documents.len(), root.documents.bytes());
+    eprintln!("weir-lab: {out}: {} files, {} bytes", root.documents.len(), root.documents.bytes());
     if root.several_sizes > 0 {
-        eprintln!("weir: {} files have the largest of several sizes", root.several_sizes);
+        eprintln!("weir-lab: {} files have the largest of several sizes", root.several_sizes);
     }
     if root.unknown_sizes > 0 {
-        eprintln!("weir: {} files are empty, for the trace has no size", root.unknown_sizes);
+        eprintln!("weir-lab: {} files are empty, for the trace has no size", root.unknown_sizes);
     }
     let conflict = "are files and directories too, and were left out";
     let unusable = "cannot be files, and were left out";
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Some((first, _)) = paths.first() {
             let requests: u64 = paths.iter().map(|(_, requests)| requests).sum();
             let count = paths.len();
-            eprintln!("weir: {count} paths of {requests} requests {why} (first: {first})");
+            eprintln!("weir-lab: {count} paths of {requests} requests {why} (first: {first})");
         }
     }
     Ok(())

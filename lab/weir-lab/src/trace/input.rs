@@ -1,5 +1,5 @@
-//! The trace that a command reads: its flags, its requests, and what was left out of it. It does
-//! not know what becomes of the requests.
+//! The trace that a command reads: its flags, its requests, and what was left out of it. Used by
+//! every command of `weir-lab trace` and by `weir-lab sim replay`.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
-    /// Count bad records and go on
+    /// Skip bad records and count them
     #[arg(long)]
     skip_bad: bool,
 
@@ -28,7 +28,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "200,206")]
     statuses: Vec<u16>,
 
-    /// Where requests lie inside their second, if the trace says only that
+    /// Place of requests inside their second, if the trace has whole seconds only
     #[arg(long, value_enum, default_value = "uniform")]
     spread: Spreading,
 
@@ -40,7 +40,7 @@ pub(crate) struct Input {
     #[arg(long)]
     whole_seconds: bool,
 
-    /// Put requests in order that are late by at most this in the trace
+    /// Sort requests that are late in the trace by at most this time
     #[arg(long, value_name = "TIME", default_value = "0s")]
     #[arg(value_parser = seconds)]
     reorder: f64,
@@ -125,13 +125,13 @@ impl Reading {
         if !left_out.is_empty() {
             let number: u64 = counts.left_out.values().sum();
             let (all, list) = (counts.records, left_out.join(", "));
-            eprintln!("weir: {name}: {number} of {all} records left out: {list}");
+            eprintln!("weir-lab: {name}: {number} of {all} records left out: {list}");
         }
         let bad: Vec<_> = counts.bad.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if !bad.is_empty() {
             let (number, list) = (counts.bad.values().sum::<u64>(), bad.join(", "));
             let first = counts.first_bad.as_deref().unwrap_or_default();
-            eprintln!("weir: {name}: {number} bad records passed over: {list} (first: {first})");
+            eprintln!("weir-lab: {name}: {number} bad records skipped: {list} (first: {first})");
         }
         match counts.requests {
             0 => Err(failed(format!("{name}: no request to replay"))),
@@ -149,11 +149,11 @@ impl Iterator for Reading {
             Ok(request) => Some(request),
             Err(error) => {
                 let help = match error.fault.reason() {
-                    // Passing over those that are late would lose most of a busy server's log.
+                    // Skipping those that are late would lose most of a busy server's log.
                     Some(_) if matches!(error.fault, Fault::Backwards { .. }) => {
                         ": --reorder 10m puts those in order that are at most ten minutes late"
                     }
-                    Some(_) => " (--skip-bad passes over what is bad)",
+                    Some(_) => " (--skip-bad skips bad records)",
                     None => "",
                 };
                 self.failure = Some(failed(format!("{}: {error}{help}", self.name)));

@@ -1,5 +1,4 @@
-//! `weir-lab trace make`: a workload from a law of sizes and a load shape, as plain CSV. It knows
-//! neither laws nor shapes.
+//! `weir-lab trace make`: a workload from a law of sizes and a load shape, as plain CSV.
 
 use std::path::PathBuf;
 
@@ -70,6 +69,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output.finish()?;
     let (out, kind) = (arguments.out.display(), offered.load_is);
     let load = work / (capacity * offered.seconds);
-    eprintln!("weir: {out}: {written} requests, mean load {load:.3} ({kind})");
+    eprintln!("weir-lab: {out}: {written} requests, mean load {load:.3} ({kind})");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `weir-lab trace scale`: a trace with its own interarrivals, scaled to the load of a shape, as plain
-//! CSV. It does not know how.
+//! `weir-lab trace scale`: a trace with its own interarrivals, scaled to the load of a shape, as
+//! plain CSV.
 
 use std::path::PathBuf;
 
@@ -83,25 +83,25 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         csv(requests, &mut output).map_err(|error| cannot_write(&arguments.out, &error))?;
     output.finish()?;
     let out = arguments.out.display();
-    eprintln!("weir: {out}: {written} of {} requests", trace.len());
+    eprintln!("weir-lab: {out}: {written} of {} requests", trace.len());
     for offered in &scaled.periods {
         let span = offered.span;
         eprintln!(
-            "weir: {:.1} s to {:.1} s: {} requests, load {:.3} (asked {})",
+            "weir-lab: {:.1} s to {:.1} s: {} requests, load {:.3} (asked {})",
             span.start, span.end, offered.requests, offered.load, span.load
         );
     }
     if scaled.gaps_cut > 0 {
         let longest = arguments.longest_gap;
-        eprintln!("weir: {} gaps were cut to {longest} s", scaled.gaps_cut);
+        eprintln!("weir-lab: {} gaps were cut to {longest} s", scaled.gaps_cut);
     }
     if scaled.unknown_sizes > 0 {
         let number = scaled.unknown_sizes;
-        eprintln!("weir: {number} requests of unknown size counted as empty");
+        eprintln!("weir-lab: {number} requests of unknown size counted as empty");
     }
     if let Some(end) = scaled.ended {
         eprintln!(
-            "weir: the trace ended at {end:.1} s of {} s (--repeat begins it again)",
+            "weir-lab: the trace ended at {end:.1} s of {} s (--repeat begins it again)",
             scaling.duration
         );
     }

@@ -1,4 +1,4 @@
-//! `weir-lab trace stats`: the numbers of a trace, for people and as JSON. It computes none.
+//! `weir-lab trace stats`: sizes, clients, peaks and offered load of a trace, as text and as JSON.
 
 use serde::Serialize;
 use weir_units::BitRate;

@@ -256,7 +256,7 @@ fn what_is_wrong_is_said() {
     refused(&with(&["--scale-load", "0"]), 2, &["--scale-load", "0.001 to 1000"]);
     refused(&with(&["--html", "nowhere/page.html"]), 1, &["nowhere/page.html"]);
     let skipped = works(here, &["bad.log", "--uplink", "1mbit", "--skip-bad"]);
-    assert!(skipped.contains("1 bad records were passed over"), "{skipped}");
+    assert!(skipped.contains("1 bad records were skipped"), "{skipped}");
     let paged = [&given("bad.log")[..], &["--html", "page.html"]].concat();
     refused(&paged, 1, &["bad.log"]);
     let left: Vec<_> = fs::read_dir(here).unwrap().flatten().map(|file| file.file_name()).collect();

@@ -174,16 +174,16 @@ fn a_bad_trace_is_refused_with_its_line_or_skipped_and_counted() {
     let lines: Vec<&str> = LOG.lines().collect();
     let swapped = [lines[0], lines[4], lines[1], "nonsense", lines[4]].join("\n");
     fs::write(here.join("access.log"), &swapped).unwrap();
-    let parts = ["weir: access.log: line 3: the time is 10 s before", "--reorder 10m"];
+    let parts = ["weir-lab: access.log: line 3: the time is 10 s before", "--reorder 10m"];
     assert_refused(here, &["stats", "access.log"], 1, &parts);
     let convert = ["convert", "access.log", "--to", "csv", "--out", "out.csv"];
     assert_refused(here, &convert, 1, &parts);
     assert_eq!(fs::read_dir(here).unwrap().count(), 1, "nothing half written stays");
     let (_, said) = works(here, &["stats", "access.log", "--skip-bad"]);
-    let all = "2 bad records passed over: 1 unreadable field, 1 out of order (first: line 3:";
+    let all = "2 bad records skipped: 1 unreadable field, 1 out of order (first: line 3:";
     assert!(said.contains(all), "{said}");
     let (_, said) = works(here, &["stats", "access.log", "--skip-bad", "--reorder", "10s"]);
-    assert!(said.contains("1 bad records passed over: 1 unreadable field"), "{said}");
+    assert!(said.contains("1 bad records skipped: 1 unreadable field"), "{said}");
 
     let many: String =
         (0..20_000).map(|i| format!("{i},{i},/{},{}\n", i * 7919 % 10_007, i * i)).collect();

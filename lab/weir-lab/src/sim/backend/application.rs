@@ -1,5 +1,5 @@
-//! The applications that `weir-lab sim backend` puts behind the gate, as they are given: every combination
-//! of what is given several times.
+//! The applications that `weir-lab sim backend` simulates: every combination of the flags that are
+//! given several values.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What several applications behind the gate get done: useful work in % of the time of all workers, a
-//! line for each law, number of workers and mean service time, a column for each gap and load.
+//! What several applications behind the gate get done: useful work in % of the time of all workers,
+//! a line for each law, number of workers and mean service time, a column for each gap and load.
 
 use super::row::Row;
 use crate::print;

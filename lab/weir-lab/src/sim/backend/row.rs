@@ -1,5 +1,5 @@
-//! One case of `weir-lab sim backend`: its parameters and what came out. Made by the command, shown by
-//! [`output`](super::output) and [`grid`](super::grid).
+//! One case of `weir-lab sim backend`: its parameters and what came out. Made by the command, shown
+//! by [`output`](super::output) and [`grid`](super::grid).
 
 use serde::Serialize;
 use weir_sim::backend::{Model, Results};

@@ -1,5 +1,4 @@
-//! The results of `weir-lab sim dtoc` as JSON, as a list of one case and as a table of several. It
-//! computes none.
+//! The results of `weir-lab sim dtoc` as JSON, as a list of one case and as a table of several.
 
 use serde::Serialize;
 use weir_sim::dtoc::{Model, Results};

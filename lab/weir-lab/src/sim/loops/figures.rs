@@ -1,4 +1,4 @@
-//! What the downloads and the workload came to, as fields and as text. It plays nothing.
+//! The results of `weir-lab sim loops`, as fields of JSON and as text.
 
 use std::fmt::Write as _;
 

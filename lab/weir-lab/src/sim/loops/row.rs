@@ -1,4 +1,5 @@
 //! One download beside one kind of loops under one policy: how much longer it takes than alone.
+//! Called by the command for each row.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `weir-lab sim model mg1`: the M/G/1 queue. It knows no formula.
+//! `weir-lab sim model mg1`: the M/G/1 queue. The formulas are `weir_sim::model`'s.
 
 use serde::Serialize;
 use weir_sim::model::mg1::{Mg1, Order};
@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mean_response = queue.mean_response(order).map_err(invalid_usage)?;
     let mean_slowdown = queue.mean_slowdown(order);
     if let Err(reason) = &mean_slowdown {
-        eprintln!("weir: no mean slowdown: {reason}");
+        eprintln!("weir-lab: no mean slowdown: {reason}");
     }
     let found = Json {
         policy: format!("{:?}", arguments.policy).to_lowercase(),

@@ -1,4 +1,5 @@
-//! `weir-lab sim model mm1k`: the useful throughput of Carter & Cherkasova. It knows no formula.
+//! `weir-lab sim model mm1k`: the useful throughput of Carter & Cherkasova. The formulas are
+//! `weir_sim::model`'s.
 
 use serde::Serialize;
 use weir_sim::model::mm1k::Mm1k;

@@ -1,4 +1,5 @@
-//! `weir-lab sim model onoff`: a period of overload and then of low load. It knows no formula.
+//! `weir-lab sim model onoff`: a period of overload and then of low load. The formulas are
+//! `weir_sim::model`'s.
 
 use serde::Serialize;
 use weir_sim::model::onoff::OnOff;

@@ -1,5 +1,5 @@
-//! One workload over one kind of path: what each policy makes of it beside fair sharing over the
-//! same path. It does not know what is compared across cells.
+//! One workload over one kind of path: each policy beside fair sharing over the same path. Called
+//! by the command for each cell.
 
 use serde::Serialize;
 use weir_sched::{BitRate, PolicyKind, policy};

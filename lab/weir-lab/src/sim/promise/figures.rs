@@ -1,5 +1,5 @@
-//! What the cells come to, uplink by uplink and round trip by round trip: the worst of all workloads
-//! and seeds. It plays nothing.
+//! The results of `weir-lab sim promise`: for each uplink and round trip the worst of all workloads
+//! and seeds, as JSON and as text.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The figures of `weir-lab sim queue`, as JSON and as a table. It does not know how a run is made.
+//! The results of `weir-lab sim queue`, as JSON and as a table.
 
 use serde::Serialize;
 use weir_sim::queue::{Queue, Tally};

@@ -1,4 +1,5 @@
-//! Jobs in a CSV file, and their finish times in another. It does not know the server.
+//! Jobs read from a CSV file, and their finish times written to another. Used by `weir-lab sim
+//! queue`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};

@@ -1,4 +1,5 @@
-//! The log's own times, in words and on an axis. It does not know what happened at them.
+//! The log's own times, in words and on an axis. Made when the log is read, used by the verdict, the
+//! text and the page.
 
 use std::time::{Duration, UNIX_EPOCH};
 

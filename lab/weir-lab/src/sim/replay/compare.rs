@@ -1,5 +1,5 @@
-//! Plays a log through fair sharing and each policy and compares what each request got. It does not
-//! know how figures are shown.
+//! Plays a log through fair sharing and each policy and compares the response times. Called by the
+//! command; text and page show the result.
 
 use weir_sched::{BitRate, Framing, Packets, PolicyKind, policy};
 use weir_sim::ideal::{self, Job};

@@ -1,5 +1,5 @@
-//! The requests of a log as an uplink sees them: when, and how many bytes on the wire. It does not
-//! know policies.
+//! The requests of a log as an uplink sees them: when, and how many bytes on the wire. Read by the
+//! command for [`compare`](super::compare).
 
 use weir_sim::uplink::Asked;
 use weir_workload::Wire;
@@ -22,7 +22,7 @@ pub(super) struct Demand {
     pub(super) unknown_sizes: u64,
     /// Good records that are no requests for a body, such as POST or status 304.
     pub(super) left_out: u64,
-    /// Bad records that were passed over.
+    /// Bad records that were skipped.
     pub(super) bad: u64,
     /// The log's own times.
     pub(super) clock: Clock,

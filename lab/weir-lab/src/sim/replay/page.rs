@@ -1,5 +1,5 @@
-//! The replay as a page that needs nothing else: the verdict, what it rests on, plots, tables. It
-//! computes nothing.
+//! The replay as one HTML file: the verdict, its assumptions, plots, tables. Written by the command
+//! with `--html`.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The plots of the page: backlog and response times over time, by size, and how they spread. It
-//! does not know the page around them.
+//! The plots of the page: backlog and response times over time, by size, and their distribution.
+//! Used by [`page`](super::page).
 
 use weir_plot::{Axis, COLOURS, Plot, Series};
 use weir_sched::{PolicyKind, policy};

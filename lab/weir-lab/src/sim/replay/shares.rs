@@ -1,5 +1,5 @@
-//! Shares in words that neither say none of what there is one of, nor all of what lacks one. It does
-//! not know what is counted.
+//! Shares in words that are never rounded to none or to all. Used by the verdict, the text and the
+//! page.
 
 use super::clock::long;
 use crate::words::{count, percent};

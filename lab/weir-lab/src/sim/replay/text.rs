@@ -1,4 +1,4 @@
-//! The replay as text for a terminal. It computes nothing.
+//! The replay as text for a terminal.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! What a replay comes to, in one sentence, and what it was computed from. It does not know pages.
+//! The verdict on a replay in one sentence, and the assumptions behind it. Used by the text and the
+//! page.
 
 use super::clock::long;
 use super::compare::Compared;
@@ -341,12 +342,12 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
     }
     if figures.records_left_out > 0 {
         all.push(format!(
-            "{} records are left out: other methods than GET, or statuses that were not asked for.",
+            "{} records are left out: other methods than GET, or statuses that --statuses leaves out.",
             count(figures.records_left_out)
         ));
     }
     if figures.bad_records > 0 {
-        all.push(format!("{} bad records were passed over.", count(figures.bad_records)));
+        all.push(format!("{} bad records were skipped.", count(figures.bad_records)));
     }
     all
 }

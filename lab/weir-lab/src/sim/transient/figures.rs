@@ -1,5 +1,5 @@
-//! The figures of `weir-lab sim transient`, as JSON and as a table: response times under each policy
-//! and how they compare. It does not know how requests are made.
+//! The results of `weir-lab sim transient`, as JSON and as a table: response times under each
+//! policy and how they compare.
 
 use serde::Serialize;
 use weir_sched::policy;
