@@ -23,7 +23,7 @@ fn the_help_says_what_it_is_for() {
     all.args(["sim", "--help"]);
     let all = output_of(all);
     assert!(all.contains("loops"), "{all}");
-    assert!(all.contains("ask on and on push others back"), "{all}");
+    assert!(all.contains("clients in closed loops delay others"), "{all}");
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn what_is_wrong_is_said() {
         2,
         &["--uplink", "not a rate of a link from 1bit"],
     );
-    refused(&["access.log", "--uplink", "off"], 2, &["such as 10mbit"]);
+    refused(&["access.log", "--uplink", "off"], 2, &["not a rate of a link"]);
     let given = |file| [file, "--uplink", "1mbit"];
     refused(&given("none.log"), 1, &["none.log", "No such file"]);
     refused(&given("empty.log"), 1, &["empty.log", "the file is empty"]);

@@ -229,7 +229,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
         (&["stats", "text"], 1, &["fits no format", "clf, wc98, csv"]),
         (&["stats", "none.csv"], 1, &["no request to replay"]),
         (&["stats", "access.log", "--format", "wc97"], 2, &["not a format", "wc98"]),
-        (&["stats", "access.log", "--uplink", "off"], 2, &["10mbit"]),
+        (&["stats", "access.log", "--uplink", "off"], 2, &["not a rate of a link"]),
         (&["stats", "access.log", "--reorder", "soon"], 2, &["not a time"]),
         (&make("worldcap", "w1", "1mbit"), 2, &["worldcap", "worldcup"]),
         (&make("worldcup", "w0", "1mbit"), 2, &["W1 to W9"]),
