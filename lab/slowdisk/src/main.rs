@@ -2,7 +2,6 @@
 //! disk is the library's; here are the command line and the commands on stdin.
 
 mod commands;
-mod quantity;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use slowdisk::{Backing, Disk, Error, FileSystem, Model, Options};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use weir_units::{Size, TimeSpan};
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -38,14 +38,14 @@ struct MountOptions {
     #[arg(long)]
     at: PathBuf,
     /// Size, such as 8G or 500MB
-    #[arg(long, default_value = "8G", value_parser = quantity::bytes)]
-    size: u64,
+    #[arg(long, default_value = "8G")]
+    size: Size,
     /// Positioning time of operations that do not start where the last one ended
-    #[arg(long, default_value = "2ms", value_parser = humantime::parse_duration)]
-    seek: Duration,
+    #[arg(long, default_value = "2ms")]
+    seek: TimeSpan,
     /// Bytes per second and channel
-    #[arg(long, default_value = "60MB", value_parser = quantity::bytes)]
-    rate: u64,
+    #[arg(long, default_value = "60MB")]
+    rate: Size,
     /// How many operations are served at the same time
     #[arg(long, default_value_t = 1)]
     channels: usize,
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
 
 fn mount(given: &MountOptions) -> Result<(), Error> {
     let stop = Stop::new()?;
-    let mut options = Options::new(&given.at, given.size);
+    let mut options = Options::new(&given.at, given.size.0);
     options.file_system = match given.fs {
         Kind::Ext4 => FileSystem::Ext4,
         Kind::Xfs => FileSystem::Xfs,
@@ -104,7 +104,8 @@ fn mount(given: &MountOptions) -> Result<(), Error> {
     options.read_ahead = given.read_ahead;
     options.no_access_times = given.no_access_times;
     options.backing = given.backing.clone().map_or(Backing::Memory, Backing::Directory);
-    let model = Model { seek: given.seek, bytes_per_second: given.rate, channels: given.channels };
+    let model =
+        Model { seek: given.seek.0, bytes_per_second: given.rate.0, channels: given.channels };
     options.model = (!given.model_off).then_some(model);
 
     let disk = Arc::new(Disk::mount(&options)?);

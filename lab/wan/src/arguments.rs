@@ -1,10 +1,10 @@
 //! The command line of `weir-wan`, parsed into the link's options.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use clap::Parser;
 use ipnet::IpNet;
+use weir_units::{BitRate, Share, TimeSpan};
 use weir_wan::{Class, Direction, End, Loss, Options};
 
 /// An emulated link between two network namespaces.
@@ -28,20 +28,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NETWORK/PREFIX=TIME", value_parser = class)]
     delay: Vec<Class>,
     /// Share of the packets lost each way, such as 5%
-    #[arg(long, default_value = "0%", value_parser = share)]
-    loss: f64,
+    #[arg(long, value_name = "SHARE", default_value = "0%")]
+    loss: Share,
     /// Loss from right to left, if it is another
-    #[arg(long, value_parser = share)]
-    loss_up: Option<f64>,
+    #[arg(long, value_name = "SHARE")]
+    loss_up: Option<Share>,
     /// Mean packets lost in a row, of all packets (Gilbert); without it losses are independent
     #[arg(long)]
     burst: Option<f64>,
     /// Rate each way, Ethernet's headers counted: a number and bit, kbit, mbit or gbit
-    #[arg(long, value_parser = rate)]
-    rate: Option<u64>,
+    #[arg(long)]
+    rate: Option<BitRate>,
     /// Rate from right to left, if it is another
-    #[arg(long, value_parser = rate)]
-    rate_up: Option<u64>,
+    #[arg(long, value_name = "RATE")]
+    rate_up: Option<BitRate>,
     /// Packets that may wait for the rate each way
     #[arg(long, default_value_t = 1000)]
     queue: usize,
@@ -62,15 +62,16 @@ impl Arguments {
 
     /// What the link does.
     pub(crate) fn options(&self) -> Options {
-        let loss = |probability| match self.burst {
-            _ if probability == 0.0 => Loss::None,
-            Some(length) => Loss::Bursts { probability, length },
-            None => Loss::Random(probability),
+        let loss = |share: Share| match (share.fraction(), self.burst) {
+            (0.0, _) => Loss::None,
+            (probability, Some(length)) => Loss::Bursts { probability, length },
+            (probability, None) => Loss::Random(probability),
         };
-        let down = Direction { loss: loss(self.loss), rate: self.rate, queue: self.queue };
+        let rate = |rate: Option<BitRate>| rate.map(BitRate::bits);
+        let down = Direction { loss: loss(self.loss), rate: rate(self.rate), queue: self.queue };
         let up = Direction {
             loss: loss(self.loss_up.unwrap_or(self.loss)),
-            rate: self.rate_up.or(self.rate),
+            rate: rate(self.rate_up.or(self.rate)),
             queue: self.queue_up.unwrap_or(self.queue),
         };
         Options { down, up, classes: self.delay.clone(), seed: self.seed }
@@ -104,42 +105,18 @@ impl std::str::FromStr for EndText {
 fn class(text: &str) -> Result<Class, String> {
     let (network, delay) =
         text.split_once('=').ok_or("give NETWORK/PREFIX=TIME, such as 10.0.2.0/24=50ms")?;
-    let delay: Duration = humantime::parse_duration(delay)
-        .map_err(|error| format!("{delay:?} is no time such as 50ms: {error}"))?;
+    let TimeSpan(delay) = delay.parse()?;
     let (network, prefix): (IpAddr, u8) = match network.parse::<IpNet>() {
         Ok(net) => (net.addr(), net.prefix_len()),
-        Err(_) => return Err(format!("{network:?} is no network such as 10.0.2.0/24")),
+        Err(_) => return Err(format!("{network:?} is not a network; write such as 10.0.2.0/24")),
     };
     Ok(Class { network, prefix, delay })
 }
 
-/// A share such as `5%` or `0.05`.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number.trim().parse::<f64>().ok().map(|number| number * unit);
-    share.filter(|share| (0.0..=1.0).contains(share)).ok_or("give a share from 0% to 100%".into())
-}
-
-/// A rate such as `10mbit`, in bits per second.
-fn rate(text: &str) -> Result<u64, String> {
-    let wrong = || "give a rate such as 10mbit or 1.5gbit, at least 1bit".to_owned();
-    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "bit" => 1.0,
-        "kbit" => 1e3,
-        "mbit" => 1e6,
-        "gbit" => 1e9,
-        _ => return Err(wrong()),
-    };
-    let rate = digits.parse::<f64>().map_err(|_| wrong())? * unit;
-    if (1.0..=1e15).contains(&rate) { Ok(rate.round() as u64) } else { Err(wrong()) }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, clap::Error> {
@@ -176,7 +153,7 @@ mod tests {
         for line in [
             "--delay 10.0.2.0/24",
             "--delay 10.0.2.0=50ms",
-            "--delay 10.0.2.0/24=50",
+            "--delay 10.0.2.0/24=near",
             "--loss 101%",
             "--loss -1%",
             "--loss nan",

@@ -1,5 +1,5 @@
-//! `weir-lab load`: a plan from flags, a run, and what it showed. It knows neither how requests are
-//! sent nor how they are counted.
+//! `weir-lab load`: makes a plan of the flags, runs it, shows the figures, and turns them into an
+//! exit status.
 
 mod arguments;
 mod demand;
@@ -7,6 +7,7 @@ mod describe;
 mod figures;
 mod output;
 mod page;
+mod planned;
 mod progress;
 mod replay;
 mod session;
@@ -16,7 +17,6 @@ mod text;
 mod thinkers;
 mod values;
 mod view;
-pub(crate) mod words;
 
 use std::io::IsTerminal;
 use std::net::IpAddr;
@@ -25,10 +25,11 @@ use std::time::SystemTime;
 
 use weir_load::{Body, Plan, Source};
 
-use crate::Failure;
+use crate::failure::{Failure, failed, invalid_usage};
+use crate::words;
 pub(crate) use arguments::Arguments;
-use demand::{Open, Planned};
 use figures::{FORMAT, Figures};
+use planned::{Open, Planned, link_bytes_per_second, wire};
 use session::{Display, Ended, Session};
 use tally::{Link, Tally};
 use target::Target;
@@ -46,14 +47,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut names: Vec<String> = arguments.class.iter().map(|class| class.name.clone()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(demand::refused(format!("two classes are called {}", twice[0])));
+        return Err(invalid_usage(format!("two classes are called {}", twice[0])));
     }
     output::check(&arguments)?;
     let planned = demand::plan(&arguments, &target)?;
-    let link = demand::link_bytes_per_second(&arguments)?;
-    let link = link.map(|rate| Link { bytes_per_second: rate, wire: demand::wire(&arguments) });
+    let link = link_bytes_per_second(&arguments);
+    let link = link.map(|rate| Link { bytes_per_second: rate, wire: wire(&arguments) });
     let mut words = words(&arguments, &target, &planned);
-    limits(&planned, sources.len(), &mut words)?;
+    check_limits(&planned, sources.len(), &mut words)?;
     if !arguments.quiet {
         eprint!("{}", text::plan(&words));
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         demand: planned.demand,
         scheduled: planned.scheduled,
         duration: planned.duration,
-        ends_if_refused: arguments.allow_failed.0 < 1.0,
+        ends_if_refused: arguments.allow_failed.fraction() < 1.0,
         records: arguments.records.as_deref(),
     };
     let display = display(&arguments, &target);
@@ -83,16 +84,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         trace_lines_skipped: planned.skipped,
         ..Figures::default()
     };
-    tell(&mut figures, &ended, &tally);
+    fill_in(&mut figures, &ended, &tally);
     output::write(&arguments, &figures)?;
     let broken = planned
         .broken
         .and_then(|broken| broken.lock().unwrap_or_else(PoisonError::into_inner).take());
     if let Some(message) = broken {
-        return Err(Failure { message, code: 1 });
+        return Err(failed(message));
     }
     if let Err(error) = ended.records {
-        return Err(Failure { message: error.to_string(), code: 1 });
+        return Err(failed(error));
     }
     if let Some(number) = ended.refused {
         let message = format!(
@@ -114,10 +115,10 @@ fn plan(arguments: &Arguments, target: &Target, planned: &Planned) -> Plan {
         host: target.host.clone(),
         headers: arguments.header.iter().map(|header| header.0.as_str()).collect(),
         sources: arguments.class.iter().map(source).collect(),
-        requests_per_connection: arguments.requests_per_connection.0.get(),
-        abort_after: arguments.abort_after.map(|span| span.0.as_secs_f64()),
+        requests_per_connection: arguments.requests_per_connection.get(),
+        abort_after: arguments.abort_after,
         retries: arguments.retries,
-        drain: arguments.drain.0.as_secs_f64(),
+        drain: arguments.drain,
         duration: planned.duration,
         slow_readers: arguments.slow_readers.map(|slow| (slow.share, slow.bytes_per_second)),
         body: Body::Any,
@@ -131,17 +132,17 @@ fn words(arguments: &Arguments, target: &Target, planned: &Planned) -> Vec<(Stri
     let mut words = vec![("server".to_owned(), format!("{} as {}", target.server, target.host))];
     words.extend(planned.words.iter().cloned());
     if let Some(duration) = planned.duration {
-        let drain = arguments.drain.0.as_secs_f64();
+        let drain = arguments.drain;
         let wait =
             format!("{}, then up to {}", words::time(duration * 1e3), words::time(drain * 1e3));
         words.push(("duration".into(), format!("{wait} for what is still open")));
     }
-    let connection = match arguments.requests_per_connection.0.get() {
+    let connection = match arguments.requests_per_connection.get() {
         1 => "a connection per request".to_owned(),
         number => format!("up to {number} requests per connection"),
     };
-    let patience = arguments.abort_after.map_or("wait for ever".to_owned(), |span| {
-        format!("give up after {}", words::time(span.0.as_secs_f64() * 1e3))
+    let patience = arguments.abort_after.map_or("wait for ever".to_owned(), |seconds| {
+        format!("give up after {}", words::time(seconds * 1e3))
     });
     let retries = match arguments.retries {
         0 => String::new(),
@@ -171,14 +172,15 @@ fn words(arguments: &Arguments, target: &Target, planned: &Planned) -> Vec<(Stri
 }
 
 /// Refuses what this machine cannot open, before anything is sent.
-fn limits(
+fn check_limits(
     planned: &Planned,
     sources: usize,
     words: &mut Vec<(String, String)>,
 ) -> Result<(), Failure> {
     match planned.open {
-        Open::Exactly(number) => weir_load::check_limits(number, sources)
-            .map_err(|error| Failure { message: error.to_string(), code: 1 }),
+        Open::Exactly(number) => {
+            weir_load::check_limits(number, sources).map_err(|error| failed(error))
+        }
         // How many are open depends on the server; it is said when a slow one would be too much.
         Open::PerSecond(number) => {
             if let Err(error) = weir_load::check_limits(number.ceil() as u64, sources) {
@@ -195,14 +197,14 @@ fn display(arguments: &Arguments, target: &Target) -> Display {
     if view && std::io::stdout().is_terminal() {
         match View::open(format!("weir-lab load http://{}{}", target.host, target.path)) {
             Ok(view) => return Display::View(view),
-            Err(error) => eprintln!("weir: no live view: {error}"),
+            Err(error) => eprintln!("weir-lab: no live view: {error}"),
         }
     }
     if arguments.quiet { Display::None } else { Display::Lines }
 }
 
 /// Fills in what the generator says of itself and what the records tell, and judges it.
-fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
+fn fill_in(figures: &mut Figures, ended: &Ended, tally: &Tally) {
     let report = &ended.report;
     figures.ended_early = ended.early;
     figures.duration_s = report.duration;
@@ -217,7 +219,7 @@ fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
     tally.figures(figures, report.duration);
     if tally.unusable() > 0 {
         figures.invalid.push(format!(
-            "{} records of the generator made no sense and are in no figure: this is a fault of weir",
+            "{} records of the generator are invalid and in no figure: this is a bug in weir-lab, please report it",
             tally.unusable()
         ));
     }
@@ -226,7 +228,7 @@ fn tell(figures: &mut Figures, ended: &Ended, tally: &Tally) {
 
 /// The exit status that the figures mean.
 fn verdict(arguments: &Arguments, figures: &Figures) -> Result<(), Failure> {
-    if figures.failed_share > arguments.allow_failed.0 {
+    if figures.failed_share > arguments.allow_failed.fraction() {
         let statuses = match figures.statuses.is_empty() {
             true => String::new(),
             false => format!(" (with status {})", figures.statuses_in_words()),

@@ -1,10 +1,15 @@
-//! `weir-lab`: load, traces, simulation and experiments that show what a server does under overload.
-//! This file reads the command line and calls the command.
+//! `weir-lab`: load, traces, simulation and experiments that show what a server does under
+//! overload. This file reads the command line and calls the command.
 
+mod failure;
 mod load;
+mod output_file;
+mod print;
 mod run;
 mod sim;
 mod trace;
+mod values;
+mod words;
 
 use std::process::ExitCode;
 
@@ -20,7 +25,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Send requests open loop, as impatient users would, and say what they saw
+    /// Send requests in an open loop, as impatient users would, and show what they experienced
     Load(Box<load::Arguments>),
     /// Read, inspect, convert and make workloads
     Trace(Box<trace::Arguments>),
@@ -44,12 +49,4 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
-}
-
-/// Why a command failed, and the exit status that a script sees: 1 for what happened, 2 for an invalid
-/// usage.
-#[derive(Debug)]
-struct Failure {
-    message: String,
-    code: u8,
 }

@@ -1,5 +1,5 @@
-//! `weir-lab`: repeat the papers' experiments, and say how far a run is. It knows neither experiments
-//! nor reports from inside.
+//! `weir-lab list`, `run` and `report`: the experiments of the papers and their report; and the
+//! hidden `application`, which the experiments with proxies start.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use weir_experiments::papers::{EXPERIMENTS, FIGURES, State, find, read_runs, rep
 use weir_experiments::report::{Report, Run, html, markdown};
 use weir_experiments::{Cell, Choice, Scale, Settings, backend, cell_name, run_cells};
 
-use crate::Failure;
+use crate::failure::{Failure, failed, invalid_usage};
 
 mod progress;
 
@@ -110,7 +110,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Run(arguments) => run_experiments(&arguments),
         Command::Report(arguments) => report_again(&arguments),
         Command::Application(ApplicationArguments { listen, mean, checks, log }) => {
-            backend::serve(&Application { listen, mean, checks, log }).map_err(could_not)
+            backend::serve(&Application { listen, mean, checks, log }).map_err(failed)
         }
     }
 }
@@ -153,10 +153,10 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
     let command: Vec<String> = std::env::args().collect();
     let this = Run::now(names, choice.clone(), command_line(&command));
     let cells = cells(&experiments, &choice);
-    this.keep(&settings.out).map_err(could_not)?;
+    this.keep(&settings.out).map_err(failed)?;
     eprintln!("{} cells, {} at once", cells.len(), settings.side_by_side);
     let progress = progress::Lines::new();
-    let outcomes = run_cells(&cells, &settings, &progress).map_err(could_not)?;
+    let outcomes = run_cells(&cells, &settings, &progress).map_err(failed)?;
     progress.end();
     let bad = outcomes
         .iter()
@@ -168,7 +168,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
     write_results(&report, &out.join("results.json"))?;
     match bad {
         0 => Ok(()),
-        all if all == cells.len() => Err(could_not(format!("none of {all} cells counts"))),
+        all if all == cells.len() => Err(failed(format!("none of {all} cells counts"))),
         some => {
             let message = format!("{some} of {} cells failed or do not count", cells.len());
             Err(Failure { message, code: SOME_CELLS })
@@ -182,7 +182,7 @@ fn experiments(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
     }
     let named = |name: &String| {
         find(name).ok_or_else(|| {
-            asked(format!("no experiment is called {name}: `weir-lab list` names them"))
+            invalid_usage(format!("no experiment is called {name}: `weir-lab list` names them"))
         })
     };
     names.iter().map(named).collect()
@@ -190,11 +190,11 @@ fn experiments(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
 
 fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
     let weir_lab = std::env::current_exe()
-        .map_err(|e| could_not(format!("cannot find the program weir-lab itself: {e}")))?;
+        .map_err(|e| failed(format!("cannot find the program weir-lab itself: {e}")))?;
     let weir = arguments.weir.clone().unwrap_or_else(|| weir_lab.with_file_name("weir"));
     if !weir.is_file() {
         let name = weir.display();
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "there is no program {name} to test: build it (`cargo build --release`), or name another \
              with --weir FILE"
         )));
@@ -203,10 +203,10 @@ fn settings(arguments: &RunArguments) -> Result<Settings, Failure> {
     let side_by_side = arguments.side_by_side.map_or(CELLS_PER_CORE * cores, usize::from);
     let full = |path: &Path| {
         std::path::absolute(path)
-            .map_err(|e| asked(format!("{} is no directory: {e}", path.display())))
+            .map_err(|e| invalid_usage(format!("{} is no directory: {e}", path.display())))
     };
     if let Some(data) = arguments.data.as_ref().filter(|data| !data.is_dir()) {
-        return Err(asked(format!("--data {}: no such directory", data.display())));
+        return Err(invalid_usage(format!("--data {}: no such directory", data.display())));
     }
     Ok(Settings {
         out: full(&arguments.out)?,
@@ -236,7 +236,7 @@ fn report_again(arguments: &ReportArguments) -> Result<(), Failure> {
     let mut runs = Vec::new();
     let mut outcomes = Vec::new();
     for directory in &arguments.directories {
-        let (run, found) = read_runs(directory).map_err(could_not)?;
+        let (run, found) = read_runs(directory).map_err(failed)?;
         runs.extend(run);
         outcomes.extend(found);
     }
@@ -258,14 +258,14 @@ fn write_report(report: &Report, page: &Path, tables: &Path) -> Result<(), Failu
 
 fn write_results(report: &Report, path: &Path) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(report)
-        .map_err(|e| could_not(format!("the report cannot be written as JSON: {e}")))?;
+        .map_err(|e| failed(format!("the report cannot be written as JSON: {e}")))?;
     write(path, &text)?;
     println!("{}", path.display());
     Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|e| could_not(format!("cannot write {}: {e}", path.display())))
+    fs::write(path, text).map_err(|e| failed(format!("cannot write {}: {e}", path.display())))
 }
 
 /// The command as a user would type it again.
@@ -278,14 +278,6 @@ fn command_line(arguments: &[String]) -> String {
         _ => format!("'{text}'"),
     });
     shown.collect::<Vec<_>>().join(" ")
-}
-
-fn could_not(error: impl ToString) -> Failure {
-    Failure { message: error.to_string(), code: 1 }
-}
-
-fn asked(message: String) -> Failure {
-    Failure { message, code: 2 }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `weir-lab sim`: servers in virtual time and closed forms. It calls the command and knows no model.
+//! `weir-lab sim`: servers in virtual time and closed forms, one file a command. Called by `main`.
 
 mod backend;
 mod dtoc;
@@ -6,7 +6,6 @@ mod inversion;
 mod loops;
 mod model;
 mod offered;
-mod output;
 mod promise;
 mod queue;
 mod replay;
@@ -15,9 +14,9 @@ mod transient;
 
 use clap::Subcommand;
 
-use crate::Failure;
+use crate::failure::Failure;
 
-/// Policies are the server's own code; every figure can be had again from its seed.
+/// The policies are the server's own code, and equal seeds give equal figures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -30,18 +29,18 @@ enum Command {
     Queue(queue::Arguments),
     /// One server under a load that comes and goes, such as Schroeder's W1 to W9
     Transient(transient::Arguments),
-    /// A server whose clients give up: what is lost on requests that nobody waits for any more
+    /// A server with impatient clients: the work that is lost on abandoned requests
     Dtoc(dtoc::Arguments),
-    /// An application behind the gate of a backend, asked for more than it can do
+    /// An overloaded application behind the gate of a backend
     Backend(backend::Arguments),
     /// Closed forms of response time, slowdown and useful throughput
     #[command(subcommand)]
     Model(model::Command),
     /// What an access log would have been like on an uplink, under each policy
     Replay(replay::Arguments),
-    /// Whether anybody ends later than under fair sharing, over workloads, round trips and seeds
+    /// Whether any response ends later than under fair sharing, over workloads, round trips and seeds
     Promise(promise::Arguments),
-    /// How far clients who ask on and on push others back, beside their fair share
+    /// How far clients in closed loops delay others, beside their fair share
     Loops(loops::Arguments),
     /// Service inversion of a file of sizes and latencies
     Inversion(inversion::Arguments),
@@ -59,25 +58,4 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Loops(arguments) => loops::run(&arguments),
         Command::Inversion(arguments) => inversion::run(&arguments),
     }
-}
-
-/// What happened.
-fn happened(message: impl Into<String>) -> Failure {
-    Failure { message: message.into(), code: 1 }
-}
-
-/// What was asked for cannot be.
-fn asked(wrong: impl ToString) -> Failure {
-    Failure { message: wrong.to_string(), code: 2 }
-}
-
-/// A time; a bare number is in seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let time = humantime::parse_duration(text).map(|time| time.as_secs_f64());
-    time.or_else(|_| text.parse::<f64>())
-        .map_err(|_| format!("\"{text}\" is not a time; write such as 5s, 10m or 0.2ms"))
-        .and_then(|time| match time.is_finite() {
-            true => Ok(time),
-            false => Err(format!("\"{text}\" is not a time that ends")),
-        })
 }

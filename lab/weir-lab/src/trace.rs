@@ -1,18 +1,16 @@
-//! `weir-lab trace`: reads, inspects, converts and makes workloads. It calls the command and knows no
-//! format.
+//! `weir-lab trace`: reads, inspects, converts and makes workloads, one file a command. Called by
+//! `main`.
 
 mod convert;
 mod files;
 pub(crate) mod input;
 mod make;
-pub(crate) mod output;
 mod scale;
 mod stats;
-pub(crate) mod values;
 
 use clap::Subcommand;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Formats are found by content: Common and Combined Log Format, World Cup 98 binary, plain CSV
 /// (time,client,path,size), EDGAR, CRAN and NASA tables; gzip and zstd too.
@@ -24,7 +22,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say what a trace is like: sizes, clients, peaks, offered load
+    /// Show sizes, clients, peaks and offered load of a trace
     Stats(stats::Arguments),
     /// Write a trace in another format
     Convert(convert::Arguments),
@@ -44,14 +42,4 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Scale(arguments) => scale::run(&arguments),
         Command::Files(arguments) => files::run(&arguments),
     }
-}
-
-/// What happened.
-fn happened(message: impl Into<String>) -> Failure {
-    Failure { message: message.into(), code: 1 }
-}
-
-/// What was asked for cannot be.
-fn asked(wrong: &weir_workload::Invalid) -> Failure {
-    Failure { message: wrong.to_string(), code: 2 }
 }

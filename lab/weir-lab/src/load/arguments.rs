@@ -1,24 +1,29 @@
-//! The flags of `weir-lab load`. They say what was asked for; what follows from it is decided elsewhere.
+//! The flags of `weir-lab load` and its help. [`demand`](super::demand) makes the demand of them,
+//! the command the rest of the plan.
 
 use std::path::PathBuf;
 
-use weir_server::config::{Span, Uplink};
+use weir_units::{BitRate, Count, Positive, RequestRate, Share};
 
-use super::values::{Arrivals, Class, Count, Header, LoadIs, Positive, Rate, Share, SlowReaders};
+use super::values::{Arrivals, Class, Header, SlowReaders};
+use crate::values::{LoadIs, link_rate, wait_seconds};
 
-/// Who is asked, what for, when, and how users behave.
+/// A number of users, connections or requests.
+pub(crate) type AtLeastOne = Count<1, { u32::MAX }>;
+
+/// Which server, what is requested, when, and how users behave.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP_EXIT, after_long_help = HELP_LONG)]
 pub(crate) struct Arguments {
-    /// What to ask for, such as http://127.0.0.1:8080/index.html; with --law or --trace the URL
-    /// under which the workload's paths are
+    /// URL to request, such as http://127.0.0.1:8080/index.html; with --law or --trace, the URL
+    /// below which the workload's paths are
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Open loop: requests a second, whatever became of the others, such as 500/s or 30000/m
+    /// Open loop: requests a second, whether earlier ones were answered or not, such as 500/s or 30000/m
     /// [default: 50/s]
     #[arg(long, value_name = "RATE", help_heading = "When", group = "when")]
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<RequestRate>,
 
     /// Open loop: offered load as a share of --uplink, such as 1.2; needs --law, or --trace whose
     /// interarrivals are then scaled
@@ -32,18 +37,19 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["rate", "closed", "saturate"])]
     pub(crate) shape: Option<String>,
 
-    /// Closed loop: so many users, each asks, waits, thinks and asks again; with --law surge they
+    /// Closed loop: number of users, who request, wait, think and request again; with --law surge they
     /// are SURGE's user equivalents
     #[arg(long, value_name = "USERS", help_heading = "When", group = "when")]
-    pub(crate) closed: Option<Count>,
+    pub(crate) closed: Option<AtLeastOne>,
 
-    /// Mean time to think of a --closed user, exponentially distributed [default: 1s]
+    /// Mean think time of a --closed user, exponentially distributed [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "When", requires = "closed")]
-    pub(crate) think: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) think: Option<f64>,
 
-    /// Infinite demand: so many requests under way at all times
+    /// Infinite demand: number of requests under way at all times
     #[arg(long, value_name = "N", help_heading = "When", group = "when")]
-    pub(crate) saturate: Option<Count>,
+    pub(crate) saturate: Option<AtLeastOne>,
 
     /// How --rate spaces requests: poisson or even
     #[arg(long, value_name = "LAW", help_heading = "When", default_value = "poisson")]
@@ -51,13 +57,15 @@ pub(crate) struct Arguments {
 
     /// How long requests are sent [default: 30s; once through a shape or a trace]
     #[arg(long, value_name = "TIME", help_heading = "When")]
-    pub(crate) duration: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) duration: Option<f64>,
 
     /// How long to wait for what is still open at the end; the rest counts as unfinished
     #[arg(long, value_name = "TIME", help_heading = "When", default_value = "10s")]
-    pub(crate) drain: Span,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) drain: f64,
 
-    /// Law of sizes: a response of N bytes is asked for as /N.bin under the URL
+    /// Law of sizes: a response of N bytes is requested as /N.bin below the URL
     /// (`weir-lab trace files` makes such a directory)
     #[arg(long, value_name = "NAME", help_heading = "What", conflicts_with = "trace")]
     pub(crate) law: Option<String>,
@@ -67,25 +75,26 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["rate", "closed", "saturate"])]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Replay the trace so many times faster
+    /// Replay the trace faster by this factor
     #[arg(long, value_name = "FACTOR", help_heading = "What", requires = "trace",
         conflicts_with_all = ["load", "shape"])]
     pub(crate) speed: Option<Positive>,
 
-    /// Go on after lines of the trace that cannot be read, and count them
+    /// Skip lines of the trace that cannot be read, and count them
     #[arg(long, help_heading = "What", requires = "trace")]
     pub(crate) skip_bad: bool,
 
-    /// Put requests in order that are so late in the trace: servers write a request down when it
+    /// Sort requests that are late in the trace by at most this time: servers log a request when it
     /// ends
     #[arg(long, value_name = "TIME", help_heading = "What", requires = "trace")]
-    pub(crate) reorder: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) reorder: Option<f64>,
 
-    /// Everything random follows from it
+    /// Seed of everything random
     #[arg(long, value_name = "N", help_heading = "What", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// A further line of every request's head; may be given several times
+    /// Header field of every request; may be given several times
     #[arg(long, value_name = "NAME: VALUE", help_heading = "What")]
     pub(crate) header: Vec<Header>,
 
@@ -95,7 +104,8 @@ pub(crate) struct Arguments {
 
     /// Rate of the server's link: what --load is a share of, and what slowdown is measured by
     #[arg(long, value_name = "RATE", help_heading = "Link")]
-    pub(crate) uplink: Option<Uplink>,
+    #[arg(value_parser = link_rate)]
+    pub(crate) uplink: Option<BitRate>,
 
     /// What counts as load: wire (heads, packets and connections too) or file (bodies only, as in
     /// Schroeder's tables)
@@ -108,11 +118,12 @@ pub(crate) struct Arguments {
 
     /// Requests that share a connection; 1 closes it after each
     #[arg(long, value_name = "N", help_heading = "Users", default_value = "1")]
-    pub(crate) requests_per_connection: Count,
+    pub(crate) requests_per_connection: AtLeastOne,
 
-    /// How long a user waits before he gives up an attempt [default: for ever]
+    /// How long a user waits before giving up an attempt [default: for ever]
     #[arg(long, value_name = "TIME", help_heading = "Users")]
-    pub(crate) abort_after: Option<Span>,
+    #[arg(value_parser = wait_seconds)]
+    pub(crate) abort_after: Option<f64>,
 
     /// How often a user who gave up, was refused or reset tries again, at once
     #[arg(long, value_name = "N", help_heading = "Users", default_value_t = 0)]
@@ -143,7 +154,7 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Output")]
     pub(crate) plain: bool,
 
-    /// Neither progress nor plan
+    /// Print neither plan nor progress
     #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,
 
@@ -161,7 +172,7 @@ pub(crate) struct Arguments {
 }
 
 const HELP_EXIT: &str = "\
-Exit status: 0 all complete and valid; 1 could not run; 2 asked for what makes no sense;
+Exit status: 0 all complete and valid; 1 could not run; 2 invalid usage;
 3 requests failed; 4 figures are not valid. --help says more.";
 
 const HELP_LONG: &str = "\
@@ -180,8 +191,8 @@ Figures are not valid, and marked so, where
 
 Exit status:
   0  all requests complete (but for --allow-failed), all figures valid (or --allow-invalid)
-  1  could not run, or could not write what was asked for
-  2  asked for what makes no sense: flags, URL, a trace with errors
+  1  could not run, or could not write a file
+  2  invalid usage: flags, URL, a trace with errors
   3  more requests failed than --allow-failed
   4  figures are not valid
 

@@ -1,24 +1,26 @@
-//! What is asked for and when, as the flags say it, for the generator and in words. It does not
-//! know how traces are replayed, nor who answers.
+//! The demand that the flags describe: which requests, when, and a line of the plan for each.
+//! Traces are left to [`replay`](super::replay). Called by the command.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use weir_load::Demand;
+use weir_units::RequestRate;
+use weir_workload::Request;
 use weir_workload::arrivals::{Offered, Spacing};
 use weir_workload::law::{self, Deterministic, Law};
 use weir_workload::shape::Shape;
 use weir_workload::surge::Model;
-use weir_workload::{Invalid, Request, Wire, arrivals};
 
 use super::arguments::Arguments;
 use super::describe::{load_words, meaning, what};
+use super::planned::{Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::replay;
 use super::target::Target;
 use super::thinkers::{SurgeEquivalents, Thinkers};
-use super::values::{Arrivals, LoadIs, Rate};
-use super::words::{bits, count, time};
-use crate::Failure;
+use super::values::Arrivals;
+use crate::failure::{Failure, invalid_usage};
+use crate::words::{bits, count, time};
 
 /// Requests a second when nothing else is said.
 const RATE: f64 = 50.0;
@@ -27,48 +29,22 @@ const SECONDS: f64 = 30.0;
 /// Seconds a closed-loop user thinks when nothing else is said.
 const THINK: f64 = 1.0;
 
-/// A demand, and what is known of it.
-pub(crate) struct Planned {
-    pub(crate) demand: Demand,
-    /// Seconds in which requests start; `None`: until the demand ends.
-    pub(crate) duration: Option<f64>,
-    /// Requests whose time has come, in an open loop.
-    pub(crate) scheduled: Option<Arc<AtomicU64>>,
-    /// The plan: what, and how much.
-    pub(crate) words: Vec<(String, String)>,
-    /// Connections at once: so many for certain, or as many for each second that responses take.
-    pub(crate) open: Open,
-    /// Lines of a trace that could not be read.
-    pub(crate) skipped: u64,
-    /// Told at the end of a trace that could not be read to its end.
-    pub(crate) broken: Option<replay::Broken>,
-}
-
-/// How many connections a demand opens at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Open {
-    /// So many.
-    Exactly(u64),
-    /// So many, if responses take a second.
-    PerSecond(f64),
-}
-
 /// The demand that the flags describe, asked of `target`.
 ///
 /// # Errors
 ///
-/// Flags that make no sense together, an unknown law or shape, a trace with errors (status 2).
+/// Flags that contradict each other, an unknown law or shape, a trace with errors (status 2).
 pub(crate) fn plan(arguments: &Arguments, target: &Target) -> Result<Planned, Failure> {
     if let Some(file) = &arguments.trace {
         return replay::plan(file, arguments, target);
     }
     let law = arguments.law.as_deref().map(law::parse).transpose()?;
     if let Some(users) = arguments.closed {
-        return closed(arguments, target, law, users.0.get());
+        return closed(arguments, target, law, users.get());
     }
     if let Some(under_way) = arguments.saturate {
         let mut words = what(target, law.as_ref());
-        let number = under_way.0.get();
+        let number = under_way.get();
         words.push((
             "demand".into(),
             format!("infinite: {} requests under way at all times", count(number.into())),
@@ -85,22 +61,6 @@ pub(crate) fn plan(arguments: &Arguments, target: &Target) -> Result<Planned, Fa
     open(arguments, target, law)
 }
 
-impl Planned {
-    /// An empty demand of the flags' duration, or this one.
-    pub(crate) fn lasting(arguments: &Arguments, seconds: f64) -> Planned {
-        let duration = arguments.duration.map_or(seconds, |span| span.0.as_secs_f64());
-        Planned {
-            demand: Demand::Open(Box::new(std::iter::empty())),
-            duration: Some(duration),
-            scheduled: None,
-            words: Vec::new(),
-            open: Open::PerSecond(0.0),
-            skipped: 0,
-            broken: None,
-        }
-    }
-}
-
 /// Requests at their own times: a rate, or a load on the link.
 fn open(
     arguments: &Arguments,
@@ -111,7 +71,7 @@ fn open(
     let has_law = law.is_some();
     let asked = arguments.load.is_some() || arguments.shape.is_some();
     if asked && !has_law {
-        return Err(refused(
+        return Err(invalid_usage(
             "a load is bytes over time, so --load and --shape need sizes: give --law or --trace",
         ));
     }
@@ -121,7 +81,7 @@ fn open(
     let seconds = planned.duration.unwrap_or(usual);
     let mut offered = offered(arguments, law, shape.clone(), seconds);
     let work = offered.mean_work();
-    let link = link_bytes_per_second(arguments)?;
+    let link = link_bytes_per_second(arguments);
     let spacing = match offered.spacing {
         Spacing::Poisson => "Poisson arrivals",
         Spacing::Equal => "equal gaps",
@@ -135,7 +95,7 @@ fn open(
             shape.periods().iter().map(|period| period.load).fold(0.0, f64::max) * link / work
         }
         None => {
-            let rate = arguments.rate.unwrap_or(Rate(RATE)).0;
+            let rate = arguments.rate.map_or(RATE, RequestRate::per_second);
             offered.bytes_per_second = rate * work;
             words.push(("rate".into(), format!("{rate}/s, {spacing}")));
             if let Some(link) = link.filter(|_| has_law) {
@@ -171,7 +131,7 @@ fn closed(
         return surge(arguments, target, users);
     }
     let mut words = what(target, law.as_ref());
-    let think = arguments.think.map_or(THINK, |span| span.0.as_secs_f64());
+    let think = arguments.think.unwrap_or(THINK);
     let each = format!(
         "closed loop: {} users, who think {} on average, exponentially distributed",
         count(users.into()),
@@ -191,7 +151,9 @@ fn closed(
 /// SURGE's user equivalents.
 fn surge(arguments: &Arguments, target: &Target, users: u32) -> Result<Planned, Failure> {
     if arguments.think.is_some() {
-        return Err(refused("SURGE's users have pauses of their own: --think is for other laws"));
+        return Err(invalid_usage(
+            "SURGE's users have pauses of their own: --think is for other laws",
+        ));
     }
     let classes = arguments.class.iter().map(|class| class.weight).collect();
     let model = Model { classes, ..Model::new(users, arguments.seed) };
@@ -223,10 +185,7 @@ fn offered(
     let law = law.unwrap_or_else(|| Arc::new(Deterministic { size: 1.0 }));
     Offered {
         wire: wire(arguments),
-        load_is: match arguments.load_is {
-            LoadIs::Wire => arrivals::LoadIs::Wire,
-            LoadIs::File => arrivals::LoadIs::File,
-        },
+        load_is: arguments.load_is.into(),
         spacing: match arguments.arrivals {
             Arrivals::Poisson => Spacing::Poisson,
             Arrivals::Even => Spacing::Equal,
@@ -235,36 +194,6 @@ fn offered(
         classes: arguments.class.iter().map(|class| class.weight).collect(),
         ..Offered::new(law, shape, seconds, 1.0)
     }
-}
-
-/// What a response costs on the link.
-pub(crate) fn wire(arguments: &Arguments) -> Wire {
-    Wire {
-        head: arguments.head_bytes,
-        requests_per_connection: arguments.requests_per_connection.0.get(),
-        ..Wire::default()
-    }
-}
-
-/// Bytes a second of --uplink.
-pub(crate) fn link_bytes_per_second(arguments: &Arguments) -> Result<Option<f64>, Failure> {
-    match arguments.uplink.map(|uplink| uplink.0) {
-        Some(None) => {
-            Err(refused("--uplink off is no link to load: give its rate, such as 10mbit"))
-        }
-        Some(Some(rate)) => Ok(Some(rate.bits() as f64 / 8.0)),
-        None => Ok(None),
-    }
-}
-
-/// The shape of --shape and --load.
-pub(crate) fn shape(arguments: &Arguments) -> Result<Shape, Failure> {
-    let shape = arguments.shape.as_deref().map(Shape::parse).transpose()?;
-    Ok(match (shape, arguments.load.map(|load| load.0)) {
-        (Some(shape), Some(load)) => shape.scaled_to(load)?,
-        (Some(shape), None) => shape,
-        (None, load) => Shape::constant(load.unwrap_or(1.0))?,
-    })
 }
 
 /// Asks for the URL's own path, or for the workload's under it.
@@ -279,42 +208,4 @@ fn to_target(
         true => under(&base, request),
         false => Request { path: own.clone(), size: None, ..request },
     })
-}
-
-/// The request with its path under `base`, which ends in `/`.
-pub(crate) fn under(base: &str, request: Request) -> Request {
-    if base == "/" {
-        return request;
-    }
-    let path = format!("{base}{}", request.path.trim_start_matches('/')).into();
-    Request { path, ..request }
-}
-
-/// Counts requests as the generator takes them; it holds one that is still to come.
-pub(crate) struct Counted<I> {
-    pub(crate) requests: I,
-    pub(crate) scheduled: Arc<AtomicU64>,
-    pub(crate) first: bool,
-}
-
-impl<I: Iterator<Item = Request>> Iterator for Counted<I> {
-    type Item = Request;
-
-    fn next(&mut self) -> Option<Request> {
-        if !std::mem::take(&mut self.first) {
-            self.scheduled.fetch_add(1, Ordering::Relaxed);
-        }
-        self.requests.next()
-    }
-}
-
-/// What was asked for makes no sense.
-pub(crate) fn refused(message: impl Into<String>) -> Failure {
-    Failure { message: message.into(), code: 2 }
-}
-
-impl From<Invalid> for Failure {
-    fn from(invalid: Invalid) -> Failure {
-        refused(invalid.to_string())
-    }
 }

@@ -1,4 +1,5 @@
-//! A demand in words, for the plan that is printed before a run. It plans nothing.
+//! A demand in words, for the plan that is printed before a run. Used by [`demand`](super::demand)
+//! and [`replay`](super::replay).
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use weir_workload::shape::Shape;
 
 use super::arguments::Arguments;
 use super::target::Target;
-use super::values::LoadIs;
-use super::words::{bits, bytes};
+use crate::values::LoadIs;
+use crate::words::{bits, bytes};
 
 /// Offered load in words.
 pub(crate) fn load_words(shape: &Shape, link: f64, arguments: &Arguments) -> String {

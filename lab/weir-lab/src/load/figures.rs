@@ -1,5 +1,5 @@
-//! The figures of a run under their stable names: what the summary, the JSON and the page show.
-//! Units are in the names. It does not know how they were counted.
+//! The figures of a run under their stable names, with units in the names: what the summary, the
+//! JSON and the page show. Filled in by the [`tally`](super::tally) and the command.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use weir_stats::Outcome;
 use weir_stats::lag::TOLERANCE;
 
-use super::words::{count, percent};
+use crate::words::{count, percent};
 
 /// Everything a run showed. A figure that does not exist (the mean of nothing) is null.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -37,7 +37,7 @@ pub(crate) struct Figures {
     pub(crate) failed_share: f64,
     /// Attempts beyond the first of each request.
     pub(crate) retries: u64,
-    /// Lines of the trace that could not be read and were passed over.
+    /// Lines of the trace that could not be read and were skipped.
     pub(crate) trace_lines_skipped: u64,
 
     pub(crate) response_ms_mean: Option<f64>,

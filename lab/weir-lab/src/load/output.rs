@@ -1,4 +1,5 @@
-//! Where the figures go: a summary, JSON, a page. It does not know what they mean.
+//! Where the figures of a load go: a summary, JSON, a page. Called before the run, to refuse files
+//! that cannot be written, and after it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::path::Path;
 use super::arguments::Arguments;
 use super::figures::Figures;
 use super::{page, text};
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// Whether standard output is for JSON.
 pub(crate) fn json_to_stdout(arguments: &Arguments) -> bool {
@@ -27,7 +28,7 @@ pub(crate) fn check(arguments: &Arguments) -> Result<(), Failure> {
         let new = !file.exists();
         OpenOptions::new().append(true).create(true).open(file).map_err(|error| {
             let message = format!("{flag}: cannot write {}: {error}", file.display());
-            Failure { message, code: 1 }
+            failed(message)
         })?;
         // It was only a try; nothing is left behind by a run that comes to nothing.
         if new {
@@ -44,11 +45,11 @@ pub(crate) fn check(arguments: &Arguments) -> Result<(), Failure> {
 /// What could not be written (status 1); the rest is.
 pub(crate) fn write(arguments: &Arguments, figures: &Figures) -> Result<(), Failure> {
     let summary = text::summary(figures);
-    let mut failed = None;
+    let mut first = None;
     let mut keep = |what: &str, done: io::Result<()>| {
         if let Err(error) = done {
             let message = format!("cannot write {what}: {error}");
-            failed.get_or_insert(Failure { message, code: 1 });
+            first.get_or_insert(failed(message));
         }
     };
     if json_to_stdout(arguments) {
@@ -64,7 +65,7 @@ pub(crate) fn write(arguments: &Arguments, figures: &Figures) -> Result<(), Fail
     if let Some(file) = &arguments.html {
         keep(&file.display().to_string(), fs::write(file, page::page(figures)));
     }
-    failed.map_or(Ok(()), Err)
+    first.map_or(Ok(()), Err)
 }
 
 fn json(figures: &Figures, mut to: impl Write) -> io::Result<()> {

@@ -1,10 +1,11 @@
-//! The page of a run: the figures as tables and plots, in one file that needs nothing else.
+//! The HTML page of a run: the figures as tables and plots, in one file. Written by
+//! [`output`](super::output).
 
 use maud::{Markup, html};
 use weir_plot::{Axis, Plot, Series};
 
 use super::figures::Figures;
-use super::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
+use crate::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 

@@ -1,7 +1,7 @@
-//! A run while it goes on: what is known of it now, and a line a second for those without
-//! a terminal.
+//! The state of a run while it goes on, and a line a second for output that is not a terminal. Made
+//! by the [`tally`](super::tally), shown by the [`session`](super::session) and the view.
 
-use super::words::{bits, count, maybe_time, time};
+use crate::words::{bits, count, maybe_time, time};
 
 /// What is known now. Times without a unit in their name are seconds.
 #[derive(Clone, Debug, Default)]

@@ -1,25 +1,23 @@
 //! The replay of a trace: read once to check and measure it, so that nothing wrong turns up in the
-//! middle of a run, then streamed. It does not know the formats of traces.
+//! middle of a run, then streamed. Called by [`demand`](super::demand).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use weir_load::Demand;
+use weir_units::Positive;
 use weir_workload::Request;
 use weir_workload::read::{self, Counts, Options, Trace};
 use weir_workload::scale::{Scaling, Work, scale};
 
 use super::arguments::Arguments;
-use super::demand::{Counted, Open, Planned, link_bytes_per_second, refused, shape, under, wire};
 use super::describe::{load_words, meaning};
+use super::planned::{Broken, Counted, Open, Planned, link_bytes_per_second, shape, under, wire};
 use super::target::Target;
-use super::values::LoadIs;
-use super::words::{bits, bytes, count, time};
-use crate::Failure;
-
-/// Why a trace that could be read at first could not be read to its end later, if so.
-pub(crate) type Broken = Arc<Mutex<Option<String>>>;
+use crate::failure::{Failure, invalid_usage};
+use crate::values::LoadIs;
+use crate::words::{bits, bytes, count, time};
 
 /// What the first reading found.
 #[derive(Default)]
@@ -47,12 +45,12 @@ pub(crate) fn plan(
 ) -> Result<Planned, Failure> {
     let options = Options {
         skip_bad: arguments.skip_bad,
-        reorder: arguments.reorder.map_or(0.0, |span| span.0.as_secs_f64()),
+        reorder: arguments.reorder.unwrap_or(0.0),
         ..Options::default()
     };
     let (found, counts) = measure(file, &options, arguments)?;
     if found.requests == 0 {
-        return Err(refused(format!("{}: no request to replay", file.display())));
+        return Err(invalid_usage(format!("{}: no request to replay", file.display())));
     }
     let words = words(file, &found, &counts, target);
     let mut planned = match arguments.load.is_some() || arguments.shape.is_some() {
@@ -72,7 +70,7 @@ fn streamed(
     target: &Target,
     found: &Measured,
 ) -> Result<Planned, Failure> {
-    let speed = arguments.speed.map_or(1.0, |speed| speed.0);
+    let speed = arguments.speed.map_or(1.0, Positive::get);
     // The last request starts at the end, and must.
     let once = found.span / speed + 1e-3;
     let planned = Planned::lasting(arguments, once);
@@ -84,7 +82,7 @@ fn streamed(
             time(once * 1e3)
         ),
     )];
-    if let Some(link) = link_bytes_per_second(arguments)?.filter(|_| found.work > 0.0) {
+    if let Some(link) = link_bytes_per_second(arguments).filter(|_| found.work > 0.0) {
         let load = found.work / once / link;
         let load_is = meaning(arguments);
         words.push(("load".into(), format!("{load:.3} of {}; {load_is}", bits(link * 8.0))));
@@ -117,8 +115,8 @@ fn scaled(
     target: &Target,
     found: &Measured,
 ) -> Result<Planned, Failure> {
-    let Some(link) = link_bytes_per_second(arguments)? else {
-        return Err(refused("--load and --shape are shares of a link: give --uplink"));
+    let Some(link) = link_bytes_per_second(arguments) else {
+        return Err(invalid_usage("--load and --shape are shares of a link: give --uplink"));
     };
     let shape = shape(arguments)?;
     let once = found.work / (shape.mean_load() * link);
@@ -130,8 +128,8 @@ fn scaled(
     };
     let scaling = Scaling { work, ..Scaling::new(shape.clone(), duration, link * 8.0) };
     let trace: Result<Vec<Request>, _> = open(file, options)?.collect();
-    let trace = trace.map_err(|error| said(file, &error))?;
-    let scaled = scale(&trace, &scaling).map_err(|error| said(file, &error))?;
+    let trace = trace.map_err(|error| trace_error(file, &error))?;
+    let scaled = scale(&trace, &scaling).map_err(|error| trace_error(file, &error))?;
     let rate = scaled.requests.len() as f64 / scaled.ended.unwrap_or(duration).max(1e-9);
     let mut words = vec![
         ("load".to_owned(), load_words(&shape, link, arguments)),
@@ -168,11 +166,11 @@ fn scaled(
 }
 
 fn open(file: &Path, options: &Options) -> Result<Trace, Failure> {
-    read::open(file, options.clone()).map_err(|error| said(file, &error))
+    read::open(file, options.clone()).map_err(|error| trace_error(file, &error))
 }
 
-fn said(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    refused(format!("{}, {error}", file.display()))
+fn trace_error(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    invalid_usage(format!("{}, {error}", file.display()))
 }
 
 fn measure(
@@ -186,7 +184,7 @@ fn measure(
     let (mut second, mut in_second) = (0.0, 0.0);
     for request in trace.by_ref() {
         let Request { at, size, .. } = request.map_err(|error| {
-            let mut failure = said(file, &error);
+            let mut failure = trace_error(file, &error);
             if !arguments.skip_bad {
                 failure.message.push_str("; --skip-bad goes on after what cannot be read");
             }

@@ -1,5 +1,5 @@
 //! One run: the generator on a thread of its own, and here the counting of its records, the
-//! display, and whoever wants to end it early.
+//! display, and ending early on Ctrl-C. Called by the command.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use weir_stats::{Record, RecordWriter};
 use super::progress::Snapshot;
 use super::tally::Tally;
 use super::view::View;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// How a run is shown while it goes on.
 pub(crate) enum Display {
@@ -64,7 +64,6 @@ impl Session<'_> {
     ///
     /// When the generator cannot run, or the file of records cannot be made.
     pub(crate) fn run(self, tally: &mut Tally, display: Display) -> Result<Ended, Failure> {
-        let failed = |message: String| Failure { message, code: 1 };
         let writer = self.records.map(RecordWriter::create).transpose();
         let writer = writer.map_err(|error| failed(error.to_string()))?;
         let asked = ask_to_end().map_err(|e| failed(format!("cannot watch for signals: {e}")))?;

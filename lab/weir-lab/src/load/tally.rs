@@ -1,5 +1,5 @@
 //! Counts the records of a run as they come, in memory that does not grow with their number, and
-//! says the figures. It does not know where records come from.
+//! computes the figures. Used by the [`session`](super::session) and, at the end, by the command.
 
 use hdrhistogram::Histogram;
 use weir_stats::lag::LAG_SHARE;
@@ -93,7 +93,7 @@ impl Tally {
         self.all.requests() - self.all.outcome(Outcome::Ok)
     }
 
-    /// Records that made no sense and are in no figure.
+    /// Records that are invalid and in no figure.
     pub(crate) fn unusable(&self) -> u64 {
         self.all.unusable()
     }

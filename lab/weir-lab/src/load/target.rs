@@ -1,11 +1,11 @@
-//! The server that a URL names: scheme, address, Host header, path. It asks the resolver and sends
-//! nothing.
+//! The server that a URL names: address (resolved), Host header, path. Used by the command and by
+//! every demand.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use url::{Host, Url};
 
-use crate::Failure;
+use crate::failure::{Failure, failed, invalid_usage};
 
 /// Who is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,18 +30,18 @@ impl Target {
         host: Option<&str>,
         sources: &[IpAddr],
     ) -> Result<Target, Failure> {
-        let url = parse(text).map_err(|message| Failure { message, code: 2 })?;
+        let url = parse(text).map_err(invalid_usage)?;
         let visible = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic());
         if let Some(name) = host.filter(|name| !visible(name)) {
             let message = format!("--host {name:?} is not a name such as example.org");
-            return Err(Failure { message, code: 2 });
+            return Err(invalid_usage(message));
         }
         let port = url.port_or_known_default().unwrap_or(80);
         let server = match url.host() {
             Some(Host::Ipv4(address)) => SocketAddr::new(address.into(), port),
             Some(Host::Ipv6(address)) => SocketAddr::new(address.into(), port),
             Some(Host::Domain(name)) => resolve(name, port, sources)?,
-            None => return Err(Failure { message: format!("{text:?} names no host"), code: 2 }),
+            None => return Err(invalid_usage(format!("{text:?} names no host"))),
         };
         let named = match url.port() {
             Some(port) => format!("{}:{port}", url.host_str().unwrap_or_default()),
@@ -56,7 +56,7 @@ impl Target {
             let message = format!(
                 "a connection from {other} cannot reach {server}: give source addresses of the server's family"
             );
-            return Err(Failure { message, code: 2 });
+            return Err(invalid_usage(message));
         }
         Ok(Target { server, host: host.map_or(named, str::to_owned), path })
     }
@@ -95,17 +95,16 @@ fn parse(text: &str) -> Result<Url, String> {
 }
 
 fn resolve(name: &str, port: u16, sources: &[IpAddr]) -> Result<SocketAddr, Failure> {
-    let failed = |why: String| Failure {
-        message: format!(
+    let not_found = |why: String| {
+        failed(format!(
             "cannot find the host {name}: {why}; give its address, and its name as --host"
-        ),
-        code: 1,
+        ))
     };
-    let mut found = (name, port).to_socket_addrs().map_err(|error| failed(error.to_string()))?;
+    let mut found = (name, port).to_socket_addrs().map_err(|error| not_found(error.to_string()))?;
     let family = |address: &SocketAddr| {
         sources.first().is_none_or(|source| source.is_ipv4() == address.is_ipv4())
     };
-    found.find(family).ok_or_else(|| failed("it has no address of the sources' family".into()))
+    found.find(family).ok_or_else(|| not_found("it has no address of the sources' family".into()))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! The summary for people, printed at the end.
+//! The plan before a run and the summary after it, as text. Used by the command and by
+//! [`output`](super::output).
 
 use std::fmt::Write as _;
 
 use weir_stats::Outcome;
 
 use super::figures::Figures;
-use super::words::{bits, bytes, count, maybe_time, percent, size_range, time};
+use crate::words::{bits, bytes, count, maybe_time, percent, size_range, time};
 
 /// The plan, a line each.
 pub(crate) fn plan(lines: &[(String, String)]) -> String {
@@ -54,8 +55,7 @@ fn requests(text: &mut String, figures: &Figures) {
     }
     if figures.trace_lines_skipped > 0 {
         let skipped = count(figures.trace_lines_skipped);
-        let _ =
-            writeln!(text, "  {skipped} lines of the trace could not be read and were passed over");
+        let _ = writeln!(text, "  {skipped} lines of the trace could not be read and were skipped");
     }
     let _ = writeln!(
         text,

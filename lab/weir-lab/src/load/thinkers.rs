@@ -1,5 +1,5 @@
-//! Users of a closed loop who think between an answer and the next question. They do not know who
-//! answers.
+//! Users of a closed loop who think between a response and the next request. Made by
+//! [`demand`](super::demand), asked by the generator.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -7,7 +7,7 @@ use weir_load::{Step, Users};
 use weir_workload::Request;
 use weir_workload::surge::SurgeUsers;
 
-use super::demand::under;
+use super::planned::under;
 
 /// Users with exponentially distributed times to think, who take their requests from one stream.
 pub(crate) struct Thinkers {

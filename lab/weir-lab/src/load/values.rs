@@ -1,82 +1,12 @@
-//! The values of the flags of `weir-lab load`, and how each is written. They know no defaults.
+//! Values of flags that only `weir-lab load` has: arrivals, header lines, classes of clients, slow
+//! readers. Used by its [`arguments`](super::arguments).
 
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use weir_server::config::Uplink;
+use weir_units::{Positive, Share};
 
-/// Requests per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rate(pub(crate) f64);
-
-/// More than any machine sends.
-const LARGEST_RATE: f64 = 1e7;
-
-impl FromStr for Rate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Rate, String> {
-        let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
-        let seconds = match unit.trim() {
-            "s" | "1s" | "sec" => 1.0,
-            "m" | "1m" | "min" => 60.0,
-            "h" | "1h" => 3600.0,
-            _ => f64::NAN,
-        };
-        let rate = number.trim().parse::<f64>().unwrap_or(f64::NAN) / seconds;
-        match rate > 0.0 && rate <= LARGEST_RATE {
-            true => Ok(Rate(rate)),
-            false => Err(format!(
-                "\"{text}\" is not a rate of requests; write such as 500/s or 30000/m, up to 1e7/s"
-            )),
-        }
-    }
-}
-
-/// A number above 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Positive(pub(crate) f64);
-
-impl FromStr for Positive {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Positive, String> {
-        match text.trim().parse::<f64>() {
-            Ok(number) if number > 0.0 && number.is_finite() => Ok(Positive(number)),
-            _ => Err(format!("\"{text}\" is not a number above 0")),
-        }
-    }
-}
-
-/// A count of at least 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Count(pub(crate) NonZeroU32);
-
-impl FromStr for Count {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Count, String> {
-        text.trim().parse().map(Count).map_err(|_| format!("\"{text}\" is not a number from 1 on"))
-    }
-}
-
-/// A share from 0 to 1, written as 0.05 or 5%.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(pub(crate) f64);
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Share, String> {
-        let word = text.trim();
-        let (number, factor) = word.strip_suffix('%').map_or((word, 1.0), |n| (n.trim_end(), 0.01));
-        match number.parse::<f64>().map(|n| n * factor) {
-            Ok(share) if (0.0..=1.0).contains(&share) => Ok(Share(share)),
-            _ => Err(format!("\"{text}\" is not a share such as 5% or 0.05")),
-        }
-    }
-}
+use crate::values::link_rate;
 
 /// How requests of a fixed rate are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -85,15 +15,6 @@ pub(crate) enum Arrivals {
     Poisson,
     /// Equal gaps
     Even,
-}
-
-/// The bytes that load counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum LoadIs {
-    /// Heads, bodies, packets and connections
-    Wire,
-    /// Bodies
-    File,
 }
 
 /// A line of a request's head.
@@ -156,7 +77,7 @@ impl FromStr for Class {
         let mut class = Class { name: name.to_owned(), addresses: Vec::new(), weight: 1.0 };
         for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             if let Some(weight) = part.strip_prefix("weight=") {
-                class.weight = weight.parse::<Positive>().map_err(|e| format!("weight {e}"))?.0;
+                class.weight = weight.parse::<Positive>().map_err(|e| format!("weight {e}"))?.get();
             } else {
                 let wrong = |_| format!("\"{part}\" is not an address of this machine; {example}");
                 class.addresses.push(part.parse().map_err(wrong)?);
@@ -178,37 +99,14 @@ impl FromStr for SlowReaders {
 
     fn from_str(text: &str) -> Result<SlowReaders, String> {
         let (share, rate) = text.split_once('@').unwrap_or((text, "20kbit"));
-        let Share(share) = share.parse()?;
-        let rate =
-            rate.parse::<Uplink>()?.0.ok_or("slow readers need a rate, such as 5%@20kbit")?;
-        Ok(SlowReaders { share, bytes_per_second: rate.bits() / 8 })
+        let share = share.parse::<Share>()?.fraction();
+        Ok(SlowReaders { share, bytes_per_second: link_rate(rate)?.bits() / 8 })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_requests_per_time() {
-        let rate = |text: &str| text.parse::<Rate>().map(|rate| rate.0);
-        assert_eq!(rate("500/s"), Ok(500.0));
-        assert_eq!(rate("500"), Ok(500.0));
-        assert_eq!(rate("30000/m"), Ok(500.0));
-        assert_eq!(rate("0.5/s"), Ok(0.5));
-        for wrong in ["", "/s", "0/s", "-1/s", "nan", "inf/s", "5/d", "1e9/s", "500rps"] {
-            assert!(rate(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn shares_are_percents_or_fractions() {
-        assert_eq!("5%".parse(), Ok(Share(0.05)));
-        assert_eq!("0.05".parse(), Ok(Share(0.05)));
-        for wrong in ["", "%", "101%", "-1%", "2", "nan"] {
-            assert!(wrong.parse::<Share>().is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn headers_cannot_break_the_head() {

@@ -1,4 +1,5 @@
-//! The live view on a terminal. It draws what it is given and says whether somebody wants to end.
+//! The live view on a terminal: draws a [`Snapshot`] and says whether the user wants to end. Used
+//! by the [`session`](super::session).
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline};
 use ratatui::{DefaultTerminal, Frame};
 
 use super::progress::Snapshot;
-use super::words::{bits, count, maybe_time, time};
+use crate::words::{bits, count, maybe_time, time};
 
 /// The terminal while the view has it; given back when this is dropped, also on a panic.
 pub(crate) struct View {

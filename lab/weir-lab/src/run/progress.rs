@@ -1,4 +1,5 @@
-//! How far a run is: one line that changes on a terminal, lines one after another elsewhere.
+//! Progress of a run of experiments: one line that changes on a terminal, lines one after another
+//! elsewhere. Used by `weir-lab run`.
 
 use std::io::{IsTerminal, Write as _};
 use std::sync::Mutex;

@@ -1,20 +1,22 @@
-//! `weir-lab sim backend`: an application behind the server's own gate, with clients that lose
-//! patience. It reads the arguments and runs each row; it knows no rule of the model.
+//! `weir-lab sim backend`: an application behind the server's own gate, with impatient clients.
+//! Each row is a model of `weir_sim::backend`.
 
 mod application;
 mod grid;
 mod output;
+mod row;
 
 use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 use weir_sim::backend::{LoadDrop, Model};
 use weir_sim::dtoc::{self, Strategy};
 use weir_sim::replications;
+use weir_units::{Invalid, Percent};
 use weir_workload::shape::{self, Shape};
 
-use super::{asked, seconds};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
+use crate::values::seconds;
 use application::{Application, Applications};
-use output::Row;
+use row::Row;
 
 /// Most lines of a table.
 const MOST_ROWS: usize = 10_000;
@@ -24,7 +26,7 @@ const MOST_INTERVALS: f64 = 1e8;
 const BESIDE: [Strategy; 4] =
     [Strategy::Regular, Strategy::Check, Strategy::Abort, Strategy::SrptPurge];
 
-/// An application that is asked for more than it can do, behind the gate that `weir serve` has in
+/// An overloaded application behind the gate that `weir serve` has in
 /// front of a backend: open-loop clients that leave when they have waited too long, Carter's sizes
 /// (1999, Figure 21). Several loads or orders give a line each; several applications give a grid of
 /// their useful work.
@@ -52,7 +54,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     retries: u32,
 
-    /// Refused clients ask again too, after the time that they were told
+    /// Refused clients retry too, after the time in Retry-After
     #[arg(long)]
     retry_refused: bool,
 
@@ -127,12 +129,11 @@ fn shape_help() -> String {
 }
 
 /// A number of percent, with its sign or without.
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').trim_end();
-    number.parse().map_err(|_| format!("\"{text}\" is not a share in percent, such as 300%"))
+fn percent(text: &str) -> Result<f64, Invalid> {
+    text.parse().map(Percent::percent)
 }
 
-fn patience(text: &str) -> Result<f64, String> {
+fn patience(text: &str) -> Result<f64, Invalid> {
     if text.trim() == "inf" { Ok(f64::INFINITY) } else { seconds(text) }
 }
 
@@ -147,7 +148,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let count = arguments.seeds as usize;
     let mut rows = Vec::with_capacity(cases.len());
     for (load_percent, case) in cases {
-        let missing = || asked("give at least one repetition");
+        let missing = || invalid_usage("give at least one repetition");
         rows.push(match case {
             Case::Gate(prepared) => {
                 let results = prepared.repeat(count, arguments.seed).ok_or_else(missing)?;
@@ -160,7 +161,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         });
     }
-    output::write(arguments.seed, arguments.json, arguments.applications.several(), rows)
+    output::write(arguments.seed, arguments.json, arguments.applications.several(), &rows)
 }
 
 /// Every application with every load, every order and what stands beside it. All are checked before
@@ -171,11 +172,13 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
     let beside = if arguments.beside { BESIDE.as_slice() } else { &[] };
     let lines = arguments.order.len() + beside.len();
     if shapes.len().saturating_mul(lines).saturating_mul(applications.len()) > MOST_ROWS {
-        return Err(asked(format!("these are more than {MOST_ROWS} cases; give fewer at a time")));
+        return Err(invalid_usage(format!(
+            "these are more than {MOST_ROWS} cases; give fewer at a time"
+        )));
     }
     let one_worker = applications.iter().all(|application| application.workers == 1);
     if arguments.beside && (!one_worker || !arguments.patience.is_finite()) {
-        return Err(asked(
+        return Err(invalid_usage(
             "Carter's server does one request at a time for clients with a patience; leave out \
              --beside, --workers or --patience inf",
         ));
@@ -186,17 +189,17 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
             let model = model(arguments, application, shape.clone())?;
             let intervals = model.interval.map_or(0.0, |length| model.duration / length);
             if intervals * f64::from(arguments.seeds) > MOST_INTERVALS {
-                return Err(asked(
+                return Err(invalid_usage(
                     "these are too many intervals to keep; give a longer --interval",
                 ));
             }
             for order in &arguments.order {
                 let gate = BackendConfig { order: *order, ..model.gate };
-                let prepared = Model { gate, ..model.clone() }.prepare().map_err(asked)?;
+                let prepared = Model { gate, ..model.clone() }.prepare().map_err(invalid_usage)?;
                 cases.push((*load_percent, Case::Gate(prepared)));
             }
             for strategy in beside {
-                let prepared = carter(&model, *strategy).prepare().map_err(asked)?;
+                let prepared = carter(&model, *strategy).prepare().map_err(invalid_usage)?;
                 cases.push((*load_percent, Case::Carter(prepared)));
             }
         }
@@ -207,12 +210,13 @@ fn cases(arguments: &Arguments) -> Result<Vec<(f64, Case)>, Failure> {
 /// The loads in %, each as a shape.
 fn shapes(arguments: &Arguments) -> Result<Vec<(f64, Shape)>, Failure> {
     if let Some(text) = &arguments.shape {
-        let shape = dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(asked)?;
+        let shape =
+            dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(invalid_usage)?;
         return Ok(vec![(100.0 * shape.mean_load(), shape)]);
     }
     let one = |load: &f64| {
         let shape = Shape::constant(load / 100.0).map_err(|_| {
-            asked(format!("the load is {load} %; give above 0, at most 100000000 %"))
+            invalid_usage(format!("the load is {load} %; give above 0, at most 100000000 %"))
         })?;
         Ok((*load, shape))
     };

@@ -1,5 +1,5 @@
-//! `weir-lab sim dtoc`: Carter's server whose clients give up. It reads the arguments and runs the
-//! repetitions of each row; it knows no rule of the model.
+//! `weir-lab sim dtoc`: Carter's server with impatient clients. Each row is a model of
+//! `weir_sim::dtoc`, repeated with several seeds.
 
 mod output;
 
@@ -8,8 +8,7 @@ use weir_sim::replications;
 use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
-use super::asked;
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
 
 /// Most intervals of all repetitions of a line, which are kept together.
 const MOST_INTERVALS: f64 = 1e8;
@@ -90,7 +89,7 @@ pub(super) struct Arguments {
     speed: bool,
 }
 
-/// The server, as the paper has it unless told otherwise.
+/// The server; the defaults are the paper's.
 #[derive(Debug, clap::Args)]
 struct Server {
     /// Requests that can wait beside the one in service
@@ -142,12 +141,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prepared: Result<Vec<_>, _> =
         cases.into_iter().map(|case| Ok((case.load_percent, case.model.prepare()?))).collect();
     for (load_percent, prepared) in
-        prepared.map_err(|invalid: weir_workload::Invalid| asked(invalid))?
+        prepared.map_err(|invalid: weir_workload::Invalid| invalid_usage(invalid))?
     {
         let model = prepared.model();
         let intervals = model.interval.map_or(0.0, |length| model.duration / length);
         if intervals * count as f64 > MOST_INTERVALS {
-            return Err(asked(format!(
+            return Err(invalid_usage(format!(
                 "{count} repetitions of {intervals:.0} intervals are too many to keep; give fewer \
                  --replications or a longer --interval, for at most {MOST_INTERVALS:.0} in all"
             )));
@@ -156,30 +155,33 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let tallies = replications::run(count, arguments.seed, |seed| prepared.run(seed));
         let seconds = begun.elapsed().as_secs_f64();
         let results = Results::new(prepared.model(), &tallies)
-            .ok_or_else(|| asked("give at least one repetition"))?;
+            .ok_or_else(|| invalid_usage("give at least one repetition"))?;
         let speed = arguments.speed.then(|| results.events as f64 / seconds.max(1e-9));
         rows.push(output::Row::new(prepared.model(), load_percent, count, results, speed));
     }
-    output::write(arguments.seed, arguments.json, rows)
+    output::write(arguments.seed, arguments.json, &rows)
 }
 
 /// Every load with every timeout and strategy, in this order.
 fn cases(arguments: &Arguments) -> Result<Vec<Case>, Failure> {
-    let law = law::parse_exact(&arguments.server.law).map_err(asked)?;
+    let law = law::parse_exact(&arguments.server.law).map_err(invalid_usage)?;
     let mut shapes = Vec::new();
     if let Some(text) = &arguments.shape {
-        let shape = dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(asked)?;
+        let shape =
+            dtoc::day(text.trim()).map_or_else(|| Shape::parse(text), Ok).map_err(invalid_usage)?;
         shapes.push((100.0 * shape.mean_load(), shape));
     }
     for load in &arguments.load {
         let shape = Shape::constant(load / 100.0).map_err(|_| {
-            asked(format!("the load is {load} %; give above 0, at most 100000000 %"))
+            invalid_usage(format!("the load is {load} %; give above 0, at most 100000000 %"))
         })?;
         shapes.push((*load, shape));
     }
     let (timeouts, strategies) = (&arguments.timeout, &arguments.strategy);
     if shapes.len() * timeouts.len() * strategies.len() > MOST_ROWS {
-        return Err(asked(format!("these are more than {MOST_ROWS} cases; give fewer at a time")));
+        return Err(invalid_usage(format!(
+            "these are more than {MOST_ROWS} cases; give fewer at a time"
+        )));
     }
     let mut cases = Vec::new();
     for (load_percent, shape) in &shapes {

@@ -1,5 +1,4 @@
-//! `weir-lab sim inversion`: the service inversion of a file of sizes and latencies. It reads the file
-//! and knows no formula.
+//! `weir-lab sim inversion`: the service inversion of a CSV file of sizes and latencies.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,14 +8,14 @@ use serde::Serialize;
 use weir_stats::Response;
 use weir_stats::inversion::service_inversion;
 
-use super::{happened, output};
-use crate::Failure;
+use crate::failure::{Failure, failed};
+use crate::print;
 
 /// How far the order of response times is from the order of sizes: 0 shortest first, 1 the reverse
 /// (Ruan & Pai, "Origins of Latency", section 4.2).
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// CSV with the columns size and latency, each in any unit; others are passed over
+    /// CSV with the columns size and latency, each in any unit; others are ignored
     #[arg(value_name = "FILE.csv")]
     file: PathBuf,
 
@@ -34,32 +33,28 @@ struct Json {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let responses = read(&arguments.file)?;
     let inversion = service_inversion(&responses).ok_or_else(|| {
-        happened(format!(
+        failed(format!(
             "{}: {} requests; an order needs two or more",
             arguments.file.display(),
             responses.len()
         ))
     })?;
     let found = Json { inversion, requests: responses.len() };
-    if arguments.json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    let text = format!("requests          {}\nservice inversion {inversion:.6}\n", found.requests);
-    std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())
-        .map_err(|error| happened(format!("standard output: {error}")))
+    print::result(arguments.json, None, &found, || {
+        format!("requests          {}\nservice inversion {inversion:.6}\n", found.requests)
+    })
 }
 
 /// The sizes and latencies of a file.
 fn read(path: &Path) -> Result<Vec<Response>, Failure> {
     let name = path.display();
-    let file = File::open(path).map_err(|error| happened(format!("{name}: {error}")))?;
+    let file = File::open(path).map_err(|error| failed(format!("{name}: {error}")))?;
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
-    let wrong = |error: &csv::Error| happened(format!("{name}: {error}"));
+    let wrong = |error: &csv::Error| failed(format!("{name}: {error}"));
     let header = reader.headers().map_err(|error| wrong(&error))?.clone();
     let column = |wanted: &str| {
         header.iter().position(|have| have == wanted).ok_or_else(|| {
-            happened(format!(
+            failed(format!(
                 "{name}, line 1: no column {wanted}; the first line must name the columns \
                  size,latency"
             ))
@@ -74,7 +69,7 @@ fn read(path: &Path) -> Result<Vec<Response>, Failure> {
             let text = record.get(column).unwrap_or_default();
             match text.parse::<f64>() {
                 Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-                _ => Err(happened(format!(
+                _ => Err(failed(format!(
                     "{name}, line {line}: the {what} is `{text}`; write a number, 0 or more"
                 ))),
             }

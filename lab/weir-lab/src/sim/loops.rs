@@ -1,5 +1,5 @@
-//! `weir-lab sim loops`: how far clients who ask on and on push others back, on each uplink, over each
-//! round trip, under each policy. It plays nothing itself.
+//! `weir-lab sim loops`: how far clients in closed loops delay others, on each uplink, over each
+//! round trip, under each policy.
 
 mod case;
 mod crowd;
@@ -12,13 +12,14 @@ use weir_sched::{BitRate, PolicyKind};
 use weir_sim::replications;
 
 use super::offered::offered;
-use super::{asked, output, round_trip};
-use crate::Failure;
-use crate::trace::values::{Rate, Seconds};
-use case::{CASES, Case};
+use super::round_trip;
+use crate::failure::{Failure, failed};
+use crate::print;
+use crate::values::{link_rate, seconds};
+use case::CASES;
 use crowd::Crowd;
 use figures::Figures;
-use row::Row;
+use row::{Row, Scenario};
 
 /// A download beside clients who ask the next response as soon as they have the last, and a
 /// workload half of which is asked so.
@@ -35,7 +36,8 @@ use row::Row;
 pub(super) struct Arguments {
     /// Rates of the uplink
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2mbit")]
-    uplink: Vec<Rate>,
+    #[arg(value_parser = link_rate)]
+    uplink: Vec<BitRate>,
 
     /// Round trips of all clients, such as 50ms
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0")]
@@ -63,35 +65,28 @@ pub(super) struct Arguments {
 
     /// Rate of its uplink
     #[arg(long, value_name = "RATE", default_value = "10mbit")]
-    workload_uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    workload_uplink: BitRate,
 
     /// How long its requests arrive [default: whole cycles of the workload, 150 s or more]
     #[arg(long, value_name = "TIME")]
-    duration: Option<Seconds>,
+    #[arg(value_parser = seconds)]
+    duration: Option<f64>,
 
     /// Write JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A download beside others on one uplink.
-struct Asked {
-    case: &'static Case,
-    rate: BitRate,
-    round_trip: Duration,
-    policy: PolicyKind,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let asked = rows(arguments)?;
-    let workload_rate = rate(arguments.workload_uplink)?;
-    let Rate(bits) = arguments.workload_uplink;
-    let offered = offered(&arguments.law, &arguments.workload, arguments.duration, bits)?;
-    let rows = replications::each(asked.len(), |index| Row::play(&asked[index]));
+    let scenarios = scenarios(arguments);
+    let workload_rate = arguments.workload_uplink;
+    let offered = offered(&arguments.law, &arguments.workload, arguments.duration, workload_rate)?;
+    let rows = replications::each(scenarios.len(), |index| Row::play(&scenarios[index]));
     let crowds = replications::each(arguments.seeds as usize, |index| {
         Crowd::play(workload_rate, &offered, index as u64 + 1)
     });
-    let invalid = |error: weir_sim::uplink::Invalid| super::happened(error.to_string());
+    let invalid = |error: weir_sim::uplink::Invalid| failed(error.to_string());
     let crowds: Vec<Crowd> = crowds.into_iter().collect::<Result<_, _>>().map_err(invalid)?;
     let figures = Figures {
         rows: rows.into_iter().collect::<Result<_, _>>().map_err(invalid)?,
@@ -100,28 +95,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         crowds_ratio: Crowd::ratio(&crowds),
         crowds,
     };
-    if arguments.json {
-        return output::json(None, &figures);
-    }
-    output::check(&figures)?;
-    output::print(&figures::text(&figures))
+    print::result(arguments.json, None, &figures, || figures::text(&figures))
 }
 
-fn rate(Rate(bits): Rate) -> Result<BitRate, Failure> {
-    BitRate::new(bits as u64)
-        .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 10mbit"))
-}
-
-fn rows(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
-    let mut rows = Vec::new();
-    for &uplink in &arguments.uplink {
-        let rate = rate(uplink)?;
+fn scenarios(arguments: &Arguments) -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for &rate in &arguments.uplink {
         for &round_trip in &arguments.round_trip {
             for case in CASES {
-                let asked = |&policy| Asked { case, rate, round_trip, policy };
-                rows.extend(arguments.policy.iter().map(asked));
+                let scenario = |&policy| Scenario { case, rate, round_trip, policy };
+                scenarios.extend(arguments.policy.iter().map(scenario));
             }
         }
     }
-    Ok(rows)
+    scenarios
 }

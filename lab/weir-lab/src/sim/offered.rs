@@ -1,13 +1,12 @@
-//! The requests of a workload on an uplink, for the simulations that play each through the gate.
-//! It plays nothing.
+//! The requests of a workload on an uplink. Used by the simulations that play each request through
+//! the gate: `promise` and `loops`.
 
+use weir_units::BitRate;
 use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::Shape;
 
-use super::asked;
-use crate::Failure;
-use crate::trace::values::Seconds;
+use crate::failure::{Failure, invalid_usage};
 
 /// A body's head in bytes, as `weir-lab trace make` and `weir-lab sim replay` count it.
 pub(super) const HEAD: u64 = 200;
@@ -18,7 +17,7 @@ const USUAL: f64 = 150.0;
 /// Most requests of a run: each is played several times, grant by grant.
 const MOST_REQUESTS: f64 = 1e7;
 
-/// What `workload` asks of an uplink of so many bits per second.
+/// What `workload` asks of an uplink of this rate.
 ///
 /// # Errors
 ///
@@ -26,18 +25,18 @@ const MOST_REQUESTS: f64 = 1e7;
 pub(super) fn offered(
     law: &str,
     workload: &str,
-    duration: Option<Seconds>,
-    bits: f64,
+    duration: Option<f64>,
+    uplink: BitRate,
 ) -> Result<Offered, Failure> {
-    let law = law::parse(law).map_err(asked)?;
-    let shape = Shape::parse(workload).map_err(asked)?;
+    let law = law::parse(law).map_err(invalid_usage)?;
+    let shape = Shape::parse(workload).map_err(invalid_usage)?;
     let cycle = shape.cycle();
     let usual = (USUAL / cycle).ceil() * cycle;
-    let duration = duration.map_or(usual, |Seconds(seconds)| seconds);
-    let offered = Offered::new(law, shape, duration, bits / 8.0);
-    let expected = offered.expected().map_err(asked)?;
+    let duration = duration.unwrap_or(usual);
+    let offered = Offered::new(law, shape, duration, uplink.bits() as f64 / 8.0);
+    let expected = offered.expected().map_err(invalid_usage)?;
     if expected > MOST_REQUESTS {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "{workload} would be about {expected:.0} requests; give a shorter --duration, a slower \
              uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
         )));

@@ -1,11 +1,9 @@
-//! `weir-lab sim promise`: whether anybody ends later than under fair sharing, and what that costs the
-//! mean, over workloads, uplinks, round trips and seeds. It plays nothing itself.
+//! `weir-lab sim promise`: whether any response ends later than under fair sharing, and what that
+//! costs the mean, over workloads, uplinks, round trips and seeds.
 
 mod cell;
 mod figures;
-
-use std::str::FromStr;
-use std::time::Duration;
+mod round_trips;
 
 use weir_sched::{BitRate, PolicyKind, policy};
 use weir_sim::replications;
@@ -13,11 +11,12 @@ use weir_workload::arrivals::Offered;
 use weir_workload::law;
 
 use super::offered::offered;
-use super::{asked, output, round_trip};
-use crate::Failure;
-use crate::trace::values::{Rate, Seconds};
-use cell::Cell;
+use crate::failure::{Failure, failed};
+use crate::print;
+use crate::values::{link_rate, seconds};
+use cell::{Cell, Scenario};
 use figures::{Figures, Kept};
+use round_trips::RoundTrip;
 
 /// Plays the server's own gate in virtual time and holds each response against exact processor
 /// sharing in which each client takes at most what its own window carries.
@@ -35,7 +34,8 @@ pub(super) struct Arguments {
 
     /// Rates of the uplink
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "10mbit")]
-    uplink: Vec<Rate>,
+    #[arg(value_parser = link_rate)]
+    uplink: Vec<BitRate>,
 
     /// Round trips of the clients, such as 50ms, or "mixed": 1 to 250 ms, all beside each other
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = ROUND_TRIPS)]
@@ -47,7 +47,8 @@ pub(super) struct Arguments {
 
     /// How long requests arrive [default: whole cycles of the workload, 150 s or more]
     #[arg(long, value_name = "TIME")]
-    duration: Option<Seconds>,
+    #[arg(value_parser = seconds)]
+    duration: Option<f64>,
 
     /// How many seeds, from 1 on
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -62,63 +63,6 @@ pub(super) struct Arguments {
 const WORKLOADS: &str = "w1,w2,w3,w4,w5,w6,w7,w8,w9";
 const ROUND_TRIPS: &str = "0,1ms,5ms,20ms,50ms,100ms,250ms,mixed";
 
-/// How far away clients are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RoundTrip {
-    Of(Duration),
-    /// Each of [`MIXED`] beside the others.
-    Mixed,
-}
-
-/// Round trips in milliseconds of clients who differ.
-const MIXED: [u64; 6] = [1, 5, 20, 50, 100, 250];
-
-impl FromStr for RoundTrip {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<RoundTrip, String> {
-        match text {
-            "mixed" => Ok(RoundTrip::Mixed),
-            text => match round_trip::parse(text) {
-                Ok(time) => Ok(RoundTrip::Of(time)),
-                Err(error) => Err(format!("{error}, or mixed")),
-            },
-        }
-    }
-}
-
-impl std::fmt::Display for RoundTrip {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RoundTrip::Of(time) => f.write_str(&round_trip::name(*time)),
-            RoundTrip::Mixed => f.write_str("mixed"),
-        }
-    }
-}
-
-impl RoundTrip {
-    /// Of the request with this number.
-    fn of(self, request: usize) -> Duration {
-        match self {
-            RoundTrip::Of(time) => time,
-            // Without a pattern that a cycle of the load could share.
-            RoundTrip::Mixed => {
-                let drawn = (request as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                Duration::from_millis(MIXED[drawn as usize % MIXED.len()])
-            }
-        }
-    }
-}
-
-/// What is played in one cell.
-struct Asked {
-    workload: String,
-    rate: BitRate,
-    round_trip: RoundTrip,
-    seed: u64,
-    offered: Offered,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut policies = Vec::new();
     for policy in arguments.policy.iter().chain(&[policy::FSP, policy::SRPT]) {
@@ -129,26 +73,24 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cells = cells(arguments)?;
     let played = replications::each(cells.len(), |index| Cell::play(&cells[index], &policies));
     let played: Result<Vec<Cell>, _> = played.into_iter().collect();
-    let cells = played.map_err(|error| super::happened(error.to_string()))?;
+    let cells = played.map_err(|error| failed(error.to_string()))?;
     let kept = Kept::of(&cells, &arguments.policy);
     if arguments.json {
-        return output::json(None, &Figures { kept, cells });
+        return print::json(None, &Figures { kept, cells });
     }
-    output::print(&figures::text(&kept, &cells))
+    print::print(&figures::text(&kept, &cells))
 }
 
-fn cells(arguments: &Arguments) -> Result<Vec<Asked>, Failure> {
+fn cells(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
     let mut cells = Vec::new();
-    for &Rate(bits) in &arguments.uplink {
-        let rate = BitRate::new(bits as u64)
-            .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 10mbit"))?;
+    for &rate in &arguments.uplink {
         for &round_trip in &arguments.round_trip {
             for workload in &arguments.workload {
-                let offered = offered(&arguments.law, workload, arguments.duration, bits)?;
+                let offered = offered(&arguments.law, workload, arguments.duration, rate)?;
                 for seed in 1..=arguments.seeds {
                     let offered = Offered { seed, ..offered.clone() };
                     let workload = workload.to_lowercase();
-                    cells.push(Asked { workload, rate, round_trip, seed, offered });
+                    cells.push(Scenario { workload, rate, round_trip, seed, offered });
                 }
             }
         }

@@ -1,5 +1,4 @@
-//! `weir-lab sim queue`: one server under a policy, fed by a law of sizes or by a trace. It knows no
-//! policy and computes no figure.
+//! `weir-lab sim queue`: one server under a policy, fed by a law of sizes or by a trace.
 
 mod figures;
 mod trace;
@@ -12,9 +11,8 @@ use weir_sim::queue::{Discipline, Job, Poisson, Queue, Sizes, Tally};
 use weir_sim::replications;
 use weir_workload::law::{self, Law};
 
-use super::asked;
-use super::output::{check, json};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
+use crate::print;
 use figures::{Figures, Runs, Source};
 
 /// One server that does one unit of work in one unit of time. A size is work, and so the time that
@@ -78,7 +76,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_reference: bool,
 
-    /// Mean response time and slowdown of so many classes of sizes with equal numbers of jobs
+    /// Mean response time and slowdown by size, in N classes with equal numbers of jobs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     classes: Option<u32>,
 
@@ -92,27 +90,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(file) => of_trace(arguments, file)?,
         None => of_law(arguments)?,
     };
-    if arguments.json {
-        let seed = arguments.trace.is_none().then_some(arguments.seed);
-        return json(seed, &figures);
-    }
-    check(&figures)?;
-    figures.print()
+    let seed = arguments.trace.is_none().then_some(arguments.seed);
+    print::result(arguments.json, seed, &figures, || figures.text())
 }
 
 fn of_law(arguments: &Arguments) -> Result<Figures, Failure> {
     let text = arguments.law.as_deref().unwrap_or_default();
-    let law = law::parse_exact(text).map_err(asked)?;
+    let law = law::parse_exact(text).map_err(invalid_usage)?;
     let load = arguments.load.unwrap_or_default();
     if !(load > 0.0 && load < 1.0) {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "--load {load}: give a number above 0 and below 1; at 1 and above the queue grows for \
              ever (weir-lab sim transient, or --trace, shows a time of overload)"
         )));
     }
     let warmup = arguments.warmup.unwrap_or(arguments.jobs / 10);
     let count = warmup + arguments.jobs;
-    let sizes = Sizes::of_law(law.as_ref(), count).map_err(asked)?;
+    let sizes = Sizes::of_law(law.as_ref(), count).map_err(invalid_usage)?;
     let queue = checked(arguments, sizes)?;
     let bounds = arguments.classes.map_or_else(Vec::new, |classes| law_bounds(&law, classes));
     let one = |seed| {
@@ -177,7 +171,7 @@ fn speed(events: f64, start: Instant) -> f64 {
     events / start.elapsed().as_secs_f64().max(1e-9)
 }
 
-/// The server that was asked for, if that makes sense for such sizes.
+/// The server of the flags, if its quantum fits its policy and such sizes.
 fn checked(arguments: &Arguments, sizes: Sizes) -> Result<Queue, Failure> {
     let discipline = arguments.policy;
     let queue = Queue {
@@ -187,14 +181,14 @@ fn checked(arguments: &Arguments, sizes: Sizes) -> Result<Queue, Failure> {
     };
     let Some(quantum) = arguments.quantum else { return Ok(queue) };
     if queue.quantum_used().is_none() {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "--quantum: {discipline} is exact and has none; it is for fair and las"
         )));
     }
     // Below, a run takes for ever.
     let least = 1e-6 * sizes.mean;
     if !(quantum.is_finite() && quantum >= least) {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "--quantum {quantum}: give a number from {least:e} (a millionth of the mean size) on"
         )));
     }

@@ -1,5 +1,5 @@
-//! `weir-lab sim replay`: what would have happened on an access log, from the log to figures, as text,
-//! JSON or a page. It computes none of the figures itself.
+//! `weir-lab sim replay`: what would have happened on an access log under each policy, as text,
+//! JSON or a page.
 
 mod clock;
 mod compare;
@@ -16,15 +16,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weir_sched::{BitRate, PolicyKind, policy};
-use weir_server::config::Pace;
 use weir_sim::uplink::Client;
+use weir_units::Share;
 use weir_workload::Wire;
 
-use super::{asked, output};
-use crate::Failure;
+use super::round_trip;
+use crate::failure::{Failure, invalid_usage};
+use crate::output_file::{Output, cannot_write};
+use crate::print;
 use crate::trace::input::Input;
-use crate::trace::output::{Output, failed};
-use crate::trace::values::{Rate, Seconds};
+use crate::values::link_rate;
 
 /// The policies that are compared if none is named: the server's default first.
 const USUAL: &str = "protective,fsp,srpt,fifo";
@@ -37,28 +38,32 @@ pub(super) struct Arguments {
 
     /// Rate of the uplink, such as 100mbit
     #[arg(long, value_name = "RATE")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// Share of the uplink that is used, under fair sharing too
     #[arg(long, value_name = "SHARE", default_value = "0.99")]
-    uplink_pace: Pace,
+    #[arg(value_parser = pace)]
+    uplink_pace: Share,
 
     /// Policies to compare with fair sharing; the first is the one that the verdict is about
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = USUAL)]
     policy: Vec<PolicyKind>,
 
-    /// What if traffic were so many times as much: divides the gaps between requests
+    /// Traffic multiplied by this factor: divides the gaps between requests
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     scale_load: f64,
 
     /// Round trip between server and clients, such as 50ms: through the server's gate, which takes
     /// longer to compute
     #[arg(long, value_name = "TIME")]
-    round_trip: Option<Seconds>,
+    #[arg(value_parser = round_trip::parse)]
+    round_trip: Option<Duration>,
 
     /// What a client's own line carries, such as 20mbit; through the gate too
     #[arg(long, value_name = "RATE")]
-    client_rate: Option<Rate>,
+    #[arg(value_parser = link_rate)]
+    client_rate: Option<BitRate>,
 
     /// Requests that share a connection, for the wire bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -73,6 +78,11 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// From half of the uplink to all of it, as `weir serve` takes it.
+fn pace(text: &str) -> Result<Share, weir_units::Invalid> {
+    Share::parse_within(text, 0.5..=1.0)
+}
+
 /// How many times the traffic.
 fn factor(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
@@ -82,9 +92,8 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let rate = BitRate::new(arguments.uplink.0 as u64)
-        .ok_or_else(|| asked("an uplink of no rate carries nothing; write such as 100mbit"))?;
-    let clients = clients(arguments)?;
+    let rate = arguments.uplink;
+    let clients = clients(arguments);
     let mut policies = Vec::new();
     for policy in &arguments.policy {
         // Without paths the policy is what all are compared with, but for grants.
@@ -94,40 +103,35 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     if policies.is_empty() {
-        return Err(asked("--policy names no policy but fair, with which all are compared"));
+        return Err(invalid_usage(
+            "--policy names no policy but fair, with which all are compared",
+        ));
     }
     // A page that cannot be written is said before the work, not after it.
     let page = arguments.html.as_deref().map(Output::create).transpose()?;
     let wire =
         Wire { requests_per_connection: arguments.requests_per_connection, ..Wire::default() };
     let demand = demand::read(&arguments.input, &wire, arguments.scale_load)?;
-    let uplink = compare::Uplink { rate, pace: arguments.uplink_pace.0, clients };
+    let uplink = compare::Uplink { rate, pace: arguments.uplink_pace.fraction(), clients };
     let compared = compare::compare(&demand, &uplink, &policies)?;
     if let (Some(mut page), Some(path)) = (page, &arguments.html) {
         let text = page::page(&compared);
-        page.write_all(text.as_bytes()).map_err(|error| failed(path, &error))?;
+        page.write_all(text.as_bytes()).map_err(|error| cannot_write(path, &error))?;
         page.finish()?;
     }
     if arguments.json {
-        return output::json(demand.spread, &compared.figures);
+        return print::json(demand.spread, &compared.figures);
     }
-    output::print(&text::text(&compared))
+    print::print(&text::text(&compared))
 }
 
-/// The longest round trip that is taken for one: to Mars it is more.
-const LONGEST_ROUND_TRIP: f64 = 60.0;
-
 /// The clients' own limits, if any were given.
-fn clients(arguments: &Arguments) -> Result<Option<Client>, Failure> {
-    if arguments.round_trip.is_none() && arguments.client_rate.is_none() {
-        return Ok(None);
-    }
-    let round_trip = arguments.round_trip.map_or(0.0, |Seconds(seconds)| seconds);
-    if round_trip > LONGEST_ROUND_TRIP {
-        return Err(asked(format!(
-            "--round-trip {round_trip}s is too long; expected a minute or less"
-        )));
-    }
-    let rate = arguments.client_rate.and_then(|Rate(rate)| BitRate::new(rate as u64));
-    Ok(Some(Client { round_trip: Duration::from_secs_f64(round_trip), rate, ..Client::default() }))
+fn clients(arguments: &Arguments) -> Option<Client> {
+    let (round_trip, rate) = (arguments.round_trip, arguments.client_rate);
+    let limited = round_trip.is_some() || rate.is_some();
+    limited.then(|| Client {
+        round_trip: round_trip.unwrap_or_default(),
+        rate,
+        ..Client::default()
+    })
 }

@@ -1,28 +1,21 @@
-//! Round trips as flags of `weir-lab sim` take them and tables show them. It knows no path.
+//! Round trips as flags of `weir-lab sim` take them. Used by its simulations of links.
 
 use std::time::Duration;
 
-use crate::trace::values::Seconds;
+use weir_units::{Invalid, TimeSpan};
 
-/// Seconds that a round trip may take.
-const LONGEST: f64 = 60.0;
+/// No client is further away.
+const LONGEST: TimeSpan = TimeSpan(Duration::from_secs(60));
 
-/// A round trip such as 50ms; 0 needs no unit.
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    match text.parse::<Seconds>() {
-        Ok(Seconds(seconds)) if seconds <= LONGEST => Ok(Duration::from_secs_f64(seconds)),
-        Ok(_) => Err(format!("{text} is too long; expected a minute or less")),
-        Err(_) => Err(format!("\"{text}\" is no round trip; write such as 50ms")),
-    }
+/// A round trip such as 50ms, a minute at most; 0 needs no unit.
+pub(super) fn parse(text: &str) -> Result<Duration, Invalid> {
+    TimeSpan::parse_within(text, TimeSpan::default()..=LONGEST).map(|TimeSpan(span)| span)
 }
 
 /// As [`parse`] takes it.
 pub(super) fn name(round_trip: Duration) -> String {
-    if round_trip.is_zero() {
-        return "0".to_owned();
+    match round_trip.is_zero() {
+        true => "0".to_owned(),
+        false => humantime::format_duration(round_trip).to_string(),
     }
-    humantime::format_duration(round_trip).to_string()
 }

@@ -1,21 +1,22 @@
-//! `weir-lab sim transient`: one server under a load that comes and goes. It makes the requests and
-//! serves them under each policy; it computes no figure.
+//! `weir-lab sim transient`: one server under a load that comes and goes, under each policy.
 
 mod figures;
+mod requests;
 
 use std::str::FromStr;
 
-use weir_server::config::Uplink;
-use weir_sim::queue::{Discipline, Job, Queue, Sizes};
+use weir_sim::queue::Discipline;
 use weir_sim::replications;
-use weir_workload::arrivals::{LoadIs, Offered};
+use weir_units::BitRate;
+use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::{self, Shape};
 
-use super::output::{check, json};
-use super::{asked, seconds};
-use crate::Failure;
-use figures::{Figures, Run, Served};
+use crate::failure::{Failure, invalid_usage};
+use crate::print;
+use crate::values::{LoadIs, link_rate, seconds};
+use figures::{Figures, Run};
+use requests::requests;
 
 /// One ideal server, without packets or delay, under a load that is above 1 at times. Equal seeds
 /// give the requests of `weir-lab trace make` with the same law, shape, uplink, duration and seed.
@@ -38,11 +39,12 @@ pub(super) struct Arguments {
 
     /// Rate of the link that a load of 1 fills
     #[arg(long, value_name = "RATE", default_value = "10mbit")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// The bytes that load counts and that the server serves
     #[arg(long, value_enum, default_value = "wire")]
-    load_is: Bytes,
+    load_is: LoadIs,
 
     /// How long requests arrive [default: whole cycles of the workload, 150 s or more]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -77,28 +79,6 @@ impl FromStr for Policies {
     }
 }
 
-/// Bytes per second.
-#[derive(Clone, Copy, Debug)]
-struct Rate(f64);
-
-impl FromStr for Rate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Rate, String> {
-        let rate = text.parse::<Uplink>()?.0;
-        let rate = rate.ok_or("a load needs the rate of the link, such as 10mbit")?;
-        Ok(Rate(rate.bits() as f64 / 8.0))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Bytes {
-    /// Heads, bodies, packets and connections
-    Wire,
-    /// Bodies
-    File,
-}
-
 /// The time of a run if none is given, but for whole cycles.
 const USUAL: f64 = 150.0;
 
@@ -106,21 +86,18 @@ const USUAL: f64 = 150.0;
 const MOST_REQUESTS: f64 = 1e8;
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let law = law::parse(&arguments.law).map_err(asked)?;
-    let shape = Shape::parse(&arguments.workload).map_err(asked)?;
+    let law = law::parse(&arguments.law).map_err(invalid_usage)?;
+    let shape = Shape::parse(&arguments.workload).map_err(invalid_usage)?;
     let cycle = shape.cycle();
     let duration = arguments.duration.unwrap_or_else(|| (USUAL / cycle).ceil() * cycle);
     let offered = Offered {
-        load_is: match arguments.load_is {
-            Bytes::Wire => LoadIs::Wire,
-            Bytes::File => LoadIs::File,
-        },
-        ..Offered::new(law, shape, duration, arguments.uplink.0)
+        load_is: arguments.load_is.into(),
+        ..Offered::new(law, shape, duration, arguments.uplink.bits() as f64 / 8.0)
     };
     // Says what is wrong before anything runs.
-    let expected = offered.expected().map_err(asked)?;
+    let expected = offered.expected().map_err(invalid_usage)?;
     if expected > MOST_REQUESTS {
-        return Err(asked(format!(
+        return Err(invalid_usage(format!(
             "these are about {expected:.0} requests, and all of a run are kept in memory; give a \
              shorter --duration, a slower --uplink or larger sizes, for at most {MOST_REQUESTS:.0}"
         )));
@@ -133,11 +110,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         more => replications::run(more as usize, arguments.seed, one),
     };
     let figures = Figures::of(&offered, &disciplines, &runs)?;
-    if arguments.json {
-        return json(Some(arguments.seed), &figures);
-    }
-    check(&figures)?;
-    figures.print()
+    print::result(arguments.json, Some(arguments.seed), &figures, || figures.text())
 }
 
 /// The policies in the order asked, each once.
@@ -153,36 +126,4 @@ fn disciplines(asked: &[Policies]) -> Vec<Discipline> {
         }
     }
     all
-}
-
-/// The requests of a run: body bytes, and the job in seconds of the link.
-struct Requests {
-    sizes: Vec<u64>,
-    jobs: Vec<Job>,
-    /// Seconds that a byte takes.
-    byte: f64,
-}
-
-fn requests(offered: &Offered) -> Requests {
-    let byte = 1.0 / offered.bytes_per_second;
-    let mut requests = Requests { sizes: Vec::new(), jobs: Vec::new(), byte };
-    // It was checked that there are arrivals; the iterator of an error is empty.
-    for request in offered.arrivals().into_iter().flatten() {
-        let size = request.size.unwrap_or_default();
-        requests.sizes.push(size);
-        let size = offered.work(size) / offered.bytes_per_second;
-        requests.jobs.push(Job { arrival: request.at, size });
-    }
-    requests
-}
-
-impl Requests {
-    /// Response times in seconds in order of arrival, and who was late; `None` without requests.
-    fn served(&self, discipline: Discipline) -> Option<Served> {
-        let sizes = Sizes::of_jobs(&self.jobs)?;
-        let queue = Queue { byte: self.byte, ..Queue::new(discipline, sizes) };
-        let mut served = Served::new(self.jobs.len(), sizes.mean);
-        queue.serve(self.jobs.iter().copied(), |departure| served.add(departure));
-        Some(served)
-    }
 }

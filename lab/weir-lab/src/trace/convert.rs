@@ -1,4 +1,4 @@
-//! `weir-lab trace convert`: a trace in another format. It knows no format itself.
+//! `weir-lab trace convert`: a trace in another format. `make` and `scale` write plain CSV with it.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use weir_workload::Request;
 use weir_workload::read::{CsvWriter, wc98};
 
 use super::input::Input;
-use super::output::{Output, failed};
-use crate::Failure;
+use crate::failure::Failure;
+use crate::output_file::{Output, cannot_write};
 
 /// `weir-lab trace convert`.
 #[derive(Debug, clap::Args)]
@@ -45,10 +45,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             wc98::write(requests, epoch.unwrap_or(0.0) as u32, &mut output)
         }
     };
-    let written = written.map_err(|error| failed(&arguments.out, &error))?;
+    let written = written.map_err(|error| cannot_write(&arguments.out, &error))?;
     reading.end()?;
     output.finish()?;
-    eprintln!("weir: {}: {written} requests", arguments.out.display());
+    eprintln!("weir-lab: {}: {written} requests", arguments.out.display());
     Ok(())
 }
 

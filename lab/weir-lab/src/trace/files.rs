@@ -1,5 +1,5 @@
-//! `weir-lab trace files`: a document root for the paths of a trace. It does not know how files are
-//! filled.
+//! `weir-lab trace files`: a document root for the paths of a trace, for a server that the trace is
+//! replayed against.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,7 @@ use weir_workload::documents::{Content, Made};
 use weir_workload::read::Root;
 
 use super::input::Input;
-use super::{asked, happened};
-use crate::Failure;
+use crate::failure::{Failure, failed, invalid_usage};
 
 /// `weir-lab trace files`.
 #[derive(Debug, clap::Args)]
@@ -28,7 +27,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let out = arguments.out.display();
     if arguments.out.exists() {
-        return Err(happened(format!("{out} is there already; name a new directory")));
+        return Err(failed(format!("{out} is there already; name a new directory")));
     }
     let mut reading = arguments.input.open()?;
     let mut root = Root::new();
@@ -36,19 +35,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         root.add(&request);
     }
     reading.end()?;
-    let root = root.finish().map_err(|wrong| asked(&wrong))?;
+    let root = root.finish().map_err(invalid_usage)?;
     let content = if arguments.sparse { Content::Sparse } else { Content::Pool };
     let made = root.documents.make(&arguments.out, content);
-    match made.map_err(|error| happened(error.to_string()))? {
+    match made.map_err(|error| failed(error.to_string()))? {
         Made::New => {}
-        Made::AlreadyThere => return Err(happened(format!("{out} appeared meanwhile"))),
+        Made::AlreadyThere => return Err(failed(format!("{out} appeared meanwhile"))),
     }
-    eprintln!("weir: {out}: {} files, {} bytes", root.documents.len(), root.documents.bytes());
+    eprintln!("weir-lab: {out}: {} files, {} bytes", root.documents.len(), root.documents.bytes());
     if root.several_sizes > 0 {
-        eprintln!("weir: {} files have the largest of several sizes", root.several_sizes);
+        eprintln!("weir-lab: {} files have the largest of several sizes", root.several_sizes);
     }
     if root.unknown_sizes > 0 {
-        eprintln!("weir: {} files are empty, for the trace has no size", root.unknown_sizes);
+        eprintln!("weir-lab: {} files are empty, for the trace has no size", root.unknown_sizes);
     }
     let conflict = "are files and directories too, and were left out";
     let unusable = "cannot be files, and were left out";
@@ -56,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Some((first, _)) = paths.first() {
             let requests: u64 = paths.iter().map(|(_, requests)| requests).sum();
             let count = paths.len();
-            eprintln!("weir: {count} paths of {requests} requests {why} (first: {first})");
+            eprintln!("weir-lab: {count} paths of {requests} requests {why} (first: {first})");
         }
     }
     Ok(())

@@ -1,14 +1,13 @@
-//! The trace that a command reads: its flags, its requests, and what was left out of it. It does
-//! not know what becomes of the requests.
+//! The trace that a command reads: its flags, its requests, and what was left out of it. Used by
+//! every command of `weir-lab trace` and by `weir-lab sim replay`.
 
 use std::path::PathBuf;
 
 use weir_workload::Request;
 use weir_workload::read::{self, Counts, Fault, Format, Options, Spread, Trace};
 
-use super::happened;
-use super::values::Seconds;
-use crate::Failure;
+use crate::failure::{Failure, failed};
+use crate::values::seconds;
 
 /// A trace and how it is read.
 #[derive(Debug, clap::Args)]
@@ -21,7 +20,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
-    /// Count bad records and go on
+    /// Skip bad records and count them
     #[arg(long)]
     skip_bad: bool,
 
@@ -29,7 +28,7 @@ pub(crate) struct Input {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "200,206")]
     statuses: Vec<u16>,
 
-    /// Where requests lie inside their second, if the trace says only that
+    /// Place of requests inside their second, if the trace has whole seconds only
     #[arg(long, value_enum, default_value = "uniform")]
     spread: Spreading,
 
@@ -41,9 +40,10 @@ pub(crate) struct Input {
     #[arg(long)]
     whole_seconds: bool,
 
-    /// Put requests in order that are late by at most this in the trace
+    /// Sort requests that are late in the trace by at most this time
     #[arg(long, value_name = "TIME", default_value = "0s")]
-    reorder: Seconds,
+    #[arg(value_parser = seconds)]
+    reorder: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -77,10 +77,10 @@ impl Input {
                 Spreading::None => Spread::None,
             },
             whole_seconds: self.whole_seconds,
-            reorder: self.reorder.0,
+            reorder: self.reorder,
         };
-        let trace = read::open(&self.file, options)
-            .map_err(|error| happened(format!("{name}: {error}")))?;
+        let trace =
+            read::open(&self.file, options).map_err(|error| failed(format!("{name}: {error}")))?;
         Ok(Reading { trace, name, failure: None })
     }
 
@@ -125,16 +125,16 @@ impl Reading {
         if !left_out.is_empty() {
             let number: u64 = counts.left_out.values().sum();
             let (all, list) = (counts.records, left_out.join(", "));
-            eprintln!("weir: {name}: {number} of {all} records left out: {list}");
+            eprintln!("weir-lab: {name}: {number} of {all} records left out: {list}");
         }
         let bad: Vec<_> = counts.bad.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if !bad.is_empty() {
             let (number, list) = (counts.bad.values().sum::<u64>(), bad.join(", "));
             let first = counts.first_bad.as_deref().unwrap_or_default();
-            eprintln!("weir: {name}: {number} bad records passed over: {list} (first: {first})");
+            eprintln!("weir-lab: {name}: {number} bad records skipped: {list} (first: {first})");
         }
         match counts.requests {
-            0 => Err(happened(format!("{name}: no request to replay"))),
+            0 => Err(failed(format!("{name}: no request to replay"))),
             _ => Ok(()),
         }
     }
@@ -149,14 +149,14 @@ impl Iterator for Reading {
             Ok(request) => Some(request),
             Err(error) => {
                 let help = match error.fault.reason() {
-                    // Passing over those that are late would lose most of a busy server's log.
+                    // Skipping those that are late would lose most of a busy server's log.
                     Some(_) if matches!(error.fault, Fault::Backwards { .. }) => {
                         ": --reorder 10m puts those in order that are at most ten minutes late"
                     }
-                    Some(_) => " (--skip-bad passes over what is bad)",
+                    Some(_) => " (--skip-bad skips bad records)",
                     None => "",
                 };
-                self.failure = Some(happened(format!("{}: {error}{help}", self.name)));
+                self.failure = Some(failed(format!("{}: {error}{help}", self.name)));
                 None
             }
         }

@@ -1,17 +1,16 @@
-//! `weir-lab trace make`: a workload from a law of sizes and a load shape, as plain CSV. It knows
-//! neither laws nor shapes.
+//! `weir-lab trace make`: a workload from a law of sizes and a load shape, as plain CSV.
 
 use std::path::PathBuf;
 
+use weir_units::BitRate;
 use weir_workload::arrivals::Offered;
 use weir_workload::law;
 use weir_workload::shape::Shape;
 
-use super::asked;
 use super::convert::csv;
-use super::output::{Output, failed};
-use super::values::{LoadIs, Rate, Seconds};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
+use crate::output_file::{Output, cannot_write};
+use crate::values::{LoadIs, link_rate, seconds};
 
 /// `weir-lab trace make`.
 #[derive(Debug, clap::Args)]
@@ -26,11 +25,13 @@ pub(super) struct Arguments {
 
     /// Rate of the link that a load of 1 fills, such as 10mbit
     #[arg(long, value_name = "RATE")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// How long it lasts
     #[arg(long, value_name = "TIME")]
-    duration: Seconds,
+    #[arg(value_parser = seconds)]
+    duration: f64,
 
     /// Equal seeds give equal workloads
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -50,23 +51,24 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let law = law::parse(&arguments.law).map_err(|wrong| asked(&wrong))?;
-    let shape = Shape::parse(&arguments.shape).map_err(|wrong| asked(&wrong))?;
-    let capacity = arguments.uplink.0 / 8.0;
+    let law = law::parse(&arguments.law).map_err(invalid_usage)?;
+    let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
+    let capacity = arguments.uplink.bits() as f64 / 8.0;
     let offered = Offered {
         load_is: arguments.load_is.into(),
         directories: arguments.directories,
         seed: arguments.seed,
-        ..Offered::new(law, shape, arguments.duration.0, capacity)
+        ..Offered::new(law, shape, arguments.duration, capacity)
     };
-    let requests = offered.arrivals().map_err(|wrong| asked(&wrong))?;
+    let requests = offered.arrivals().map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;
     let mut work = 0.0;
     let counted = requests.inspect(|request| work += offered.work(request.size.unwrap_or(0)));
-    let written = csv(counted, &mut output).map_err(|error| failed(&arguments.out, &error))?;
+    let written =
+        csv(counted, &mut output).map_err(|error| cannot_write(&arguments.out, &error))?;
     output.finish()?;
     let (out, kind) = (arguments.out.display(), offered.load_is);
     let load = work / (capacity * offered.seconds);
-    eprintln!("weir: {out}: {written} requests, mean load {load:.3} ({kind})");
+    eprintln!("weir-lab: {out}: {written} requests, mean load {load:.3} ({kind})");
     Ok(())
 }

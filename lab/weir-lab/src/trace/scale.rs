@@ -1,18 +1,18 @@
-//! `weir-lab trace scale`: a trace with its own interarrivals, scaled to the load of a shape, as plain
-//! CSV. It does not know how.
+//! `weir-lab trace scale`: a trace with its own interarrivals, scaled to the load of a shape, as
+//! plain CSV.
 
 use std::path::PathBuf;
 
+use weir_units::BitRate;
 use weir_workload::scale::{Fit, Scaling, Work, scale};
 use weir_workload::shape::Shape;
 use weir_workload::{Request, Wire};
 
-use super::asked;
 use super::convert::csv;
 use super::input::Input;
-use super::output::{Output, failed};
-use super::values::{LoadIs, Rate, Seconds};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
+use crate::output_file::{Output, cannot_write};
+use crate::values::{LoadIs, link_rate, seconds};
 
 /// `weir-lab trace scale`.
 #[derive(Debug, clap::Args)]
@@ -26,11 +26,13 @@ pub(super) struct Arguments {
 
     /// Rate of the link that a load of 1 fills, such as 10mbit
     #[arg(long, value_name = "RATE")]
-    uplink: Rate,
+    #[arg(value_parser = link_rate)]
+    uplink: BitRate,
 
     /// How long it lasts
     #[arg(long, value_name = "TIME")]
-    duration: Seconds,
+    #[arg(value_parser = seconds)]
+    duration: f64,
 
     /// What load counts
     #[arg(long, value_enum, default_value = "wire")]
@@ -42,7 +44,8 @@ pub(super) struct Arguments {
 
     /// Longer gaps between two requests count as this long
     #[arg(long, value_name = "TIME", default_value = "60s")]
-    longest_gap: Seconds,
+    #[arg(value_parser = seconds)]
+    longest_gap: f64,
 
     /// Begin at a place that follows from this seed instead of at the beginning
     #[arg(long, value_name = "N")]
@@ -58,7 +61,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let shape = Shape::parse(&arguments.shape).map_err(|wrong| asked(&wrong))?;
+    let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
     let mut reading = arguments.input.open()?;
     let trace: Vec<Request> = reading.by_ref().collect();
     reading.end()?;
@@ -68,36 +71,37 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             LoadIs::File => Work::File,
         },
         fit: if arguments.overall { Fit::Overall } else { Fit::Period },
-        longest_gap: arguments.longest_gap.0,
+        longest_gap: arguments.longest_gap,
         repeat: arguments.repeat,
         start: arguments.seed,
-        ..Scaling::new(shape, arguments.duration.0, arguments.uplink.0)
+        ..Scaling::new(shape, arguments.duration, arguments.uplink.bits() as f64)
     };
-    let scaled = scale(&trace, &scaling).map_err(|wrong| asked(&wrong))?;
+    let scaled = scale(&trace, &scaling).map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;
     let requests = scaled.requests.into_iter();
-    let written = csv(requests, &mut output).map_err(|error| failed(&arguments.out, &error))?;
+    let written =
+        csv(requests, &mut output).map_err(|error| cannot_write(&arguments.out, &error))?;
     output.finish()?;
     let out = arguments.out.display();
-    eprintln!("weir: {out}: {written} of {} requests", trace.len());
+    eprintln!("weir-lab: {out}: {written} of {} requests", trace.len());
     for offered in &scaled.periods {
         let span = offered.span;
         eprintln!(
-            "weir: {:.1} s to {:.1} s: {} requests, load {:.3} (asked {})",
+            "weir-lab: {:.1} s to {:.1} s: {} requests, load {:.3} (asked {})",
             span.start, span.end, offered.requests, offered.load, span.load
         );
     }
     if scaled.gaps_cut > 0 {
-        let longest = arguments.longest_gap.0;
-        eprintln!("weir: {} gaps were cut to {longest} s", scaled.gaps_cut);
+        let longest = arguments.longest_gap;
+        eprintln!("weir-lab: {} gaps were cut to {longest} s", scaled.gaps_cut);
     }
     if scaled.unknown_sizes > 0 {
         let number = scaled.unknown_sizes;
-        eprintln!("weir: {number} requests of unknown size counted as empty");
+        eprintln!("weir-lab: {number} requests of unknown size counted as empty");
     }
     if let Some(end) = scaled.ended {
         eprintln!(
-            "weir: the trace ended at {end:.1} s of {} s (--repeat begins it again)",
+            "weir-lab: the trace ended at {end:.1} s of {} s (--repeat begins it again)",
             scaling.duration
         );
     }

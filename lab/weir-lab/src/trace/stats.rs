@@ -1,15 +1,14 @@
-//! `weir-lab trace stats`: the numbers of a trace, for people and as JSON. It computes none.
-
-use std::io::{self, Write};
+//! `weir-lab trace stats`: sizes, clients, peaks and offered load of a trace, as text and as JSON.
 
 use serde::Serialize;
+use weir_units::BitRate;
 use weir_workload::Wire;
 use weir_workload::read::{Summary, SummaryBuilder};
 
-use super::happened;
 use super::input::Input;
-use super::values::Rate;
-use crate::Failure;
+use crate::failure::{Failure, failed};
+use crate::print;
+use crate::values::link_rate;
 
 /// `weir-lab trace stats`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +18,8 @@ pub(super) struct Arguments {
 
     /// Rate of a link, such as 10mbit: says the load that the trace offers to it
     #[arg(long, value_name = "RATE")]
-    uplink: Option<Rate>,
+    #[arg(value_parser = link_rate)]
+    uplink: Option<BitRate>,
 
     /// Requests that share a connection, for the wire bytes
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     reading.end()?;
     let summary = gather.summary();
-    let offered_load = arguments.uplink.and_then(|Rate(rate)| summary.load(rate));
+    let offered_load = arguments.uplink.and_then(|rate| summary.load(rate.bits() as f64));
     let text = if arguments.json {
         let json = Json {
             format: reading.format().to_string(),
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             summary: &summary,
             offered_load,
         };
-        serde_json::to_string_pretty(&json).map_err(|error| happened(error.to_string()))? + "\n"
+        serde_json::to_string_pretty(&json).map_err(|error| failed(error.to_string()))? + "\n"
     } else {
         let load = match (arguments.uplink, offered_load) {
             (Some(_), Some(load)) => format!("{load:.4} (wire bytes asked / rate of the link)"),
@@ -69,12 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         text(&reading.format().to_string(), &summary, &load)
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(happened(format!("cannot write the numbers: {error}")))
-        }
-        _ => Ok(()),
-    }
+    print::print(&text)
 }
 
 fn text(format: &str, s: &Summary, load: &str) -> String {

@@ -36,7 +36,10 @@ fn what_makes_no_sense_is_refused_with_what_does() {
         (&[url, "--load", "1.2", "--uplink", "10mbit"], &["--law or --trace"]),
         (&[url, "--law", "worldcup", "--load", "1.2"], &["--uplink"]),
         (&[url, "--law", "worldcup", "--uplink", "1mbit", "--shape", "W10"], &["W1 to W9"]),
-        (&[url, "--law", "worldcup", "--uplink", "off", "--load", "1"], &["--uplink off"]),
+        (
+            &[url, "--law", "worldcup", "--uplink", "off", "--load", "1"],
+            &["--uplink", "not a rate of a link"],
+        ),
         (&[url, "--rate", "5/s", "--closed", "3"], &["cannot be used with"]),
         (&[url, "--law", "surge", "--closed", "5", "--think", "1s"], &["pauses of their own"]),
         (&[url, "--closed", "0"], &["number from 1"]),

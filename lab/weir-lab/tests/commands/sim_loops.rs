@@ -23,7 +23,7 @@ fn the_help_says_what_it_is_for() {
     all.args(["sim", "--help"]);
     let all = output_of(all);
     assert!(all.contains("loops"), "{all}");
-    assert!(all.contains("ask on and on push others back"), "{all}");
+    assert!(all.contains("clients in closed loops delay others"), "{all}");
 }
 
 #[test]
@@ -91,9 +91,9 @@ fn a_workload_with_loops() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (arguments, part) in [
-        ("--round-trip fast", "\"fast\" is no round trip; write such as 50ms"),
-        ("--round-trip 2h", "a minute or less"),
-        ("--uplink off", "10mbit"),
+        ("--round-trip fast", "\"fast\" is not a time; write such as 500ms"),
+        ("--round-trip 2h", "not a time from 0s to 1m"),
+        ("--uplink off", "not a rate of a link"),
         ("--policy best", "there are fair"),
         ("--seeds 1001", "--seeds"),
         ("--workload w10", "W1 to W9"),

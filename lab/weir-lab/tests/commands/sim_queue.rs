@@ -178,7 +178,7 @@ fn what_makes_no_sense_is_refused() {
         ("queue --policy las --law exponential:mean=1 --load 0.5 --quantum 0", "--quantum 0"),
         ("transient --workload W10 --policy srpt", "W1 to W9"),
         ("transient --workload W1 --policy best", "there are ps, fair"),
-        ("transient --workload W1 --policy srpt --uplink off", "10mbit"),
+        ("transient --workload W1 --policy srpt --uplink off", "not a rate of a link"),
         ("transient --workload W1 --policy srpt --duration x", "is not a time"),
         ("transient --workload W1 --policy srpt --duration 20years", "kept in memory"),
     ] {

@@ -1,13 +1,13 @@
-//! The applications that `weir-lab sim backend` puts behind the gate, as they are given: every combination
-//! of what is given several times.
+//! The applications that `weir-lab sim backend` simulates: every combination of the flags that are
+//! given several values.
 
 use std::sync::Arc;
 
 use weir_sim::backend::Model;
 use weir_workload::law::{self, Law};
 
-use super::super::{asked, seconds};
-use crate::Failure;
+use crate::failure::{Failure, invalid_usage};
+use crate::values::seconds;
 
 /// The application behind the gate.
 #[derive(Debug, clap::Args)]
@@ -82,7 +82,7 @@ impl Applications {
         };
         let mut all = Vec::new();
         for text in &self.law {
-            let law = law::parse_exact(law_of(text)).map_err(asked)?;
+            let law = law::parse_exact(law_of(text)).map_err(invalid_usage)?;
             for &workers in &self.workers {
                 for &service_rate in &rates {
                     for &gap in &self.gap {

@@ -1,8 +1,8 @@
-//! What several applications behind the gate get done: useful work in % of the time of all workers, a
-//! line for each law, number of workers and mean service time, a column for each gap and load.
+//! What several applications behind the gate get done: useful work in % of the time of all workers,
+//! a line for each law, number of workers and mean service time, a column for each gap and load.
 
-use super::super::output;
-use super::output::Row;
+use super::row::Row;
+use crate::print;
 
 /// The rows are by law, workers, service time, gap, load and order, and have all combinations. With
 /// several orders each has a line of its own.
@@ -26,5 +26,5 @@ pub(super) fn grid(rows: &[Row]) -> String {
         }
     }
     lines.splice(0..0, [gaps, loads]);
-    format!("useful work in % of the time of all workers\n{}", output::table(&lines))
+    format!("useful work in % of the time of all workers\n{}", print::table(&lines))
 }

@@ -1,191 +1,26 @@
-//! The results of `weir-lab sim backend` as JSON, as a list of one case and as a table of several. It
-//! computes none.
+//! The results of `weir-lab sim backend` as JSON, as a list of one case and as a table of several.
+//! Called by the command with all its rows.
 
-use serde::Serialize;
-use weir_sim::backend::{Model, Results};
-use weir_sim::dtoc;
+use weir_sim::backend::Results;
 
-use super::super::output::{self, optional, with_interval};
-use crate::Failure;
+use super::grid::grid;
+use super::row::{Outcome, Row};
 
-/// One case: its parameters, then what came out (see [`Results`] and [`dtoc::Results`]).
-#[derive(Serialize)]
-pub(super) struct Row {
-    /// `weir`, or `carter` for the paper's server.
-    system: &'static str,
-    /// The gate's order, or the strategy of the paper's server.
-    pub(super) order: String,
-    /// The gate's limit as it was set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<String>,
-    /// Mean over the shape if there is one.
-    pub(super) load_percent: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shape: Option<String>,
-    /// Missing if nobody leaves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patience_seconds: Option<f64>,
-    retries: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    application: Option<Application>,
-    law: String,
-    service_rate_per_second: f64,
-    warm_up_seconds: f64,
-    duration_seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interval_seconds: Option<f64>,
-    replications: usize,
-    #[serde(flatten)]
-    results: Outcome,
-}
-
-/// What stands behind the gate.
-#[derive(Serialize)]
-struct Application {
-    workers: u32,
-    gap_seconds: f64,
-    refused_ask_again: bool,
-    one_address: bool,
-    known_kinds: bool,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Outcome {
-    Gate(Box<Results>),
-    Carter(Box<dtoc::Results>),
-}
-
-#[derive(Serialize)]
-struct Rows {
-    rows: Vec<Row>,
-}
-
-impl Row {
-    pub(super) fn gate(model: &Model, load: f64, replications: usize, results: Results) -> Row {
-        Row {
-            system: "weir",
-            order: model.gate.order.to_string(),
-            limit: Some(model.gate.limit.to_string()),
-            load_percent: load,
-            shape: model.interval.map(|_| model.shape.to_string()),
-            patience_seconds: model.patience.is_finite().then_some(model.patience),
-            retries: model.retries,
-            application: Some(Application {
-                workers: model.workers,
-                gap_seconds: model.gap,
-                refused_ask_again: model.retry_refused,
-                one_address: model.one_address,
-                known_kinds: model.known,
-            }),
-            law: model.law.to_string(),
-            service_rate_per_second: model.service_rate,
-            warm_up_seconds: model.warm_up,
-            duration_seconds: model.duration,
-            interval_seconds: model.interval,
-            replications,
-            results: Outcome::Gate(Box::new(results)),
-        }
-    }
-
-    pub(super) fn carter(
-        model: &dtoc::Model,
-        load: f64,
-        replications: usize,
-        results: dtoc::Results,
-    ) -> Row {
-        Row {
-            system: "carter",
-            order: model.strategy.to_string(),
-            limit: None,
-            load_percent: load,
-            shape: model.interval.map(|_| model.shape.to_string()),
-            patience_seconds: Some(model.timeout),
-            retries: model.retries,
-            application: None,
-            law: model.law.to_string(),
-            service_rate_per_second: model.service_rate,
-            warm_up_seconds: model.warm_up,
-            duration_seconds: model.duration,
-            interval_seconds: model.interval,
-            replications,
-            results: Outcome::Carter(Box::new(results)),
-        }
-    }
-
-    /// Its place in a grid of applications, line and column, and the useful work.
-    pub(super) fn of_grid(&self) -> Option<(String, String, String)> {
-        let (Outcome::Gate(results), Some(application)) = (&self.results, &self.application) else {
-            return None;
-        };
-        let mean = rounded(1e3 / self.service_rate_per_second);
-        let name = format!("{}, {} × {mean} ms", self.law, application.workers);
-        let gap = format!("{} ms", rounded(1e3 * application.gap_seconds));
-        Some((name, gap, format!("{:.1}", results.useful_work_percent)))
-    }
-
-    fn figures(&self) -> Figures {
-        match &self.results {
-            Outcome::Gate(r) => Figures {
-                useful: with_interval(r.useful_percent, r.useful_percent_ci95),
-                work: with_interval(r.useful_work_percent, r.useful_work_percent_ci95),
-                answered: r.success_percent,
-                timed_out: r.timed_out_percent,
-                refused: r.refused_percent,
-                wasted: Some(r.wasted_work_percent),
-                response: r.mean_response_seconds,
-                p99: r.p99_answer_seconds,
-                limit: Some(r.limit_mean),
-                recovery: r.recovery.as_ref().and_then(|found| found.recovery_seconds),
-            },
-            Outcome::Carter(r) => Figures {
-                useful: with_interval(r.useful_percent, r.useful_percent_ci95),
-                work: with_interval(r.useful_work_percent, r.useful_work_percent_ci95),
-                answered: r.success_percent,
-                timed_out: r.timed_out_percent,
-                refused: r.dropped_percent,
-                response: r.mean_response_seconds,
-                ..Figures::default()
-            },
-        }
-    }
-}
-
-/// Without what is left over by rounding.
-fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
-}
-
-/// What a line of the table says.
-#[derive(Default)]
-struct Figures {
-    useful: String,
-    work: String,
-    answered: Option<f64>,
-    timed_out: Option<f64>,
-    refused: Option<f64>,
-    wasted: Option<f64>,
-    response: Option<f64>,
-    p99: Option<f64>,
-    limit: Option<f64>,
-    recovery: Option<f64>,
-}
+use crate::failure::Failure;
+use crate::print::{self, optional, with_interval};
 
 /// Writes all rows.
-pub(super) fn write(seed: u64, json: bool, grid: bool, rows: Vec<Row>) -> Result<(), Failure> {
+pub(super) fn write(seed: u64, json: bool, as_grid: bool, rows: &[Row]) -> Result<(), Failure> {
     if json {
-        return match <[Row; 1]>::try_from(rows) {
-            Ok([row]) => output::json(Some(seed), &row),
-            Err(rows) => output::json(Some(seed), &Rows { rows }),
-        };
+        return print::json_rows(seed, rows);
     }
-    rows.iter().try_for_each(output::check)?;
-    let text = match rows.as_slice() {
+    rows.iter().try_for_each(print::check)?;
+    let text = match rows {
         [Row { results: Outcome::Gate(results), .. }] => list(&rows[0], results, seed),
-        rows if grid => super::grid::grid(rows),
+        rows if as_grid => grid(rows),
         rows => table(rows, seed),
     };
-    output::print(&text)
+    print::print(&text)
 }
 
 fn milliseconds(value: Option<f64>) -> String {

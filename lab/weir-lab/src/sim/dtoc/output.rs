@@ -1,11 +1,10 @@
-//! The results of `weir-lab sim dtoc` as JSON, as a list of one case and as a table of several. It
-//! computes none.
+//! The results of `weir-lab sim dtoc` as JSON, as a list of one case and as a table of several.
 
 use serde::Serialize;
 use weir_sim::dtoc::{Model, Results};
 
-use super::super::output::{self, optional, with_interval};
-use crate::Failure;
+use crate::failure::Failure;
+use crate::print::{self, optional, with_interval};
 
 /// One case: its parameters, then what came out (see [`Results`] for what each is a share of).
 #[derive(Serialize)]
@@ -31,11 +30,6 @@ pub(super) struct Row {
     interval_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     events_per_second: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Rows {
-    rows: Vec<Row>,
 }
 
 impl Row {
@@ -68,19 +62,16 @@ impl Row {
 }
 
 /// Writes all rows.
-pub(super) fn write(seed: u64, json: bool, rows: Vec<Row>) -> Result<(), Failure> {
+pub(super) fn write(seed: u64, json: bool, rows: &[Row]) -> Result<(), Failure> {
     if json {
-        return match <[Row; 1]>::try_from(rows) {
-            Ok([row]) => output::json(Some(seed), &row),
-            Err(rows) => output::json(Some(seed), &Rows { rows }),
-        };
+        return print::json_rows(seed, rows);
     }
-    rows.iter().try_for_each(output::check)?;
-    let text = match rows.as_slice() {
+    rows.iter().try_for_each(print::check)?;
+    let text = match rows {
         [row] => list(row, seed),
         rows => table(rows, seed),
     };
-    output::print(&text)
+    print::print(&text)
 }
 
 fn how(row: &Row, seed: u64) -> String {

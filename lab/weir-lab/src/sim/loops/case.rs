@@ -1,4 +1,5 @@
-//! Who asks on and on beside the download: the cases, as scenes. It plays nothing.
+//! The clients in closed loops beside a download, case by case, as scenes for the simulated link.
+//! Used by [`row`](super::row).
 
 use std::time::Duration;
 

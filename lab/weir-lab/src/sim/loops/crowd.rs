@@ -1,5 +1,6 @@
-//! A workload half of which is asked in closed loops from few addresses: what following a client
-//! from one response to the next costs those who ask once. It draws nothing itself.
+//! A workload half of which comes from closed loops behind few addresses: what it costs the clients
+//! of single requests that the gate follows a client from one response to the next. Called by the
+//! command.
 
 use serde::Serialize;
 use weir_sched::{BitRate, ClientId, policy};

@@ -1,4 +1,4 @@
-//! What the downloads and the workload came to, as fields and as text. It plays nothing.
+//! The results of `weir-lab sim loops`, as fields of JSON and as text.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::crowd::Crowd;
 use super::row::Row;
-use crate::load::words::{bits, signed, time};
-use crate::sim::output::table;
+use crate::print::table;
+use crate::words::{bits, signed, time};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Figures {

@@ -1,9 +1,13 @@
 //! One download beside one kind of loops under one policy: how much longer it takes than alone.
+//! Called by the command for each row.
+
+use std::time::Duration;
 
 use serde::Serialize;
+use weir_sched::{BitRate, PolicyKind};
 use weir_sim::uplink::{Client, Invalid, Link, Scene};
 
-use super::Asked;
+use super::case::Case;
 use crate::sim::round_trip;
 
 /// How many times what is tolerated is waited for.
@@ -11,6 +15,14 @@ const WAITED: f64 = 4.0;
 
 /// Seconds that an alone download may take: one byte a second carries the larger one.
 const LONGEST: f64 = 1e8;
+
+/// A download beside others on one uplink.
+pub(super) struct Scenario {
+    pub(super) case: &'static Case,
+    pub(super) rate: BitRate,
+    pub(super) round_trip: Duration,
+    pub(super) policy: PolicyKind,
+}
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
@@ -45,12 +57,12 @@ impl Row {
     /// # Errors
     ///
     /// A scene that no link plays.
-    pub(super) fn play(asked: &Asked) -> Result<Row, Invalid> {
-        let case = asked.case;
-        let link = Link::new(asked.rate);
-        let client = Client { round_trip: asked.round_trip, ..Client::default() };
+    pub(super) fn play(scenario: &Scenario) -> Result<Row, Invalid> {
+        let case = scenario.case;
+        let link = Link::new(scenario.rate);
+        let client = Client { round_trip: scenario.round_trip, ..Client::default() };
         let time = |scene: &Scene| {
-            let looped = link.loops(asked.policy, scene)?;
+            let looped = link.loops(scenario.policy, scene)?;
             let response = looped.finish[0].map(|finish| finish.received - scene.singles[0].at);
             Ok::<_, Invalid>((response, looped))
         };
@@ -60,11 +72,11 @@ impl Row {
         let (beside_s, looped) = time(&case.beside(client, until))?;
         let ratio = beside_s.map(|beside| beside / alone_s);
         Ok(Row {
-            uplink_bits_per_second: asked.rate.bits(),
-            round_trip: round_trip::name(asked.round_trip),
+            uplink_bits_per_second: scenario.rate.bits(),
+            round_trip: round_trip::name(scenario.round_trip),
             beside: case.name,
             others: case.connections,
-            policy: asked.policy.name(),
+            policy: scenario.policy.name(),
             download_bytes: case.download,
             alone_s,
             beside_s,

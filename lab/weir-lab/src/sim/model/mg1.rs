@@ -1,11 +1,12 @@
-//! `weir-lab sim model mg1`: the M/G/1 queue. It knows no formula.
+//! `weir-lab sim model mg1`: the M/G/1 queue. The formulas are `weir_sim::model`'s.
 
 use serde::Serialize;
 use weir_sim::model::mg1::{Mg1, Order};
 use weir_workload::law::{self, Law};
 
-use super::{asked, output, table};
-use crate::Failure;
+use super::table::table;
+use crate::failure::{Failure, invalid_usage};
+use crate::print;
 
 /// Sizes are times on a server of speed 1, so response times are in the unit of the sizes: divide
 /// both by the rate of a link to have seconds.
@@ -94,10 +95,10 @@ struct AtSize {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let law = law::parse_exact(&arguments.law).map_err(asked)?;
+    let law = law::parse_exact(&arguments.law).map_err(invalid_usage)?;
     let order = Order::from(arguments.policy);
-    let queue = Mg1::new(law.as_ref(), arguments.load).map_err(asked)?;
-    let response = |size: f64| queue.response_of(order, size).map_err(asked);
+    let queue = Mg1::new(law.as_ref(), arguments.load).map_err(invalid_usage)?;
+    let response = |size: f64| queue.response_of(order, size).map_err(invalid_usage);
     let percentile = match arguments.percentile {
         None => None,
         Some(percentile) => {
@@ -118,10 +119,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Some(AtSize { size, response_at_size: response, slowdown_at_size: response / size })
         }
     };
-    let mean_response = queue.mean_response(order).map_err(asked)?;
+    let mean_response = queue.mean_response(order).map_err(invalid_usage)?;
     let mean_slowdown = queue.mean_slowdown(order);
     if let Err(reason) = &mean_slowdown {
-        eprintln!("weir: no mean slowdown: {reason}");
+        eprintln!("weir-lab: no mean slowdown: {reason}");
     }
     let found = Json {
         policy: format!("{:?}", arguments.policy).to_lowercase(),
@@ -133,11 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         percentile,
         size,
     };
-    if arguments.json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    show(&found)
+    print::result(arguments.json, None, &found, || text(&found))
 }
 
 /// The size below which so many percent lie.
@@ -147,13 +144,13 @@ fn size_at(law: &dyn Law, percentile: f64) -> Result<f64, Failure> {
     if inside && size.is_finite() && size > 0.0 {
         return Ok(size);
     }
-    Err(asked(format!(
+    Err(invalid_usage(format!(
         "the percentile is {percentile}, at which {law} has no finite size above 0; give 0 to 100, \
          without the ends if the law has none"
     )))
 }
 
-fn show(found: &Json) -> Result<(), Failure> {
+fn text(found: &Json) -> String {
     let at = found.percentile.as_ref();
     let of = found.size.as_ref();
     table(&[

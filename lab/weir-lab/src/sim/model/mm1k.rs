@@ -1,10 +1,12 @@
-//! `weir-lab sim model mm1k`: the useful throughput of Carter & Cherkasova. It knows no formula.
+//! `weir-lab sim model mm1k`: the useful throughput of Carter & Cherkasova. The formulas are
+//! `weir_sim::model`'s.
 
 use serde::Serialize;
 use weir_sim::model::mm1k::Mm1k;
 
-use super::{asked, output, table};
-use crate::Failure;
+use super::table::table;
+use crate::failure::{Failure, invalid_usage};
+use crate::print;
 
 /// Throughputs are shares of what the server can do.
 #[derive(Debug, clap::Args)]
@@ -47,7 +49,7 @@ struct Json {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { k, timeout, load, cv, json } = *arguments;
-    let queue = Mm1k::new(k, timeout, load).map_err(asked)?;
+    let queue = Mm1k::new(k, timeout, load).map_err(invalid_usage)?;
     let found = Json {
         k,
         timeout_service_times: timeout,
@@ -58,20 +60,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         rejected_share: queue.rejected(),
         overload_limit: queue.limit(),
         cv,
-        overload_limit_normal: queue.normal_limit(cv).map_err(asked)?,
+        overload_limit_normal: queue.normal_limit(cv).map_err(invalid_usage)?,
     };
-    if json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    table(&[
-        ("offered load", Some(load)),
-        ("useful throughput", Some(found.useful_throughput)),
-        ("  by the incomplete gamma function", found.useful_throughput_by_gamma),
-        ("throughput, useful or not", Some(found.throughput)),
-        ("share rejected", Some(found.rejected_share)),
-        ("useful far above a load of 1", Some(found.overload_limit)),
-        ("  by the normal law, with this CV", Some(found.overload_limit_normal)),
-        ("coefficient of variation", Some(cv)),
-    ])
+    let text = || {
+        table(&[
+            ("offered load", Some(load)),
+            ("useful throughput", Some(found.useful_throughput)),
+            ("  by the incomplete gamma function", found.useful_throughput_by_gamma),
+            ("throughput, useful or not", Some(found.throughput)),
+            ("share rejected", Some(found.rejected_share)),
+            ("useful far above a load of 1", Some(found.overload_limit)),
+            ("  by the normal law, with this CV", Some(found.overload_limit_normal)),
+            ("coefficient of variation", Some(cv)),
+        ])
+    };
+    print::result(json, None, &found, text)
 }

@@ -1,11 +1,13 @@
-//! `weir-lab sim model onoff`: a period of overload and then of low load. It knows no formula.
+//! `weir-lab sim model onoff`: a period of overload and then of low load. The formulas are
+//! `weir_sim::model`'s.
 
 use serde::Serialize;
 use weir_sim::model::onoff::OnOff;
 use weir_workload::law;
 
-use super::{asked, output, table};
-use crate::Failure;
+use super::table::table;
+use crate::failure::{Failure, invalid_usage};
+use crate::print;
 
 /// The server is empty when the overload begins, and the low load lasts until it is empty again.
 /// Means are over the jobs of a size that arrive during the overload. Sizes are times on a server
@@ -53,30 +55,29 @@ struct Json {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { high_load, low_load, period, size, .. } = *arguments;
-    let law = law::parse_exact(&arguments.law).map_err(asked)?;
-    let model = OnOff::new(law.as_ref(), high_load, low_load, period).map_err(asked)?;
+    let law = law::parse_exact(&arguments.law).map_err(invalid_usage)?;
+    let model = OnOff::new(law.as_ref(), high_load, low_load, period).map_err(invalid_usage)?;
     let found = Json {
         law: law.to_string(),
         high_load,
         low_load,
         period,
         size,
-        fair: model.fair(size).map_err(asked)?,
-        srpt: model.srpt(size).map_err(asked)?,
+        fair: model.fair(size).map_err(invalid_usage)?,
+        srpt: model.srpt(size).map_err(invalid_usage)?,
         cutoff_size: model.cutoff_size(),
         growth_rate: model.growth(),
         drain_time: model.drain_time(),
     };
-    if arguments.json {
-        return output::json(None, &found);
-    }
-    output::check(&found)?;
-    table(&[
-        ("size", Some(size)),
-        ("mean response, fair sharing", Some(found.fair)),
-        ("mean response, srpt", Some(found.srpt)),
-        ("srpt serves sizes up to", Some(found.cutoff_size)),
-        ("jobs gathered per time, fair", Some(found.growth_rate)),
-        ("backlog gone after", Some(found.drain_time)),
-    ])
+    let text = || {
+        table(&[
+            ("size", Some(size)),
+            ("mean response, fair sharing", Some(found.fair)),
+            ("mean response, srpt", Some(found.srpt)),
+            ("srpt serves sizes up to", Some(found.cutoff_size)),
+            ("jobs gathered per time, fair", Some(found.growth_rate)),
+            ("backlog gone after", Some(found.drain_time)),
+        ])
+    };
+    print::result(arguments.json, None, &found, text)
 }

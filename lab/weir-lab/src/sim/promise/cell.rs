@@ -1,12 +1,22 @@
-//! One workload over one kind of path: what each policy makes of it beside fair sharing over the
-//! same path. It does not know what is compared across cells.
+//! One workload over one kind of path: each policy beside fair sharing over the same path. Called
+//! by the command for each cell.
 
 use serde::Serialize;
 use weir_sched::{BitRate, PolicyKind, policy};
 use weir_sim::uplink::{self, Client, Finish, Invalid, Link, Request, finishes, grant_for};
+use weir_workload::arrivals::Offered;
 
-use super::Asked;
+use super::round_trips::RoundTrip;
 use crate::sim::offered::HEAD;
+
+/// What is played in one cell.
+pub(super) struct Scenario {
+    pub(super) workload: String,
+    pub(super) rate: BitRate,
+    pub(super) round_trip: RoundTrip,
+    pub(super) seed: u64,
+    pub(super) offered: Offered,
+}
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Cell {
@@ -47,9 +57,9 @@ impl Cell {
     /// # Errors
     ///
     /// Requests that no link plays.
-    pub(super) fn play(asked: &Asked, policies: &[PolicyKind]) -> Result<Cell, Invalid> {
-        let link = Link::new(asked.rate);
-        let requests = requests(asked);
+    pub(super) fn play(scenario: &Scenario, policies: &[PolicyKind]) -> Result<Cell, Invalid> {
+        let link = Link::new(scenario.rate);
+        let requests = requests(scenario);
         let reference = link.share(&requests)?;
         let mut played = Vec::new();
         for &policy in policies {
@@ -60,16 +70,16 @@ impl Cell {
         for played in &mut played {
             played.to_srpt = played.response_ms_mean / srpt;
         }
-        let paced = asked.rate.scaled(link.pace);
+        let paced = scenario.rate.scaled(link.pace);
         let packets = link.packets;
         let grant = (paced.bits() / 8000).max(packets.mss.into());
         let grant = paced.time_for(packets.wire(grant)).as_secs_f64();
         let trips = requests.iter().map(|request| request.client.round_trip);
         Ok(Cell {
-            uplink_bits_per_second: asked.rate.bits(),
-            round_trip: asked.round_trip.to_string(),
-            workload: asked.workload.clone(),
-            seed: asked.seed,
+            uplink_bits_per_second: scenario.rate.bits(),
+            round_trip: scenario.round_trip.to_string(),
+            workload: scenario.workload.clone(),
+            seed: scenario.seed,
             requests: requests.len() as u64,
             reference_ms_mean: mean_ms(&requests, reference.iter().map(|at| at.received)),
             two_grants_ms: 2e3 * grant,
@@ -84,13 +94,13 @@ impl Cell {
     }
 }
 
-fn requests(asked: &Asked) -> Vec<Request> {
+fn requests(scenario: &Scenario) -> Vec<Request> {
     // It was checked that there are arrivals; the iterator of an error is empty.
-    let arrivals = asked.offered.arrivals().into_iter().flatten().enumerate();
+    let arrivals = scenario.offered.arrivals().into_iter().flatten().enumerate();
     let requests = arrivals.map(|(index, request)| Request {
         at: request.at,
         size: HEAD + request.size.unwrap_or_default(),
-        client: Client { round_trip: asked.round_trip.of(index), ..Client::default() },
+        client: Client { round_trip: scenario.round_trip.of(index), ..Client::default() },
     });
     requests.collect()
 }

@@ -1,5 +1,5 @@
-//! What the cells come to, uplink by uplink and round trip by round trip: the worst of all workloads
-//! and seeds. It plays nothing.
+//! The results of `weir-lab sim promise`: for each uplink and round trip the worst of all workloads
+//! and seeds, as JSON and as text.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 use weir_sched::{PolicyKind, policy};
 
 use super::cell::{Cell, Played};
-use crate::load::words::{bits, bytes, time};
-use crate::sim::output::table;
+use crate::print::table;
+use crate::words::{bits, bytes, time};
 
 /// What a policy may lose to srpt through the gate beyond what it loses on a bare link.
 const DEARER: f64 = 0.02;

@@ -1,13 +1,10 @@
-//! The figures of `weir-lab sim queue`, as JSON and as a table. It does not know how a run is made.
-
-use std::io::Write;
+//! The results of `weir-lab sim queue`, as JSON and as a table.
 
 use serde::Serialize;
 use weir_sim::queue::{Queue, Tally};
 use weir_sim::replications::estimate;
 
-use super::super::happened;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// Where the jobs came from.
 #[derive(Serialize)]
@@ -96,7 +93,7 @@ impl Figures {
         events_per_second: f64,
     ) -> Result<Figures, Failure> {
         Figures::some(queue, source, runs, events_per_second)
-            .ok_or_else(|| happened("no job was counted"))
+            .ok_or_else(|| failed("no job was counted"))
     }
 
     fn some(queue: &Queue, source: Source, runs: &Runs, events_per_second: f64) -> Option<Figures> {
@@ -142,15 +139,8 @@ impl Figures {
         })
     }
 
-    /// A table on standard output.
-    pub(super) fn print(&self) -> Result<(), Failure> {
-        std::io::stdout()
-            .lock()
-            .write_all(self.text().as_bytes())
-            .map_err(|error| happened(format!("standard output: {error}")))
-    }
-
-    fn text(&self) -> String {
+    /// A table.
+    pub(super) fn text(&self) -> String {
         let number = |value: f64| format!("{value:.6}");
         let within = |mean: f64, ci95: Option<f64>| match ci95 {
             Some(half) => format!("{mean:.6} ± {half:.6} (95 %)"),

@@ -1,4 +1,5 @@
-//! Jobs in a CSV file, and their finish times in another. It does not know the server.
+//! Jobs read from a CSV file, and their finish times written to another. Used by `weir-lab sim
+//! queue`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -6,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weir_sim::queue::Job;
 
-use super::super::happened;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// Beyond, differences of times are no numbers to rely on any more.
 const MOST: f64 = 1e15;
@@ -24,7 +24,7 @@ struct Columns {
 
 /// The jobs of a file whose first line names the columns `arrival` and `size`.
 pub(super) fn read(path: &Path) -> Result<Vec<Job>, Failure> {
-    let unreadable = |error| happened(format!("cannot read {}: {error}", path.display()));
+    let unreadable = |error| failed(format!("cannot read {}: {error}", path.display()));
     let mut lines = BufReader::with_capacity(1 << 16, File::open(path).map_err(unreadable)?);
     let mut bytes = Vec::new();
     let mut columns = None;
@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Job>, Failure> {
         if lines.read_until(b'\n', &mut bytes).map_err(unreadable)? == 0 {
             break;
         }
-        let wrong = |what| happened(format!("{}, line {number}: {what}", path.display()));
+        let wrong = |what| failed(format!("{}, line {number}: {what}", path.display()));
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
@@ -83,13 +83,13 @@ fn job(line: &str, columns: Columns, last: Option<&Job>) -> Result<Job, String> 
 /// Why a file without jobs is no trace.
 pub(super) fn empty(path: &Path) -> Failure {
     let what = "there is no job; give a line `arrival,size`, then one line for each job";
-    happened(format!("{}: {what}", path.display()))
+    failed(format!("{}: {what}", path.display()))
 }
 
 /// Writes jobs and when they finish, in their order; the file appears when it is whole. Finish
 /// times are given since the first arrival, and written as arrivals are.
 pub(super) fn write(path: &Path, jobs: &[Job], finishes: &[f64]) -> Result<(), Failure> {
-    let failed = |error: io::Error| happened(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: io::Error| failed(format!("cannot write {}: {error}", path.display()));
     // A device or a pipe is written where it is.
     let in_place = fs::metadata(path).is_ok_and(|there| !there.is_file());
     let aside = if in_place { path.to_owned() } else { beside(path) };

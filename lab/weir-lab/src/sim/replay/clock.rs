@@ -1,8 +1,9 @@
-//! The log's own times, in words and on an axis. It does not know what happened at them.
+//! The log's own times, in words and on an axis. Made when the log is read, used by the verdict, the
+//! text and the page.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::load::words::time;
+use crate::words::time;
 
 /// Turns seconds of the replay into times of the log.
 #[derive(Clone, Copy, Debug)]

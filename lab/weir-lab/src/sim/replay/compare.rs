@@ -1,5 +1,5 @@
-//! Plays a log through fair sharing and each policy and compares what each request got. It does not
-//! know how figures are shown.
+//! Plays a log through fair sharing and each policy and compares the response times. Called by the
+//! command; text and page show the result.
 
 use weir_sched::{BitRate, Packets, PolicyKind, WireOverhead, policy};
 use weir_sim::ideal::{self, Job};
@@ -13,8 +13,7 @@ use weir_stats::size::SizeBins;
 use super::clock::Clock;
 use super::demand::Demand;
 use super::figures::{Figures, Full, Peak, Policy, SizeClass, Span, Times, Waiting, WhileFull};
-use crate::Failure;
-use crate::sim::happened;
+use crate::failure::{Failure, failed};
 
 /// Spans that are listed one by one.
 const LISTED: usize = 100;
@@ -190,7 +189,7 @@ fn cannot(demand: &Demand, error: &Invalid) -> Failure {
         1.0 => String::new(),
         factor => format!("; times are divided by --scale-load {factor}"),
     };
-    happened(format!("{}: {error}{scaled}", demand.log))
+    failed(format!("{}: {error}{scaled}", demand.log))
 }
 
 /// What a thread found; a panic goes on here.

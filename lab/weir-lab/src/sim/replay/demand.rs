@@ -1,12 +1,11 @@
-//! The requests of a log as an uplink sees them: when, and how many bytes on the wire. It does not
-//! know policies.
+//! The requests of a log as an uplink sees them: when, and how many bytes on the wire. Read by the
+//! command for [`compare`](super::compare).
 
 use weir_sim::uplink::Transfer;
 use weir_workload::Wire;
 
 use super::clock::Clock;
-use crate::Failure;
-use crate::sim::happened;
+use crate::failure::{Failure, failed};
 use crate::trace::input::Input;
 
 /// What a log asks of its uplink.
@@ -23,7 +22,7 @@ pub(super) struct Demand {
     pub(super) unknown_sizes: u64,
     /// Good records that are no requests for a body, such as POST or status 304.
     pub(super) left_out: u64,
-    /// Bad records that were passed over.
+    /// Bad records that were skipped.
     pub(super) bad: u64,
     /// The log's own times.
     pub(super) clock: Clock,
@@ -55,7 +54,7 @@ pub(super) fn read(input: &Input, wire: &Wire, scale_load: f64) -> Result<Demand
     reading.end()?;
     let name = reading.name();
     if unknown_sizes == asked.len() as u64 {
-        return Err(happened(format!(
+        return Err(failed(format!(
             "{name}: no record says how large its response was; expected bytes in it (in Common \
              Log Format the number after the status), for the uplink's load is made of them"
         )));

@@ -1,5 +1,5 @@
-//! What a replay found, as it is written as JSON: names carry units. It does not know how it was
-//! computed.
+//! The results of a replay as they are written as JSON; names carry units. Computed by
+//! [`compare`](super::compare), shown by text and page.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! The replay as a page that needs nothing else: the verdict, what it rests on, plots, tables. It
-//! computes nothing.
+//! The replay as one HTML file: the verdict, its assumptions, plots, tables. Written by the command
+//! with `--html`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::compare::Compared;
 use super::figures::{Policy, SizeClass, Times};
 use super::shares::share;
 use super::{plots, verdict};
-use crate::load::words::{bits, bytes, count, size_range, time};
+use crate::words::{bits, bytes, count, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
 

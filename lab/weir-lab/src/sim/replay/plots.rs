@@ -1,5 +1,5 @@
-//! The plots of the page: backlog and response times over time, by size, and how they spread. It
-//! does not know the page around them.
+//! The plots of the page: backlog and response times over time, by size, and their distribution.
+//! Used by [`page`](super::page).
 
 use weir_plot::{Axis, COLOURS, Plot, Series};
 use weir_sched::{PolicyKind, policy};
@@ -7,7 +7,7 @@ use weir_stats::Samples;
 use weir_stats::size::SizeBins;
 
 use super::compare::Compared;
-use crate::load::words::{bytes, round_time};
+use crate::words::{bytes, round_time};
 
 /// Parts of the time for which a median is drawn.
 const MEDIANS: usize = 90;

@@ -1,8 +1,8 @@
-//! Shares in words that neither say none of what there is one of, nor all of what lacks one. It does
-//! not know what is counted.
+//! Shares in words that are never rounded to none or to all. Used by the verdict, the text and the
+//! page.
 
 use super::clock::long;
-use crate::load::words::{count, percent};
+use crate::words::{count, percent};
 
 /// Shares (per cent) below and above which [`percent`] writes none and all.
 const TOLD: std::ops::Range<f64> = 0.0005..99.95;

@@ -1,4 +1,4 @@
-//! The replay as text for a terminal. It computes nothing.
+//! The replay as text for a terminal.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use super::compare::Compared;
 use super::figures::{SizeClass, Times};
 use super::shares::share;
 use super::verdict;
-use crate::load::words::{bytes, count, size_range, time};
-use crate::sim::output::table;
+use crate::print::table;
+use crate::words::{bytes, count, size_range, time};
 
 /// Parts of the line that shows the backlog.
 const PARTS: usize = 60;

@@ -1,10 +1,11 @@
-//! What a replay comes to, in one sentence, and what it was computed from. It does not know pages.
+//! The verdict on a replay in one sentence, and the assumptions behind it. Used by the text and the
+//! page.
 
 use super::clock::long;
 use super::compare::Compared;
 use super::figures::{Figures, Policy, SizeClass};
 use super::shares::{share, share_of_time};
-use crate::load::words::{bits, bytes, count, size_range, time};
+use crate::words::{bits, bytes, count, size_range, time};
 
 /// A link that is full for less than this share (per cent) of the requests, and of the time, is
 /// hardly ever full.
@@ -341,12 +342,12 @@ pub(super) fn assumptions(compared: &Compared<'_>) -> Vec<String> {
     }
     if figures.records_left_out > 0 {
         all.push(format!(
-            "{} records are left out: other methods than GET, or statuses that were not asked for.",
+            "{} records are left out: other methods than GET, or statuses that --statuses leaves out.",
             count(figures.records_left_out)
         ));
     }
     if figures.bad_records > 0 {
-        all.push(format!("{} bad records were passed over.", count(figures.bad_records)));
+        all.push(format!("{} bad records were skipped.", count(figures.bad_records)));
     }
     all
 }

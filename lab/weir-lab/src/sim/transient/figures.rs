@@ -1,40 +1,15 @@
-//! The figures of `weir-lab sim transient`, as JSON and as a table: response times under each policy
-//! and how they compare. It does not know how requests are made.
-
-use std::io::Write;
+//! The results of `weir-lab sim transient`, as JSON and as a table: response times under each
+//! policy and how they compare.
 
 use serde::Serialize;
 use weir_sched::policy;
-use weir_sim::queue::{Departure, Discipline, Tally};
+use weir_sim::queue::Discipline;
 use weir_sim::replications::{Estimate, estimate};
 use weir_stats::Summary;
 use weir_workload::arrivals::{LoadIs, Offered};
 
-use super::super::happened;
-use super::Requests;
-use crate::Failure;
-
-/// What one policy did with the requests of one run.
-pub(super) struct Served {
-    /// Seconds, in order of arrival.
-    responses: Vec<f64>,
-    tally: Tally,
-}
-
-impl Served {
-    /// Room for so many requests, with a mean size.
-    pub(super) fn new(count: usize, mean: f64) -> Served {
-        let tally = Tally::new(0, count as u64, mean, Vec::new());
-        Served { responses: vec![0.0; count], tally }
-    }
-
-    pub(super) fn add(&mut self, departure: &Departure) {
-        self.tally.add(departure);
-        if let Some(response) = self.responses.get_mut(departure.index as usize) {
-            *response = departure.response();
-        }
-    }
-}
+use super::requests::Requests;
+use crate::failure::{Failure, failed};
 
 /// One repetition.
 pub(super) struct Run {
@@ -148,7 +123,7 @@ impl Figures {
         });
         let mut policies = policies.ok_or_else(|| {
             let seconds = offered.seconds;
-            happened(format!("no request arrived in {seconds} s; give a longer --duration"))
+            failed(format!("no request arrived in {seconds} s; give a longer --duration"))
         })?;
         let work: f64 = runs.iter().map(|run| run.work).sum();
         let policies = match policies.pop() {
@@ -171,15 +146,8 @@ impl Figures {
         })
     }
 
-    /// A table on standard output.
-    pub(super) fn print(&self) -> Result<(), Failure> {
-        std::io::stdout()
-            .lock()
-            .write_all(self.text().as_bytes())
-            .map_err(|error| happened(format!("standard output: {error}")))
-    }
-
-    fn text(&self) -> String {
+    /// A table.
+    pub(super) fn text(&self) -> String {
         let Figures { workload, law, requests, replications, mean_load, .. } = self;
         let mut text = format!(
             "{workload}, {law}: {requests} requests in {replications} runs of {} s, mean load \

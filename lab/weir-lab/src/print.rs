@@ -1,5 +1,5 @@
-//! Results as JSON, with the version and the seed beside the figures and never a number that is none,
-//! and as text. It does not know what is written.
+//! Results on standard output: JSON with the version and the seed beside the figures, text and
+//! tables. Used by `weir-lab sim` and `weir-lab trace stats`.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
@@ -7,8 +7,7 @@ use std::io::{ErrorKind, Write as _};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::happened;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// Writes an object on one line: `version`, `seed` if numbers were drawn, then the fields of
 /// `result`, whose names carry their units.
@@ -17,7 +16,7 @@ use crate::Failure;
 ///
 /// When a field is no number (a figure without a value must be left out, not written), or standard
 /// output cannot be written.
-pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Failure> {
     let mut object = Map::new();
     object.insert("version".into(), env!("CARGO_PKG_VERSION").into());
     if let Some(seed) = seed {
@@ -26,7 +25,7 @@ pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
     object.extend(fields(result)?);
     let object = Value::Object(object);
     writeln!(std::io::stdout().lock(), "{object}")
-        .map_err(|error| happened(format!("standard output: {error}")))
+        .map_err(|error| failed(format!("standard output: {error}")))
 }
 
 /// Writes text; that nobody reads it is no error.
@@ -34,27 +33,57 @@ pub(super) fn json(seed: Option<u64>, result: &impl Serialize) -> Result<(), Fai
 /// # Errors
 ///
 /// When standard output cannot be written.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(happened(format!("standard output: {error}")))
+            Err(failed(format!("standard output: {error}")))
         }
         _ => Ok(()),
     }
 }
 
+/// Writes a result as JSON, or as text.
+///
+/// # Errors
+///
+/// As [`json`] has them, for text too: a figure without a value is not shown as one.
+pub(crate) fn result(
+    as_json: bool,
+    seed: Option<u64>,
+    result: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if as_json {
+        return json(seed, result);
+    }
+    check(result)?;
+    print(&text())
+}
+
+/// Writes one row as an object, and several as an object of `rows`.
+///
+/// # Errors
+///
+/// As [`json`] has them.
+pub(crate) fn json_rows(seed: u64, rows: &[impl Serialize]) -> Result<(), Failure> {
+    match rows {
+        [row] => json(Some(seed), row),
+        rows => json(Some(seed), &serde_json::json!({ "rows": values(rows)? })),
+    }
+}
+
 /// A number with its interval.
-pub(super) fn with_interval(mean: f64, ci95: Option<f64>) -> String {
+pub(crate) fn with_interval(mean: f64, ci95: Option<f64>) -> String {
     ci95.map_or_else(|| format!("{mean:.2}"), |ci95| format!("{mean:.2} ± {ci95:.2}"))
 }
 
 /// A number that not every case has.
-pub(super) fn optional(value: Option<f64>, unit: &str) -> String {
+pub(crate) fn optional(value: Option<f64>, unit: &str) -> String {
     value.map_or_else(|| "-".into(), |value| format!("{value:.2}{unit}"))
 }
 
 /// Columns: the first to the left, the others to the right.
-pub(super) fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
@@ -81,20 +110,24 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
 /// # Errors
 ///
 /// When a field is no number.
-pub(super) fn check(result: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn check(result: &impl Serialize) -> Result<(), Failure> {
     fields(result).map(drop)
+}
+
+fn values(rows: &[impl Serialize]) -> Result<Vec<Value>, Failure> {
+    rows.iter().map(|row| Ok(Value::Object(fields(row)?))).collect()
 }
 
 /// The fields of a result, all of which have values.
 fn fields(result: &impl Serialize) -> Result<Map<String, Value>, Failure> {
     let object = serde_json::to_value(result)
-        .map_err(|error| happened(format!("the result cannot be written: {error}")))?;
+        .map_err(|error| failed(format!("the result cannot be written: {error}")))?;
     if let Some(name) = no_number(&object) {
-        return Err(happened(format!("`{name}` has no value for these parameters")));
+        return Err(failed(format!("`{name}` has no value for these parameters")));
     }
     match object {
         Value::Object(fields) => Ok(fields),
-        _ => Err(happened("the result has no fields; please report this")),
+        _ => Err(failed("the result has no fields; please report this")),
     }
 }
 

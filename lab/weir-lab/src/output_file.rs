@@ -1,5 +1,5 @@
-//! The file that a command writes: beside its name until it is whole, compressed if its name says
-//! so. It does not know what is in it.
+//! A file that a command writes: under another name until it is complete, compressed if its name
+//! ends in .gz or .zst. Used by `weir-lab trace` and for the page of `weir-lab sim replay`.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
 
-use super::happened;
-use crate::Failure;
+use crate::failure::{Failure, failed};
 
 /// A file that appears under its name when it is finished, and not at all otherwise. What exists
 /// and is no regular file (a device, a pipe) is written where it is: a rename would replace it.
@@ -34,7 +33,7 @@ impl Output {
             Some("gz") => Encoded::Gzip(GzEncoder::new(file, flate2::Compression::default())),
             Some("zst") => {
                 let encoder = zstd::stream::write::Encoder::new(file, 3);
-                Encoded::Zstd(encoder.map_err(|error| failed(&path, &error))?)
+                Encoded::Zstd(encoder.map_err(|error| cannot_write(&path, &error))?)
             }
             _ => Encoded::Plain(file),
         };
@@ -53,14 +52,14 @@ impl Output {
             Some(aside) => fs::rename(aside, &self.path),
             None => Ok(()),
         });
-        named.map_err(|error| failed(&self.path, &error))
+        named.map_err(|error| cannot_write(&self.path, &error))
     }
 }
 
 /// The file to write, the path that it is to have (of a link to a file, the file's), and where it
 /// is until then.
 fn open(path: &Path) -> Result<(File, PathBuf, Option<PathBuf>), Failure> {
-    let wrong = |error: io::Error| failed(path, &error);
+    let wrong = |error: io::Error| cannot_write(path, &error);
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file()) {
         let file = File::options().write(true).open(path).map_err(wrong)?;
@@ -73,14 +72,16 @@ fn open(path: &Path) -> Result<(File, PathBuf, Option<PathBuf>), Failure> {
     let aside = PathBuf::from(aside);
     match File::create_new(&aside) {
         Ok(file) => Ok((file, path, Some(aside))),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(&aside, &error)),
-        Err(error) => Err(failed(&path, &error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(cannot_write(&aside, &error))
+        }
+        Err(error) => Err(cannot_write(&path, &error)),
     }
 }
 
 /// What could not be written, and why.
-pub(crate) fn failed(path: &Path, error: &io::Error) -> Failure {
-    happened(format!("cannot write {}: {error}", path.display()))
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    failed(format!("cannot write {}: {error}", path.display()))
 }
 
 impl Write for Output {

@@ -1,4 +1,5 @@
-//! Numbers as people read them: times, sizes, counts. It does not know what they are of.
+//! Numbers as people read them: times, sizes, rates, counts, shares. Used by the text and the pages
+//! of `load` and `sim`.
 
 /// Milliseconds in the unit that needs no exponent.
 pub(crate) fn time(ms: f64) -> String {
