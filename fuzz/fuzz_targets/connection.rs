@@ -182,13 +182,16 @@ impl<'a> Head<'a> {
         let field = |line: &'a [u8]| {
             let colon = line.iter().position(|byte| *byte == b':').expect("a field has a colon");
             let name = std::str::from_utf8(&line[..colon]).expect("a name is text");
-            let is_token = |byte| {
-                u8::is_ascii_alphanumeric(&byte) || b"!#$%&'*+-.^_`|~".contains(&byte)
-            };
+            let is_token =
+                |byte| u8::is_ascii_alphanumeric(&byte) || b"!#$%&'*+-.^_`|~".contains(&byte);
             assert!(!name.is_empty() && name.bytes().all(is_token), "{name:?}");
             (name.to_ascii_lowercase(), line[colon + 1..].trim_ascii())
         };
-        Some(Head { start: start.splitn(3, ' ').collect(), fields: lines.map(field).collect(), length })
+        Some(Head {
+            start: start.splitn(3, ' ').collect(),
+            fields: lines.map(field).collect(),
+            length,
+        })
     }
 
     fn values(&self, name: &str) -> Vec<&'a [u8]> {
@@ -230,7 +233,9 @@ fn plain_chunks(bytes: &[u8]) -> (Vec<u8>, &[u8], Option<usize>) {
             let trailers = &bytes[at..];
             let end = match trailers.starts_with(b"\r\n") {
                 true => Some(0),
-                false => trailers.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 2),
+                false => {
+                    trailers.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 2)
+                }
             };
             let Some(end) = end else { return unfinished(body) };
             return (body, &trailers[..end], Some(at + end + 2));

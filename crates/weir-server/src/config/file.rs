@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::ConfigError;
-use super::keys::{Keys, Text};
+use super::keys::{Keys, Source};
 use super::routes;
 use super::settings::{ServerKeys, Settings};
 
@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Settings, ConfigError> {
 ///
 /// What is wrong in it, beginning with the line.
 pub fn parse(text: &str) -> Result<Settings, ConfigError> {
-    let source = Text(text);
+    let source = Source(text);
     let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
     let span = table.span();
     let known = [ServerKeys::NAMES, &[ROUTE]].concat();

@@ -11,9 +11,9 @@ use super::error::ConfigError;
 
 /// The text of the file, to tell lines by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Text<'a>(pub(super) &'a str);
+pub(super) struct Source<'a>(pub(super) &'a str);
 
-impl Text<'_> {
+impl Source<'_> {
     /// The line of the byte at `offset`, from 1.
     pub(super) fn line(self, offset: usize) -> usize {
         let before = self.0.as_bytes().get(..offset).unwrap_or(self.0.as_bytes());
@@ -55,7 +55,7 @@ impl Keys<'_> {
     /// The first key in the file that is unknown, or that is written twice in different ways.
     pub(super) fn check<'i>(
         self,
-        text: Text<'_>,
+        text: Source<'_>,
         table: DeTable<'i>,
     ) -> Result<DeTable<'i>, ConfigError> {
         let mut entries: Vec<_> = table.into_iter().collect();

@@ -1,9 +1,9 @@
 //! What the operator wants: flags over the file over the defaults. The program reads [`Settings`] from
 //! both; every part of the server is built from the [`Config`] that they resolve to.
 //!
-//! [`settings`] is the table of the server's keys, `routes/table.rs` that of routes; from them come
-//! flags, help, keys of the file, defaults and docs/configuration.md ([`reference`]). A value is read
-//! by its type ([`value`]).
+//! `settings.rs` is the table of the server's keys, `routes/table.rs` that of routes; from them come
+//! flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its type
+//! (`value.rs`).
 
 mod address;
 mod error;

@@ -61,7 +61,7 @@ pub(crate) struct Metrics {
     /// By status codes that the server gives itself.
     responses: Vec<(u16, Counter)>,
     /// By all status codes, those of backends included.
-    passed_on: Family<Code, Counter>,
+    responses_by_status: Family<Code, Counter>,
     incomplete: Counter,
     bytes: Counter,
     response_time: Vec<Histogram>,
@@ -133,7 +133,7 @@ impl Metrics {
                 .map(|status| status.code())
                 .map(|code| (code, responses.get_or_create(&label(code)).clone()))
                 .collect(),
-            passed_on: responses,
+            responses_by_status: responses,
             response_time: (0..SIZES.len())
                 .map(|class| times.get_or_create(&size_label(class)).clone())
                 .collect(),
@@ -285,7 +285,7 @@ impl Metrics {
     pub(crate) fn responded(&self, code: u16, bytes: u64, took: Duration, complete: bool) {
         match self.responses.iter().find(|(known, _)| *known == code) {
             Some((_, counter)) => counter.inc(),
-            None => self.passed_on.get_or_create(&label(code)).inc(),
+            None => self.responses_by_status.get_or_create(&label(code)).inc(),
         };
         self.bytes.inc_by(bytes);
         if complete {

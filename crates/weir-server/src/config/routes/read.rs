@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::build::{FileRoute, Lines, build};
 use super::table::{ProxyKeys, RouteKeys};
 use crate::config::error::ConfigError;
-use crate::config::keys::{Keys, Text, at_line};
+use crate::config::keys::{Keys, Source, at_line};
 use crate::config::table::Key;
 
 const NO_TABLES: &str = "write each route as a table that begins with [[route]]";
@@ -28,7 +28,7 @@ pub(in crate::config) fn key_names() -> Vec<&'static str> {
 
 /// Reads all tables; `settings` are the keys that belong above them.
 pub(in crate::config) fn read(
-    text: Text<'_>,
+    text: Source<'_>,
     tables: Spanned<DeValue<'_>>,
     settings: &[&str],
 ) -> Result<Vec<FileRoute>, ConfigError> {
@@ -40,7 +40,7 @@ pub(in crate::config) fn read(
 }
 
 fn read_one(
-    text: Text<'_>,
+    text: Source<'_>,
     table: Spanned<DeValue<'_>>,
     settings: &[&str],
 ) -> Result<FileRoute, ConfigError> {
@@ -66,7 +66,7 @@ fn read_one(
 
 /// Reads the values of keys.
 fn keys_in<'a, T: Deserialize<'a>>(
-    text: Text<'_>,
+    text: Source<'_>,
     span: Range<usize>,
     table: DeTable<'a>,
 ) -> Result<T, ConfigError> {
@@ -75,7 +75,7 @@ fn keys_in<'a, T: Deserialize<'a>>(
 }
 
 /// Checks the keys of the table that is the value of `key`, if that has keys.
-fn check_section(text: Text<'_>, table: &mut DeTable<'_>, key: &Key) -> Result<(), ConfigError> {
+fn check_section(text: Source<'_>, table: &mut DeTable<'_>, key: &Key) -> Result<(), ConfigError> {
     if key.keys.is_empty() {
         return Ok(());
     }
