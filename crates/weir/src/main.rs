@@ -1,6 +1,7 @@
 //! `weir`: a web server that stays fast when it is overloaded. This file reads the command line and
 //! calls the command.
 
+mod failure;
 mod serve;
 
 use std::ffi::OsString;
@@ -71,11 +72,4 @@ fn with_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
         arguments.insert(1, "serve".into());
     }
     arguments
-}
-
-/// Why a command failed, and the status a script sees: 1 for what happened, 2 for what was asked.
-#[derive(Debug)]
-struct Failure {
-    message: String,
-    code: u8,
 }

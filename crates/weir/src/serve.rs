@@ -1,11 +1,12 @@
-//! `weir serve`: settings from flags and the file, then the server. It knows neither's meaning.
+//! `weir serve`: reads the settings from flags and the file, then starts the server. Used
+//! by `main`.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use weir_server::{Config, ConfigError, ServeError, Settings, config, messages};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Flags override the file; every flag has a key of the same name.
 #[derive(Debug, Default, clap::Args)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
+use weir_units::{Invalid, Size};
 
 use clap::Args;
 
@@ -154,37 +155,7 @@ fn absolute(path: &str) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("{path:?} is not a path: {error}"))
 }
 
-/// A number of bytes: `3G` is 3 x 2^30, `60MB` is 60 x 10^6.
+/// A number of bytes, as `3G` or `60MB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    let (lower, step) = match lower.strip_suffix('b') {
-        Some(number) => (number, 1000u64),
-        None => (lower.as_str(), 1024),
-    };
-    let digits = lower.trim_end_matches(['k', 'm', 'g']);
-    let factor = match &lower[digits.len()..] {
-        "" => Some(1),
-        "k" => Some(step),
-        "m" => Some(step.pow(2)),
-        "g" => Some(step.pow(3)),
-        _ => None,
-    };
-    let number = digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
-    number.ok_or_else(|| format!("{text:?} is not a number of bytes: write 10k, 3G or 60MB"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn numbers_of_bytes() {
-        assert_eq!(bytes("10k"), Ok(10_240));
-        assert_eq!(bytes("3G"), Ok(3 << 30));
-        assert_eq!(bytes("60MB"), Ok(60_000_000));
-        assert_eq!(bytes("102"), Ok(102));
-        for wrong in ["", "k", "1kk", "1.5M", "x", "99999999999G"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
-    }
+    text.parse().map(|Size(bytes)| bytes).map_err(|error: Invalid| error.to_string())
 }

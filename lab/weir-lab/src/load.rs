@@ -178,9 +178,7 @@ fn check_limits(
     words: &mut Vec<(String, String)>,
 ) -> Result<(), Failure> {
     match planned.open {
-        Open::Exactly(number) => {
-            weir_load::check_limits(number, sources).map_err(|error| failed(error))
-        }
+        Open::Exactly(number) => weir_load::check_limits(number, sources).map_err(failed),
         // How many are open depends on the server; it is said when a slow one would be too much.
         Open::PerSecond(number) => {
             if let Err(error) = weir_load::check_limits(number.ceil() as u64, sources) {

@@ -8,6 +8,7 @@
 mod address;
 mod error;
 mod file;
+mod key;
 mod keys;
 mod proxy_protocol;
 mod reference;

@@ -2,71 +2,7 @@
 //! flags and their help, the keys that the file may have, and docs/configuration.md. Used by
 //! [`super::settings`] for the server and by [`super::routes`] for routes.
 
-use weir_units::one_of;
-
-/// What is known of one key.
-#[derive(Clone, Debug)]
-pub struct Key {
-    /// As it is written in the file; the flag has `-` for `_`.
-    pub(crate) name: &'static str,
-    /// The section of the documentation.
-    pub(crate) group: &'static str,
-    /// What it does: a sentence without a full stop, then paragraphs.
-    pub(crate) doc: &'static str,
-    /// What stands for its value, such as `TIME`.
-    pub(crate) value: &'static str,
-    /// What the documentation says after that, such as bounds.
-    pub(crate) detail: String,
-    /// Words that may be written, with what each means.
-    pub(crate) words: Vec<(&'static str, &'static str)>,
-    /// What it is if nobody says.
-    pub(crate) default: Option<String>,
-    /// What happens if nobody says, where there is no value for that.
-    pub(crate) absent: Option<&'static str>,
-    /// Without which other key it has no effect.
-    pub(crate) needs: Option<&'static str>,
-    /// A value as it is written in the file.
-    pub(crate) example: &'static str,
-    /// The keys of a table that is its value.
-    pub(crate) keys: Vec<Key>,
-}
-
-impl Key {
-    /// The sentence, and the paragraphs after it.
-    pub(crate) fn sentence_and_paragraphs(&self) -> (String, Vec<String>) {
-        let mut paragraphs = self.doc.split("\n\n").map(|paragraph| {
-            let lines = paragraph.lines().map(str::trim).filter(|line| !line.is_empty());
-            lines.collect::<Vec<_>>().join(" ")
-        });
-        let sentence = paragraphs.next().unwrap_or_default();
-        (sentence, paragraphs.filter(|paragraph| !paragraph.is_empty()).collect())
-    }
-
-    /// The default, or what happens without one.
-    pub(crate) fn otherwise(&self) -> Option<&str> {
-        self.absent.or(self.default.as_deref())
-    }
-
-    /// The help of the flag: the sentence, the words and the default.
-    pub(crate) fn help(&self) -> String {
-        let (mut help, _) = self.sentence_and_paragraphs();
-        let are_explained = self.words.iter().any(|(_, meaning)| !meaning.is_empty());
-        if !self.words.is_empty() && !are_explained {
-            let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
-            help = format!("{help}: {}", one_of(&words));
-        }
-        if let Some(otherwise) = self.otherwise() {
-            help = format!("{help} [default: {otherwise}]");
-        }
-        if are_explained {
-            help.push(':');
-            for (word, meaning) in &self.words {
-                help = format!("{help}\n- {word}: {}", meaning.trim_end_matches('.'));
-            }
-        }
-        help
-    }
-}
+pub(super) use super::key::Key;
 
 /// Makes two structs of a table of keys: what was given, where every key is an `Option`, and what the
 /// server works with, where defaults are filled in.

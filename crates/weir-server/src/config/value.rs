@@ -9,7 +9,7 @@ use weir_sched::balance::Balance;
 use weir_sched::{BackendOrder, CallLimit, PolicyKind};
 use weir_units::{Count, Size, text};
 
-use super::table::Key;
+use super::key::Key;
 
 /// The value of a key.
 pub trait Value: Sized {

@@ -17,7 +17,6 @@ use tokio::time::timeout;
 use weir_http::Status;
 use weir_http::message::path::SitePath;
 
-use self::lookup::OPENING;
 use super::config::SiteConfig;
 use super::file::{FetchError, File};
 use super::hot::HotSet;
@@ -32,6 +31,9 @@ use crate::disk::DiskError;
 use crate::metrics::{Cause, Metrics};
 use crate::runtime::turn;
 use crate::sys::clock;
+
+/// Bytes that a helper is expected to read for a name.
+const OPENING: u64 = 16 * 1024;
 
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);

@@ -11,7 +11,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use weir_sched::FairnessRecord;
 
-use super::{Label, SIZES, size_class, size_label};
+use super::size_classes::{Label, SIZES, size_class, size_label};
 
 type Seconds = Counter<f64, AtomicU64>;
 

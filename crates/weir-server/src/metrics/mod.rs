@@ -8,6 +8,7 @@ mod fairness;
 mod listeners;
 #[cfg(test)]
 mod reference;
+mod size_classes;
 mod stalls;
 mod waiting;
 mod wakes;
@@ -27,32 +28,13 @@ pub(crate) use backends::{Backends, Reading};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
 pub(crate) use listeners::{listen_overflows, listen_queue};
+pub(crate) use size_classes::{Label, SIZES, size_class};
 pub(crate) use stalls::{Cause, Stalls};
 pub(crate) use waiting::Waiting;
 pub(crate) use wakes::{note_event, take_events};
 
-pub(crate) type Label = [(&'static str, &'static str); 1];
-
 /// A status code as a label.
 type Code = [(&'static str, u64); 1];
-
-/// Responses are told apart by their length in bytes.
-pub(crate) const SIZES: [(u64, &str); 6] = [
-    (1_000, "to 1 kB"),
-    (10_000, "to 10 kB"),
-    (100_000, "to 100 kB"),
-    (1_000_000, "to 1 MB"),
-    (10_000_000, "to 10 MB"),
-    (u64::MAX, "above 10 MB"),
-];
-
-pub(crate) fn size_class(bytes: u64) -> usize {
-    SIZES.partition_point(|(largest, _)| *largest < bytes).min(SIZES.len() - 1)
-}
-
-fn size_label(class: usize) -> Label {
-    [("size", SIZES[class].1)]
-}
 
 /// All figures of the server.
 #[derive(Debug)]
@@ -135,7 +117,7 @@ impl Metrics {
                 .collect(),
             responses_by_status: responses,
             response_time: (0..SIZES.len())
-                .map(|class| times.get_or_create(&size_label(class)).clone())
+                .map(|class| times.get_or_create(&size_classes::size_label(class)).clone())
                 .collect(),
             incomplete,
             bytes,
@@ -323,14 +305,6 @@ fn exponential(first: f64, factor: f64, count: usize) -> impl Iterator<Item = f6
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn size_classes_cover_all_sizes() {
-        assert_eq!(size_class(0), 0);
-        assert_eq!(size_class(1_000), 0);
-        assert_eq!(size_class(1_001), 1);
-        assert_eq!(size_class(u64::MAX), 5);
-    }
 
     #[test]
     fn what_is_counted_can_be_read() {

@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::Label;
+use super::size_classes::Label;
 
 /// What a turn was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use super::{Label, SIZES, size_class};
+use super::size_classes::{Label, SIZES, size_class};
 
 /// The label of those whose size nobody knows.
 const UNKNOWN: &str = "unknown";

@@ -4,7 +4,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::Job;
+use super::job::Job;
 use super::server::{Ranked, Server};
 
 /// Jobs that have had the same, by size.

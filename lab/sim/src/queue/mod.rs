@@ -4,7 +4,9 @@
 
 mod attained;
 mod discipline;
+mod job;
 mod log_histogram;
+mod parameters;
 mod poisson;
 mod scheduled;
 mod server;
@@ -14,7 +16,7 @@ mod tally;
 mod tests;
 mod units;
 
-use weir_sched::policy::{self, Choice};
+use weir_sched::policy;
 
 use attained::LeastAttained;
 use scheduled::Scheduled;
@@ -22,78 +24,14 @@ use server::{Fifo, Server};
 use sharing::Sharing;
 
 pub use discipline::{Discipline, UnknownDiscipline};
+pub use job::{Departure, Job};
 pub use log_histogram::LogHistogram;
+pub use parameters::Queue;
 pub use poisson::Poisson;
 pub use tally::{Class, Tally};
 pub use units::Sizes;
 
-/// What the server must do: when it is asked, and how much work it is. The server does one unit of
-/// work in one unit of time, so a size is also the time that the job takes alone.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Job {
-    /// Not before the arrival of the job before it.
-    pub arrival: f64,
-    /// Above 0.
-    pub size: f64,
-}
-
-/// A job that has left.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Departure {
-    /// Its place in the order of arrival, from 0.
-    pub index: u64,
-    /// The job itself.
-    pub job: Job,
-    /// When it left.
-    pub finish: f64,
-    /// When it would have left under exact processor sharing of the same jobs, if that was asked.
-    pub sharing: Option<f64>,
-}
-
-impl Departure {
-    /// Time from arrival to departure: at least the size, whatever was rounded.
-    pub fn response(&self) -> f64 {
-        (self.finish - self.job.arrival).max(self.job.size)
-    }
-}
-
-/// A server and what is known of its jobs beforehand.
-#[derive(Clone, Copy, Debug)]
-pub struct Queue {
-    /// The order of service.
-    pub discipline: Discipline,
-    /// What sizes to expect.
-    pub sizes: Sizes,
-    /// Work that is served at a time where sharing is by quantum: always under `fair`
-    /// ([`Queue::FAIR_QUANTUM`] of the mean size if not given), under `las` only if given. Without
-    /// it `las` shares exactly among those who have had the least.
-    pub quantum: Option<f64>,
-    /// The work of one byte, for the size classes of `bands`.
-    pub byte: f64,
-    /// Whether exact processor sharing runs beside it, for [`Departure::sharing`].
-    pub reference: bool,
-}
-
 impl Queue {
-    /// The quantum of `fair` as a share of the mean size.
-    pub const FAIR_QUANTUM: f64 = 0.01;
-
-    /// A server whose unit of work is a byte, with the reference beside it.
-    pub fn new(discipline: Discipline, sizes: Sizes) -> Queue {
-        Queue { discipline, sizes, quantum: None, byte: 1.0, reference: true }
-    }
-
-    /// The quantum that is used, if service is by quantum.
-    pub fn quantum_used(&self) -> Option<f64> {
-        match self.discipline {
-            Discipline::Policy(kind) if kind == policy::LAS => self.quantum,
-            Discipline::Policy(policy) if policy.needs().choice == Choice::Grant => {
-                Some(self.quantum.unwrap_or(Queue::FAIR_QUANTUM * self.sizes.mean))
-            }
-            _ => None,
-        }
-    }
-
     /// Serves `jobs`, which ascend in arrival, until all have left. `left` is told of each once it
     /// has left here and, if that runs beside, under processor sharing.
     ///

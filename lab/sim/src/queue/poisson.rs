@@ -4,7 +4,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use weir_workload::law::Law;
 
-use super::Job;
+use super::job::Job;
 
 /// A Poisson stream of jobs. Times and sizes are drawn from generators of their own: with another
 /// load the same sizes come, sooner or later.

@@ -5,9 +5,10 @@
 use weir_sched::policy::{Arrival, Choice};
 use weir_sched::{BitRate, FairState, Path, Policy, PolicyKind, Time, VirtualFair};
 
+use super::job::Job;
+use super::parameters::Queue;
 use super::server::Server;
 use super::units::Units;
-use super::{Job, Queue};
 
 /// When a choice may change though nobody arrives or leaves.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! What every server in virtual time does, and the simplest one, first come first served.
 //! [`super::Queue`] runs one of them.
 
-use super::Job;
+use super::job::Job;
 
 /// A server of speed 1 that is told of jobs in order of arrival.
 pub(super) trait Server {

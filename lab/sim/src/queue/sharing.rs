@@ -3,7 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::Job;
+use super::job::Job;
 use super::server::{Ranked, Server};
 
 /// Virtual time is the work that each present job has had since the server was last empty, so a job

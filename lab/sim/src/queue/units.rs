@@ -5,7 +5,7 @@ use weir_sched::PolicyKind;
 use weir_workload::Invalid;
 use weir_workload::law::{self, Law};
 
-use super::Job;
+use super::job::Job;
 
 /// Units that a mean size is worth: finer than the time of a long run is known.
 const MEAN: f64 = (1_u64 << 40) as f64;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Model;
+use super::model::Model;
 use crate::hash;
 use crate::law::Law;
 use crate::zipf::Zipf;

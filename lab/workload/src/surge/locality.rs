@@ -7,7 +7,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::{FileSet, Model};
+use super::FileSet;
+use super::model::Model;
 use crate::hash;
 use crate::law::{Law, Lognormal};
 

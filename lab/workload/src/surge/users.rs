@@ -4,7 +4,8 @@
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-use super::{FileSet, Model, Sequence, Timing};
+use super::model::Model;
+use super::{FileSet, Sequence, Timing};
 use crate::arrivals::Classes;
 use crate::hash;
 use crate::request::Request;

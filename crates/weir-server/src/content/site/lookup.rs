@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use weir_http::Status;
 use weir_http::message::path::SitePath;
 
-use super::Inner;
+use super::{Inner, OPENING};
 use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
 use crate::content::names::{Entry, Known};
@@ -25,9 +25,6 @@ use crate::runtime::turn;
 /// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
 /// nothing to look up, nor to remember.
 const TOO_LONG: usize = 4096;
-
-/// What a helper is expected to read for a name.
-pub(super) const OPENING: u64 = 16 * 1024;
 
 impl Inner {
     /// What `path` stands for; `known` is what was known of it.
