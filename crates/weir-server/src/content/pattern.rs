@@ -3,19 +3,26 @@
 
 /// Fills `out` from `offset` on of an endless text that does not compress well.
 pub(super) fn pattern(offset: u64, out: &mut [u8]) {
-    let mut word = offset / 8;
-    let mut skip = (offset % 8) as usize;
-    let mut rest = out;
-    while !rest.is_empty() {
-        let mixed = (word ^ (word >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-        let bytes = mixed.wrapping_mul(0x94D0_49BB_1331_11EB).to_le_bytes();
-        let take = rest.len().min(8 - skip);
-        let (now, later) = rest.split_at_mut(take);
-        now.copy_from_slice(&bytes[skip..skip + take]);
-        rest = later;
-        skip = 0;
-        word += 1;
+    let (mut index, skip) = (offset / 8, (offset % 8) as usize);
+    let first = out.len().min((8 - skip) % 8);
+    let (start, rest) = out.split_at_mut(first);
+    if !start.is_empty() {
+        start.copy_from_slice(&word(index)[skip..skip + first]);
+        index += 1;
     }
+    let mut whole = rest.chunks_exact_mut(8);
+    for chunk in &mut whole {
+        chunk.copy_from_slice(&word(index));
+        index += 1;
+    }
+    let end = whole.into_remainder();
+    end.copy_from_slice(&word(index)[..end.len()]);
+}
+
+/// The eight bytes at place `index`.
+fn word(index: u64) -> [u8; 8] {
+    let mixed = (index ^ (index >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    mixed.wrapping_mul(0x94D0_49BB_1331_11EB).to_le_bytes()
 }
 
 #[cfg(test)]

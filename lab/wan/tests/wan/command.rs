@@ -65,7 +65,7 @@ fn what_cannot_be_is_said() {
     for (arguments, complaint) in [
         (&["--loss", "90%", "--burst", "2"][..], "at least 9"),
         (&["--mtu", "60"], "68"),
-        (&["--loss", "2"], "from 0% to 100%"),
+        (&["--loss", "2"], "from 0 to 1"),
     ] {
         let output = command(&namespaces).args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);

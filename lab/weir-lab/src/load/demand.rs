@@ -1,5 +1,5 @@
 //! The demand that the flags describe: which requests, when, and a line of the plan for each.
-//! Traces are left to [`replay`](super::replay). Called by the command.
+//! Traces are left to [`super::replay`]. Called by the command.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
