@@ -18,7 +18,7 @@ pub struct Queue {
     pub quantum: Option<f64>,
     /// The work of one byte, for the size classes of `bands`.
     pub byte: f64,
-    /// Whether exact processor sharing runs beside it, for [`Departure::sharing`].
+    /// Whether exact processor sharing runs beside it, for [`Departure::sharing`](super::Departure::sharing).
     pub reference: bool,
 }
 
