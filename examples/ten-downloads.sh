@@ -22,4 +22,5 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 sleep 1
 
-curl -sS --fail -o /dev/null -w '%{time_total} s\n' "$site/files/100kb.bin"
+seconds=$(curl -sS --fail -o /dev/null -w '%{time_total}' "$site/files/100kb.bin")
+LC_ALL=C printf '%.2f s\n' "$seconds"
