@@ -165,6 +165,6 @@ mod tests {
             assert!(!kind.help().is_empty() && !kind.help().ends_with('.'));
         }
         let error = "best".parse::<PolicyKind>().unwrap_err().to_string();
-        assert!(error.contains("\"best\"") && error.contains("fair, fifo, srpt"), "{error}");
+        assert!(error.contains("\"best\"") && error.contains(&PolicyKind::names()), "{error}");
     }
 }

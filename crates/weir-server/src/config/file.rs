@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::ConfigError;
+use super::key::Table as _;
 use super::keys::{Keys, Source};
 use super::routes;
 use super::settings::{ServerKeys, Settings};

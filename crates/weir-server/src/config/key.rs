@@ -1,6 +1,8 @@
 //! What is known of one key of the configuration: its name, its help, its default. Made by
 //! [`super::table`], read by the flags, the file and the documentation.
 
+use std::path::Path;
+
 use weir_units::one_of;
 
 /// What is known of one key.
@@ -65,4 +67,32 @@ impl Key {
         }
         help
     }
+}
+
+/// The keys of one table, as they were given. The macro `settings!` implements it.
+pub(super) trait Table: Sized {
+    /// The names of the keys, in the order of the table.
+    const NAMES: &'static [&'static str];
+
+    /// All that is known of the key `name`.
+    fn key(name: &str) -> Option<Key>;
+
+    /// The help of the flag for the key `name`.
+    fn help(name: &str) -> String {
+        Self::key(name).map(|key| key.help()).unwrap_or_default()
+    }
+
+    /// All that is known of the keys, in the order of the table.
+    fn keys() -> Vec<Key> {
+        Self::NAMES.iter().filter_map(|name| Self::key(name)).collect()
+    }
+
+    /// The names of the keys that were given.
+    fn given(&self) -> Vec<&'static str>;
+
+    /// These where they say something, else those of `below`.
+    fn over(self, below: Self) -> Self;
+
+    /// Takes relative paths to be relative to `directory`.
+    fn move_beside(&mut self, directory: &Path);
 }

@@ -32,6 +32,4 @@ pub use routes::{
 };
 pub use settings::{Config, Settings};
 pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, UplinkRate, Workers};
-// As the commands that measure name them.
-pub use values::{Timeout as Span, UplinkRate as Uplink};
 pub use weir_units::Size;

@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use clap::{Args, Command};
 
+use super::key::Key;
+use super::key::Table as _;
 use super::routes;
 use super::settings::{ServerKeys, Settings};
-use super::table::Key;
 
 /// How values are written, by what stands for them.
 const VALUES: [(&str, &str); 19] = [

@@ -4,6 +4,7 @@
 use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
 use super::error::ConfigError;
+use super::key::Table as _;
 use super::routes::{self, Action};
 use super::settings::{Config, ServerKeys, Settings};
 
@@ -70,16 +71,21 @@ impl Config {
     }
 }
 
+/// What a key needs that no key of the server stands for: some route to backends.
+const BACKENDS: &str = "backends";
+
 /// The keys that were given and change nothing, with what they would need.
 fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
     let given = keys.given();
     let missing = |needs: &str| match needs {
+        BACKENDS if has_backends => None,
+        BACKENDS => Some("no route has backends".to_owned()),
+        key if given.contains(&key) => None,
         // Who turned the uplink off knows.
-        "uplink" if !given.contains(&"uplink") => {
-            Some("there is no `uplink`, so everything is sent as fast as the kernel takes it")
-        }
-        "backends" if !has_backends => Some("no route has backends"),
-        _ => None,
+        "uplink" => Some(
+            "there is no `uplink`, so everything is sent as fast as the kernel takes it".to_owned(),
+        ),
+        key => Some(format!("there is no `{key}`")),
     };
     let all = ServerKeys::keys();
     let in_vain = all.iter().filter(|key| given.contains(&key.name)).filter_map(|key| {
@@ -87,4 +93,25 @@ fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
         Some(format!("`{}` has no effect: {why}", key.name))
     });
     in_vain.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_key_needs_is_a_key_or_a_route_to_backends() {
+        for key in ServerKeys::keys() {
+            let known = |needs| needs == BACKENDS || ServerKeys::NAMES.contains(&needs);
+            assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
+        }
+    }
+
+    #[test]
+    fn a_key_without_what_it_needs_is_told() {
+        let keys = ServerKeys { policy: Some(PolicyKind::default()), ..ServerKeys::default() };
+        let told = without_effect(&keys, false);
+        assert!(told.len() == 1 && told[0].starts_with("`policy` has no effect: "), "{told:?}");
+        assert!(without_effect(&ServerKeys::default(), false).is_empty());
+    }
 }

@@ -9,6 +9,7 @@ use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
 use weir_units::Size;
 
 use super::address::ListenAddress;
+use super::key::Table as _;
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{FileRoute, ProxyFlag, RouteConfig};
 use super::table::settings;

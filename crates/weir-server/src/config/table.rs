@@ -2,8 +2,6 @@
 //! flags and their help, the keys that the file may have, and docs/configuration.md. Used by
 //! [`super::settings`] for the server and by [`super::routes`] for routes.
 
-pub(super) use super::key::Key;
-
 /// Makes two structs of a table of keys: what was given, where every key is an `Option`, and what the
 /// server works with, where defaults are filled in.
 ///
@@ -49,7 +47,7 @@ macro_rules! settings {
             $($(
                 $(#[arg(
                     value_name = <$type as $crate::config::value::Value>::NAME,
-                    help = $given::help(stringify!($key)),
+                    help = <$given as $crate::config::key::Table>::help(stringify!($key)),
                     help_heading = $group,
                     $($arg)+
                 )])?
@@ -68,15 +66,12 @@ macro_rules! settings {
             $($(#[$about_extra])* $extra_visibility $extra: $extra_type,)*
         }
 
-        impl $given {
-            /// The names of the keys.
-            pub(in crate::config) const NAMES: &'static [&'static str] =
-                &[$($(stringify!($key)),+),+];
+        impl $crate::config::key::Table for $given {
+            const NAMES: &'static [&'static str] = &[$($(stringify!($key)),+),+];
 
-            /// All that is known of the key `name`.
-            fn key(name: &str) -> Option<$crate::config::table::Key> {
+            fn key(name: &str) -> Option<$crate::config::key::Key> {
                 $($(if name == stringify!($key) {
-                    return Some($crate::config::table::Key {
+                    return Some($crate::config::key::Key {
                         name: stringify!($key),
                         group: $group,
                         doc: concat!($($doc, "\n"),+),
@@ -94,38 +89,23 @@ macro_rules! settings {
                 None
             }
 
-            /// The help of the flag for the key `name`.
-            #[allow(dead_code)]
-            fn help(name: &str) -> String {
-                Self::key(name).map(|key| key.help()).unwrap_or_default()
-            }
-
-            /// All that is known of the keys, in the order of the table.
-            pub(crate) fn keys() -> Vec<$crate::config::table::Key> {
-                Self::NAMES.iter().filter_map(|name| Self::key(name)).collect()
-            }
-
-            /// The keys that were given.
-            #[allow(dead_code)]
-            pub(in crate::config) fn given(&self) -> Vec<&'static str> {
+            fn given(&self) -> Vec<&'static str> {
                 let given = [$($((stringify!($key), self.$key.is_some())),+),+];
                 given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
             }
 
-            /// These where they say something, else those of `below`.
-            #[allow(dead_code)]
-            pub(in crate::config) fn over(self, below: Self) -> Self {
+            fn over(self, below: Self) -> Self {
                 Self { $($($key: self.$key.or(below.$key),)+)+ }
             }
 
-            /// Takes relative paths to be relative to `directory`.
-            #[allow(dead_code)]
-            pub(in crate::config) fn move_beside(&mut self, directory: &::std::path::Path) {
+            fn move_beside(&mut self, directory: &::std::path::Path) {
                 $($(if let Some(value) = &mut self.$key {
                     $crate::config::value::Value::move_beside(value, directory);
                 })+)+
             }
+        }
 
+        impl $given {
             /// Fills in the defaults.
             $given_visibility fn resolve(&self, $($extra: $extra_type),*) -> $resolved {
                 $resolved {

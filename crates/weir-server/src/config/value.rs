@@ -111,8 +111,8 @@ macro_rules! table_value {
 
             const NAME: &'static str = "TABLE";
 
-            fn keys() -> Vec<$crate::config::table::Key> {
-                <$keys>::keys()
+            fn keys() -> Vec<$crate::config::key::Key> {
+                <$keys as $crate::config::key::Table>::keys()
             }
 
             fn read<'de, D: ::serde::Deserializer<'de>>(

@@ -115,7 +115,7 @@ fn wrong_flags_are_refused_with_what_is_right() {
         (&["--uplink", "0"][..], &["not a rate", "300mbit"][..]),
         (&["--uplink", "1bit"], &["cannot be paced", "8kbit"]),
         (&["--uplink", "300Mbps"], &["not a rate", "write 300mbit"]),
-        (&["--policy", "best"], &["best", "fair, fifo, srpt"]),
+        (&["--policy", "best"], &["best", "there are fair, fifo,"]),
         (&["--workers", "0"], &["number of workers"]),
         (&["--idle-timeout", "0s"], &["not a time"]),
         (&["--uplink-exempt", "10.0.0.0/40"], &["not an address or a network"]),

@@ -10,6 +10,9 @@ use super::parameters::Queue;
 use super::server::Server;
 use super::units::Units;
 
+/// The share of a quantum that is taken for an error of rounding.
+const ROUNDING: f64 = 1e-6;
+
 /// When a choice may change though nobody arrives or leaves.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -98,7 +101,13 @@ impl Scheduled {
                 Step::Slack => self.slack(id, until),
             };
             let end = self.now + remaining;
-            if end <= until && remaining <= limit {
+            // Many quanta add up to a little less or more than the job. A rest of such rounding must
+            // not wait for the jobs that a policy prefers to it.
+            let rounding = match self.step {
+                Step::Quantum(work) => work * ROUNDING,
+                Step::Whole | Step::Slack => 0.0,
+            };
+            if end <= until + rounding && remaining <= limit + rounding {
                 self.now = end;
                 self.count(id, 0.0, units);
                 self.leave(id);

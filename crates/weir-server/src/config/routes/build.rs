@@ -10,6 +10,7 @@ use super::choices::{DisconnectDetection, HalfClosed};
 use super::config::{Action, RouteConfig};
 use super::flag::check_backends;
 use super::table::{HealthCheck, ProxyConfig, ProxyKeys, RouteKeys};
+use crate::config::key::Table as _;
 use crate::config::value::Value;
 
 /// A route as the file has it.

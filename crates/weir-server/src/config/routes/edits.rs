@@ -8,7 +8,8 @@ use http::{HeaderName, HeaderValue};
 use serde::de::{Deserialize, Deserializer, Error};
 use weir_http::forward::FieldEdits;
 
-use crate::config::table::{Key, settings};
+use crate::config::key::{Key, Table as _};
+use crate::config::table::settings;
 use crate::config::value::Value;
 
 settings! {

@@ -11,8 +11,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::build::{FileRoute, Lines, build};
 use super::table::{ProxyKeys, RouteKeys};
 use crate::config::error::ConfigError;
+use crate::config::key::{Key, Table as _};
 use crate::config::keys::{Keys, Source, at_line};
-use crate::config::table::Key;
 
 const NO_TABLES: &str = "write each route as a table that begins with [[route]]";
 
