@@ -37,7 +37,7 @@ impl SlowDisk {
         let no_access_times = true;
         let like = Options { file_system, no_access_times, ..Options::new(at, bytes) };
         let disk = Disk::mount(&like).map_err(|e| Error(format!("the slow disk: {e}")))?;
-        let (seek, bytes_per_second) = (options.seek, options.rate);
+        let (seek, bytes_per_second) = (options.seek.0, options.rate);
         let model = Model { seek, bytes_per_second, channels: options.channels };
         Ok(SlowDisk { disk, model })
     }

@@ -1,10 +1,9 @@
 //! The command lines of the four commands, and how numbers of bytes are written in them.
 
 use std::path::PathBuf;
-use std::time::Duration;
-use weir_units::{Invalid, Size};
 
 use clap::Args;
+use weir_units::{Invalid, Size, TimeSpan};
 
 use crate::system::System;
 
@@ -116,8 +115,8 @@ pub(crate) struct DiskOptions {
     #[arg(long, default_value = "ext4")]
     pub(crate) fs: String,
     /// Time a read takes before its first byte
-    #[arg(long, default_value = "2ms", value_parser = humantime::parse_duration)]
-    pub(crate) seek: Duration,
+    #[arg(long, default_value = "2ms")]
+    pub(crate) seek: TimeSpan,
     /// Bytes per second of the disk
     #[arg(long, default_value = "60MB", value_parser = bytes)]
     pub(crate) rate: u64,

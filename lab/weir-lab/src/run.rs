@@ -4,13 +4,13 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use weir_experiments::backend::Application;
 use weir_experiments::experiment::{Experiment, Runs};
 use weir_experiments::papers::{EXPERIMENTS, FIGURES, State, find, read_runs, report};
 use weir_experiments::report::{Report, Run, html, markdown};
 use weir_experiments::{Cell, Choice, Scale, Settings, backend, cell_name, run_cells};
+use weir_units::TimeSpan;
 
 use crate::failure::{Failure, failed, invalid_usage};
 
@@ -86,8 +86,8 @@ pub(crate) struct ApplicationArguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
     /// Mean service time
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
-    mean: Duration,
+    #[arg(long, value_name = "DURATION")]
+    mean: TimeSpan,
     /// Drop requests whose clients have left when their turn comes
     #[arg(long)]
     checks: bool,
@@ -110,7 +110,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Run(arguments) => run_experiments(&arguments),
         Command::Report(arguments) => report_again(&arguments),
         Command::Application(ApplicationArguments { listen, mean, checks, log }) => {
-            backend::serve(&Application { listen, mean, checks, log }).map_err(failed)
+            backend::serve(&Application { listen, mean: mean.0, checks, log }).map_err(failed)
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod input;
 mod make;
 mod scale;
 mod stats;
+mod workload;
 
 use clap::Subcommand;
 

@@ -167,6 +167,7 @@ impl Client {
         self.deadline.set(turn::began() + wait);
         poll_fn(|context| {
             loop {
+                let mut is_last_look = false;
                 if !self.look_first.replace(false) {
                     match self.socket.poll_readable(context) {
                         Poll::Ready(Ok(())) => note_event(),
@@ -174,9 +175,8 @@ impl Client {
                         Poll::Pending if stop.is_some_and(Stop::is_stopping) => {
                             return Poll::Ready(Read::Stopped);
                         }
-                        Poll::Pending if self.deadline.is_given_up() => {
-                            return Poll::Ready(Read::GivenUp);
-                        }
+                        // A request may have come that the runtime has not heard of.
+                        Poll::Pending if self.deadline.is_given_up() => is_last_look = true,
                         Poll::Pending if self.deadline.passed(turn::began(), context) => {
                             return Poll::Ready(Read::TimedOut);
                         }
@@ -188,6 +188,7 @@ impl Client {
                 let received = self.receive(room);
                 input.filled(*received.as_ref().unwrap_or(&0));
                 match received {
+                    Err(Errno::AGAIN) if is_last_look => return Poll::Ready(Read::GivenUp),
                     Err(Errno::AGAIN) => {}
                     Ok(count) if count > 0 => {
                         // A full buffer: there may be more.

@@ -16,6 +16,6 @@ pub(super) fn parse(text: &str) -> Result<Duration, Invalid> {
 pub(super) fn name(round_trip: Duration) -> String {
     match round_trip.is_zero() {
         true => "0".to_owned(),
-        false => humantime::format_duration(round_trip).to_string(),
+        false => TimeSpan(round_trip).to_string(),
     }
 }

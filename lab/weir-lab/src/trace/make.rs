@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use weir_units::BitRate;
 use weir_workload::arrivals::Offered;
 use weir_workload::law;
-use weir_workload::shape::Shape;
 
 use super::convert::csv;
+use super::workload::Workload;
 use crate::failure::{Failure, invalid_usage};
 use crate::output_file::{Output, cannot_write};
-use crate::values::{LoadIs, link_rate, seconds};
 
 /// `weir-lab trace make`.
 #[derive(Debug, clap::Args)]
@@ -19,27 +17,12 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LAW", long_help = law::SYNTAX)]
     law: String,
 
-    /// Load over time, such as w1, constant:load=0.8 or 25s@1.2,25s@0.2
-    #[arg(long, value_name = "SHAPE", long_help = weir_workload::shape::SYNTAX)]
-    shape: String,
-
-    /// Rate of the link that a load of 1 fills, such as 10mbit
-    #[arg(long, value_name = "RATE")]
-    #[arg(value_parser = link_rate)]
-    uplink: BitRate,
-
-    /// How long it lasts
-    #[arg(long, value_name = "TIME")]
-    #[arg(value_parser = seconds)]
-    duration: f64,
+    #[command(flatten)]
+    workload: Workload,
 
     /// Equal seeds give equal workloads
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-
-    /// What load counts
-    #[arg(long, value_enum, default_value = "wire")]
-    load_is: LoadIs,
 
     /// Directories that the documents lie in, chosen by Zipf's law
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -52,13 +35,13 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let law = law::parse(&arguments.law).map_err(invalid_usage)?;
-    let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
-    let capacity = arguments.uplink.bits() as f64 / 8.0;
+    let workload = &arguments.workload;
+    let capacity = workload.uplink.bits() as f64 / 8.0;
     let offered = Offered {
-        load_is: arguments.load_is.into(),
+        load_is: workload.load_is.into(),
         directories: arguments.directories,
         seed: arguments.seed,
-        ..Offered::new(law, shape, arguments.duration, capacity)
+        ..Offered::new(law, workload.shape()?, workload.duration, capacity)
     };
     let requests = offered.arrivals().map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;

@@ -3,16 +3,15 @@
 
 use std::path::PathBuf;
 
-use weir_units::BitRate;
 use weir_workload::scale::{Fit, Scaling, Work, scale};
-use weir_workload::shape::Shape;
 use weir_workload::{Request, Wire};
 
 use super::convert::csv;
 use super::input::Input;
+use super::workload::Workload;
 use crate::failure::{Failure, invalid_usage};
 use crate::output_file::{Output, cannot_write};
-use crate::values::{LoadIs, link_rate, seconds};
+use crate::values::{LoadIs, seconds};
 
 /// `weir-lab trace scale`.
 #[derive(Debug, clap::Args)]
@@ -20,23 +19,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     input: Input,
 
-    /// Load over time, such as w1, constant:load=0.8 or 25s@1.2,25s@0.2
-    #[arg(long, value_name = "SHAPE", long_help = weir_workload::shape::SYNTAX)]
-    shape: String,
-
-    /// Rate of the link that a load of 1 fills, such as 10mbit
-    #[arg(long, value_name = "RATE")]
-    #[arg(value_parser = link_rate)]
-    uplink: BitRate,
-
-    /// How long it lasts
-    #[arg(long, value_name = "TIME")]
-    #[arg(value_parser = seconds)]
-    duration: f64,
-
-    /// What load counts
-    #[arg(long, value_enum, default_value = "wire")]
-    load_is: LoadIs,
+    #[command(flatten)]
+    workload: Workload,
 
     /// One factor for the whole trace instead of one for each period
     #[arg(long)]
@@ -61,12 +45,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let shape = Shape::parse(&arguments.shape).map_err(invalid_usage)?;
+    let workload = &arguments.workload;
+    let shape = workload.shape()?;
     let mut reading = arguments.input.open()?;
     let trace: Vec<Request> = reading.by_ref().collect();
     reading.end()?;
     let scaling = Scaling {
-        work: match arguments.load_is {
+        work: match workload.load_is {
             LoadIs::Wire => Work::Wire(Wire::default()),
             LoadIs::File => Work::File,
         },
@@ -74,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         longest_gap: arguments.longest_gap,
         repeat: arguments.repeat,
         start: arguments.seed,
-        ..Scaling::new(shape, arguments.duration, arguments.uplink.bits() as f64)
+        ..Scaling::new(shape, workload.duration, workload.uplink.bits() as f64)
     };
     let scaled = scale(&trace, &scaling).map_err(invalid_usage)?;
     let mut output = Output::create(&arguments.out)?;
