@@ -3,10 +3,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
 
 use crate::support::{
-    Backend, Client, Response, Server, Then, eventually, held, noise, route, tool, weir,
+    Backend, Client, Server, Then, eventually, get_anew, held, noise, route, tool, weir,
 };
 use rustix::process::Signal;
 
@@ -47,17 +46,6 @@ fn assert_nobody_is_blamed(server: &Server) {
     assert_eq!(server.metrics().sum("weir_accept_errors_total"), 0.0);
 }
 
-/// The answer to a request on a new connection. One that was closed before the request had come is
-/// made again, as browsers do: this process may be held up between the two.
-fn newcomer(to: SocketAddr, path: &str) -> Response {
-    let ask = |_| {
-        let mut client = Client::connect(to);
-        client.try_send(format!("GET {path} HTTP/1.1\r\nHost: weir\r\n\r\n")).ok()?;
-        client.try_response().ok()
-    };
-    (0..100).find_map(ask).expect("an answer for somebody new")
-}
-
 #[test]
 fn connections_that_wait_for_a_request_make_room() {
     let site = tempfile::tempdir().unwrap();
@@ -79,8 +67,8 @@ fn connections_that_wait_for_a_request_make_room() {
             // Who has asked before comes before those who have not.
             assert_eq!(early.get(&format!("/{}", number / 24)).text(), "file");
             assert_eq!(early.get("/app").text(), "app");
-            assert_eq!(newcomer(server.address(), "/app").text(), "app");
-            assert_eq!(newcomer(server.admin(), "/healthz").status, 200);
+            assert_eq!(get_anew(server.address(), "/app").text(), "app");
+            assert_eq!(get_anew(server.admin(), "/healthz").status, 200);
         }
     }
     crowd[0].assert_closed();
@@ -91,7 +79,7 @@ fn connections_that_wait_for_a_request_make_room() {
         client.send("GET / HTTP/1.1\r\nHost: we");
         crowd.push(client);
         if number % 24 == 0 {
-            assert_eq!(newcomer(server.address(), "/app").text(), "app");
+            assert_eq!(get_anew(server.address(), "/app").text(), "app");
         }
     }
     crowd[4 * MOST].assert_closed();

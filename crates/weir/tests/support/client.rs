@@ -254,3 +254,14 @@ impl Source for Client {
         Ok(self.buffer.drain(..count).collect())
     }
 }
+
+/// The answer to a request on a new connection. One that was closed before the request had come is
+/// made again, as browsers do: this process may be held up between the two.
+pub fn get_anew(to: SocketAddr, path: &str) -> Response {
+    let ask = |_| {
+        let mut client = Client::connect(to);
+        client.try_send(format!("GET {path} HTTP/1.1\r\nHost: weir\r\n\r\n")).ok()?;
+        client.try_response().ok()
+    };
+    (0..100).find_map(ask).expect("an answer for somebody new")
+}

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::Client;
+use super::get_anew;
 
 /// The text of `/metrics` at one moment.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Metrics(pub String);
 
 impl Metrics {
     pub fn read(admin: SocketAddr) -> Metrics {
-        let answer = Client::connect(admin).get("/metrics");
+        let answer = get_anew(admin, "/metrics");
         assert_eq!(answer.status, 200);
         Metrics(String::from_utf8(answer.body).expect("metrics are UTF-8"))
     }

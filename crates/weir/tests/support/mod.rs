@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 pub use backend::{Asked, Backend, Barrier, Call, Refusing, Silent, Then};
-pub use client::{Client, Response};
+pub use client::{Client, Response, get_anew};
 pub use metrics::Metrics;
 pub use programs::{App, chromium, chromium_command, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
