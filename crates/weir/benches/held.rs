@@ -115,7 +115,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn main() {
     let (url, told) = worker();
     let keys = ["", "overflow = \"push-back\"\n"];
-    let servers = keys.map(|keys| Server::routed(&[&url], &format!("limit = 1\n{keys}")));
+    let servers = keys.map(|keys| Server::routed(&[&url], &format!("backend_limit = 1\n{keys}")));
     type Held = fn(&Server, &mpsc::Receiver<Duration>, bool) -> Duration;
     println!("ms, medians of {ROUNDS} rounds (1 with push-back); the ratio is the rounds' own");
     for (what, held) in

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use weir_server::messages;
 
@@ -53,6 +54,9 @@ fn refused(error: &clap::Error) -> ExitCode {
         error.exit();
     }
     messages::say(error.render().to_string().trim_end());
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        messages::say("\nTo serve a directory, name one that is there.");
+    }
     messages::finish();
     ExitCode::from(2)
 }

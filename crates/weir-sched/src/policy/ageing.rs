@@ -11,7 +11,7 @@ use weir_units::BitRate;
 /// See the module.
 pub const AGEING: PolicyKind = PolicyKind::new(&Descriptor {
     name: "ageing",
-    help: "the least left to send less a credit for waiting first",
+    help: "the least left to send first, less a credit for waiting",
     needs: Needs::SIZES,
     build: |rate| Box::new(Ranked::new(Ageing::on_a_link_of(rate))),
 });

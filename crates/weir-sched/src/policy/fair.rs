@@ -13,7 +13,7 @@ use crate::virtual_fair::{Level, VirtualFair};
 /// See the module.
 pub const FAIR: PolicyKind = PolicyKind::new(&Descriptor {
     name: "fair",
-    help: "processor sharing by quantum, as every server does",
+    help: "everybody a little in turn, as other servers do",
     needs: Needs { choice: Choice::Grant, ..Needs::SIZES },
     build: |rate| Box::new(Fair::on_a_link_of(rate)),
 });

@@ -15,7 +15,7 @@ pub(super) fn announce(config: &Config, addresses: &[SocketAddr], admin: Option<
         tracing::info!("serving {what} on http://{address}{how}");
     }
     if let Some(address) = admin {
-        tracing::info!("metrics on http://{address}/metrics");
+        tracing::info!("admin page on http://{address}/, metrics on http://{address}/metrics");
     }
 }
 
