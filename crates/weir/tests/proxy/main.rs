@@ -9,6 +9,7 @@ mod bodies;
 mod faults;
 mod gate;
 mod hanging;
+mod invalid_answers;
 mod leaving;
 mod memory;
 mod passing;

@@ -7,6 +7,7 @@ mod limit;
 mod long_calls;
 mod naive_gate;
 mod overload;
+mod patience;
 mod random_calls;
 mod share;
 mod step_by_step;

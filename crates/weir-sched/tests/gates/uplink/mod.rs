@@ -5,6 +5,7 @@ mod link;
 mod own_policy;
 mod paths;
 mod promise;
+mod random_calls;
 mod step_by_step;
 mod support;
 mod worked;
