@@ -8,13 +8,14 @@
 
 #![no_main]
 
+use http::Version;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 use weir_http::proxy_protocol;
-use weir_http::h1::request::{Limits, Parsed, parse};
-use weir_http::message::{RequestBody, Version};
+use weir_http::h1::request::{Limits, parse_request};
+use weir_http::message::RequestBody;
 use weir_server::fuzzing::{Bench, Step};
 
 const SEPARATOR: u8 = 0xff;
@@ -112,9 +113,9 @@ fn after_proxy_header(client: &[u8]) -> &[u8] {
 fn requests(mut bytes: &[u8]) -> (Vec<Sent>, bool) {
     let mut requests = Vec::new();
     loop {
-        let (request, head_len) = match parse(bytes, &Limits::default()) {
-            Ok(Parsed::Complete { request, head_len }) => (request, head_len),
-            Ok(Parsed::Partial) => return (requests, false),
+        let (request, head_len) = match parse_request(bytes, &Limits::default()) {
+            Ok(Some((request, head_len))) => (request, head_len),
+            Ok(None) => return (requests, false),
             Err(_) => return (requests, true),
         };
         let rest = &bytes[head_len..];
@@ -310,7 +311,7 @@ fn check_client(mut bytes: &[u8], sent: &[Sent], is_malformed: bool, edited: boo
         let status: u16 = head.start[1].parse().expect("a status");
         if (100..200).contains(&status) {
             let asked = request.expect("an interim answer is to a request");
-            assert_eq!((asked.version, head.framing()), (Version::Http11, (None, false)));
+            assert_eq!((asked.version, head.framing()), (Version::HTTP_11, (None, false)));
             check_removed(&head, b"", edited);
             if status == 101 {
                 assert!(asked.may_upgrade);
@@ -329,7 +330,7 @@ fn check_client(mut bytes: &[u8], sent: &[Sent], is_malformed: bool, edited: boo
         let (trailers, end) = match (length, in_chunks) {
             _ if has_none => (&b""[..], Some(0)),
             (_, true) => {
-                assert!(request.is_none_or(|it| it.version == Version::Http11));
+                assert!(request.is_none_or(|it| it.version == Version::HTTP_11));
                 let (_, trailers, end) = plain_chunks(rest);
                 (trailers, end)
             }

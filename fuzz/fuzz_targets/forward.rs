@@ -3,17 +3,16 @@
 
 #![no_main]
 
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::net::{Ipv4Addr, SocketAddr};
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
     BodyFraming, FieldEdits, ForwardedStyle, RequestOptions, ResponseOptions, interim_head,
     request_head, response_head, response_length, switching_protocols_head,
 };
-use weir_http::h1::request::{Limits, Parsed, parse};
+use weir_http::h1::request::{Limits, parse_request};
 use weir_http::h1::response::Connection;
-use weir_http::message::Version;
 
 fuzz_target!(|data: &[u8]| {
     let [choice, code, rest @ ..] = data else {
@@ -30,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn pass_request(choice: u8, head: &[u8]) {
-    let Ok(Parsed::Complete { request: read, head_len }) = parse(head, &Limits::default()) else {
+    let Ok(Some((read, head_len))) = parse_request(head, &Limits::default()) else {
         return;
     };
     let path = (choice & 3 == 0).then_some("/v2/a%20b");
@@ -59,7 +58,7 @@ fn pass_request(choice: u8, head: &[u8]) {
     sent.extend_from_slice(b"\r\n");
     let roomy = Limits { request_line: 1 << 20, head: 1 << 20, headers: 128 };
     match parse(&sent, &roomy) {
-        Ok(Parsed::Complete { request: again, head_len }) => {
+        Ok(Some((again, head_len))) => {
             assert_eq!(head_len, sent.len());
             assert_eq!((again.body, again.method_text), (read.body, read.method_text));
             assert_eq!(again.host, read.host.or(Some("local")));
@@ -68,7 +67,7 @@ fn pass_request(choice: u8, head: &[u8]) {
             assert!(again.upgrade.is_none() || (to.upgrade && read.upgrade.is_some()));
         }
         Err(error) => assert_eq!(error.status.code(), 431, "{}", String::from_utf8_lossy(&sent)),
-        Ok(Parsed::Partial) => panic!("cut: {}", String::from_utf8_lossy(&sent)),
+        Ok(None) => panic!("cut: {}", String::from_utf8_lossy(&sent)),
     }
 }
 
@@ -86,25 +85,30 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
         }
     }
     let mut out = Vec::new();
-    interim_head(&mut out, status, &fields, &FieldEdits::default());
+    let edits = FieldEdits::default();
+    let relayed = RelayedFields { received: &fields, edits: &edits };
+    interim_head(&mut out, status, &relayed);
     assert!(out.is_empty() || read(&out) == (0, 0));
     out.clear();
-    switching_protocols_head(&mut out, &fields, &FieldEdits::default());
+    switching_protocols_head(&mut out, &relayed);
     assert_eq!(read(&out), (0, 0));
     let Ok(length) = response_length(status, choice & 1 != 0, &fields) else {
         return;
     };
-    let version = if choice & 2 != 0 { Version::Http10 } else { Version::Http11 };
-    let framing = BodyFraming::for_client(length, version);
+    let version = if choice & 2 != 0 { Version::HTTP_10 } else { Version::HTTP_11 };
+    let framing = match length {
+            ResponseLength::None => BodyFraming::None,
+            ResponseLength::Length(length) => BodyFraming::of(Some(length), version),
+            ResponseLength::Unknown => BodyFraming::of(None, version),
+        };
     let edits = FieldEdits::default();
     let how = ResponseOptions {
         framing,
         connection: Connection::Default,
         date: [b'x'; 29],
-        edits: &edits,
     };
     out.clear();
-    response_head(&mut out, status, &fields, &how);
+    response_head(&mut out, status, &RelayedFields { received: &fields, edits: &edits }, &how);
     let framed = read(&out);
     match framing {
         BodyFraming::Length(_) => assert_eq!(framed, (1, 0)),

@@ -3,10 +3,11 @@
 
 #![no_main]
 
+use http::Method;
 use libfuzzer_sys::fuzz_target;
 use weir_http::h1::request::{BadRequest, Limits, Parsed, parse};
 use weir_http::message::conditions::{ETag, Validators, not_modified, range_applies};
-use weir_http::message::{Method, Request, RequestBody};
+use weir_http::message::{Request, RequestBody};
 
 fuzz_target!(|data: &[u8]| {
     let [choice, step, head @ ..] = data else {
@@ -18,12 +19,12 @@ fuzz_target!(|data: &[u8]| {
         }
         _ => Limits::default(),
     };
-    let mut before: Result<Parsed<'_>, BadRequest> = Ok(Parsed::Partial);
+    let mut before: Result<Parsed<'_>, BadRequest> = Ok(None);
     let steps = (0..head.len()).step_by(usize::from(*step).max(1));
     for end in steps.chain([head.len()]) {
-        let now = parse(&head[..end], &limits);
+        let now = parse_request(&head[..end], &limits);
         match before {
-            Ok(Parsed::Partial) => {}
+            Ok(None) => {}
             Ok(complete) => assert_eq!(now, Ok(complete), "a valid head changed"),
             Err(error) => {
                 assert_eq!(now.map_err(|later| later.status), Err(error.status), "an error changed")
@@ -32,14 +33,14 @@ fuzz_target!(|data: &[u8]| {
         before = now;
     }
     match before {
-        Ok(Parsed::Partial) => assert!(head.len() < limits.head),
-        Ok(Parsed::Complete { request, head_len }) => {
+        Ok(None) => assert!(head.len() < limits.head),
+        Ok(Some((request, head_len))) => {
             assert!(head_len <= limits.head);
             assert!(head[..head_len].ends_with(b"\r\n\r\n"));
             let lines = head[..head_len].split(|&byte| byte == b'\n');
             assert!(lines.rev().skip(1).all(|line| line.ends_with(b"\r")), "LF alone");
-            assert_eq!(parse(&head[..head_len], &limits), before);
-            assert_eq!(parse(&head[..head_len - 1], &limits), Ok(Parsed::Partial));
+            assert_eq!(parse_request(&head[..head_len], &limits), before);
+            assert_eq!(parse_request(&head[..head_len - 1], &limits), Ok(None));
             check(&request);
         }
         Err(error) => assert!([400, 414, 431, 501, 505].contains(&error.status.code())),

@@ -13,5 +13,3 @@ pub mod forward;
 pub mod h1;
 pub mod message;
 pub mod proxy_protocol;
-
-pub use message::status::Status;

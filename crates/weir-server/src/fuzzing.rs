@@ -21,10 +21,10 @@ use crate::body::Space;
 use crate::client::Times;
 use crate::client::rate::MinRate;
 use crate::config::{self, Config, ConfigError, ProxyProtocol, RouteConfig};
-use crate::connection::{self, Context, Journal, OpenConnections, ProxyHeaders};
 use crate::content::Content;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::Metrics;
+use crate::protocol::{self, Context, OpenConnections, Serving};
 use crate::runtime::{self, stop, turn};
 use crate::service::Service;
 use crate::service::proxy::{self, Proxy};
@@ -113,7 +113,7 @@ impl Bench {
             let metrics = self.metrics.clone();
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
             let connection = spawn_local(async move {
-                turn::timed(&metrics, pin!(connection::run(context, socket, peer))).await;
+                turn::timed(&metrics, pin!(protocol::run(context, socket, peer))).await;
             });
             let mut ends = Ends::new(End::new(client), &self.listener);
             for step in steps {
@@ -137,11 +137,11 @@ impl Bench {
     fn context(&self) -> Context {
         let routes = proxy::Shared::new(&self.routes, Space::new(self.memory, 0, None));
         let service = Service::new(Content::new(None), Some(Proxy::new(routes)));
-        let journal = Journal::new(self.metrics.clone(), LogHandle::default());
         let times = Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE };
         let (open, stop) = (OpenConnections::new(), stop::channel().1);
-        let context = Context::new(service, journal, open, self.metrics.clone(), times, stop);
-        Context { proxy_headers: ProxyHeaders::new(self.proxy_protocol.clone()), ..context }
+        let (log, proxy_protocol) = (LogHandle::default(), self.proxy_protocol.clone());
+        let serving = Serving::new(service, log, &self.metrics, proxy_protocol, times);
+        Context::new(serving, open, self.metrics.clone(), stop)
     }
 }
 

@@ -2,8 +2,8 @@
 //! sends the responses, over the uplink if there is one. The program `weir` calls [`serve`] and
 //! [`check`]; the fuzz targets use `fuzzing`.
 //!
-//! A request's path reads in order: `listen` accepts its connection, `connection` reads it,
-//! `service` answers it, `send` sends the response, and the connection counts and logs it.
+//! A request's path reads in order: `listen` accepts its connection, `protocol` reads it, `service`
+//! answers it, `protocol` frames the answer, `send` sends it, and `protocol` has it counted and logged.
 //! `app` builds all of that from the configuration.
 //!
 //! Modules use only those that stand before them in this order:
@@ -15,17 +15,17 @@
 //! 5. `runtime` (turns of a worker, steps of stopping)
 //! 6. `disk`, `uplink` (the gates)
 //! 7. `client` (the other end of a connection), `content` (what can be sent)
-//! 8. `response`
+//! 8. `answer` (what services answer), `response` (how it goes over a connection)
 //! 9. `send`, `service`
-//! 10. `connection`
+//! 10. `protocol`
 //! 11. `listen`
 //! 12. `app`
 
+mod answer;
 mod app;
 mod body;
 mod client;
 pub mod config;
-mod connection;
 mod content;
 mod disk;
 #[cfg(test)]
@@ -37,6 +37,7 @@ mod identity;
 mod listen;
 mod logs;
 mod metrics;
+mod protocol;
 mod response;
 mod runtime;
 mod send;

@@ -1,60 +1,25 @@
-//! How a backend frames its response, and how weir frames it for the client (RFC 9112, section 6.3).
-//! Used by [`super::response`] and the proxy of `weir-server`. hyper checks as well; what two readers
-//! could understand differently must pass neither check.
-
-use std::fmt;
+//! How long the body of a backend's response is (RFC 9112, section 6.3). Used by [`super::response`] and
+//! the proxy of `weir-server`. hyper checks as well; what two readers could understand differently must
+//! pass neither check.
 
 use http::{HeaderMap, StatusCode, header};
+use std::fmt;
 
 use crate::message::fields::members;
-use crate::message::{Status, Version};
 
 /// The longest body that a response may announce: 2^50 bytes, more than a day at 100 Gbit/s. Sums of
 /// the lengths of thousands of responses, and of what they cost on the wire, fit into 64 bits.
 const MAX_BYTES: u64 = 1 << 50;
 
-/// How a backend frames the body of its response.
+/// The length of the body of a backend's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseLength {
     /// No body, whatever the fields say.
     None,
     /// This many bytes.
     Length(u64),
-    /// The chunked transfer coding.
-    Chunked,
-    /// Until the backend closes: nobody can tell whether that was the end.
-    UntilClose,
-}
-
-/// How weir frames the body of a response for the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyFraming {
-    /// This many bytes.
-    Length(u64),
-    /// The chunked transfer coding.
-    Chunked,
-    /// Until the connection closes.
-    UntilClose,
-    /// No body: the status or the method says so.
-    None,
-}
-
-impl BodyFraming {
-    /// How to frame a body of this length for a client that speaks `version`. A body of unknown
-    /// length is chunked, so that the client notices when it is cut short; in HTTP/1.0, which has no
-    /// chunks, the end of the connection ends it.
-    pub fn for_client(length: ResponseLength, version: Version) -> BodyFraming {
-        match (length, version) {
-            (ResponseLength::None, _) => BodyFraming::None,
-            (ResponseLength::Length(length), _) => BodyFraming::Length(length),
-            (ResponseLength::Chunked | ResponseLength::UntilClose, Version::Http11) => {
-                BodyFraming::Chunked
-            }
-            (ResponseLength::Chunked | ResponseLength::UntilClose, Version::Http10) => {
-                BodyFraming::UntilClose
-            }
-        }
-    }
+    /// Nobody knows before its end: it comes in chunks, or until the backend closes.
+    Unknown,
 }
 
 /// Why a backend's response cannot be passed on; the client gets 502.
@@ -66,7 +31,7 @@ pub struct InvalidResponse {
 
 impl InvalidResponse {
     /// The status to answer with.
-    pub const STATUS: Status = Status::BadGateway;
+    pub const STATUS: StatusCode = StatusCode::BAD_GATEWAY;
 }
 
 impl fmt::Display for InvalidResponse {
@@ -77,7 +42,7 @@ impl fmt::Display for InvalidResponse {
 
 impl std::error::Error for InvalidResponse {}
 
-/// How the backend framed the response with these fields.
+/// The length of the body of the response with these fields.
 ///
 /// # Errors
 ///
@@ -99,8 +64,7 @@ pub fn response_length(
     match length {
         _ if bodiless || method_is_head => Ok(ResponseLength::None),
         Some(length) => Ok(ResponseLength::Length(length)),
-        None if !coded => Ok(ResponseLength::UntilClose),
-        None if is_chunked_once(fields) => Ok(ResponseLength::Chunked),
+        None if !coded || is_chunked_once(fields) => Ok(ResponseLength::Unknown),
         None => Err(InvalidResponse { reason: "a transfer coding other than chunked" }),
     }
 }
@@ -140,7 +104,7 @@ fn is_chunked_once(fields: &HeaderMap) -> bool {
 mod tests {
     use http::{HeaderName, HeaderValue};
 
-    use super::ResponseLength::{Chunked, Length, None, UntilClose};
+    use super::ResponseLength::{Length, None, Unknown};
     use super::*;
 
     fn length(code: u16, fields: &[(&'static str, &'static str)]) -> Option<ResponseLength> {
@@ -156,11 +120,11 @@ mod tests {
 
     #[test]
     fn lengths() {
-        assert_eq!(length(200, &[]), Some(UntilClose));
+        assert_eq!(length(200, &[]), Some(Unknown));
         assert_eq!(length(200, &[(CL, "0")]), Some(Length(0)));
         assert_eq!(length(404, &[(CL, "1125899906842624")]), Some(Length(1 << 50)));
         assert_eq!(length(200, &[(CL, "5"), (CL, "5, 05")]), Some(Length(5)));
-        assert_eq!(length(200, &[(TE, "Chunked")]), Some(Chunked));
+        assert_eq!(length(200, &[(TE, "Chunked")]), Some(Unknown));
         for code in [100, 103, 204, 304, 299] {
             assert_eq!(length(code, &[(CL, "5")]), Some(None), "{code}");
             assert_eq!(length(code, &[(TE, "chunked")]), Some(None), "{code}");
@@ -183,15 +147,5 @@ mod tests {
             assert_eq!(length(200, &[(TE, bad)]), Option::None, "{bad}");
         }
         assert_eq!(length(200, &[(TE, "chunked"), (TE, "chunked")]), Option::None);
-    }
-
-    #[test]
-    fn an_unknown_length_is_chunked_where_that_is_known() {
-        for unknown in [Chunked, UntilClose] {
-            assert_eq!(BodyFraming::for_client(unknown, Version::Http11), BodyFraming::Chunked);
-            assert_eq!(BodyFraming::for_client(unknown, Version::Http10), BodyFraming::UntilClose);
-        }
-        assert_eq!(BodyFraming::for_client(Length(5), Version::Http10), BodyFraming::Length(5));
-        assert_eq!(BodyFraming::for_client(None, Version::Http11), BodyFraming::None);
     }
 }

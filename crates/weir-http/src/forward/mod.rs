@@ -14,8 +14,8 @@ mod upgrade;
 
 pub use edits::FieldEdits;
 pub use forwarded::ForwardedStyle;
-pub use framing::{BodyFraming, InvalidResponse, ResponseLength, response_length};
+pub use framing::{InvalidResponse, ResponseLength, response_length};
 pub use prefix::is_below;
 pub use request::{ForwardError, RequestOptions, request_head};
-pub use response::{ResponseOptions, interim_head, response_head, switching_protocols_head};
+pub use response::RelayedFields;
 pub use upgrade::{is_switch_allowed, upgrade};

@@ -1,6 +1,7 @@
 //! The head of a request for a backend, made from that of a client. Used by the proxy of
 //! `weir-server` for each attempt.
 
+use http::{StatusCode, Version};
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -12,9 +13,9 @@ use super::forwarded::ForwardedStyle;
 use super::forwarded::{ClientInfo, is_forwarding_field};
 use super::hop_by_hop;
 use super::upgrade::upgrade;
-use crate::h1::request::for_each_field;
 use crate::message::fields::members;
-use crate::message::{Request, RequestBody, Status, Version};
+use crate::message::status::reason;
+use crate::message::{Fields, Request, RequestBody};
 
 /// How to pass a request on.
 #[derive(Debug, Clone, Copy)]
@@ -48,27 +49,27 @@ pub struct RequestOptions<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForwardError {
     /// The status to answer with: 400 or 501.
-    pub status: Status,
+    pub status: StatusCode,
     /// What is wrong, for the log.
     pub reason: &'static str,
 }
 
 impl ForwardError {
-    const fn new(status: Status, reason: &'static str) -> ForwardError {
+    const fn new(status: StatusCode, reason: &'static str) -> ForwardError {
         ForwardError { status, reason }
     }
 }
 
 impl fmt::Display for ForwardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.status.code(), self.status.reason(), self.reason)
+        write!(f, "{} {}: {}", self.status.as_str(), reason(self.status), self.reason)
     }
 }
 
 impl std::error::Error for ForwardError {}
 
 /// The head to send to a backend: HTTP/1.1, the target in origin-form, `Host`, and the fields of
-/// `head`, from which `request` was parsed, that concern more than the client's connection.
+/// `request`, `received`, that concern more than the client's connection.
 ///
 /// The framing is written anew from `request.body`, so that it can say nothing else than what the
 /// server reads: `Content-Length` (also 0, for a method that usually has a body) or
@@ -83,22 +84,19 @@ impl std::error::Error for ForwardError {}
 /// 400 for a target that is not a valid URI; 501 for CONNECT, and for OPTIONS and TRACE that may
 /// go no further (RFC 9110, section 7.6.2).
 pub fn request_head(
-    head: &[u8],
     request: &Request<'_>,
+    received: &Fields<'_>,
     to: &RequestOptions<'_>,
     mut fields: HeaderMap,
 ) -> Result<Parts, ForwardError> {
-    let method = match Method::from_bytes(request.method_text.as_bytes()) {
-        Ok(Method::CONNECT) => {
-            return Err(ForwardError::new(Status::NotImplemented, "CONNECT to a reverse proxy"));
-        }
-        Ok(method) => method,
-        Err(_) => return Err(ForwardError::new(Status::BadRequest, "malformed method")),
-    };
+    let method = request.method.clone();
+    if method == Method::CONNECT {
+        return Err(ForwardError::new(StatusCode::NOT_IMPLEMENTED, "CONNECT to a reverse proxy"));
+    }
     let mut parts = http::Request::new(()).into_parts().0;
     parts.uri = target(request, to.path)?;
     fields.insert(header::HOST, host(request, to)?);
-    let trailers = copy_fields(head, to, &mut fields)?;
+    let trailers = copy_fields(received, to, &mut fields)?;
     count_forwards(&method, &mut fields)?;
     write_connection(request, to, trailers, &mut fields);
     write_framing(&method, request.body, &mut fields);
@@ -107,8 +105,8 @@ pub fn request_head(
     client.add_to(&mut fields, to.style);
     if to.via {
         let received = match request.version {
-            Version::Http10 => "1.0 weir",
-            Version::Http11 => "1.1 weir",
+            Version::HTTP_10 => "1.0 weir",
+            _ => "1.1 weir",
         };
         fields.append(header::VIA, HeaderValue::from_static(received));
     }
@@ -130,7 +128,7 @@ fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, ForwardError
     match PathAndQuery::try_from(text) {
         Ok(target) => Ok(Uri::from(target)),
         Err(_) => {
-            Err(ForwardError::new(Status::BadRequest, "the request target is not a valid URI"))
+            Err(ForwardError::new(StatusCode::BAD_REQUEST, "the request target is not a valid URI"))
         }
     }
 }
@@ -139,23 +137,23 @@ fn host(request: &Request<'_>, to: &RequestOptions<'_>) -> Result<HeaderValue, F
     match to.host {
         Some(name) => Ok(name.clone()),
         None => HeaderValue::from_str(request.host.unwrap_or(to.local_host))
-            .map_err(|_| ForwardError::new(Status::BadRequest, "malformed host")),
+            .map_err(|_| ForwardError::new(StatusCode::BAD_REQUEST, "malformed host")),
     }
 }
 
 /// Copies the fields that are passed on unchanged. Returns whether the client accepts trailers.
 fn copy_fields(
-    head: &[u8],
+    received: &Fields<'_>,
     to: &RequestOptions<'_>,
     fields: &mut HeaderMap,
 ) -> Result<bool, ForwardError> {
     let mut trailers = false;
     let mut options: Vec<&[u8]> = Vec::new();
     let mut fits = true;
-    let complete = for_each_field(head, |name, value| {
+    for (name, value) in received.iter() {
         let Ok(key) = HeaderName::from_bytes(name.as_bytes()) else {
             fits = false;
-            return;
+            continue;
         };
         match key.as_str() {
             "connection" => options.push(value),
@@ -166,9 +164,9 @@ fn copy_fields(
                 Err(_) => fits = false,
             },
         }
-    });
-    if !complete || !fits {
-        return Err(ForwardError::new(Status::BadRequest, "malformed head"));
+    }
+    if !fits {
+        return Err(ForwardError::new(StatusCode::BAD_REQUEST, "malformed head"));
     }
     for name in options.into_iter().flat_map(members).filter_map(hop_by_hop::field_to_drop) {
         if name != header::HOST {
@@ -212,7 +210,7 @@ fn count_forwards(method: &Method, fields: &mut HeaderMap) -> Result<(), Forward
         return Ok(());
     };
     match value.parse::<u64>() {
-        Ok(0) => Err(ForwardError::new(Status::NotImplemented, "Max-Forwards is 0")),
+        Ok(0) => Err(ForwardError::new(StatusCode::NOT_IMPLEMENTED, "Max-Forwards is 0")),
         Ok(forwards) => {
             fields.insert(header::MAX_FORWARDS, HeaderValue::from(forwards - 1));
             Ok(())

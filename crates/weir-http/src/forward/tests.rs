@@ -1,4 +1,3 @@
 //! Worked cases of requests and responses on their way.
 
 mod request;
-mod response;

@@ -38,12 +38,11 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::h1::request::{Limits, Parsed, parse};
+    use crate::h1::request::{Limits, parse_request};
 
     fn asked(fields: &str) -> Option<String> {
         let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
-        let Ok(Parsed::Complete { request, .. }) = parse(text.as_bytes(), &Limits::default())
-        else {
+        let Ok(Some((request, _))) = parse_request(text.as_bytes(), &Limits::default()) else {
             panic!("{text}")
         };
         upgrade(&request).map(String::from)

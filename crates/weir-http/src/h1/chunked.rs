@@ -10,7 +10,7 @@ mod trailers;
 use extension::Extension;
 use http::HeaderMap;
 
-pub use encode::{CHUNK_END, write_chunk_head, write_last_chunk};
+pub use encode::{ChunkedBody, Source};
 pub use trailers::may_be_trailer;
 
 /// Digits of a length of 64 bits.

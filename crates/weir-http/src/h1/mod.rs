@@ -2,6 +2,8 @@
 //! the chunked transfer coding. Used by the connections of `weir-server`, by [`crate::forward`]
 //! and, for chunked bodies, by `weir-load`.
 
+pub mod body_framing;
 pub mod chunked;
+pub mod relayed;
 pub mod request;
 pub mod response;

@@ -12,4 +12,4 @@ mod target;
 mod tests;
 
 pub use error::BadRequest;
-pub use parse::{Limits, Parsed, for_each_field, parse};
+pub use parse::{FieldLines, FieldSpace, Limits, Parsed, parse, parse_request};

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::date;
-use super::request::{Method, Request};
+use super::request::{Request, is_get_or_head};
 
 /// What identifies one state of a representation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl fmt::Debug for ETag {
 /// 13.2.2). `If-None-Match` compares weakly and, when present, hides `If-Modified-Since`.
 /// Always false for methods other than GET and HEAD.
 pub fn not_modified(request: &Request<'_>, validators: &Validators) -> bool {
-    if request.method == Method::Other {
+    if !is_get_or_head(&request.method) {
         return false;
     }
     if let Some(tags) = request.if_none_match {

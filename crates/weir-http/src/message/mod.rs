@@ -9,7 +9,9 @@ pub mod media;
 pub mod path;
 pub mod range;
 pub mod request;
+pub mod response;
 pub mod status;
 
-pub use request::{Method, Request, RequestBody, Version};
-pub use status::Status;
+pub use fields::{FieldSink, Fields};
+pub use request::{Request, RequestBody, is_get_or_head, version_text};
+pub use response::ResponseFields;

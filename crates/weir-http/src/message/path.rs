@@ -6,7 +6,7 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 
-use super::status::Status;
+use http::StatusCode;
 
 /// The one hidden first segment that is public by definition (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
@@ -71,10 +71,12 @@ pub enum PathError {
 
 impl PathError {
     /// The status to answer with: 404 for hidden names, 400 for the rest.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> StatusCode {
         match self {
-            PathError::Hidden => Status::NotFound,
-            PathError::BadEncoding | PathError::AboveRoot | PathError::Nul => Status::BadRequest,
+            PathError::Hidden => StatusCode::NOT_FOUND,
+            PathError::BadEncoding | PathError::AboveRoot | PathError::Nul => {
+                StatusCode::BAD_REQUEST
+            }
         }
     }
 }
@@ -176,7 +178,7 @@ mod tests {
 
     use super::PathError::{self, AboveRoot, BadEncoding, Hidden, Nul};
     use super::{normalize, plain, resolve};
-    use crate::message::Status;
+    use http::StatusCode;
 
     fn resolved(path: &str) -> Result<(Vec<u8>, bool), PathError> {
         resolve(path).map(|site| (site.as_bytes().to_vec(), site.wants_directory()))
@@ -224,8 +226,8 @@ mod tests {
         assert_eq!(resolved("/.well-known/acme"), Ok((b".well-known/acme".to_vec(), false)));
         assert_eq!(resolved("/.well-known/.git"), Err(Hidden));
         assert_eq!(resolved("/.git/../a"), Ok((b"a".to_vec(), false)));
-        assert_eq!(Hidden.status(), Status::NotFound);
-        assert_eq!(AboveRoot.status(), Status::BadRequest);
+        assert_eq!(Hidden.status(), StatusCode::NOT_FOUND);
+        assert_eq!(AboveRoot.status(), StatusCode::BAD_REQUEST);
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! A request as one checked value: the target, the framing of its body and the fields that decide
 //! how it is answered. [`crate::h1::request`] makes it; all of `weir-server` reads it.
 
+use http::{Method, Version};
+
 /// A valid request. Texts are as the client sent them, so they can hold any character but ASCII
 /// controls: escape them for a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request<'b> {
-    /// The method, as far as a file server tells methods apart.
+    /// The method. Methods are case-sensitive (RFC 9110, section 9.1).
     pub method: Method,
-    /// The method as sent.
-    pub method_text: &'b str,
     /// The request target as sent.
     pub target: &'b str,
     /// The path of the target, still encoded, without the query. `*` for the asterisk-form and the
-    /// target as sent for CONNECT; in both cases the method is [`Method::Other`].
+    /// target as sent for CONNECT; in both cases the method is neither GET nor HEAD.
     pub path: &'b str,
     /// What follows the first `?` of the target.
     pub query: Option<&'b str>,
@@ -50,43 +50,19 @@ pub struct Request<'b> {
     pub referer: Option<&'b str>,
 }
 
-/// A request method (RFC 9110, section 9). Methods are case-sensitive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// GET
-    Get,
-    /// HEAD
-    Head,
-    /// Any other token.
-    Other,
+/// Whether `method` asks for a representation, as files have them.
+pub fn is_get_or_head(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
 }
 
-impl Method {
-    pub(crate) fn from_token(token: &str) -> Method {
-        match token {
-            "GET" => Method::Get,
-            "HEAD" => Method::Head,
-            _ => Method::Other,
-        }
-    }
-}
-
-/// The version of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
-    /// HTTP/1.0
-    Http10,
-    /// HTTP/1.1
-    Http11,
-}
-
-impl Version {
-    /// The version as it stands in the request line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Version::Http10 => "HTTP/1.0",
-            Version::Http11 => "HTTP/1.1",
-        }
+/// The version as HTTP/1 messages and access logs write it.
+pub fn version_text(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_09 => "HTTP/0.9",
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2.0",
+        Version::HTTP_3 => "HTTP/3.0",
+        _ => "HTTP/1.1",
     }
 }
 

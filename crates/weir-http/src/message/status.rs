@@ -1,111 +1,66 @@
-//! The status codes that weir sends on its own behalf, with their phrases and ready-made texts. Used
-//! by everything that answers a request; the statuses of backends are passed on as numbers.
+//! What the status codes that weir sends on its own behalf say: their phrases, and the text of a
+//! response that is nothing but its status. Used by everything that answers a request, and by the
+//! metrics, which count them.
 
-/// Defines [`Status`] and the constant texts of each code from one table.
-macro_rules! statuses {
-    ($($(#[$doc:meta])* $name:ident = $code:literal $reason:literal;)*) => {
-        /// A response status (RFC 9110, section 15; 429, 431: RFC 6585; 508: RFC 5842).
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Status {
-            $($(#[$doc])* $name,)*
-        }
+use http::StatusCode;
 
-        impl Status {
-            /// Every status, in the order of the codes.
-            pub const ALL: &'static [Status] = &[$(Status::$name),*];
+/// The statuses that weir itself answers with, in the order of the codes. Those of backends are passed
+/// on whatever they are.
+pub const OWN: [StatusCode; 27] = [
+    StatusCode::OK,
+    StatusCode::PARTIAL_CONTENT,
+    StatusCode::MOVED_PERMANENTLY,
+    StatusCode::FOUND,
+    StatusCode::NOT_MODIFIED,
+    StatusCode::TEMPORARY_REDIRECT,
+    StatusCode::PERMANENT_REDIRECT,
+    StatusCode::BAD_REQUEST,
+    StatusCode::FORBIDDEN,
+    StatusCode::NOT_FOUND,
+    StatusCode::METHOD_NOT_ALLOWED,
+    StatusCode::REQUEST_TIMEOUT,
+    StatusCode::LENGTH_REQUIRED,
+    StatusCode::PAYLOAD_TOO_LARGE,
+    StatusCode::URI_TOO_LONG,
+    StatusCode::RANGE_NOT_SATISFIABLE,
+    StatusCode::EXPECTATION_FAILED,
+    StatusCode::MISDIRECTED_REQUEST,
+    StatusCode::TOO_MANY_REQUESTS,
+    StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+    StatusCode::INTERNAL_SERVER_ERROR,
+    StatusCode::NOT_IMPLEMENTED,
+    StatusCode::BAD_GATEWAY,
+    StatusCode::SERVICE_UNAVAILABLE,
+    StatusCode::GATEWAY_TIMEOUT,
+    StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+    StatusCode::LOOP_DETECTED,
+];
 
-            /// The three-digit code.
-            pub fn code(self) -> u16 {
-                match self { $(Status::$name => $code,)* }
-            }
-
-            /// The reason phrase.
-            pub fn reason(self) -> &'static str {
-                match self { $(Status::$name => $reason,)* }
-            }
-
-            /// The status line of a response, with its CRLF (RFC 9112, section 4).
-            pub(crate) fn line(self) -> &'static str {
-                match self { $(Status::$name => concat!("HTTP/1.1 ", $code, " ", $reason, "\r\n"),)* }
-            }
-
-            /// The body of a response that is only a status: `404 Not Found` and a newline.
-            pub fn page(self) -> &'static str {
-                match self { $(Status::$name => concat!($code, " ", $reason, "\n"),)* }
-            }
-        }
-    };
+/// The reason phrase (RFC 9110, section 15); empty for codes that have none.
+pub fn reason(status: StatusCode) -> &'static str {
+    match status {
+        // RFC 7231 called it Payload Too Large.
+        StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
+        status => status.canonical_reason().unwrap_or_default(),
+    }
 }
 
-statuses! {
-    /// The representation follows.
-    Ok = 200 "OK";
-    /// One part of the representation follows.
-    PartialContent = 206 "Partial Content";
-    /// The resource lives at the URI in `Location`.
-    MovedPermanently = 301 "Moved Permanently";
-    /// The resource is at the URI in `Location` for now.
-    Found = 302 "Found";
-    /// The client's copy is current.
-    NotModified = 304 "Not Modified";
-    /// The resource is at the URI in `Location` for now; the method stays.
-    TemporaryRedirect = 307 "Temporary Redirect";
-    /// The resource lives at the URI in `Location`; the method stays.
-    PermanentRedirect = 308 "Permanent Redirect";
-    /// The message is malformed.
-    BadRequest = 400 "Bad Request";
-    /// The resource exists, but is not served.
-    Forbidden = 403 "Forbidden";
-    /// No such resource.
-    NotFound = 404 "Not Found";
-    /// Neither GET nor HEAD.
-    MethodNotAllowed = 405 "Method Not Allowed";
-    /// The request did not arrive in time.
-    RequestTimeout = 408 "Request Timeout";
-    /// The request has to say how long its body is.
-    LengthRequired = 411 "Length Required";
-    /// The body is longer than the limit.
-    ContentTooLarge = 413 "Content Too Large";
-    /// The request line is longer than the limit.
-    UriTooLong = 414 "URI Too Long";
-    /// No byte of the requested range exists.
-    RangeNotSatisfiable = 416 "Range Not Satisfiable";
-    /// `Expect` asks for something unknown.
-    ExpectationFailed = 417 "Expectation Failed";
-    /// The server does not answer for that host.
-    MisdirectedRequest = 421 "Misdirected Request";
-    /// The client asks too often.
-    TooManyRequests = 429 "Too Many Requests";
-    /// The head is longer, or has more fields, than the limit.
-    RequestHeaderFieldsTooLarge = 431 "Request Header Fields Too Large";
-    /// The server failed to do what it should.
-    InternalServerError = 500 "Internal Server Error";
-    /// The request needs something the server does not have.
-    NotImplemented = 501 "Not Implemented";
-    /// The backend gave no valid response.
-    BadGateway = 502 "Bad Gateway";
-    /// The server is overloaded or stopping.
-    ServiceUnavailable = 503 "Service Unavailable";
-    /// The backend gave no response in time.
-    GatewayTimeout = 504 "Gateway Timeout";
-    /// The request is not HTTP/1.0 or HTTP/1.1.
-    HttpVersionNotSupported = 505 "HTTP Version Not Supported";
-    /// The request came back to a proxy that had passed it on.
-    LoopDetected = 508 "Loop Detected";
+/// The body of a response that is only a status: `404 Not Found` and a newline.
+pub fn page(status: StatusCode) -> String {
+    [status.as_str(), " ", reason(status), "\n"].concat()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Status;
+    use super::*;
 
     #[test]
-    fn texts_agree_with_code_and_reason() {
-        for status in Status::ALL {
-            let line = format!("HTTP/1.1 {} {}\r\n", status.code(), status.reason());
-            assert_eq!(status.line(), line);
-            assert_eq!(status.page(), &line[9..].replace('\r', ""));
+    fn each_says_what_it_is() {
+        for status in OWN {
+            assert!(!reason(status).is_empty(), "{status}");
         }
-        assert_eq!(Status::NotFound.line(), "HTTP/1.1 404 Not Found\r\n");
-        assert!(Status::ALL.is_sorted_by_key(|status| status.code()));
+        assert!(OWN.is_sorted());
+        assert_eq!(page(StatusCode::NOT_FOUND), "404 Not Found\n");
+        assert_eq!(page(StatusCode::PAYLOAD_TOO_LARGE), "413 Content Too Large\n");
     }
 }

@@ -1,11 +1,11 @@
 //! Properties of the chunked coding: pieces change nothing, what is written reads back, and a strict
 //! reader accepts nothing that a lenient one reads otherwise.
 
+use std::cell::{Cell, RefCell};
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
-use weir_http::h1::chunked::{
-    CHUNK_END, ChunkedDecoder, Piece, write_chunk_head, write_last_chunk,
-};
+use weir_http::h1::chunked::{ChunkedBody, ChunkedDecoder, Piece, Source};
 
 /// What came of bytes, cut at `cuts`: the data; whether and where the body ended, or that it is none.
 fn read(
@@ -88,8 +88,9 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(
-        chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..6),
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..6),
         fields in prop::collection::vec(("x-[a-z]{1,5}", "([!-~]([ -~]{0,10}[!-~])?)?"), 0..4),
+        steps in prop::collection::vec((any::<bool>(), 1..30_usize, any::<usize>()), 1..60),
         cuts in prop::collection::vec(any::<usize>(), 0..8),
         rest in prop::collection::vec(any::<u8>(), 0..5),
     ) {
@@ -98,17 +99,63 @@ proptest! {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             trailers.append(name, HeaderValue::from_str(value).unwrap());
         }
-        let mut out = Vec::new();
-        for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
-            write_chunk_head(chunk.len() as u64, &mut out);
-            out.extend_from_slice(chunk);
-            out.extend_from_slice(CHUNK_END);
+        let arriving = Arriving { trailers: trailers.clone(), ..Arriving::default() };
+        let mut body = ChunkedBody::new(&arriving);
+        let mut coming = pieces.iter();
+        let (mut out, mut extent) = (Vec::new(), None);
+        // More arrives, or the client takes a part of what it is given.
+        for (arrives, room, taken) in steps.into_iter().cycle().take(4000) {
+            if arrives {
+                match coming.next() {
+                    Some(piece) => arriving.data.borrow_mut().extend_from_slice(piece),
+                    None => arriving.all.set(true),
+                }
+                continue;
+            }
+            let mut space = vec![0; room];
+            let count = body.read(out.len() as u64, &mut space);
+            let (known, all) = body.extent();
+            prop_assert!(known >= (out.len() + count) as u64);
+            if all {
+                prop_assert_eq!(*extent.get_or_insert(known), known);
+                if known == out.len() as u64 {
+                    break;
+                }
+            }
+            prop_assert!(body.needs(out.len() as u64) <= arriving.data.borrow().len() as u64);
+            out.extend_from_slice(&space[..count.min(1 + taken % room)]);
         }
-        write_last_chunk(Some(&trailers), &mut out);
         let length = out.len();
+        prop_assume!(extent == Some(length as u64));
         out.extend_from_slice(&rest);
         let (whole, _, reader) = read(ChunkedDecoder::strict(), &out, &cuts);
-        prop_assert_eq!(whole, Some((chunks.concat(), length)));
+        prop_assert_eq!(whole, Some((pieces.concat(), length)));
         prop_assert_eq!(reader.trailers(), Some(trailers));
+    }
+}
+
+/// A body that arrives in pieces.
+#[derive(Default)]
+struct Arriving {
+    data: RefCell<Vec<u8>>,
+    all: Cell<bool>,
+    trailers: HeaderMap,
+}
+
+impl Source for &Arriving {
+    fn extent(&self) -> (u64, bool) {
+        (self.data.borrow().len() as u64, self.all.get())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> usize {
+        let data = self.data.borrow();
+        let rest = &data[offset as usize..];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        count
+    }
+
+    fn trailers(&self) -> Option<HeaderMap> {
+        Some(self.trailers.clone())
     }
 }

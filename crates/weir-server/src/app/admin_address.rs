@@ -11,10 +11,11 @@ use tokio::task::spawn_local;
 
 use super::worker::{Queries, Shared, keep_deadlines, keep_descriptors};
 use crate::config::Config;
-use crate::connection::{Context, Journal, OpenConnections};
+use crate::config::ProxyProtocol;
 use crate::listen;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::Metrics;
+use crate::protocol::{Context, OpenConnections, Serving};
 use crate::runtime::stop::Stop;
 use crate::service::Service;
 use crate::service::admin::{Admin, History, Link};
@@ -57,10 +58,10 @@ impl AdminAddress {
         };
         // Nobody reads these.
         let metrics = Arc::new(Metrics::new());
-        let journal = Journal::new(metrics.clone(), LogHandle::default());
+        let (log, off) = (LogHandle::default(), ProxyProtocol::Off);
         let open = OpenConnections::at_most(descriptors::admin_connections());
-        let service = Service::admin(admin);
-        let context = Context::new(service, journal, open, metrics, shared.times, stop);
+        let serving = Serving::new(Service::admin(admin), log, &metrics, off, shared.times);
+        let context = Context::new(serving, open, metrics, stop);
         AdminAddress { context, listener, link }
     }
 

@@ -15,13 +15,13 @@ use weir_sched::Gate;
 
 use crate::client::Times;
 use crate::config::{Config, Prefix, ProxyProtocol};
-use crate::connection::{Context, Journal, OpenConnections, ProxyHeaders};
 use crate::content::{Content, FileDisk, SiteConfig};
 use crate::error::ServeError;
 use crate::listen;
 use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::metrics::Metrics;
+use crate::protocol::{Context, OpenConnections, Serving};
 use crate::runtime;
 use crate::runtime::stop::Stop;
 use crate::service::Service;
@@ -128,9 +128,9 @@ async fn run(plan: Plan) -> io::Result<usize> {
             uplink.until_unused().await;
         }
     };
-    context.proxy_headers.flush();
+    context.serving.get().proxy_headers.flush();
     let is_cut = tokio::select! {
-        ended = timeout(context.times.stop, ended) => ended.is_err(),
+        ended = timeout(context.serving.get().times.stop, ended) => ended.is_err(),
         () = context.stop.cut() => true,
     };
     Ok(if is_cut { context.open.busy() } else { 0 })
@@ -141,11 +141,10 @@ fn context(index: usize, shared: Shared, site: Option<SiteConfig>) -> Context {
     let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, stop, .. } =
         shared;
     let service = Service::new(Content::new(site), routes.map(Proxy::new));
-    let journal = Journal::new(metrics.clone(), access_log);
+    let serving = Serving::new(service, access_log, &metrics, proxy_protocol, times);
     Context {
-        proxy_headers: ProxyHeaders::new(proxy_protocol),
         uplink: uplink.map(|uplink| LocalUplink::new(uplink, exempt, index)),
-        ..Context::new(service, journal, OpenConnections::new(), metrics, times, stop)
+        ..Context::new(serving, OpenConnections::new(), metrics, stop)
     }
 }
 
@@ -181,18 +180,23 @@ pub(super) async fn keep_deadlines(context: Rc<Context>) {
     context.open.deadlines().run().await;
 }
 
+/// Sweeps the idle connections to backends and the requests that wait for them. The `first` worker also
+/// checks the backends' health.
 async fn keep_routes(context: Rc<Context>, is_first: bool) {
-    if let Some(proxy) = context.service.proxy() {
-        proxy.run(is_first).await;
+    if is_first && let Some(proxy) = context.serving.get().service.proxy() {
+        proxy.check_health();
+    }
+    loop {
+        tokio::time::sleep(proxy::SWEEP_INTERVAL).await;
+        context.serving.get().service.proxy().iter().for_each(|proxy| proxy.sweep());
     }
 }
 
 /// Closes files that were not requested lately: they may have been deleted.
 async fn sweep(context: Rc<Context>) {
-    let Some(site) = context.service.site() else { return };
     loop {
         tokio::time::sleep(SWEEP).await;
-        site.sweep();
+        context.serving.get().service.site().iter().for_each(|site| site.sweep());
     }
 }
 
@@ -203,7 +207,7 @@ pub(super) async fn keep_descriptors(context: Rc<Context>) {
         tokio::time::sleep(LOOK).await;
         if shortages.is_new() {
             context.open.give_up_idle(1);
-            context.service.proxy().iter().for_each(|proxy| proxy.close_idle());
+            context.serving.get().service.proxy().iter().for_each(|proxy| proxy.close_idle());
         }
     }
 }

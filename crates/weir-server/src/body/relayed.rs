@@ -1,21 +1,39 @@
 //! The body of a backend's answer on its way to the client, which takes it at its own pace and the
-//! uplink's. The proxy fills it; `send` reads it as the body of a response.
+//! uplink's. The proxy fills it; the protocol of the client's connection frames it, and `send` reads it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::HeaderMap;
 
 use super::buffer::{Buffer, Limits, Next, Room};
 use super::space::Account;
 
-/// Bytes that the client has not read yet, in the framing that the client gets: already in chunks if
-/// the body is chunked.
+/// Bytes that the client has not read yet, and the trailer fields after them.
 #[derive(Debug)]
 pub(crate) struct RelayedBody {
     buffer: Rc<Buffer>,
     end: Cell<Option<Result<(), Truncated>>>,
+    trailers: RefCell<Option<HeaderMap>>,
+}
+
+/// A body that comes while it is sent: a backend's, or what a protocol makes of it.
+pub(crate) trait Coming: std::fmt::Debug {
+    /// Fills `out` with the bytes from `offset` on, and may drop those before; returns how many: none if
+    /// none have arrived yet, they are not in memory, or no more follow.
+    fn read(&self, offset: u64, out: &mut [u8]) -> usize;
+
+    /// The bytes that have arrived so far, and whether these are all.
+    fn extent(&self) -> (u64, bool);
+
+    /// Whether there are bytes from `offset` on, or no more follow; if not, the task is woken then.
+    fn poll_more(&self, context: &mut Context<'_>, offset: u64) -> Poll<Result<(), Truncated>>;
+
+    /// The trailer fields, once all has arrived.
+    fn trailers(&self) -> Option<HeaderMap>;
 }
 
 /// The response ended before its end: why.
@@ -27,7 +45,8 @@ const LOST: Truncated = Truncated("its temporary file cannot be read");
 impl RelayedBody {
     /// An empty body, charged to `account`.
     pub(crate) fn new(limits: Limits, account: &Account) -> Rc<RelayedBody> {
-        Rc::new(RelayedBody { buffer: Buffer::new(limits, account), end: Cell::new(None) })
+        let (end, trailers) = Default::default();
+        Rc::new(RelayedBody { buffer: Buffer::new(limits, account), end, trailers })
     }
 
     /// Adds bytes from the backend.
@@ -46,6 +65,12 @@ impl RelayedBody {
         self.buffer.end();
     }
 
+    /// Ends the body, which is whole, with these trailer fields.
+    pub(crate) fn end_with(&self, trailers: Option<HeaderMap>) {
+        self.trailers.replace(trailers);
+        self.end(Ok(()));
+    }
+
     /// Whether there is room for more; waits while that is not known.
     pub(crate) async fn room(&self) -> Room {
         self.buffer.room().await
@@ -59,27 +84,6 @@ impl RelayedBody {
     /// Waits until the client reads no more.
     pub(crate) async fn client_left(&self) {
         self.buffer.wait_until_abandoned().await;
-    }
-
-    /// Fills `out` with the bytes from `offset` on and drops those before. `None`: none have arrived
-    /// yet, they are not in memory, or no more follow.
-    pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Option<usize> {
-        let count = self.buffer.read(offset, out);
-        (count > 0).then_some(count)
-    }
-
-    /// The bytes that have arrived so far, and whether these are all.
-    pub(crate) fn extent(&self) -> (u64, bool) {
-        (self.buffer.arrived(), self.end.get() == Some(Ok(())))
-    }
-
-    /// Waits until there are bytes from `offset` on, or no more follow.
-    pub(crate) async fn more(&self, offset: u64) -> Result<(), Truncated> {
-        match self.buffer.more(offset).await {
-            Next::Bytes(_) => Ok(()),
-            Next::End => self.end.get().unwrap_or(Ok(())),
-            Next::Lost => Err(LOST),
-        }
     }
 }
 
@@ -114,6 +118,28 @@ impl Deref for Reader {
     }
 }
 
+impl Coming for Reader {
+    fn read(&self, offset: u64, out: &mut [u8]) -> usize {
+        self.buffer.read(offset, out)
+    }
+
+    fn extent(&self) -> (u64, bool) {
+        (self.buffer.arrived(), self.end.get() == Some(Ok(())))
+    }
+
+    fn poll_more(&self, context: &mut Context<'_>, offset: u64) -> Poll<Result<(), Truncated>> {
+        self.buffer.poll_more(context, offset).map(|next| match next {
+            Next::Bytes(_) => Ok(()),
+            Next::End => self.end.get().unwrap_or(Ok(())),
+            Next::Lost => Err(LOST),
+        })
+    }
+
+    fn trailers(&self) -> Option<HeaderMap> {
+        self.trailers.borrow().clone()
+    }
+}
+
 impl Drop for Reader {
     fn drop(&mut self) {
         self.0.buffer.abandon();
@@ -122,6 +148,8 @@ impl Drop for Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+
     use super::super::space::Space;
     use super::*;
 
@@ -134,13 +162,15 @@ mod tests {
         assert_eq!(relayed.room().await, Room::Full);
         relayed.end(Err(Truncated("reset")));
         relayed.end(Ok(()));
-        assert_eq!(relayed.more(0).await, Ok(()));
-        assert_eq!(relayed.extent(), (5, false));
+        let reader = Reader(relayed.clone());
+        let more = async |at| poll_fn(|context| reader.poll_more(context, at)).await;
+        assert_eq!(more(0).await, Ok(()));
+        assert_eq!(reader.extent(), (5, false));
         let mut out = [0; 9];
-        assert_eq!((relayed.read(3, &mut out), &out[..2]), (Some(2), &b"45"[..]));
-        assert_eq!(relayed.read(5, &mut out), None);
-        assert_eq!(relayed.more(5).await, Err(Truncated("reset")));
-        drop(Reader(relayed.clone()));
+        assert_eq!((reader.read(3, &mut out), &out[..2]), (2, &b"45"[..]));
+        assert_eq!(reader.read(5, &mut out), 0);
+        assert_eq!(more(5).await, Err(Truncated("reset")));
+        drop(reader);
         assert!(!relayed.has_room().await);
         assert_eq!(space.memory_used(), 0);
     }

@@ -5,8 +5,10 @@
 pub(crate) mod deadlines;
 pub(crate) mod input;
 pub(crate) mod rate;
+mod requester;
 mod times;
 
+pub(crate) use requester::Requester;
 pub(crate) use times::Times;
 
 use std::cell::{Cell, OnceCell};
@@ -29,9 +31,11 @@ use weir_sched::Time;
 use crate::body::{Account, Space};
 use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
+use crate::config::DisconnectDetection;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
+use crate::sys;
 use crate::sys::socket::Socket;
 
 /// The events of a client that closes its side, or both.
@@ -311,7 +315,7 @@ impl Client {
     }
 
     /// Whether the connection has a pending error (SO_ERROR); asking clears it.
-    pub(crate) fn has_failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         socket_error(&*self.socket).is_ok_and(|error| error.is_err())
     }
 
@@ -320,17 +324,28 @@ impl Client {
         let _ = self.socket.ready(Interest::ERROR).await;
     }
 
-    /// Waits until it is certain that the client has gone. `question` is sent to a client that has closed
-    /// its side: if it has gone altogether, its host answers with a reset.
-    pub(crate) async fn gone(&self, question: &[u8]) {
-        if self.left().await == Left::Gone {
-            return;
+    /// Waits until it is certain that the client has gone. If it has closed its side, what is on its way
+    /// to it tells: a host on which it has gone answers that with a reset.
+    pub(crate) async fn gone(&self) {
+        if self.left().await == Left::HalfClosed {
+            self.reset().await;
         }
-        // Without a question, what is on its way to the client already has the same effect.
-        if !question.is_empty() && !self.say(question) {
-            return;
+    }
+
+    /// Whether the client is found to have closed its side, now, by one of the ways that ask.
+    pub(crate) fn looks_closed(&self, by: DisconnectDetection) -> bool {
+        match by {
+            // It sees nothing while bytes are unread.
+            DisconnectDetection::Peek => {
+                let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+                matches!(recv(&*self.socket, &mut [0_u8; 1], flags), Ok((0, _)))
+                    || self.has_failed()
+            }
+            DisconnectDetection::TcpInfo => {
+                sys::tcp_info(&*self.socket).is_ok_and(|info| info.is_closed_by_peer())
+            }
+            DisconnectDetection::Event | DisconnectDetection::Off => false,
         }
-        self.reset().await;
     }
 }
 

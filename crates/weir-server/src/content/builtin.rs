@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_http::Status;
+use http::StatusCode;
 use weir_http::message::conditions::{ETag, Validators};
 use weir_http::message::path::SitePath;
 use weir_sched::ObjectId;
@@ -58,7 +58,7 @@ impl Builtin {
         }
     }
 
-    pub(super) fn find(&self, path: &SitePath<'_>) -> Result<Object, Status> {
+    pub(super) fn find(&self, path: &SitePath<'_>) -> Result<Object, StatusCode> {
         let name = path.as_bytes();
         if name == b"index.html" || name.is_empty() {
             return Ok(self.page.clone());
@@ -67,7 +67,7 @@ impl Builtin {
             return Ok(self.icon.clone());
         }
         let file = FILES.iter().position(|(file, _)| file.as_bytes() == name);
-        let place = file.filter(|_| !path.wants_directory()).ok_or(Status::NotFound)?;
+        let place = file.filter(|_| !path.wants_directory()).ok_or(StatusCode::NOT_FOUND)?;
         Ok(self.files[place].clone())
     }
 }

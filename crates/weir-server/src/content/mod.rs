@@ -17,13 +17,13 @@ mod tag;
 mod uses;
 mod work;
 
-use weir_http::Status;
+use http::StatusCode;
 use weir_http::message::path::SitePath;
 
 use self::builtin::Builtin;
 pub(crate) use self::config::{SiteConfig, open_root};
 pub(crate) use self::file::{DIRECT_FROM, ReadError};
-pub(crate) use self::object::{Body, Found, Object, copy};
+pub(crate) use self::object::{Body, Facts, Found, Object, copy};
 pub(crate) use self::open::CHUNK;
 pub(crate) use self::site::Site;
 pub(crate) use self::work::FileDisk;
@@ -57,7 +57,7 @@ impl Content {
     /// # Errors
     ///
     /// The status of the answer, if there is nothing to send.
-    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
+    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, StatusCode> {
         match self {
             Content::Files(site) => site.find(path).await,
             Content::Builtin(site) => site.find(path).map(Found::Object),

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
 
-use weir_http::Status;
+use http::StatusCode;
 use weir_http::message::conditions::{ETag, Validators};
 use weir_http::message::path::SitePath;
 use weir_sched::{ObjectId, Time};
@@ -48,7 +48,7 @@ pub(super) enum Known {
     File(KnownFile),
     /// A directory that was named without its slash.
     Directory,
-    Error(Status),
+    Error(StatusCode),
 }
 
 /// A file as it was last seen.
@@ -106,7 +106,7 @@ impl Entry {
 
     /// Bytes of memory that it takes, approximately.
     fn cost(&self) -> usize {
-        let of_file = self.file().map_or(0, |file| file.name.len() + file.facts.fields.len());
+        let of_file = self.file().map_or(0, |file| file.name.len() + Facts::HEAD);
         OVERHEAD + self.name.len() + of_file
     }
 

@@ -1,17 +1,17 @@
 //! What can be sent whole or in part: an object, what its head says of it, and where its bytes are. Made
 //! by the sites and by whoever makes a short text; `response` and `send` use it.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_http::Status;
-use weir_http::h1::response::ResponseHead;
+use weir_http::message::ResponseFields;
 use weir_http::message::conditions::Validators;
 use weir_sched::ObjectId;
 
 use super::file::{File, ReadError};
 use super::pattern::pattern;
-use crate::body::Reader;
+use crate::body::Coming;
 
 /// What a path stands for.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ pub(crate) struct Facts {
     pub(crate) media: &'static str,
     pub(crate) validators: Option<Validators>,
     pub(crate) id: ObjectId,
-    /// The fields of the head of an ordinary 200 response, up to the empty line.
-    pub(crate) fields: Box<[u8]>,
+    /// What HTTP/1 keeps of the head of an ordinary 200 response: all that is the same each time.
+    pub(crate) h1_lines: OnceCell<Box<[u8]>>,
 }
 
 /// Where the bytes of a body are.
@@ -47,7 +47,7 @@ pub(crate) enum Body {
     /// Bytes of the built-in site's files, made when they are sent.
     Pattern,
     /// A backend's answer, as it comes.
-    Relayed(Rc<Reader>),
+    Relayed(Rc<dyn Coming>),
 }
 
 /// Objects longer than this (bytes) are sent with `Accept-Ranges`. Short ones are not: heads cost time
@@ -64,27 +64,26 @@ impl Object {
 }
 
 impl Facts {
+    /// Bytes that a prepared head takes, about.
+    pub(super) const HEAD: usize = 256;
+
     pub(crate) fn new(
         length: u64,
         media: &'static str,
         validators: Option<Validators>,
         id: ObjectId,
     ) -> Facts {
-        let mut facts = Facts { length, media, validators, id, fields: Box::default() };
-        let mut fields = Vec::with_capacity(256);
-        facts.head(ResponseHead::new(Status::Ok, [b' '; 29])).write_fields(&mut fields);
-        facts.fields = fields.into();
-        facts
+        Facts { length, media, validators, id, h1_lines: OnceCell::new() }
     }
 
-    /// `head` with the fields of the whole object.
-    pub(crate) fn head<'a>(&'a self, head: ResponseHead<'a>) -> ResponseHead<'a> {
-        ResponseHead {
+    /// What the head of a response with the whole object says of it.
+    pub(crate) fn fields(&self) -> ResponseFields<'_> {
+        ResponseFields {
             length: Some(self.length),
             content_type: Some(self.media),
             validators: self.validators.as_ref(),
             accept_ranges: self.validators.is_some() && self.length > WORTH_RESUMING,
-            ..head
+            ..ResponseFields::default()
         }
     }
 }
@@ -111,7 +110,10 @@ impl Body {
                 pattern(offset, out);
                 Ok(out.len())
             }
-            Body::Relayed(relayed) => relayed.read(offset, out).ok_or(ReadError::Cold),
+            Body::Relayed(relayed) => match relayed.read(offset, out) {
+                0 => Err(ReadError::Cold),
+                count => Ok(count),
+            },
         }
     }
 }

@@ -9,10 +9,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use http::StatusCode;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
 use rustix::io::{Errno, preadv};
 use rustix::path::DecInt;
-use weir_http::Status;
 use weir_sched::Time;
 
 use super::mount::{self, Access};
@@ -291,17 +291,19 @@ pub(super) fn fill(
 }
 
 /// The status of the answer when a file could not be opened or read.
-pub(super) fn status(error: Errno) -> Status {
+pub(super) fn status(error: Errno) -> StatusCode {
     match error {
-        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Status::NotFound,
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => StatusCode::NOT_FOUND,
         // XDEV: a symbolic link that leads outside.
-        Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => Status::Forbidden,
+        Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::XDEV | Errno::NXIO => {
+            StatusCode::FORBIDDEN
+        }
         Errno::MFILE | Errno::NFILE => {
             descriptors::note_shortage();
-            Status::ServiceUnavailable
+            StatusCode::SERVICE_UNAVAILABLE
         }
-        Errno::NOMEM | Errno::AGAIN => Status::ServiceUnavailable,
-        _ => Status::InternalServerError,
+        Errno::NOMEM | Errno::AGAIN => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

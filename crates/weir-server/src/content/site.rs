@@ -11,10 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use rustix::io::Errno;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use weir_http::Status;
 use weir_http::message::path::SitePath;
 
 use super::config::SiteConfig;
@@ -71,12 +71,12 @@ impl Site {
         }))
     }
 
-    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, Status> {
+    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, StatusCode> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {
             Box::pin(site.look_for_root()).await;
             if site.root.has_vanished() {
-                return Err(Status::ServiceUnavailable);
+                return Err(StatusCode::SERVICE_UNAVAILABLE);
             }
         }
         let known = site.names.get(path);
@@ -113,7 +113,7 @@ impl Site {
     }
 
     /// The answer when a helper did not fetch what is to be sent.
-    pub(crate) fn fetch_failed(&self, file: &File, error: &FetchError) -> Status {
+    pub(crate) fn fetch_failed(&self, file: &File, error: &FetchError) -> StatusCode {
         self.0.fetch_failed(file, error)
     }
 
@@ -143,7 +143,7 @@ impl Inner {
     }
 
     /// What is known of a name, if it is still valid and enough to answer with.
-    async fn from_cache(self: &Rc<Self>, entry: &Rc<Entry>) -> Option<Result<Found, Status>> {
+    async fn from_cache(self: &Rc<Self>, entry: &Rc<Entry>) -> Option<Result<Found, StatusCode>> {
         let file = match &entry.known {
             Known::Directory if self.is_fresh(entry) => return Some(Ok(Found::Directory)),
             Known::Error(status) if self.is_fresh(entry) => return Some(Err(*status)),

@@ -22,9 +22,9 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 use weir_sched::Time;
 
-use crate::connection::{self, Context};
 use crate::logs::messages;
 use crate::metrics::note_event;
+use crate::protocol::{self, Context};
 use crate::runtime::turn;
 use crate::sys;
 use crate::sys::clock;
@@ -169,7 +169,7 @@ fn start(context: &Rc<Context>, socket: Socket, peer: SocketAddr) {
     let context = context.clone();
     tokio::task::spawn_local(async move {
         let metrics = context.metrics.clone();
-        let connection = pin!(connection::run(context, socket, peer));
+        let connection = pin!(protocol::run(context, socket, peer));
         turn::timed(&metrics, connection).await;
         drop(open);
     });

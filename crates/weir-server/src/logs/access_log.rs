@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use weir_http::message::Request;
+use weir_http::message::{Request, version_text};
 
 use crate::config::AccessLog;
 use crate::error::ServeError;
@@ -144,11 +144,11 @@ fn line(entry: &Entry<'_>) -> String {
     );
     match entry.request {
         Some(request) => {
-            escape(request.method_text, &mut out);
+            escape(request.method.as_str(), &mut out);
             out.push(' ');
             escape(request.target, &mut out);
             out.push(' ');
-            out.push_str(request.version.as_str());
+            out.push_str(version_text(request.version));
         }
         None => out.push('-'),
     }
@@ -180,12 +180,12 @@ fn escape(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_http::h1::request::{Limits, Parsed, parse};
+    use weir_http::h1::request::{Limits, parse_request};
 
     #[test]
     fn a_line_is_in_the_combined_format() {
         let head = b"GET /a\"b HTTP/1.1\r\nHost: x\r\nUser-Agent: t\\\xc3\xa9\r\n\r\n";
-        let Ok(Parsed::Complete { request, .. }) = parse(head, &Limits::default()) else {
+        let Ok(Some((request, _))) = parse_request(head, &Limits::default()) else {
             panic!("a valid head")
         };
         let entry = Entry {

@@ -20,7 +20,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use weir_http::Status;
+use weir_http::message::status::OWN;
 
 use crate::logs::lines::{self, Kind};
 
@@ -110,9 +110,9 @@ impl Metrics {
             cache_misses,
             disk_jobs,
             disk_refused,
-            responses: Status::ALL
+            responses: OWN
                 .iter()
-                .map(|status| status.code())
+                .map(|status| status.as_u16())
                 .map(|code| (code, responses.get_or_create(&label(code)).clone()))
                 .collect(),
             responses_by_status: responses,

@@ -1,13 +1,10 @@
 //! A response that is ready to be sent: its status, its head as it goes over the connection, and where
-//! its body comes from. Services make it from a [`ResponseTemplate`]; `send` sends it.
-
-mod template;
-
-use std::sync::Arc;
+//! its body comes from. The protocol of the connection makes it from an [`Answer`](crate::answer::Answer);
+//! `send` sends it.
 
 use weir_sched::ObjectId;
 
-pub(crate) use self::template::ResponseTemplate;
+use crate::answer::{AbortOn, Part};
 use crate::content::Body;
 
 /// A response that is ready to be sent.
@@ -29,25 +26,6 @@ pub(crate) struct Response {
     pub(crate) close: bool,
     /// When the response is aborted because its client has left.
     pub(crate) abort_on: AbortOn,
-}
-
-/// What tells that a client does not wait for its response any more, so that it is aborted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AbortOn {
-    /// It has closed the connection. A client that has only closed its own side is probed.
-    FullClose,
-    /// It has closed its own side.
-    HalfClose,
-    /// Nothing: somebody else reads from the client and notices, or the route does not want to know.
-    Never,
-}
-
-/// Some bytes of an object.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    /// Where in the object they begin.
-    pub(crate) at: u64,
-    pub(crate) bytes: Arc<[u8]>,
 }
 
 impl Response {

@@ -1,16 +1,19 @@
 //! Fetches what is to be sent next and is not in memory: from the disk by a helper, or from a backend
 //! that has not sent it yet. Used by [`super::Sending`] when a push has found nothing.
 
+use std::future::poll_fn;
+
 use super::{Outcome, Sending};
+use crate::answer::Part;
 use crate::body::Truncated;
 use crate::content::{Body, CHUNK};
-use crate::response::Part;
 
 impl Sending<'_> {
     /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
     pub(super) async fn fetch(&mut self) -> Result<(), Outcome> {
         if let Body::Relayed(relayed) = &self.response.body {
-            let more = relayed.more(self.body_sent());
+            let at = self.body_sent();
+            let more = poll_fn(|context| relayed.poll_more(context, at));
             return tokio::select! {
                 biased;
                 more = more => more.map_err(|Truncated(why)| self.content_failed(why)),
@@ -25,7 +28,7 @@ impl Sending<'_> {
         let fetched = tokio::select! {
             biased;
             fetched = file.fetch(disk, at, window) => fetched,
-            () = self.client.gone(b"") => return Err(Outcome::ClientLeft),
+            () = self.client.gone() => return Err(Outcome::ClientLeft),
         };
         let (start, bytes) = fetched.map_err(|error| self.unreadable(error))?;
         if start + bytes.len() as u64 <= at {

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use self::push::{Pushed, SCRATCH};
+use crate::answer::{AbortOn, Part};
 use crate::client::rate::Pace;
 use crate::client::{Client, Left, Times};
 use crate::content::{CHUNK, Site};
 use crate::metrics::Metrics;
-use crate::response::{AbortOn, Part, Response};
+use crate::response::Response;
 use crate::runtime::turn;
 use crate::sys;
 use crate::uplink::Flow;
@@ -261,7 +262,7 @@ impl Sending<'_> {
     async fn departure(&self) {
         match self.response.abort_on {
             AbortOn::HalfClose => drop(self.client.left().await),
-            AbortOn::FullClose | AbortOn::Never => self.client.gone(b"").await,
+            AbortOn::FullClose | AbortOn::Never => self.client.gone().await,
         }
     }
 

@@ -1,86 +1,64 @@
 //! Requests for files: conditional requests, ranges, redirects to directories. What a path stands for
 //! comes from [`Content`]. Used by [`super::Service`] for requests that no route sends elsewhere.
 
-use weir_http::Status;
-use weir_http::h1::response::ResponseHead;
-use weir_http::message::conditions::{self, Validators};
+use http::{Method, StatusCode};
+use weir_http::message::conditions::{self, ETag, Validators};
 use weir_http::message::path;
-use weir_http::message::range::ContentRange;
 use weir_http::message::range::{self, Range};
-use weir_http::message::{Method, Request};
+use weir_http::message::{Request, is_get_or_head};
 
+use crate::answer::{Answer, Part};
 use crate::content::{Body, Content, Found, Object};
-use crate::response::{Part, Response, ResponseTemplate};
 
 /// Answers a valid request (RFC 9110 sections 13.2.2 and 14.2 give the order of the steps).
-pub(super) async fn respond(
-    content: &Content,
-    request: &Request<'_>,
-    template: ResponseTemplate,
-) -> Response {
-    if request.method == Method::Other {
-        return template.error(Status::MethodNotAllowed);
+pub(super) async fn respond(content: &Content, request: &Request<'_>) -> Answer {
+    if !is_get_or_head(&request.method) {
+        return Answer::error(StatusCode::METHOD_NOT_ALLOWED);
     }
     let path = match path::resolve(request.path) {
         Ok(path) => path,
-        Err(error) => return template.error(error.status()),
+        Err(error) => return Answer::error(error.status()),
     };
     match content.find(&path).await {
         Ok(Found::Object(object)) => {
-            let response = present(request, object, template);
-            begin(response, content, template).await
+            let is_head = request.method == Method::HEAD;
+            begin(present(request, object), content, is_head).await
         }
-        Ok(Found::Directory) => template.moved_to_directory(&path, request.query),
-        Err(status) => template.error(status),
+        Ok(Found::Directory) => Answer::moved_to_directory(&path, request.query),
+        Err(status) => Answer::error(status),
     }
 }
 
 /// Sees to it that sending can begin at once: only now can an error still be told.
-async fn begin(mut response: Response, content: &Content, template: ResponseTemplate) -> Response {
-    let (Body::File(file), Content::Files(site)) = (&response.body, content) else {
-        return response;
+async fn begin(mut answer: Answer, content: &Content, is_head: bool) -> Answer {
+    let (Body::File(file), Content::Files(site)) = (&answer.body, content) else {
+        return answer;
     };
-    if response.body_length == Some(0) || site.is_ready(file, response.body_at) {
-        return response;
+    if is_head || answer.body_length == Some(0) || site.is_ready(file, answer.body_at) {
+        return answer;
     }
-    match Box::pin(file.fetch(site.disk(), response.body_at, site.window())).await {
+    match Box::pin(file.fetch(site.disk(), answer.body_at, site.window())).await {
         Ok((at, bytes)) => {
-            response.first = Some(Part { at, bytes });
-            response
+            answer.first = Some(Part { at, bytes });
+            answer
         }
-        Err(error) => template.error(site.fetch_failed(file, &error)),
+        Err(error) => Answer::error(site.fetch_failed(file, &error)),
     }
 }
 
-fn present(request: &Request<'_>, object: Object, template: ResponseTemplate) -> Response {
-    let none = Validators { etag: conditions::ETag::new(0, 0, 0), modified: None };
-    let facts = object.facts.clone();
-    let validators = facts.validators.as_ref();
+fn present(request: &Request<'_>, object: Object) -> Answer {
+    let none = Validators { etag: ETag::new(0, 0, 0), modified: None };
+    let validators = object.facts.validators.as_ref();
     if validators.is_some_and(|v| conditions::not_modified(request, v)) {
-        return template.not_modified(validators.unwrap_or(&none));
+        return Answer::not_modified(object.facts);
     }
-    let asked = request.range.filter(|_| request.method == Method::Get);
+    let asked = request.range.filter(|_| request.method == Method::GET);
     let applies = |_: &&str| conditions::range_applies(request, validators.unwrap_or(&none));
-    let total = facts.length;
+    let total = object.facts.length;
     let range = asked.filter(applies).map(|header| range::resolve(header, total));
     match range.unwrap_or(Range::Whole) {
-        Range::Whole => template.whole(object),
-        Range::Part { first, last } => {
-            let length = last - first + 1;
-            let head = ResponseHead {
-                length: Some(length),
-                content_range: Some(ContentRange::Part { first, last, total }),
-                accept_ranges: false,
-                ..facts.head(template.head(Status::PartialContent))
-            };
-            let mut response = template.response(&head, object.body, first, length);
-            response.range_of = Some(facts.id);
-            response
-        }
-        Range::Unsatisfiable => {
-            let content_range = Some(ContentRange::Unsatisfied { total });
-            template
-                .page(&ResponseHead { content_range, ..template.head(Status::RangeNotSatisfiable) })
-        }
+        Range::Whole => Answer::whole(object),
+        Range::Part { first, last } => Answer::part(object, first, last),
+        Range::Unsatisfiable => Answer::unsatisfied_range(total),
     }
 }

@@ -1,16 +1,16 @@
 //! What answers requests: files, backends by the routes of the configuration, the admin address.
-//! [`Service`] says which of them a request is for. Used by connections.
+//! [`Service`] says which of them a request is for. Used by every protocol.
 
 pub(crate) mod admin;
 mod files;
 pub(crate) mod proxy;
 
-use weir_http::message::Request;
+use weir_http::message::{Fields, Request};
 
 use self::admin::Admin;
 use self::proxy::{Destination, Proxy};
+use crate::answer::Answer;
 use crate::content::{Content, Site};
-use crate::response::{Response, ResponseTemplate};
 
 /// What the requests of one worker, or of the admin address, are answered from.
 #[derive(Debug)]
@@ -52,19 +52,18 @@ impl Service {
 
     /// Where a request goes; without routes all are answered here.
     pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
-        self.proxy.as_ref().map_or(Destination::Service, |proxy| proxy.destination(request))
+        match (&self.proxy, &self.own) {
+            (Some(proxy), _) => proxy.destination(request),
+            (None, Own::Content(_)) => Destination::Files,
+            (None, Own::Admin(_)) => Destination::Admin,
+        }
     }
 
-    /// The response to a request that is answered here. `head`: of the request, as it came.
-    pub(crate) async fn respond(
-        &self,
-        request: &Request<'_>,
-        head: &[u8],
-        template: ResponseTemplate,
-    ) -> Response {
+    /// The answer to a request that is answered here.
+    pub(crate) async fn respond(&self, request: &Request<'_>, fields: &Fields<'_>) -> Answer {
         match &self.own {
-            Own::Content(content) => files::respond(content, request, template).await,
-            Own::Admin(admin) => admin.respond(request, head, template).await,
+            Own::Content(content) => files::respond(content, request).await,
+            Own::Admin(admin) => admin.respond(request, fields).await,
         }
     }
 }

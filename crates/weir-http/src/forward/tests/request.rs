@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Version};
 
 use crate::forward::{FieldEdits, ForwardError, ForwardedStyle, RequestOptions, request_head};
-use crate::h1::request::{Limits, Parsed, parse};
+use crate::h1::request::{FieldSpace, Limits, Parsed, parse};
 
 const PLAIN: RequestOptions<'static> = RequestOptions {
     client: std::net::SocketAddr::new(
@@ -25,12 +25,13 @@ const PLAIN: RequestOptions<'static> = RequestOptions {
 };
 
 fn forward(head: &str, to: &RequestOptions<'_>) -> Result<Parts, ForwardError> {
-    let Ok(Parsed::Complete { request: parsed, head_len }) =
-        parse(head.as_bytes(), &Limits::default())
+    let mut space = FieldSpace::new();
+    let Ok(Parsed::Complete { request, fields, .. }) =
+        parse(head.as_bytes(), &Limits::default(), &mut space)
     else {
         panic!("not a request: {head:?}")
     };
-    request_head(&head.as_bytes()[..head_len], &parsed, to, HeaderMap::new())
+    request_head(&request, &fields.to_fields(), to, HeaderMap::new())
 }
 
 /// The fields of a passed on GET with these fields, sorted, without `Host` and what is the same for
@@ -160,7 +161,7 @@ fn paths() {
     let uri = |head, path| {
         forward(head, &RequestOptions { path, ..PLAIN })
             .map(|parts| parts.uri.to_string())
-            .map_err(|bad| bad.status.code())
+            .map_err(|bad| bad.status.as_u16())
     };
     let ok = |text: &str| Ok(text.to_owned());
     let changed = Some("/v2/a%20b");
@@ -195,7 +196,7 @@ fn forwards_are_counted() {
         let head = format!("{method} / HTTP/1.1\r\nHost: a\r\nMax-Forwards: {count}\r\n\r\n");
         forward(&head, &PLAIN)
             .map(|parts| parts.headers["max-forwards"].clone())
-            .map_err(|bad| bad.status.code())
+            .map_err(|bad| bad.status.as_u16())
     };
     let ok = |text| Ok(HeaderValue::from_static(text));
     assert_eq!(forwards("TRACE", "2"), ok("1"));

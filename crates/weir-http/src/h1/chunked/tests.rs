@@ -2,10 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{
-    CHUNK_END, ChunkedDecoder, MAX_EXTENSIONS, MAX_TRAILERS, Piece, write_chunk_head,
-    write_last_chunk,
-};
+use super::{ChunkedBody, ChunkedDecoder, MAX_EXTENSIONS, MAX_TRAILERS, Piece, Source};
 
 /// What came of a body: its data and the bytes the coding took, or whether it is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -193,24 +190,47 @@ fn trailers_that_frame_or_route_are_dropped() {
     assert_eq!(trailers.get_all("x-sum").iter().collect::<Vec<_>>(), ["1", "2"]);
 }
 
+/// A body of which so much has arrived.
+struct Arriving(&'static str, usize, Option<HeaderMap>);
+
+impl Source for Arriving {
+    fn extent(&self) -> (u64, bool) {
+        (self.1 as u64, self.1 == self.0.len())
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> usize {
+        let rest = &self.0.as_bytes()[offset as usize..self.1];
+        let count = rest.len().min(out.len());
+        out[..count].copy_from_slice(&rest[..count]);
+        count
+    }
+
+    fn trailers(&self) -> Option<HeaderMap> {
+        self.2.clone()
+    }
+}
+
 #[test]
 fn what_is_written() {
-    let mut out = Vec::new();
-    write_chunk_head(0, &mut out);
-    assert!(out.is_empty());
-    for data in ["a", "0123456789abcdef"] {
-        write_chunk_head(data.len() as u64, &mut out);
-        out.extend_from_slice(data.as_bytes());
-        out.extend_from_slice(CHUNK_END);
-    }
     let mut trailers = HeaderMap::new();
     for (name, value) in [("x-sum", "1"), ("content-length", "2"), ("x-sum", "3")] {
         trailers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    write_last_chunk(Some(&trailers), &mut out);
-    let expected = "1\r\na\r\n10\r\n0123456789abcdef\r\n0\r\nx-sum: 1\r\nx-sum: 3\r\n\r\n";
-    assert_eq!(String::from_utf8(out).unwrap(), expected);
-    let mut out = Vec::new();
-    write_last_chunk(None, &mut out);
-    assert_eq!(out, b"0\r\n\r\n");
+    let written = |text, trailers| {
+        let mut out = [0; 100];
+        let mut body = ChunkedBody::new(Arriving(text, text.len(), trailers));
+        let count = body.read(0, &mut out);
+        assert_eq!(body.extent(), (count as u64, true));
+        assert_eq!(body.read(count as u64, &mut out), 0);
+        String::from_utf8(out[..count].to_vec()).unwrap()
+    };
+    assert_eq!(
+        written("0123456789abcdef", Some(trailers)),
+        "10\r\n0123456789abcdef\r\n0\r\nx-sum: 1\r\nx-sum: 3\r\n\r\n"
+    );
+    assert_eq!(written("", None), "0\r\n\r\n");
+    let mut body = ChunkedBody::new(Arriving("ab", 1, None));
+    let mut out = [0; 100];
+    assert_eq!((body.read(0, &mut out), &out[..6]), (6, &b"1\r\na\r\n"[..]));
+    assert_eq!((body.read(6, &mut out), body.needs(6), body.extent()), (0, 1, (6, false)));
 }

@@ -3,8 +3,9 @@
 
 use super::error::BadRequest;
 use super::singleton::Singleton;
+use crate::message::RequestBody;
 use crate::message::fields::{is_token_byte, members};
-use crate::message::{RequestBody, Status, Version};
+use http::{StatusCode, Version};
 
 /// The transfer codings of all `Transfer-Encoding` fields, in their order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,11 +68,13 @@ pub(super) fn framing(
         _ if !content_length.is_absent() => {
             Err(BadRequest::syntax("both Content-Length and Transfer-Encoding"))
         }
-        _ if version == Version::Http10 => Err(BadRequest::syntax("Transfer-Encoding in HTTP/1.0")),
+        _ if version == Version::HTTP_10 => {
+            Err(BadRequest::syntax("Transfer-Encoding in HTTP/1.0"))
+        }
         TransferEncoding::Malformed => Err(BadRequest::syntax("malformed Transfer-Encoding")),
         TransferEncoding::Chunked => Ok(RequestBody::Chunked),
         TransferEncoding::Unknown | TransferEncoding::UnknownChunked => {
-            Err(BadRequest::new(Status::NotImplemented, "unknown transfer coding"))
+            Err(BadRequest::new(StatusCode::NOT_IMPLEMENTED, "unknown transfer coding"))
         }
     }
 }

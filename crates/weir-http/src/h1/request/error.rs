@@ -3,30 +3,32 @@
 
 use std::fmt;
 
-use crate::message::Status;
+use http::StatusCode;
+
+use crate::message::status::reason;
 
 /// Why a buffer is not the beginning of a valid request. The connection cannot carry another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadRequest {
     /// The status to answer with: 400, 414, 431, 501 or 505.
-    pub status: Status,
+    pub status: StatusCode,
     /// What is wrong, for the log.
     pub reason: &'static str,
 }
 
 impl BadRequest {
-    pub(super) const fn new(status: Status, reason: &'static str) -> BadRequest {
+    pub(super) const fn new(status: StatusCode, reason: &'static str) -> BadRequest {
         BadRequest { status, reason }
     }
 
     pub(super) const fn syntax(reason: &'static str) -> BadRequest {
-        BadRequest::new(Status::BadRequest, reason)
+        BadRequest::new(StatusCode::BAD_REQUEST, reason)
     }
 }
 
 impl fmt::Display for BadRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.status.code(), self.status.reason(), self.reason)
+        write!(f, "{} {}: {}", self.status.as_str(), reason(self.status), self.reason)
     }
 }
 

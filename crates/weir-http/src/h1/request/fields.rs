@@ -5,8 +5,8 @@ use super::body::TransferEncoding;
 use super::error::BadRequest;
 use super::singleton::Singleton;
 use super::target;
-use crate::message::Version;
 use crate::message::fields::members;
+use http::Version;
 
 /// The options of all `Connection` fields (RFC 9110, section 7.6.1).
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +27,7 @@ impl ConnectionOptions {
 
     /// Whether the connection persists after the response (RFC 9112, section 9.3).
     pub(super) fn is_persistent(self, version: Version) -> bool {
-        !self.close && (self.keep_alive || version == Version::Http11)
+        !self.close && (self.keep_alive || version == Version::HTTP_11)
     }
 }
 
@@ -50,7 +50,7 @@ impl Expect {
 
 /// The values found.
 #[derive(Debug, Default)]
-pub(super) struct Fields<'b> {
+pub(super) struct KnownFields<'b> {
     host: Singleton<'b>,
     pub(super) content_length: Singleton<'b>,
     pub(super) transfer_encoding: TransferEncoding,
@@ -65,9 +65,9 @@ pub(super) struct Fields<'b> {
     pub(super) referer: Singleton<'b>,
 }
 
-impl<'b> Fields<'b> {
-    pub(super) fn collect(headers: &[httparse::Header<'b>]) -> Fields<'b> {
-        let mut fields = Fields::default();
+impl<'b> KnownFields<'b> {
+    pub(super) fn collect(headers: &[httparse::Header<'b>]) -> KnownFields<'b> {
+        let mut fields = KnownFields::default();
         for header in headers {
             fields.add(header.name, header.value);
         }
@@ -97,18 +97,18 @@ impl<'b> Fields<'b> {
     /// The protocols to change to, which a client has to announce in `Connection` as well; HTTP/1.0
     /// does not have it (RFC 9110, section 7.8).
     pub(super) fn upgrade(&self, version: Version) -> Option<&'b str> {
-        let announced = version == Version::Http11 && self.connection.upgrade;
+        let announced = version == Version::HTTP_11 && self.connection.upgrade;
         self.upgrade.text().filter(|protocols| announced && !protocols.is_empty())
     }
 
     pub(super) fn expect(&self, version: Version) -> Expect {
-        if version == Version::Http11 { self.expect } else { Expect::default() }
+        if version == Version::HTTP_11 { self.expect } else { Expect::default() }
     }
 
     /// The `Host` field: at most one, exactly one since HTTP/1.1, and valid (RFC 9112, section 3.2).
     pub(super) fn host(&self, version: Version) -> Result<Option<&'b str>, BadRequest> {
         match self.host {
-            Singleton::Absent if version == Version::Http10 => Ok(None),
+            Singleton::Absent if version == Version::HTTP_10 => Ok(None),
             Singleton::Absent => Err(BadRequest::syntax("no Host field")),
             Singleton::Repeated => Err(BadRequest::syntax("several Host fields")),
             Singleton::Once(_) => {

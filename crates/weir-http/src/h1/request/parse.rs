@@ -2,12 +2,13 @@
 //! the connections of `weir-server`. It keeps no state between calls: a head that comes in pieces is
 //! read again from its start.
 
+use http::{Method, StatusCode, Version};
 use std::mem::MaybeUninit;
 
 use super::error::BadRequest;
-use super::fields::Fields;
+use super::fields::KnownFields;
 use super::{body, target};
-use crate::message::{Method, Request, RequestBody, Status, Version};
+use crate::message::{Fields, Request, RequestBody};
 
 /// How large a request head may be. The default: 8 KB, 32 KB and 100 fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +28,12 @@ impl Default for Limits {
 }
 
 /// What a buffer holds so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "lives on the stack for one call; a box would be an allocation"
 )]
-pub enum Parsed<'b> {
+pub enum Parsed<'s, 'b> {
     /// The beginning of a head that may still become valid. The buffer is then shorter than
     /// [`Limits::head`].
     Partial,
@@ -40,15 +41,41 @@ pub enum Parsed<'b> {
     Complete {
         /// The request.
         request: Request<'b>,
+        /// All its fields, for whoever passes them on.
+        fields: FieldLines<'s, 'b>,
         /// Bytes of the buffer the head takes: a body or the next request starts there.
         head_len: usize,
     },
 }
 
-/// No limit admits more fields than this: the space for them is on the stack.
+/// No limit admits more fields than this: the space for them is on the caller's stack.
 const MAX_HEADERS: usize = 128;
 
-/// Parses the request head at the start of `buf`, which may hold more behind it.
+/// Space for the fields of one head while it is parsed.
+#[derive(Debug)]
+pub struct FieldSpace<'b>([MaybeUninit<httparse::Header<'b>>; MAX_HEADERS]);
+
+impl FieldSpace<'_> {
+    /// Empty space.
+    #[expect(clippy::new_without_default, reason = "it is 4 KB: nobody should make it unawares")]
+    pub fn new() -> Self {
+        FieldSpace([const { MaybeUninit::uninit() }; MAX_HEADERS])
+    }
+}
+
+/// The fields of a head as they were read, in their order.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldLines<'s, 'b>(&'s [httparse::Header<'b>]);
+
+impl<'b> FieldLines<'_, 'b> {
+    /// The fields, to keep for longer than the space.
+    pub fn to_fields(self) -> Fields<'b> {
+        self.0.iter().map(|line| (line.name, line.value)).collect()
+    }
+}
+
+/// Parses the request head at the start of `buf`, which may hold more behind it. `space`: where its
+/// fields are put.
 ///
 /// Call it again with the longer buffer while it returns [`Parsed::Partial`]. The result of a longer
 /// buffer never contradicts that of a shorter one: a valid head stays the same, an error stays an
@@ -60,18 +87,42 @@ const MAX_HEADERS: usize = 128;
 ///
 /// [`BadRequest`] as soon as no continuation of `buf` can be a valid head within `limits`, though
 /// some faults show only when their line or the head is complete.
-pub fn parse<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadRequest> {
+pub fn parse<'s, 'b>(
+    buf: &'b [u8],
+    limits: &Limits,
+    space: &'s mut FieldSpace<'b>,
+) -> Result<Parsed<'s, 'b>, BadRequest> {
     let window = buf.get(..limits.head).unwrap_or(buf);
-    match parse_within(window, limits)? {
+    match parse_within(window, limits, space)? {
         Parsed::Partial if buf.len() >= limits.head => {
-            Err(BadRequest::new(Status::RequestHeaderFieldsTooLarge, "head too long"))
+            Err(BadRequest::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head too long"))
         }
         parsed => Ok(parsed),
     }
 }
 
+/// [`parse`] for whoever needs no other fields: the request and the bytes that its head takes, or `None`
+/// while the head may still become valid.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_request<'b>(
+    buf: &'b [u8],
+    limits: &Limits,
+) -> Result<Option<(Request<'b>, usize)>, BadRequest> {
+    match parse(buf, limits, &mut FieldSpace::new())? {
+        Parsed::Complete { request, head_len, .. } => Ok(Some((request, head_len))),
+        Parsed::Partial => Ok(None),
+    }
+}
+
 /// Parses a buffer that is not longer than a head may be.
-fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadRequest> {
+fn parse_within<'s, 'b>(
+    buf: &'b [u8],
+    limits: &Limits,
+    space: &'s mut FieldSpace<'b>,
+) -> Result<Parsed<'s, 'b>, BadRequest> {
     let skipped = empty_lines(buf)?;
     let message = buf.get(skipped..).unwrap_or_default();
     let most = limits.request_line.saturating_add(1);
@@ -80,21 +131,22 @@ fn parse_within<'b>(buf: &'b [u8], limits: &Limits) -> Result<Parsed<'b>, BadReq
     // Bytes beyond the limit must not decide between 400 and 414: the next call may see more of them.
     let message = if overlong { message.get(..most).unwrap_or(message) } else { message };
 
-    let mut space = [const { MaybeUninit::uninit() }; MAX_HEADERS];
-    let space = space.get_mut(..limits.headers.min(MAX_HEADERS)).unwrap_or_default();
+    let space = space.0.get_mut(..limits.headers.min(MAX_HEADERS)).unwrap_or_default();
     let mut head = httparse::Request::new(&mut []);
     match (head.parse_with_uninit_headers(message, space), line_end) {
         (Ok(httparse::Status::Complete(length)), _) => {
             if !has_only_crlf(message.get(..length).unwrap_or_default(), head.headers) {
                 return Err(BadRequest::syntax("a line that ends in LF alone"));
             }
-            Ok(Parsed::Complete { request: check(&head)?, head_len: skipped + length })
+            let request = check(&head)?;
+            let fields = FieldLines(head.headers);
+            Ok(Parsed::Complete { request, fields, head_len: skipped + length })
         }
         (Err(httparse::Error::Version), Some(end)) => {
             Err(bad_version(message.get(..end).unwrap_or_default()))
         }
         (Err(error), _) if error != httparse::Error::Version => Err(bad_syntax(error)),
-        _ if overlong => Err(BadRequest::new(Status::UriTooLong, "request line too long")),
+        _ if overlong => Err(BadRequest::new(StatusCode::URI_TOO_LONG, "request line too long")),
         // An incomplete line, perhaps with a version only its end can tell from a malformed one.
         _ => Ok(Parsed::Partial),
     }
@@ -109,26 +161,6 @@ fn has_only_crlf(head: &[u8], fields: &[httparse::Header<'_>]) -> bool {
         head.get(..at).is_some_and(|before| before.ends_with(b"\r\n"))
     };
     fields.iter().all(follows_crlf) && head.ends_with(b"\r\n\r\n")
-}
-
-/// Calls `each` with the name and the value of every field of `head`, in their order, if `head` begins
-/// with a complete head, such as one that [`parse`] has accepted. Values hold any byte but ASCII
-/// controls, tabs apart, and no white space at their ends. Returns whether it was one; if not,
-/// nothing is called.
-pub fn for_each_field<'b>(head: &'b [u8], mut each: impl FnMut(&'b str, &'b [u8])) -> bool {
-    let Some(message) = empty_lines(head).ok().and_then(|skipped| head.get(skipped..)) else {
-        return false;
-    };
-    let mut space = [const { MaybeUninit::uninit() }; MAX_HEADERS];
-    let mut head = httparse::Request::new(&mut []);
-    if !matches!(head.parse_with_uninit_headers(message, &mut space), Ok(parsed) if parsed.is_complete())
-    {
-        return false;
-    }
-    for header in head.headers.iter() {
-        each(header.name, header.value);
-    }
-    true
 }
 
 /// Length of the empty lines to skip before the request line (RFC 9112, section 2.2).
@@ -153,7 +185,7 @@ fn bad_version(line: &[u8]) -> BadRequest {
     let digits = version.and_then(|version| version.strip_prefix(b"HTTP/"));
     match digits {
         Some([major, b'.', minor]) if major.is_ascii_digit() && minor.is_ascii_digit() => {
-            BadRequest::new(Status::HttpVersionNotSupported, "neither HTTP/1.0 nor HTTP/1.1")
+            BadRequest::new(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "neither HTTP/1.0 nor HTTP/1.1")
         }
         _ => BadRequest::syntax("malformed version"),
     }
@@ -162,7 +194,7 @@ fn bad_version(line: &[u8]) -> BadRequest {
 fn bad_syntax(error: httparse::Error) -> BadRequest {
     BadRequest::syntax(match error {
         httparse::Error::TooManyHeaders => {
-            return BadRequest::new(Status::RequestHeaderFieldsTooLarge, "too many fields");
+            return BadRequest::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "too many fields");
         }
         httparse::Error::HeaderName => "malformed field name",
         httparse::Error::HeaderValue => "malformed field value",
@@ -177,10 +209,11 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
     let (Some(method_text), Some(target)) = (head.method, head.path) else {
         return Err(BadRequest::syntax("malformed request line"));
     };
-    let version = if head.version == Some(0) { Version::Http10 } else { Version::Http11 };
-    let method = Method::from_token(method_text);
+    let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+    let method = Method::from_bytes(method_text.as_bytes())
+        .map_err(|_| BadRequest::syntax("malformed method"))?;
     let parts = target::split(method_text, target)?;
-    let fields = Fields::collect(head.headers);
+    let fields = KnownFields::collect(head.headers);
     let host = fields.host(version)?;
     let body = body::framing(version, fields.content_length, fields.transfer_encoding)?;
     let persistent = fields.connection.is_persistent(version);
@@ -188,7 +221,6 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
 
     Ok(Request {
         method,
-        method_text,
         target,
         path: parts.path,
         query: parts.query,

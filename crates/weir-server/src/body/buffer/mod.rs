@@ -269,16 +269,13 @@ impl Buffer {
     }
 
     /// Waits until bytes can be read from `offset` on, or no more follow; drops those before `offset`.
-    pub(crate) async fn more(&self, offset: u64) -> Next {
-        poll_fn(|context| {
-            let mut state = self.state.borrow_mut();
-            self.drop_before(&mut state, offset);
-            match state.front.is_empty() {
-                true => state.poll_behind_front(context),
-                false => Poll::Ready(Next::Bytes(Bytes::new())),
-            }
-        })
-        .await
+    pub(crate) fn poll_more(&self, context: &mut Context<'_>, offset: u64) -> Poll<Next> {
+        let mut state = self.state.borrow_mut();
+        self.drop_before(&mut state, offset);
+        match state.front.is_empty() {
+            true => state.poll_behind_front(context),
+            false => Poll::Ready(Next::Bytes(Bytes::new())),
+        }
     }
 
     fn drop_before(&self, state: &mut State, offset: u64) {

@@ -93,7 +93,7 @@ async fn take(buffer: &Buffer, size: usize, out: &mut Vec<u8>, at_offsets: bool)
             Next::Lost => panic!("it can be read"),
         };
     }
-    let next = buffer.more(out.len() as u64).await;
+    let next = poll_fn(|context| buffer.poll_more(context, out.len() as u64)).await;
     let mut space = vec![0; size];
     let count = buffer.read(out.len() as u64, &mut space);
     out.extend(&space[..count]);

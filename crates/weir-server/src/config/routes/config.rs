@@ -1,7 +1,7 @@
 //! What a route comes to. Made by the readers of the file and of `--proxy`; the server answers requests
 //! by it.
 
-use weir_http::Status;
+use http::StatusCode;
 
 use super::table::ProxyConfig;
 
@@ -34,7 +34,7 @@ pub enum Action {
         /// of the route, with the query.
         to: String,
         /// 301, 302, 307 or 308. Default 308.
-        status: Status,
+        status: StatusCode,
     },
     /// They are answered by backends.
     Proxy(Box<ProxyConfig>),

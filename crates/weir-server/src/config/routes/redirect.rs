@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use http::StatusCode;
+
 use super::host::split_port;
 use crate::config::value::value;
 
@@ -61,12 +63,12 @@ value!(Target, "URL", |target| -> String { target.0 });
 
 /// The status of a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Status(pub(super) weir_http::Status);
+pub(super) struct Status(pub(super) StatusCode);
 
 impl Default for Status {
     /// For ever, and with the same method.
     fn default() -> Status {
-        Status(weir_http::Status::PermanentRedirect)
+        Status(StatusCode::PERMANENT_REDIRECT)
     }
 }
 
@@ -75,10 +77,10 @@ impl FromStr for Status {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let status = match text {
-            "301" => weir_http::Status::MovedPermanently,
-            "302" => weir_http::Status::Found,
-            "307" => weir_http::Status::TemporaryRedirect,
-            "308" => weir_http::Status::PermanentRedirect,
+            "301" => StatusCode::MOVED_PERMANENTLY,
+            "302" => StatusCode::FOUND,
+            "307" => StatusCode::TEMPORARY_REDIRECT,
+            "308" => StatusCode::PERMANENT_REDIRECT,
             _ => {
                 return Err(format!(
                     "\"{text}\" is not the status of a redirect; write 301, 302, 307 or 308"
@@ -91,8 +93,8 @@ impl FromStr for Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.code().fmt(f)
+        self.0.as_u16().fmt(f)
     }
 }
 
-value!(Status, "STATUS", |status| -> weir_http::Status { status.0 });
+value!(Status, "STATUS", |status| -> StatusCode { status.0 });

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_http::Status;
+use http::StatusCode;
 use weir_http::message::conditions::ETag;
 use weir_http::message::path::SitePath;
 
@@ -27,7 +27,7 @@ impl Inner {
         name: Rc<[u8]>,
         opened: &Arc<Opened>,
         known: Option<Rc<Entry>>,
-    ) -> Result<Found, Status> {
+    ) -> Result<Found, StatusCode> {
         let access = self.access(&name, opened)?;
         let file = Rc::new(File::new(opened, access, name.clone()));
         let is_same =
@@ -80,7 +80,7 @@ impl Inner {
         &self,
         file: &File,
         opened: &Opened,
-    ) -> Result<(ETag, Option<Arc<[u8]>>), Status> {
+    ) -> Result<(ETag, Option<Arc<[u8]>>), StatusCode> {
         if let Some(first) = &opened.first {
             return Ok((tag::of_content(first), Some(first.clone())));
         }
@@ -120,7 +120,7 @@ impl Inner {
         }
     }
 
-    fn access(&self, name: &[u8], opened: &Opened) -> Result<Access, Status> {
+    fn access(&self, name: &[u8], opened: &Opened) -> Result<Access, StatusCode> {
         if let Some(access) = opened.access {
             return Ok(access);
         }

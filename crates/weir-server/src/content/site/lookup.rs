@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use http::StatusCode;
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use weir_http::Status;
 use weir_http::message::path::SitePath;
 
 use super::{Inner, OPENING};
@@ -32,10 +32,10 @@ impl Inner {
         &self,
         path: &SitePath<'_>,
         known: Option<Rc<Entry>>,
-    ) -> Result<Found, Status> {
+    ) -> Result<Found, StatusCode> {
         let name = path.as_bytes();
         if name.len() >= TOO_LONG {
-            return Err(Status::NotFound);
+            return Err(StatusCode::NOT_FOUND);
         }
         let opened = match self.open_name(name).await {
             Ok(opened) => opened,
@@ -45,17 +45,21 @@ impl Inner {
             FileType::RegularFile if !path.wants_directory() => {
                 self.learn_file(path, name.into(), &opened, known).await
             }
-            FileType::RegularFile => Err(self.learn_error(path, Status::NotFound)),
+            FileType::RegularFile => Err(self.learn_error(path, StatusCode::NOT_FOUND)),
             FileType::Directory if path.wants_directory() => self.index(path, known).await,
             FileType::Directory => {
                 self.names.learn(path, Known::Directory, turn::began());
                 Ok(Found::Directory)
             }
-            _ => Err(self.learn_error(path, Status::Forbidden)),
+            _ => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
         }
     }
 
-    async fn index(&self, path: &SitePath<'_>, known: Option<Rc<Entry>>) -> Result<Found, Status> {
+    async fn index(
+        &self,
+        path: &SitePath<'_>,
+        known: Option<Rc<Entry>>,
+    ) -> Result<Found, StatusCode> {
         let mut name = path.as_bytes().to_vec();
         if !name.is_empty() {
             name.push(b'/');
@@ -64,32 +68,32 @@ impl Inner {
         let opened = match self.open_name(&name).await {
             Ok(opened) => opened,
             // There is no list of what the directory holds.
-            Err(Status::NotFound) => return Err(self.learn_error(path, Status::Forbidden)),
+            Err(StatusCode::NOT_FOUND) => return Err(self.learn_error(path, StatusCode::FORBIDDEN)),
             Err(status) => return Err(self.learn_error(path, status)),
         };
         match opened.kind {
             FileType::RegularFile => self.learn_file(path, name.into(), &opened, known).await,
-            _ => Err(self.learn_error(path, Status::Forbidden)),
+            _ => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
         }
     }
 
     /// Remembers that a name leads nowhere, but not that something went wrong.
-    fn learn_error(&self, path: &SitePath<'_>, status: Status) -> Status {
-        if matches!(status, Status::NotFound | Status::Forbidden) {
+    fn learn_error(&self, path: &SitePath<'_>, status: StatusCode) -> StatusCode {
+        if matches!(status, StatusCode::NOT_FOUND | StatusCode::FORBIDDEN) {
             self.names.learn(path, Known::Error(status), turn::began());
         }
         status
     }
 
     /// Opens a name, and looks whether the root is still there if there is no such name.
-    async fn open_name(&self, name: &[u8]) -> Result<Arc<Opened>, Status> {
+    async fn open_name(&self, name: &[u8]) -> Result<Arc<Opened>, StatusCode> {
         let opened = self.open_below_root(name).await?;
         if !matches!(opened, Err(Errno::NOENT)) {
             return opened.map_err(|error| self.failed(name, error));
         }
         match self.look_for_root().await {
-            Look::Same | Look::Unknown => Err(Status::NotFound),
-            Look::Vanished => Err(Status::ServiceUnavailable),
+            Look::Same | Look::Unknown => Err(StatusCode::NOT_FOUND),
+            Look::Vanished => Err(StatusCode::SERVICE_UNAVAILABLE),
             Look::Changed => {
                 self.open_below_root(name).await?.map_err(|error| self.failed(name, error))
             }
@@ -97,9 +101,9 @@ impl Inner {
     }
 
     /// Opens a name from memory or by a helper.
-    async fn open_below_root(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, Status> {
+    async fn open_below_root(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, StatusCode> {
         let name = if name.is_empty() { b"." } else { name };
-        let c_name = CString::new(name).map_err(|_| Status::BadRequest)?;
+        let c_name = CString::new(name).map_err(|_| StatusCode::BAD_REQUEST)?;
         let directory = self.root.directory();
         // Where reading is for helpers, they open as well: that is one job instead of two.
         let mut opened = match self.access.get() {
@@ -112,7 +116,7 @@ impl Inner {
         }
         match opened {
             Err(Errno::AGAIN | Errno::XDEV) => {
-                self.open_by_helper(name).await.map_err(|_| Status::ServiceUnavailable)
+                self.open_by_helper(name).await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
             }
             opened => Ok(opened.map(Arc::new)),
         }
@@ -136,17 +140,17 @@ impl Inner {
     }
 
     /// The answer when a helper did not fetch what is to be sent.
-    pub(super) fn fetch_failed(&self, file: &File, error: &FetchError) -> Status {
+    pub(super) fn fetch_failed(&self, file: &File, error: &FetchError) -> StatusCode {
         match error {
             FetchError::Failed(error) => self.failed(file.name(), *error),
-            FetchError::Disk(_) => Status::ServiceUnavailable,
+            FetchError::Disk(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
     /// The answer when `name` could not be opened or read. What only an operator can mend is logged.
-    pub(super) fn failed(&self, name: &[u8], error: Errno) -> Status {
+    pub(super) fn failed(&self, name: &[u8], error: Errno) -> StatusCode {
         let status = open::status(error);
-        if status == Status::InternalServerError {
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!("file {} cannot be opened or read: {error}", self.root.printable(name));
         }
         status

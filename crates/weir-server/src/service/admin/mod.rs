@@ -4,22 +4,21 @@
 mod history;
 mod page;
 
+use http::StatusCode;
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
-use weir_http::Status;
-use weir_http::h1::request::for_each_field;
-use weir_http::message::{Method, Request};
+use weir_http::message::{Fields, Request, is_get_or_head};
 
 pub(crate) use self::history::History;
 use self::page::{Now, Usage};
+use crate::answer::Answer;
 use crate::config::UplinkConfig;
 use crate::content::{FileDisk, Object};
 use crate::metrics::{Format, Metrics, listen_overflows, listen_queue};
-use crate::response::{Response, ResponseTemplate};
 use crate::runtime::stop::Stop;
 use crate::service::proxy::Shared;
 use crate::uplink::{InFlightQuery, Uplink};
@@ -53,27 +52,22 @@ pub(crate) struct Link {
 }
 
 impl Admin {
-    /// `head`: of the request, as it came.
-    pub(crate) async fn respond(
-        &self,
-        request: &Request<'_>,
-        head: &[u8],
-        template: ResponseTemplate,
-    ) -> Response {
-        if request.method == Method::Other {
-            return template.error(Status::MethodNotAllowed);
+    /// The answer to a request with these fields.
+    pub(super) async fn respond(&self, request: &Request<'_>, fields: &Fields<'_>) -> Answer {
+        if !is_get_or_head(&request.method) {
+            return Answer::error(StatusCode::METHOD_NOT_ALLOWED);
         }
         match request.path {
-            "/" => template.whole(Object::text(self.page(), HTML)),
+            "/" => Answer::whole(Object::text(self.page(), HTML)),
             "/metrics" => {
-                let format = Format::accepted(&accept(head));
-                template.whole(Object::text(self.figures(format).await, format.media()))
+                let format = Format::accepted(&accept(fields));
+                Answer::whole(Object::text(self.figures(format).await, format.media()))
             }
-            "/healthz" => template.whole(Object::text("ok\n", TEXT)),
+            "/healthz" => Answer::whole(Object::text("ok\n", TEXT)),
             // No new requests, please: those under way still end.
-            "/readyz" if !self.stop.is_ready() => template.error(Status::ServiceUnavailable),
-            "/readyz" => template.whole(Object::text("ok\n", TEXT)),
-            _ => template.error(Status::NotFound),
+            "/readyz" if !self.stop.is_ready() => Answer::error(StatusCode::SERVICE_UNAVAILABLE),
+            "/readyz" => Answer::whole(Object::text("ok\n", TEXT)),
+            _ => Answer::error(StatusCode::NOT_FOUND),
         }
     }
 
@@ -134,12 +128,8 @@ impl Admin {
 }
 
 /// All `Accept` fields of a request, as one.
-fn accept(head: &[u8]) -> String {
-    let mut accepted: Vec<String> = Vec::new();
-    for_each_field(head, |name, value| {
-        if name.eq_ignore_ascii_case("accept") {
-            accepted.push(String::from_utf8_lossy(value).into_owned());
-        }
-    });
-    accepted.join(",")
+fn accept(fields: &Fields<'_>) -> String {
+    let is_accept = |(name, _): &(&str, &[u8])| name.eq_ignore_ascii_case("accept");
+    let values = fields.iter().filter(is_accept).map(|(_, value)| String::from_utf8_lossy(value));
+    values.collect::<Vec<_>>().join(",")
 }

@@ -23,12 +23,13 @@ use super::response::{self, RelayOptions};
 use super::response_wait::{self, ResponseWait};
 use super::timeouts::{ResponseTimeouts, TotalDeadline};
 use super::{client_watch, tunnel};
+use crate::answer::{AbortOn, Answer, AnswerFields, Relayed};
 use crate::body::Limits;
 use crate::body::{Reader, RelayedBody};
+use crate::client::Requester;
 use crate::config::{DisconnectDetection, HalfClosed};
 use crate::content::Body;
 use crate::identity;
-use crate::response::AbortOn;
 use crate::sys::descriptors;
 
 /// How long to wait before connecting again after descriptors were short.
@@ -36,14 +37,14 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Calls backend number `index` of the route once; `fresh`: on a new connection.
 pub(super) async fn attempt(
-    proxied: &ProxyRequest<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
     pipe: Option<&Rc<Pipe>>,
     parts: Parts,
     index: usize,
     fresh: bool,
 ) -> Result<ProxyOutcome, AttemptError> {
     let backend = &proxied.route.shared.backends.all[index];
-    let client = identity::client_key(proxied.source.ip());
+    let client = identity::client_key(proxied.client.address().ip());
     let slot = admission(proxied, backend, client).await?;
     let tried = backend.call_started(client);
     let (conn, reused) = match connection(proxied, backend, index, fresh).await {
@@ -69,7 +70,7 @@ pub(super) async fn attempt(
     let total = TotalDeadline::new(config.total_timeout, pipe);
     let body = pipe.map_or_else(OutgoingBody::none, OutgoingBody::from);
     let mut request = http::Request::from_parts(parts, body);
-    let interim = InterimResponses::of(&mut request, proxied.request.version);
+    let interim = InterimResponses::of(&mut request);
     let pool = proxied.route.pools[index].clone();
     let (pipe_end, count) = (pipe.cloned(), interim.count());
     let setup = CallSetup { slot, tried, pool, cancels: config.cancels_on_disconnect };
@@ -79,7 +80,7 @@ pub(super) async fn attempt(
     call.has_answered();
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Boxed: it is rare, and other calls need no room for it.
-        return Box::pin(switch_protocols(proxied, call, head.headers())).await;
+        return Box::pin(switch_protocols(proxied, call, head.into_parts().0.headers)).await;
     }
     let options = RelayOptions {
         edits: proxied.route.response_edits(),
@@ -88,10 +89,9 @@ pub(super) async fn attempt(
         limits: proxied.route.limits(),
         timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };
-    let framing = proxied.framing_after(pipe);
-    let outcome = response::respond(call, head, proxied.request, &framing, options).await;
+    let outcome = response::respond(call, head, proxied.request, options).await;
     let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
-    outcome.response.abort_on = match (config.disconnect_detection, config.half_closed) {
+    outcome.answer.abort_on = match (config.disconnect_detection, config.half_closed) {
         (DisconnectDetection::Off, _) => AbortOn::Never,
         (_, HalfClosed::Gone) => AbortOn::HalfClose,
         (_, HalfClosed::Alive | HalfClosed::Probe) => AbortOn::FullClose,
@@ -101,7 +101,7 @@ pub(super) async fn attempt(
 
 /// Waits at the backend's gate for a slot.
 async fn admission(
-    proxied: &ProxyRequest<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
     backend: &Arc<Backend>,
     client: u64,
 ) -> Result<Slot, AttemptError> {
@@ -110,7 +110,7 @@ async fn admission(
         route: proxied.route.shared.number,
         priority: proxied.route.shared.priority,
         client,
-        kind: identity::hash(&(proxied.request.method_text, proxied.request.path)),
+        kind: identity::hash(&(proxied.request.method.as_str(), proxied.request.path)),
         deadline: None,
     };
     let slot = tokio::select! {
@@ -127,7 +127,7 @@ async fn admission(
 
 /// A connection to the backend, and whether it is a reused one.
 async fn connection(
-    proxied: &ProxyRequest<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
     backend: &Backend,
     index: usize,
     fresh: bool,
@@ -141,7 +141,10 @@ async fn connection(
 }
 
 /// A new connection, unless the client leaves first.
-async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, AttemptError> {
+async fn open(
+    proxied: &ProxyRequest<'_, impl Requester>,
+    backend: &Backend,
+) -> Result<Conn, AttemptError> {
     let limit = proxied.route.shared.config.connect_timeout;
     let out_of_resources = Cell::new(false);
     tokio::select! {
@@ -159,7 +162,7 @@ async fn open(proxied: &ProxyRequest<'_>, backend: &Backend) -> Result<Conn, Att
 /// A new connection. While descriptors are short, idle ones are closed to make room, and
 /// `out_of_resources` is true.
 async fn open_when_possible(
-    proxied: &ProxyRequest<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
     backend: &Backend,
     out_of_resources: &Cell<bool>,
 ) -> std::io::Result<Conn> {
@@ -182,23 +185,26 @@ async fn open_when_possible(
 
 /// Makes the connection a tunnel after the backend answered 101.
 async fn switch_protocols(
-    proxied: &ProxyRequest<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
     call: BackendCall,
-    fields: &HeaderMap,
+    received: HeaderMap,
 ) -> Result<ProxyOutcome, AttemptError> {
-    if !forward::is_switch_allowed(forward::upgrade(proxied.request), fields) {
+    if !forward::is_switch_allowed(forward::upgrade(proxied.request), &received) {
         return Err(AttemptError::InvalidResponse(
             "it switched to a protocol that the client did not offer",
         ));
     }
-    let mut head = Vec::with_capacity(256);
-    forward::switching_protocols_head(&mut head, fields, proxied.route.response_edits());
     let (stream, ahead) = call.into_tunnel().await;
     // No file: a tunnel holds no slot, so nothing is gained by buffering much.
     let limits = Limits { file: 0, ..proxied.route.limits() };
     let relayed = RelayedBody::new(limits, proxied.account());
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
-    let response = proxied.framing.then_closing().passed_on(101, head, body, None);
-    Ok(ProxyOutcome { upstream: Some(upstream), ..ProxyOutcome::response(response) })
+    let fields = AnswerFields::Relayed(Box::new(Relayed {
+        received,
+        edits: proxied.route.response_edits().clone(),
+        maps: proxied.route.header_maps.clone(),
+    }));
+    let answer = Answer::new(StatusCode::SWITCHING_PROTOCOLS, fields, body, None);
+    Ok(ProxyOutcome { upstream: Some(upstream), ..ProxyOutcome::answer(answer) })
 }

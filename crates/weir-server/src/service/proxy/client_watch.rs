@@ -3,30 +3,25 @@
 
 use std::time::Duration;
 
-use rustix::net::{RecvFlags, recv};
-
 use super::backend::Backend;
-use crate::client::{Client, Left};
+use crate::client::{Left, Requester};
 use crate::config::{DetectWhen, Detection, DisconnectDetection, HalfClosed};
-use crate::sys;
 
 /// How often to look at a client, where no event tells.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the client has gone, as far as its route detects that. `probe` is sent to a client that
-/// closed its side but may still read.
+/// Waits until the client has gone, as far as its route detects that.
 pub(super) async fn client_gone(
-    client: &Client,
+    client: &impl Requester,
     backend: &Backend,
     detection: Detection,
     half_closed: HalfClosed,
-    probe: &[u8],
 ) {
     match detection.by {
         DisconnectDetection::Off => std::future::pending::<()>().await,
-        DisconnectDetection::Event => closed_event(client, half_closed, probe).await,
+        DisconnectDetection::Event => closed_event(client, half_closed).await,
         DisconnectDetection::Peek | DisconnectDetection::TcpInfo => {
-            while !looks_closed(client, detection.by) {
+            while !client.looks_closed(detection.by) {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
@@ -38,14 +33,14 @@ pub(super) async fn client_gone(
 }
 
 /// Whether the client is found to have gone when its turn comes.
-pub(super) fn has_left(client: &Client, backend: &Backend, detection: Detection) -> bool {
+pub(super) fn has_left(client: &impl Requester, backend: &Backend, detection: Detection) -> bool {
     let looks = detection.when == DetectWhen::Always || backend.is_overloaded();
-    looks && looks_closed(client, detection.by)
+    looks && client.looks_closed(detection.by)
 }
 
-async fn closed_event(client: &Client, half_closed: HalfClosed, probe: &[u8]) {
+async fn closed_event(client: &impl Requester, half_closed: HalfClosed) {
     match half_closed {
-        HalfClosed::Probe => client.gone(probe).await,
+        HalfClosed::Probe => client.gone().await,
         HalfClosed::Gone => {
             client.left().await;
         }
@@ -54,20 +49,5 @@ async fn closed_event(client: &Client, half_closed: HalfClosed, probe: &[u8]) {
                 client.reset().await;
             }
         }
-    }
-}
-
-fn looks_closed(client: &Client, by: DisconnectDetection) -> bool {
-    match by {
-        // It sees nothing while bytes are unread.
-        DisconnectDetection::Peek => {
-            let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-            matches!(recv(&*client.socket, &mut [0_u8; 1], flags), Ok((0, _)))
-                || client.has_failed()
-        }
-        DisconnectDetection::TcpInfo => {
-            sys::tcp_info(&*client.socket).is_ok_and(|info| info.is_closed_by_peer())
-        }
-        DisconnectDetection::Event | DisconnectDetection::Off => false,
     }
 }

@@ -1,16 +1,15 @@
 //! Interim responses (1xx) of a backend, which are passed on at once (RFC 9110, section 15.2). Used by
 //! [`super::attempt`] and [`super::response_wait`] while the final response is awaited.
 
+use http::{HeaderMap, Request, StatusCode};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use http::{HeaderMap, Request, StatusCode};
-use weir_http::forward::{self, FieldEdits};
-use weir_http::message::Version;
+use weir_http::forward::{FieldEdits, RelayedFields};
 
 use super::connection::MAX_HEAD;
 use super::request_body::OutgoingBody;
-use crate::client::Client;
+use crate::client::Requester;
 
 /// What a response counts besides its fields, in bytes, so that empty ones are limited, too.
 const OVERHEAD: usize = 32;
@@ -44,35 +43,34 @@ struct Received {
 }
 
 impl Received {
-    fn add(&mut self, status: StatusCode, fields: &HeaderMap, is_passed_on: bool) {
+    fn add(&mut self, status: StatusCode, fields: &HeaderMap) {
         let lengths = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
         self.bytes = self.bytes.saturating_add(OVERHEAD + lengths.sum::<usize>());
         // 100 is between weir and the backend: weir has sent the client its own.
-        if is_passed_on && self.bytes <= MAX_HEAD && status != StatusCode::CONTINUE {
+        if self.bytes <= MAX_HEAD && status != StatusCode::CONTINUE {
             self.waiting.push((status, fields.clone()));
         }
     }
 }
 
 impl InterimResponses {
-    /// Collects those of `request`, for a client that speaks `version`: HTTP/1.0 has none.
-    pub(super) fn of(request: &mut Request<OutgoingBody>, version: Version) -> InterimResponses {
+    /// Collects those of `request`.
+    pub(super) fn of(request: &mut Request<OutgoingBody>) -> InterimResponses {
         let received = InterimCount::default();
-        let (own, is_passed_on) = (received.clone(), version == Version::Http11);
+        let own = received.clone();
         hyper::ext::on_informational(request, move |response| {
-            own.lock().add(response.status(), response.headers(), is_passed_on);
+            own.lock().add(response.status(), response.headers());
         });
         InterimResponses { received, state: Cell::new(InterimState::Fine) }
     }
 
     /// Sends the client what has arrived, changed by `edits`. One for which the socket has no room is
     /// left out: they are hints.
-    pub(super) fn pass_on(&self, client: &Client, edits: &FieldEdits) {
+    pub(super) fn pass_on(&self, client: &impl Requester, edits: &FieldEdits) {
         let mut received = self.received.lock();
         for (status, fields) in received.waiting.drain(..) {
-            let mut head = Vec::with_capacity(256);
-            forward::interim_head(&mut head, status, &fields, edits);
-            if self.state.get() == InterimState::Fine && !client.say(&head) {
+            let fields = RelayedFields { received: &fields, edits };
+            if self.state.get() == InterimState::Fine && !client.interim(status, &fields) {
                 self.state.set(InterimState::Broken);
             }
         }

@@ -6,11 +6,9 @@ mod attempt;
 mod backend;
 mod backends;
 mod call;
-mod client_body;
 mod client_watch;
 mod connection;
 mod error;
-mod header_maps;
 mod health_checks;
 mod interim;
 mod normal_path;
@@ -33,7 +31,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_http::Status;
+use http::StatusCode;
 use weir_http::message::Request;
 
 use crate::body::{Space, open_space};
@@ -44,8 +42,8 @@ use backend::Backend;
 use route::{BackendRegistry, SharedRoute};
 use routing_table::Routes;
 
-pub(crate) use client_body::ClientBody;
 pub(crate) use proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
+pub(crate) use request_body::{BodyError, IncomingBody, IncompleteBody, Pipe};
 pub(crate) use respond::respond;
 pub(crate) use route::Route;
 pub(crate) use tunnel::Upstream;
@@ -61,7 +59,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 enum SharedAction {
     Files,
-    Redirect { to: String, status: Status },
+    Redirect { to: String, status: StatusCode },
     Proxy(Arc<SharedRoute>),
 }
 
@@ -135,10 +133,18 @@ impl std::fmt::Debug for Proxy {
 
 /// What answers a request.
 pub(crate) enum Destination {
-    Service,
+    Files,
+    Admin,
     Backends(Rc<Route>),
-    Redirect { location: String, status: Status },
-    Nowhere(Status),
+    Redirect { location: String, status: StatusCode },
+    Nowhere(StatusCode),
+}
+
+impl Destination {
+    /// Whether more fields are wanted than those that a [`Request`] names.
+    pub(crate) fn wants_fields(&self) -> bool {
+        matches!(self, Destination::Backends(_) | Destination::Admin)
+    }
 }
 
 impl Proxy {
@@ -154,18 +160,18 @@ impl Proxy {
     pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
         let found = match self.shared.table.find(request.host, request.path) {
             Ok(found) => found,
-            Err(_) => return Destination::Nowhere(Status::BadRequest),
+            Err(_) => return Destination::Nowhere(StatusCode::BAD_REQUEST),
         };
-        let Some(number) = found else { return Destination::Nowhere(Status::NotFound) };
+        let Some(number) = found else { return Destination::Nowhere(StatusCode::NOT_FOUND) };
         match (&self.shared.routes[number], &self.routes[number]) {
             (_, Some(route)) => Destination::Backends(route.clone()),
             ((prefix, SharedAction::Redirect { to, status }), None) => {
                 match rewrite::redirect_location(to, prefix, request.path, request.query) {
                     Ok(location) => Destination::Redirect { location, status: *status },
-                    Err(_) => Destination::Nowhere(Status::BadRequest),
+                    Err(_) => Destination::Nowhere(StatusCode::BAD_REQUEST),
                 }
             }
-            _ => Destination::Service,
+            _ => Destination::Files,
         }
     }
 
@@ -174,25 +180,23 @@ impl Proxy {
         self.routes.iter().flatten().for_each(|route| route.close_idle());
     }
 
-    /// Runs for as long as the worker does: it closes idle connections to backends and refuses
-    /// requests that have waited too long at a gate. The `first` worker also runs the health checks.
-    pub(crate) async fn run(&self, first: bool) {
-        if first {
-            for backend in self.shared.unique() {
-                if let Some(check) = backend.check.clone() {
-                    tokio::task::spawn_local(health_checks::run(backend.clone(), check));
-                }
+    /// Checks the health of all backends from now on.
+    pub(crate) fn check_health(&self) {
+        for backend in self.shared.unique() {
+            if let Some(check) = backend.check.clone() {
+                tokio::task::spawn_local(health_checks::run(backend.clone(), check));
             }
         }
-        loop {
-            tokio::time::sleep(SWEEP_INTERVAL).await;
-            for route in self.routes.iter().flatten() {
-                route.sweep();
-                route.shared.backends.all.iter().for_each(|backend| backend.poll_gate());
-            }
+    }
+
+    /// Closes idle connections to backends and refuses requests that have waited too long at a gate.
+    pub(crate) fn sweep(&self) {
+        for route in self.routes.iter().flatten() {
+            route.sweep();
+            route.shared.backends.all.iter().for_each(|backend| backend.poll_gate());
         }
     }
 }
 
-/// How often [`Proxy::run`] sweeps.
-const SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
+/// How often a worker calls [`Proxy::sweep`].
+pub(crate) const SWEEP_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);

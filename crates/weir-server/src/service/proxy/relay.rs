@@ -1,48 +1,17 @@
-//! Reads the rest of a response from its backend and puts it, framed for the client, into a
-//! [`crate::body::RelayedBody`]. A task of its own, started by [`super::response`].
+//! Reads the rest of a response from its backend and puts it into a [`crate::body::RelayedBody`]. A task of its own, started by [`super::response`].
 
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::HeaderMap;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep_until};
 use weir_http::forward::FieldEdits;
-use weir_http::h1::chunked::{CHUNK_END, write_chunk_head, write_last_chunk};
 
 use super::call::{BackendCall, Piece};
 use super::timeouts::ResponseTimeouts;
 use crate::body::Room;
-use crate::body::{RelayedBody, Truncated, Writer};
-
-/// Frames the body for the client.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BodyEncoder {
-    pub(super) in_chunks: bool,
-}
-
-impl BodyEncoder {
-    pub(super) fn data(self, data: Bytes, to: &RelayedBody) {
-        if !self.in_chunks || data.is_empty() {
-            return to.push(data);
-        }
-        let mut head = Vec::with_capacity(18);
-        write_chunk_head(data.len() as u64, &mut head);
-        to.copy(&head);
-        to.push(data);
-        to.copy(CHUNK_END);
-    }
-
-    pub(super) fn end(self, trailers: Option<&HeaderMap>, to: &RelayedBody) {
-        if self.in_chunks {
-            let mut end = Vec::new();
-            write_last_chunk(trailers, &mut end);
-            to.copy(&end);
-        }
-    }
-}
+use crate::body::{Truncated, Writer};
 
 /// A response that lasts longer than this is a stream, such as of events: it says nothing about the
 /// backend's load, and its slot goes to others.
@@ -54,7 +23,6 @@ const TIMED_OUT: Truncated = Truncated("the backend took too long");
 pub(super) struct Relay {
     pub(super) call: BackendCall,
     pub(super) body: Incoming,
-    pub(super) encoder: BodyEncoder,
     pub(super) relayed: Writer,
     pub(super) timeouts: ResponseTimeouts,
     /// The edits of its fields, for its trailers.
@@ -69,7 +37,7 @@ impl Relay {
         let stream_from = Instant::now() + STREAM_AFTER;
         loop {
             match self.next(stream_from).await {
-                Ok(Step::Piece(Some(Piece::Data(data)))) => self.encoder.data(data, &self.relayed),
+                Ok(Step::Piece(Some(Piece::Data(data)))) => self.relayed.push(data),
                 Ok(Step::Piece(Some(Piece::Trailers(mut fields)))) => {
                     self.edits.apply_to_trailers(&mut fields);
                     trailers = Some(fields);
@@ -94,8 +62,7 @@ impl Relay {
             }
         }
         self.call.ended();
-        self.encoder.end(trailers.as_ref(), &self.relayed);
-        self.relayed.end(Ok(()));
+        self.relayed.end_with(trailers);
     }
 
     /// The next piece, once there is room for it.

@@ -1,5 +1,5 @@
-//! The body of a request on its way to a backend. Filled from the client's connection by
-//! [`super::client_body`], read by hyper.
+//! The body of a request on its way to a backend. Filled by the protocol of the client's connection
+//! ([`IncomingBody`]), read by hyper.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -21,13 +21,36 @@ use crate::body::{Buffer, Limits, Next, Room};
 /// The most bytes that hyper gets at a time: those in its buffers are charged to nobody.
 const MAX_FRAME: usize = 16 * 1024;
 
+/// The rest of a request, as the protocol of its connection reads it.
+pub(crate) trait IncomingBody {
+    /// The length of the whole body in bytes, if it is known.
+    fn length(&self) -> Option<u64>;
+
+    /// It is going to be read: asks for it, if the client waits to be asked (RFC 9110, section 10.1.1).
+    /// False if the client has left.
+    fn ask(&self) -> bool;
+
+    /// Reads to the end of the body, or, with `until_full`, until `pipe` is full. An error also aborts
+    /// the pipe.
+    async fn read(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), BodyError>;
+}
+
+/// Why a body ended before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyError {
+    ClientLeft,
+    TimedOut,
+    Malformed,
+    TooLarge,
+}
+
 /// The body of a request for hyper; `None`: no body.
 #[derive(Debug)]
 pub(super) struct OutgoingBody(Option<Rc<Pipe>>);
 
 /// Bytes of a body that have arrived and were not sent yet.
 #[derive(Debug)]
-pub(super) struct Pipe {
+pub(crate) struct Pipe {
     buffer: Rc<Buffer>,
     /// The length of the whole body in bytes, if it is known.
     length: Option<u64>,
@@ -48,9 +71,9 @@ struct Starvation {
 
 /// The client did not send the whole body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IncompleteBody {
+pub(crate) struct IncompleteBody {
     /// Because it has left.
-    pub(super) client_left: bool,
+    pub(crate) client_left: bool,
 }
 
 impl fmt::Display for IncompleteBody {
@@ -111,29 +134,29 @@ impl Pipe {
     }
 
     /// Whether there is room for more; waits while that is not known.
-    pub(super) async fn room(&self) -> Room {
+    pub(crate) async fn room(&self) -> Room {
         self.buffer.room().await
     }
 
     /// Waits until there is room for more; false if the backend reads no more.
-    pub(super) async fn has_room(&self) -> bool {
+    pub(crate) async fn has_room(&self) -> bool {
         self.buffer.wait_for_room().await
     }
 
     /// Adds a copy of `bytes`.
-    pub(super) fn copy(&self, bytes: &[u8]) {
+    pub(crate) fn copy(&self, bytes: &[u8]) {
         self.stop_starving();
         self.buffer.copy(bytes);
     }
 
     /// Ends the body: all of it has arrived.
-    pub(super) fn end(&self, mut trailers: Option<HeaderMap>) {
+    pub(crate) fn end(&self, mut trailers: Option<HeaderMap>) {
         trailers.iter_mut().for_each(|fields| self.edits.apply_to_trailers(fields));
         self.set_end(Ok(trailers.filter(|fields| !fields.is_empty())));
     }
 
     /// Ends the body: the rest will not arrive.
-    pub(super) fn abort(&self, why: IncompleteBody) {
+    pub(crate) fn abort(&self, why: IncompleteBody) {
         self.set_end(Err(why));
     }
 

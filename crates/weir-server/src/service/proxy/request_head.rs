@@ -1,17 +1,18 @@
 //! The head of a request as its backend gets it: path rewritten, host and fields as the route says.
 //! Used by [`mod@super::respond`] for each attempt.
 
+use http::StatusCode;
 use http::request::Parts;
-use weir_http::Status;
 use weir_http::forward::{self, ForwardError, RequestOptions};
 
 use super::backend::Backend;
 use super::proxy_request::ProxyRequest;
 use super::rewrite;
+use crate::client::Requester;
 
 /// The head for `backend`; an error is a path that must not be passed on.
 pub(super) fn request(
-    proxied: &ProxyRequest<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
     backend: &Backend,
 ) -> Result<Parts, ForwardError> {
     let ProxyRequest { request, route, .. } = proxied;
@@ -30,7 +31,7 @@ pub(super) fn request(
         return Err(invalid_path("the rewritten path leads out of the prefix of the route"));
     }
     let options = RequestOptions {
-        client: proxied.source,
+        client: proxied.client.address(),
         scheme: "http",
         local_host: "localhost",
         style: route.forwarded_style(),
@@ -42,9 +43,9 @@ pub(super) fn request(
         expect: false,
         upgrade: true,
     };
-    forward::request_head(proxied.head, request, &options, route.header_maps.take())
+    forward::request_head(request, proxied.fields, &options, route.header_maps.take())
 }
 
 fn invalid_path(reason: &'static str) -> ForwardError {
-    ForwardError { status: Status::BadRequest, reason }
+    ForwardError { status: StatusCode::BAD_REQUEST, reason }
 }

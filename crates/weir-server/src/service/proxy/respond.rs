@@ -3,17 +3,17 @@
 
 use std::rc::Rc;
 
-use http::Method as HttpMethod;
-use weir_http::Status;
+use http::StatusCode;
 use weir_http::message::Request;
 use weir_sched::balance::Balance;
 
 use super::attempt;
-use super::client_body::{BodyError, ClientBody};
 use super::error::AttemptError;
 use super::proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
-use super::request_body::Pipe;
+use super::request_body::{BodyError, IncomingBody, Pipe};
 use super::request_head;
+use crate::answer::Answer;
+use crate::client::Requester;
 use crate::identity;
 
 /// The response, or `None` if the client leaves before there is one.
@@ -21,16 +21,19 @@ use crate::identity;
 /// `body`, the rest of the request, is buffered in memory and in a file as far as there is room before
 /// a slot is requested, so that a client that sends slowly delays nobody else.
 pub(crate) async fn respond(
-    proxied: &ProxyRequest<'_>,
-    body: Option<&mut ClientBody<'_>>,
+    proxied: &ProxyRequest<'_, impl Requester>,
+    body: Option<&mut impl IncomingBody>,
 ) -> Option<ProxyOutcome> {
     let mut pipe = None;
     if let Some(body) = body {
+        if !body.ask() {
+            return None;
+        }
         let edits = proxied.route.request_edits().clone();
         let pipe_so_far =
             Pipe::new(proxied.route.limits(), body.length(), proxied.account(), edits);
         if let Err(error) = body.read(&pipe_so_far, true).await {
-            return incomplete(proxied, error);
+            return incomplete(error);
         }
         if !pipe_so_far.has_ended() {
             // Boxed: requests without a body are most, and need no room for this.
@@ -43,8 +46,8 @@ pub(crate) async fn respond(
 
 /// Calls backends while the rest of the body is read.
 async fn respond_while_reading(
-    proxied: &ProxyRequest<'_>,
-    body: &mut ClientBody<'_>,
+    proxied: &ProxyRequest<'_, impl Requester>,
+    body: &mut impl IncomingBody,
     pipe: &Rc<Pipe>,
 ) -> Option<ProxyOutcome> {
     let unread = UnreadBody::new(pipe);
@@ -61,37 +64,40 @@ async fn respond_while_reading(
                 _ = &mut response => {}
                 () = std::future::ready(()) => {}
             }
-            return incomplete(proxied, error);
+            return incomplete(error);
         },
     }
     response.await
 }
 
 /// The response if the client did not send the whole body.
-fn incomplete(proxied: &ProxyRequest<'_>, error: BodyError) -> Option<ProxyOutcome> {
+fn incomplete(error: BodyError) -> Option<ProxyOutcome> {
     let status = match error {
         BodyError::ClientLeft => return None,
-        BodyError::TimedOut => Status::RequestTimeout,
-        BodyError::Malformed => Status::BadRequest,
-        BodyError::TooLarge => Status::ContentTooLarge,
+        BodyError::TimedOut => StatusCode::REQUEST_TIMEOUT,
+        BodyError::Malformed => StatusCode::BAD_REQUEST,
+        BodyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
     };
-    Some(ProxyOutcome::response(proxied.framing.then_closing().error(status)))
+    Some(ProxyOutcome::answer(Answer::error(status)))
 }
 
 /// Tries one backend after the other as far as that is safe.
-async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option<ProxyOutcome> {
+async fn attempts(
+    proxied: &ProxyRequest<'_, impl Requester>,
+    pipe: Option<&Rc<Pipe>>,
+) -> Option<ProxyOutcome> {
     let shared = &proxied.route.shared;
     let mut tried = Vec::new();
     let mut retries_left = shared.config.retries;
     let mut error = AttemptError::InvalidResponse("no backend is configured");
     while let Some(index) =
-        shared.backends.pick(proxied.source.ip(), || affinity_key(proxied), &tried)
+        shared.backends.pick(proxied.client.address().ip(), || affinity_key(proxied), &tried)
     {
         let backend = &shared.backends.all[index];
         let parts = match request_head::request(proxied, backend) {
             Ok(parts) => parts,
             Err(bad) => {
-                return Some(ProxyOutcome::response(proxied.framing_after(pipe).error(bad.status)));
+                return Some(ProxyOutcome::answer(Answer::error(bad.status)));
             }
         };
         // If a reused connection was found closed, the other idle ones may be closed, too.
@@ -114,12 +120,11 @@ async fn attempts(proxied: &ProxyRequest<'_>, pipe: Option<&Rc<Pipe>>) -> Option
             tried.push(index);
         }
     }
-    let framing = proxied.framing_after(pipe);
-    Some(ProxyOutcome::response(match error {
-        AttemptError::Overloaded(after) => framing.refusal(after),
-        AttemptError::OutOfResources => framing.error(Status::ServiceUnavailable),
-        AttemptError::TimedOut => framing.error(Status::GatewayTimeout),
-        _ => framing.error(Status::BadGateway),
+    Some(ProxyOutcome::answer(match error {
+        AttemptError::Overloaded(after) => Answer::refusal(after),
+        AttemptError::OutOfResources => Answer::error(StatusCode::SERVICE_UNAVAILABLE),
+        AttemptError::TimedOut => Answer::error(StatusCode::GATEWAY_TIMEOUT),
+        _ => Answer::error(StatusCode::BAD_GATEWAY),
     }))
 }
 
@@ -129,18 +134,16 @@ fn may_repeat(request: &Request<'_>, has_body: bool, error: &AttemptError) -> bo
     match error {
         AttemptError::Unreachable(_) => true,
         AttemptError::ConnectionClosed { reused, unsent, .. } => {
-            let method = HttpMethod::from_bytes(request.method_text.as_bytes());
-            let idempotent = method.is_ok_and(|method| method.is_idempotent());
-            !has_body && (*unsent || *reused && idempotent)
+            !has_body && (*unsent || *reused && request.method.is_idempotent())
         }
         _ => false,
     }
 }
 
 /// What requests share that go to the same backend under a hashing balance: client or path.
-fn affinity_key(proxied: &ProxyRequest<'_>) -> u64 {
+fn affinity_key(proxied: &ProxyRequest<'_, impl Requester>) -> u64 {
     match proxied.route.shared.config.balance {
         Balance::HashPath => identity::hash(&proxied.request.path),
-        _ => identity::client_key(proxied.source.ip()),
+        _ => identity::client_key(proxied.client.address().ip()),
     }
 }

@@ -1,27 +1,26 @@
-//! Makes a response for the client of a backend's response: one that has arrived whole is passed on
-//! with its length, others as they arrive. Used by [`super::attempt`].
+//! Makes an answer for the client of a backend's response: one that has arrived whole is passed on with
+//! its length, others as they arrive. Used by [`super::attempt`].
 
+use http::{HeaderMap, Method};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use hyper::body::Incoming;
-use weir_http::forward::{self, BodyFraming, FieldEdits};
-use weir_http::message::{Method, Request};
+use weir_http::forward::{self, FieldEdits, ResponseLength};
+use weir_http::message::Request;
 
 use super::call::{BackendCall, Piece};
-use super::header_maps::HeaderMapPool;
 use super::proxy_request::ProxyOutcome;
-use super::relay::{BodyEncoder, Relay};
+use super::relay::Relay;
 use super::timeouts::ResponseTimeouts;
+use crate::answer::{Answer, AnswerFields, HeaderMapPool, Relayed};
 use crate::body::Limits;
 use crate::body::{Account, Kind};
 use crate::body::{Reader, RelayedBody, Writer};
 use crate::content::Body;
-use crate::response::ResponseTemplate;
 
 /// A response of at most this many bytes that has arrived whole by the time its head is read is
 /// passed on with its length, however the backend framed it: then the uplink knows its size.
@@ -31,7 +30,7 @@ const MAX_WHOLE: usize = 64 * 1024;
 pub(super) struct RelayOptions<'a> {
     pub(super) edits: &'a Arc<FieldEdits>,
     /// Takes back the memory of its fields.
-    pub(super) header_maps: &'a HeaderMapPool,
+    pub(super) header_maps: &'a Rc<HeaderMapPool>,
     /// The account that is charged for its body.
     pub(super) account: &'a Account,
     /// How much of its body may be buffered for the client.
@@ -39,16 +38,15 @@ pub(super) struct RelayOptions<'a> {
     pub(super) timeouts: ResponseTimeouts,
 }
 
-/// The response for the client. An error says what is invalid about the backend's response.
+/// The answer for the client. An error says what is invalid about the backend's response.
 pub(super) async fn respond(
     mut call: BackendCall,
     response: http::Response<Incoming>,
     request: &Request<'_>,
-    framing: &ResponseTemplate,
     options: RelayOptions<'_>,
 ) -> Result<ProxyOutcome, &'static str> {
     let (parts, mut body) = response.into_parts();
-    let is_head = request.method == Method::Head;
+    let is_head = request.method == Method::HEAD;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
         .map_err(|bad| bad.reason)?;
     let max_whole = if options.account.has_room(Kind::Memory) { MAX_WHOLE } else { 0 };
@@ -63,55 +61,39 @@ pub(super) async fn respond(
         Arrived::Part => Some((call, body)),
     };
     start.trailers.iter_mut().for_each(|fields| options.edits.apply_to_trailers(fields));
-    let mut to_client = BodyFraming::for_client(length, request.version);
     let is_whole = coming.is_none() && start.trailers.is_none();
-    if is_whole && !matches!(to_client, BodyFraming::None | BodyFraming::Length(_)) {
-        to_client = BodyFraming::Length(start.bytes as u64);
-    }
-    let until_close = matches!(to_client, BodyFraming::UntilClose);
-    let framing = if until_close { framing.then_closing() } else { *framing };
-    let mut head = Vec::with_capacity(512);
-    let head_options = forward::ResponseOptions {
-        framing: to_client,
-        connection: framing.connection(),
-        date: framing.date(),
-        edits: options.edits,
+    let length = match length {
+        ResponseLength::None => Some(0),
+        ResponseLength::Length(length) => Some(length),
+        ResponseLength::Unknown => is_whole.then_some(start.bytes as u64),
     };
-    forward::response_head(&mut head, parts.status, &parts.headers, &head_options);
-    options.header_maps.give_back(parts.headers);
-    let code = parts.status.as_u16();
+    let fields = AnswerFields::Relayed(Box::new(Relayed {
+        received: parts.headers,
+        edits: options.edits.clone(),
+        maps: options.header_maps.clone(),
+    }));
+    let answer = |body| Answer::new(parts.status, fields, body, length);
     if is_whole {
         let bytes: Arc<[u8]> = match start.pieces.as_slice() {
             [whole] => Arc::from(&**whole),
             pieces => pieces.concat().into(),
         };
         let length = bytes.len() as u64;
-        let response = framing.passed_on(code, head, Body::Text(bytes), Some(length));
         let charge = Some(options.account.charge(Kind::Memory, length));
-        return Ok(ProxyOutcome { charge, ..ProxyOutcome::response(response) });
+        return Ok(ProxyOutcome { charge, ..ProxyOutcome::answer(answer(Body::Text(bytes))) });
     }
     let relayed = RelayedBody::new(options.limits, options.account);
-    let encoder = BodyEncoder { in_chunks: matches!(to_client, BodyFraming::Chunked) };
-    start.pieces.into_iter().for_each(|data| encoder.data(data, &relayed));
+    start.pieces.into_iter().for_each(|data| relayed.push(data));
     match coming {
-        None => {
-            encoder.end(start.trailers.as_ref(), &relayed);
-            relayed.end(Ok(()));
-        }
+        None => relayed.end_with(start.trailers),
         Some((call, body)) => {
             let RelayOptions { timeouts, edits, .. } = options;
             let (relayed, edits) = (Writer(relayed.clone()), edits.clone());
-            let relay = Relay { call, body, encoder, relayed, timeouts, edits };
+            let relay = Relay { call, body, relayed, timeouts, edits };
             tokio::task::spawn_local(relay.run());
         }
     }
-    let length = match to_client {
-        BodyFraming::Length(length) => Some(length),
-        BodyFraming::None => Some(0),
-        BodyFraming::Chunked | BodyFraming::UntilClose => None,
-    };
-    let body = Body::Relayed(Rc::new(Reader(relayed)));
-    Ok(ProxyOutcome::response(framing.passed_on(code, head, body, length)))
+    Ok(ProxyOutcome::answer(answer(Body::Relayed(Rc::new(Reader(relayed))))))
 }
 
 /// The beginning of a body.

@@ -9,7 +9,6 @@ use std::time::Duration;
 use http::Response;
 use hyper::body::Incoming;
 use tokio::time::{Instant, sleep};
-use weir_http::h1::response::disconnect_probe;
 
 use super::backend::Backend;
 use super::call::BackendCall;
@@ -20,6 +19,7 @@ use super::interim::{InterimResponses, InterimState};
 use super::proxy_request::ProxyRequest;
 use super::request_body::{IncompleteBody, Pipe};
 use super::timeouts::TotalDeadline;
+use crate::client::Requester;
 
 /// A backend that has waited this long for more of a request body waits for the client: its slot goes
 /// to others.
@@ -30,8 +30,8 @@ const STARVED_TOO_LONG: Duration = Duration::from_millis(100);
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A call whose response has not begun.
-pub(super) struct ResponseWait<'a> {
-    pub(super) proxied: &'a ProxyRequest<'a>,
+pub(super) struct ResponseWait<'a, R> {
+    pub(super) proxied: &'a ProxyRequest<'a, R>,
     pub(super) pipe: Option<&'a Rc<Pipe>>,
     pub(super) backend: &'a Backend,
     /// Its connection was used before.
@@ -51,7 +51,7 @@ enum Event {
     BodyIncomplete,
 }
 
-impl ResponseWait<'_> {
+impl<R: Requester> ResponseWait<'_, R> {
     /// The head of the response, and the call.
     pub(super) async fn head(
         &self,
@@ -188,15 +188,11 @@ async fn until(condition: impl Fn() -> bool) {
 }
 
 /// Waits until the client is found to have left, by the route's way of detecting that.
-pub(super) async fn client_departure(proxied: &ProxyRequest<'_>, backend: &Backend) {
+pub(super) async fn client_departure(
+    proxied: &ProxyRequest<'_, impl Requester>,
+    backend: &Backend,
+) {
     let config = &proxied.route.shared.config;
-    let probe = disconnect_probe(proxied.request.version);
-    client_watch::client_gone(
-        proxied.client,
-        backend,
-        config.detection(),
-        config.half_closed,
-        probe,
-    )
-    .await;
+    let (detection, half_closed) = (config.detection(), config.half_closed);
+    client_watch::client_gone(proxied.client, backend, detection, half_closed).await;
 }

@@ -11,8 +11,8 @@ use weir_http::forward::{FieldEdits, ForwardedStyle};
 
 use super::backend::Backend;
 use super::backends::Backends;
-use super::header_maps::HeaderMapPool;
 use super::pool::Pool;
+use crate::answer::HeaderMapPool;
 use crate::body::Limits;
 use crate::body::Space;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
@@ -85,13 +85,13 @@ pub(crate) struct Route {
     pub(super) shared: Arc<SharedRoute>,
     pub(super) pools: Vec<Rc<Pool>>,
     /// Maps for the fields of requests and responses.
-    pub(super) header_maps: HeaderMapPool,
+    pub(super) header_maps: Rc<HeaderMapPool>,
 }
 
 impl Route {
     pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
         let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
-        Route { shared, pools, header_maps: HeaderMapPool::default() }
+        Route { shared, pools, header_maps: Rc::default() }
     }
 
     /// Closes connections that were idle for longer than `keep_alive`.

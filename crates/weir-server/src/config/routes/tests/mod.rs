@@ -5,7 +5,7 @@ mod refused;
 use std::time::Duration;
 
 use http::HeaderValue;
-use weir_http::Status;
+use http::StatusCode;
 use weir_sched::balance::Balance;
 use weir_sched::{BackendOrder, CallLimit};
 
@@ -180,9 +180,9 @@ fn other_actions() {
     "#;
     let routes = routes(text);
     let [old, wild, files, rest] = &routes[..] else { panic!("{routes:?}") };
-    let Action::Redirect { to, status: Status::Found } = &old.action else { panic!("{old:?}") };
+    let Action::Redirect { to, status: StatusCode::FOUND } = &old.action else { panic!("{old:?}") };
     assert_eq!(to, "https://www.example.org/new/{rest}");
-    let Action::Redirect { to, status: Status::PermanentRedirect } = &wild.action else {
+    let Action::Redirect { to, status: StatusCode::PERMANENT_REDIRECT } = &wild.action else {
         panic!("{wild:?}")
     };
     assert_eq!((to.as_str(), wild.host.as_deref()), ("/fixed?x=1", Some("*.example.org")));

@@ -1,34 +1,29 @@
-//! Reads the body of a request from its client, in either framing, into the pipe to the backend. Used
-//! by [`mod@super::respond`] before the backend is called and while it responds.
+//! Reads the body of a request in HTTP/1, in either framing, into the pipe to the backend. Made by the
+//! driver, used by the proxy before a backend is called and while it responds.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use weir_http::h1::chunked::{ChunkedDecoder, Piece};
-use weir_http::message::RequestBody;
+use weir_http::message::{Request, RequestBody};
 
-use super::request_body::{IncompleteBody, Pipe};
+use super::requester::H1Requester;
 use crate::body::Room;
+use crate::client::Read;
 use crate::client::Times;
 use crate::client::input::Input;
 use crate::client::rate::Pace;
-use crate::client::{Client, Read};
 use crate::runtime::turn;
-
-/// Why a body ended before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BodyError {
-    ClientLeft,
-    TimedOut,
-    Malformed,
-    TooLarge,
-}
+use crate::service::proxy::{BodyError, IncomingBody, IncompleteBody, Pipe};
 
 /// A body that is being read.
 #[derive(Debug)]
-pub(crate) struct ClientBody<'a> {
-    client: &'a Client,
+pub(super) struct H1Body<'a> {
+    requester: H1Requester<'a>,
     input: &'a mut Input,
+    /// The client waits to be asked for it.
+    waits: bool,
+    has_ended: bool,
     coding: Coding,
     /// Bytes of data that the limit of the route still allows.
     bytes_left: u64,
@@ -45,45 +40,39 @@ enum Coding {
     Chunked(Box<ChunkedDecoder>),
 }
 
-impl<'a> ClientBody<'a> {
+impl<'a> H1Body<'a> {
     /// `None` if the request has no body.
-    pub(crate) fn new(
-        client: &'a Client,
+    pub(super) fn new(
+        requester: H1Requester<'a>,
         input: &'a mut Input,
-        framing: RequestBody,
+        request: &Request<'_>,
         bytes_left: Option<u64>,
         times: &Times,
-    ) -> Option<ClientBody<'a>> {
-        let coding = match framing {
+    ) -> Option<H1Body<'a>> {
+        let coding = match request.body {
             RequestBody::None => return None,
             RequestBody::Length(length) => Coding::Length(length),
             RequestBody::Chunked => Coding::Chunked(Box::new(ChunkedDecoder::strict())),
         };
         let bytes_left = bytes_left.unwrap_or(u64::MAX);
         let (timeout, pace) = (times.send, Pace::new(times.rate, 0));
-        Some(ClientBody { client, input, coding, bytes_left, timeout, pace, bytes_read: 0 })
+        let waits = request.expects_continue;
+        Some(H1Body {
+            requester,
+            input,
+            waits,
+            has_ended: false,
+            coding,
+            bytes_left,
+            timeout,
+            pace,
+            bytes_read: 0,
+        })
     }
 
-    /// The length of the whole body in bytes, if it is known.
-    pub(super) fn length(&self) -> Option<u64> {
-        match self.coding {
-            Coding::Length(length) => Some(length),
-            Coding::Chunked(_) => None,
-        }
-    }
-
-    /// Reads to the end of the body, or, with `until_full`, until `pipe` is full. An error also
-    /// aborts the pipe.
-    pub(super) async fn read(
-        &mut self,
-        pipe: &Rc<Pipe>,
-        until_full: bool,
-    ) -> Result<(), BodyError> {
-        let result = self.read_until(pipe, until_full).await;
-        if let Err(error) = result {
-            pipe.abort(IncompleteBody { client_left: error == BodyError::ClientLeft });
-        }
-        result
+    /// Whether all of it was read, so that the next request can be told from it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     async fn read_until(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), BodyError> {
@@ -108,7 +97,8 @@ impl<'a> ClientBody<'a> {
             let since = turn::began();
             let timeout = self.timeout.saturating_sub(since.since(begun));
             let before = self.input.bytes().len();
-            let read = self.client.read(self.input, timeout.min(self.pace.left()), None).await;
+            let read =
+                self.requester.client.read(self.input, timeout.min(self.pace.left()), None).await;
             self.pace.waited(turn::began().since(since));
             self.bytes_read += (self.input.bytes().len() - before) as i64;
             let is_too_slow = self.pace.is_too_slow(|| self.bytes_read);
@@ -148,6 +138,7 @@ impl<'a> ClientBody<'a> {
             let nothing = skip + data == 0;
             self.input.answered(skip + data);
             if ended {
+                self.has_ended = true;
                 pipe.end(match &self.coding {
                     Coding::Length(_) => None,
                     Coding::Chunked(chunked) => chunked.trailers(),
@@ -158,5 +149,26 @@ impl<'a> ClientBody<'a> {
                 return Ok(false);
             }
         }
+    }
+}
+
+impl IncomingBody for H1Body<'_> {
+    fn length(&self) -> Option<u64> {
+        match self.coding {
+            Coding::Length(length) => Some(length),
+            Coding::Chunked(_) => None,
+        }
+    }
+
+    fn ask(&self) -> bool {
+        !self.waits || self.requester.go_on()
+    }
+
+    async fn read(&mut self, pipe: &Rc<Pipe>, until_full: bool) -> Result<(), BodyError> {
+        let result = self.read_until(pipe, until_full).await;
+        if let Err(error) = result {
+            pipe.abort(IncompleteBody { client_left: error == BodyError::ClientLeft });
+        }
+        result
     }
 }

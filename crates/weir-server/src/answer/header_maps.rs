@@ -1,5 +1,5 @@
-//! Emptied header maps whose memory is reused. Used by [`super::request_head`] for requests and by
-//! [`super::response`] for responses.
+//! Emptied header maps whose memory is reused. Used by the proxy for requests, and for the fields of
+//! backends' answers until their heads have been written.
 
 use std::cell::RefCell;
 
@@ -18,12 +18,12 @@ pub(crate) struct HeaderMapPool(RefCell<Vec<HeaderMap>>);
 
 impl HeaderMapPool {
     /// An empty map.
-    pub(super) fn take(&self) -> HeaderMap {
+    pub(crate) fn take(&self) -> HeaderMap {
         self.0.borrow_mut().pop().unwrap_or_else(|| HeaderMap::with_capacity(NEW_CAPACITY))
     }
 
     /// Takes a map back.
-    pub(super) fn give_back(&self, mut fields: HeaderMap) {
+    pub(crate) fn give_back(&self, mut fields: HeaderMap) {
         let mut kept = self.0.borrow_mut();
         if kept.len() < MAX_KEPT && (1..=MAX_CAPACITY).contains(&fields.capacity()) {
             fields.clear();

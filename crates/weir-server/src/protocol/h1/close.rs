@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::context::Context;
 use crate::client::Client;
 use crate::client::input::Input;
+use crate::protocol::context::Context;
 use crate::sys;
 
 /// How long a client may take to close its side after the last response.
@@ -55,7 +55,10 @@ pub(super) async fn close(context: &Context, client: &Client, input: &mut Input,
     if stop.is_stopping() && client.drain(input, LINGER_AT_STOP, None).await || all_arrived() {
         return;
     }
-    if client.drain(input, context.times.send.saturating_sub(LINGER), Some(stop)).await {
+    if client
+        .drain(input, context.serving.get().times.send.saturating_sub(LINGER), Some(stop))
+        .await
+    {
         return;
     }
     while stop.is_stopping() && !all_arrived() {

@@ -1,12 +1,12 @@
 //! Counts and logs every response once: when it was sent, when it was cut, and when its request came to
 //! nothing. Used by the connections of a worker.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use weir_http::message::Request;
 use weir_sched::Time;
 
-use crate::client::Client;
 use crate::logs::access_log::{Entry, LogHandle};
 use crate::metrics::Metrics;
 use crate::sys::clock;
@@ -26,7 +26,7 @@ pub(crate) struct Journal {
 
 /// A response that has ended.
 pub(super) struct Ended<'a> {
-    pub(super) client: &'a Client,
+    pub(super) peer: IpAddr,
     /// `None`: what came was no request.
     pub(super) request: Option<&'a Request<'a>>,
     /// When the request had come.
@@ -49,7 +49,7 @@ impl Journal {
         let took = clock::now().since(ended.begun);
         self.metrics.responded(ended.code, ended.sent, took, ended.complete);
         self.access_log.write(|| Entry {
-            peer: ended.client.peer.ip(),
+            peer: ended.peer,
             unix_seconds: clock::unix_seconds(),
             request: ended.request,
             code: ended.code,
@@ -62,11 +62,11 @@ impl Journal {
     /// `request` waits for its response from now on.
     pub(super) fn waiting<'a>(
         &'a self,
-        client: &'a Client,
+        peer: IpAddr,
         request: &'a Request<'a>,
         begun: Time,
     ) -> Waiting<'a> {
-        Waiting { journal: self, client, request, begun, is_over: false }
+        Waiting { journal: self, peer, request, begun, is_over: false }
     }
 }
 
@@ -74,7 +74,7 @@ impl Journal {
 /// counted and logged.
 pub(super) struct Waiting<'a> {
     journal: &'a Journal,
-    client: &'a Client,
+    peer: IpAddr,
     request: &'a Request<'a>,
     begun: Time,
     is_over: bool,
@@ -94,7 +94,7 @@ impl Waiting<'_> {
 
     fn note(&self, code: u16) {
         self.journal.note(&Ended {
-            client: self.client,
+            peer: self.peer,
             request: Some(self.request),
             begun: self.begun,
             code,

@@ -1,10 +1,10 @@
-//! Responses on their way to a client.
+//! Heads of backends as clients get them.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::forward::{
-    BodyFraming, FieldEdits, ResponseOptions, interim_head, response_head, switching_protocols_head,
-};
+use super::{ResponseOptions, interim_head, response_head, switching_protocols_head};
+use crate::forward::{FieldEdits, RelayedFields};
+use crate::h1::body_framing::BodyFraming;
 use crate::h1::response::Connection;
 use crate::message::date;
 
@@ -23,9 +23,10 @@ fn written(
     connection: Connection,
 ) -> String {
     let edits = FieldEdits::default();
-    let how = ResponseOptions { framing, connection, date: date::format(0), edits: &edits };
+    let how = ResponseOptions { framing, connection, date: date::format(0) };
     let mut out = Vec::new();
-    response_head(&mut out, StatusCode::from_u16(code).unwrap(), &map(fields), &how);
+    let fields = RelayedFields { received: &map(fields), edits: &edits };
+    response_head(&mut out, StatusCode::from_u16(code).unwrap(), &fields, &how);
     String::from_utf8(out).unwrap()
 }
 
@@ -104,10 +105,10 @@ fn edits_come_last() {
         framing: BodyFraming::Length(5),
         connection: Connection::Default,
         date: date::format(0),
-        edits: &edits,
     };
     let mut out = Vec::new();
     let fields = map(&[("x-a", "1"), ("x-b", "2"), ("server", "app"), ("date", "x")]);
+    let fields = RelayedFields { received: &fields, edits: &edits };
     response_head(&mut out, StatusCode::OK, &fields, &how);
     let expected = "HTTP/1.1 200 OK\r\nx-b: 2\r\nserver: weir\r\ncontent-length: 5\r\n\r\n";
     assert_eq!(String::from_utf8(out).unwrap(), expected);
@@ -121,7 +122,8 @@ fn interim_responses() {
             set: vec![(HeaderName::from_static("x-a"), HeaderValue::from_static("1"))],
             remove: vec![HeaderName::from_static("x-b")],
         };
-        interim_head(&mut out, StatusCode::from_u16(code).unwrap(), &map(fields), &edits);
+        let fields = RelayedFields { received: &map(fields), edits: &edits };
+        interim_head(&mut out, StatusCode::from_u16(code).unwrap(), &fields);
         String::from_utf8(out).unwrap()
     };
     let hints = [("link", "</a>"), ("content-length", "5"), ("connection", "close")];
@@ -142,7 +144,8 @@ fn switching_keeps_the_protocol() {
         ("transfer-encoding", "chunked"),
     ]);
     let mut out = Vec::new();
-    switching_protocols_head(&mut out, &fields, &FieldEdits::default());
+    let fields = RelayedFields { received: &fields, edits: &FieldEdits::default() };
+    switching_protocols_head(&mut out, &fields);
     let expected = "HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: x\r\n\
                     connection: upgrade\r\nupgrade: websocket\r\n\r\n";
     assert_eq!(String::from_utf8(out).unwrap(), expected);

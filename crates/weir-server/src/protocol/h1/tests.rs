@@ -1,4 +1,4 @@
-//! A connection beside another task of its worker.
+//! A connection beside another task of its worker, which may replace what it serves.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,23 +7,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::body::Space;
 use crate::client::Times;
 use crate::client::rate::MinRate;
+use crate::config::{ProxyProtocol, RouteConfig};
 use crate::content::Content;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::{Format, Metrics};
+use crate::protocol::{OpenConnections, run};
 use crate::runtime::{self, stop};
 use crate::service::Service;
+use crate::service::proxy::{self, Proxy};
+use crate::sys::socket::Socket;
 
 const LONG: Duration = Duration::from_secs(600);
 const NO_RATE: MinRate = MinRate { bytes_per_second: 0, period: LONG };
 
 fn context(metrics: &Arc<Metrics>) -> Context {
-    let journal = Journal::new(metrics.clone(), LogHandle::default());
+    let serving = serving(metrics, None);
+    Context::new(serving, OpenConnections::new(), metrics.clone(), stop::channel().1)
+}
+
+/// The built-in site, or what `routes` say instead.
+fn serving(metrics: &Arc<Metrics>, routes: Option<&[RouteConfig]>) -> Serving {
     let times = Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE };
-    let service = Service::new(Content::new(None), None);
-    let open = OpenConnections::new();
-    Context::new(service, journal, open, metrics.clone(), times, stop::channel().1)
+    let shared = routes.map(|routes| proxy::Shared::new(routes, Space::new(0, 0, None)));
+    let service = Service::new(Content::new(None), shared.map(Proxy::new));
+    Serving::new(service, LogHandle::default(), metrics, ProxyProtocol::Off, times)
 }
 
 fn answered(metrics: &Metrics) -> usize {
@@ -60,4 +70,36 @@ fn many_requests_at_once_do_not_keep_the_worker_from_others() {
     });
     assert!((1..REQUESTS / 2).contains(&before_others), "{before_others} came first");
     assert_eq!(answered(&metrics), REQUESTS);
+}
+
+#[test]
+fn what_replaces_the_serving_answers_the_next_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, peer) = listener.accept().unwrap();
+    server.set_nonblocking(true).unwrap();
+    let metrics = Arc::new(Metrics::new());
+    runtime::build(&metrics).unwrap().block_on(async {
+        let context = Rc::new(context(&metrics));
+        let connection = run(context.clone(), Socket::new(OwnedFd::from(server)), peer);
+        tokio::task::spawn_local(connection);
+        let ask = async || {
+            let mut client = client.try_clone().unwrap();
+            let asked = tokio::task::spawn_blocking(move || {
+                client.write_all(b"HEAD / HTTP/1.1\r\nHost: weir\r\n\r\n").unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    client.read_exact(&mut byte).unwrap();
+                    head.extend(byte);
+                }
+                String::from_utf8(head).unwrap()
+            });
+            asked.await.unwrap()
+        };
+        assert!(ask().await.starts_with("HTTP/1.1 200 "));
+        context.serving.replace(serving(&metrics, Some(&[])));
+        assert!(ask().await.starts_with("HTTP/1.1 404 "));
+    });
+    client.shutdown(std::net::Shutdown::Both).unwrap();
 }

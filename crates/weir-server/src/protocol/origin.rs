@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use weir_http::proxy_protocol::{self, Parsed};
 
+use super::serving::Serving;
 use crate::client::input::Input;
-use crate::client::{Client, Read, Times, Waits};
+use crate::client::{Client, Read, Waits};
 use crate::config::ProxyProtocol;
 use crate::logs::refusals::Refusals;
 use crate::runtime::turn;
@@ -21,12 +22,6 @@ const SHOWN: (usize, usize) = (107, 28);
 pub(crate) struct ProxyHeaders {
     mode: ProxyProtocol,
     refusals: Refusals,
-}
-
-impl Default for ProxyHeaders {
-    fn default() -> ProxyHeaders {
-        ProxyHeaders::new(ProxyProtocol::Off)
-    }
 }
 
 impl ProxyHeaders {
@@ -49,11 +44,11 @@ impl ProxyHeaders {
 /// Reads the header and returns the address it names, or that of the connection if it names none.
 /// `None`: there is no valid header, so nobody knows who asks, and the connection is of no use.
 pub(super) async fn read(
-    headers: &ProxyHeaders,
-    times: &Times,
+    serving: &Serving,
     client: &Client,
     input: &mut Input,
 ) -> Option<SocketAddr> {
+    let Serving { proxy_headers: headers, times, .. } = serving;
     let refused = |why: &str| {
         headers.refusals.tell(client.peer, why);
         None

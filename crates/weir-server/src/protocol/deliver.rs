@@ -1,19 +1,20 @@
-//! Sends one response of a connection, over the uplink or directly, and sees to it that it is counted
-//! and logged however it ends. Used for own responses and for those of backends.
+//! Sends one response, over the uplink or directly, and sees to it that it is counted and logged however
+//! it ends: the only place where that is done. Used by every protocol, for every response.
 
 use weir_http::message::Request;
 use weir_sched::Time;
 
-use super::context::Context;
 use super::journal::Ended;
+use super::serving::Serving;
 use crate::client::Client;
 use crate::response::Response;
 use crate::send::{Outcome, Sending};
 use crate::uplink::Flow;
 
-/// Sends one response, counts it and logs it.
-pub(super) async fn answer(
-    context: &Context,
+/// Sends `response`, counts it and logs it. `request`: what it answers, if that was one; `begun`: when it
+/// had come.
+pub(super) async fn deliver(
+    serving: &Serving,
     client: &Client,
     flow: &mut Option<Flow>,
     request: Option<&Request<'_>>,
@@ -21,9 +22,9 @@ pub(super) async fn answer(
     begun: Time,
 ) -> Outcome {
     let name = request.map_or("no request", |request| request.path);
-    let sending = context.sender.sending(client, response, name);
+    let sending = serving.sender.sending(client, response, name);
     let mut under_way =
-        UnderWay { context, client, request, response, begun, sending, is_over: false };
+        UnderWay { serving, client, request, response, begun, sending, is_over: false };
     let sending = &mut under_way.sending;
     let outcome = match flow {
         // Boxed: a connection without an uplink need not be larger for it.
@@ -38,7 +39,7 @@ pub(super) async fn answer(
 /// A response that is being sent. Dropped before it is over, it was cut with the server: then that is
 /// counted and logged.
 struct UnderWay<'a> {
-    context: &'a Context,
+    serving: &'a Serving,
     client: &'a Client,
     request: Option<&'a Request<'a>>,
     response: &'a Response,
@@ -49,8 +50,8 @@ struct UnderWay<'a> {
 
 impl UnderWay<'_> {
     fn note(&self, complete: bool) {
-        self.context.journal.note(&Ended {
-            client: self.client,
+        self.serving.journal.note(&Ended {
+            peer: self.client.peer.ip(),
             request: self.request,
             begun: self.begun,
             code: self.response.code,

@@ -1,0 +1,91 @@
+//! What a service answers: a status, fields and a body, the same for every version of HTTP. Services make
+//! answers; the protocol of the client's connection writes their heads and frames their bodies.
+
+mod header_maps;
+mod own;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::{HeaderMap, StatusCode};
+use weir_http::forward::{FieldEdits, RelayedFields};
+use weir_http::message::range::ContentRange;
+use weir_sched::ObjectId;
+
+pub(crate) use self::header_maps::HeaderMapPool;
+pub(crate) use self::own::PageFields;
+use crate::content::{Body, Facts};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) fields: AnswerFields,
+    pub(crate) body: Body,
+    /// Where in the object the body begins, in bytes.
+    pub(crate) body_at: u64,
+    /// Bytes of the body; `None`: all that come, of an unknown number.
+    pub(crate) body_length: Option<u64>,
+    /// For a range: the object that it is a part of.
+    pub(crate) range_of: Option<ObjectId>,
+    /// The part of the body that a helper fetched, so that sending can begin.
+    pub(crate) first: Option<Part>,
+    /// When the answer is aborted because its client has left.
+    pub(crate) abort_on: AbortOn,
+}
+
+/// The fields of an answer, but for its date and for those that frame it.
+#[derive(Debug)]
+pub(crate) enum AnswerFields {
+    /// What is known of an object; with 304 the tag alone.
+    Object(Rc<Facts>),
+    /// The same, for a part of it.
+    Part(Rc<Facts>, ContentRange),
+    /// A short text, such as of an error.
+    Page(Box<PageFields>),
+    /// Those of a backend.
+    Relayed(Box<Relayed>),
+}
+
+/// The fields of a backend's answer.
+#[derive(Debug)]
+pub(crate) struct Relayed {
+    /// As the backend sent them.
+    pub(crate) received: HeaderMap,
+    /// What the route sets and removes.
+    pub(crate) edits: Arc<FieldEdits>,
+    /// Where the memory of the fields goes afterwards.
+    pub(crate) maps: Rc<HeaderMapPool>,
+}
+
+impl Relayed {
+    /// The fields that are passed on.
+    pub(crate) fn fields(&self) -> RelayedFields<'_> {
+        RelayedFields { received: &self.received, edits: &self.edits }
+    }
+}
+
+impl Drop for Relayed {
+    fn drop(&mut self) {
+        self.maps.give_back(std::mem::take(&mut self.received));
+    }
+}
+
+/// What tells that a client does not wait for its answer any more, so that it is aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AbortOn {
+    /// It has closed the connection. A client that has only closed its own side is probed.
+    FullClose,
+    /// It has closed its own side.
+    HalfClose,
+    /// Nothing: somebody else reads from the client and notices, or the route does not want to know.
+    Never,
+}
+
+/// Some bytes of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Where in the object they begin.
+    pub(crate) at: u64,
+    pub(crate) bytes: Arc<[u8]>,
+}

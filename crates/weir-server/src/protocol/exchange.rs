@@ -1,0 +1,112 @@
+//! One request to one answer, for every protocol: the service that it is for answers it, unless its client
+//! leaves before. What comes to nothing is counted and logged here; answers are, where they are delivered.
+
+use http::StatusCode;
+use weir_http::message::{Fields, Request, RequestBody};
+use weir_sched::Time;
+
+use super::serving::Serving;
+use crate::answer::Answer;
+use crate::body::Charge;
+use crate::client::Requester;
+use crate::service::proxy::{
+    self, Destination, IncomingBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
+};
+
+/// A request that has come.
+#[derive(Debug)]
+pub(super) struct Asked<'a, R> {
+    pub(super) requester: &'a R,
+    pub(super) request: &'a Request<'a>,
+    /// All its fields, if its destination wants them.
+    pub(super) fields: &'a Fields<'a>,
+    /// When it had come.
+    pub(super) begun: Time,
+}
+
+/// An answer, and what goes on with it.
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) answer: Answer,
+    /// Boxed: answers from memory, which are most, have nothing of the kind.
+    pub(super) following: Option<Box<Following>>,
+}
+
+/// What lasts as long as a backend's answer is sent.
+#[derive(Debug)]
+pub(super) struct Following {
+    /// After a switch of protocols: the direction from the client to the backend.
+    pub(super) upstream: Option<Upstream>,
+    /// The backend answered before the whole request had arrived: the rest of it.
+    pub(super) unread: Option<UnreadBody>,
+    /// The memory that the body takes.
+    _charge: Option<Charge>,
+}
+
+/// The answer to a request; `None` if its client left before there was one. `body`: the rest of it.
+pub(super) async fn exchange<R: Requester>(
+    serving: &Serving,
+    asked: &Asked<'_, R>,
+    to: Destination,
+    body: Option<&mut impl IncomingBody>,
+) -> Option<Answered> {
+    let Asked { requester, request, begun, .. } = asked;
+    let waiting = serving.journal.waiting(requester.address().ip(), request, *begun);
+    let answered = answer(serving, asked, to, body).await;
+    match answered {
+        Some(_) => waiting.answered(),
+        None => waiting.left(),
+    }
+    answered
+}
+
+async fn answer<R: Requester>(
+    serving: &Serving,
+    asked: &Asked<'_, R>,
+    to: Destination,
+    body: Option<&mut impl IncomingBody>,
+) -> Option<Answered> {
+    let answer = match to {
+        Destination::Nowhere(status) => Answer::error(status),
+        Destination::Redirect { location, status } => Answer::redirect(status, location),
+        Destination::Files | Destination::Admin => {
+            // Boxed: idle connections are smaller for it.
+            let answer = Box::pin(serving.service.respond(asked.request, asked.fields));
+            tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = asked.requester.gone() => return None,
+            }
+        }
+        Destination::Backends(route) => match refusal(&route, asked.request) {
+            Some(status) => Answer::error(status),
+            // Boxed, too.
+            None => return Box::pin(relayed(&route, asked, body)).await,
+        },
+    };
+    Some(Answered { answer, following: None })
+}
+
+/// Why no backend need see the request.
+fn refusal(route: &Route, request: &Request<'_>) -> Option<StatusCode> {
+    let most = route.max_body().unwrap_or(u64::MAX);
+    match request.body {
+        _ if request.unknown_expectation => Some(StatusCode::EXPECTATION_FAILED),
+        RequestBody::Length(length) if length > most => Some(StatusCode::PAYLOAD_TOO_LARGE),
+        _ => None,
+    }
+}
+
+async fn relayed<R: Requester>(
+    route: &Route,
+    asked: &Asked<'_, R>,
+    body: Option<&mut impl IncomingBody>,
+) -> Option<Answered> {
+    let Asked { requester, request, fields, .. } = *asked;
+    let proxied = ProxyRequest { client: requester, route, request, fields };
+    let outcome = proxy::respond(&proxied, body).await?;
+    let ProxyOutcome { answer, upstream, unread, charge } = outcome;
+    let follows = upstream.is_some() || unread.is_some() || charge.is_some();
+    let following = follows.then(|| Box::new(Following { upstream, unread, _charge: charge }));
+    Some(Answered { answer, following })
+}

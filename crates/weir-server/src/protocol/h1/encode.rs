@@ -1,0 +1,127 @@
+//! Writes the head of an answer as HTTP/1 does and frames its body: the response that goes over the
+//! connection. Used by the driver.
+
+use std::rc::Rc;
+
+use http::{Method, StatusCode, Version};
+use weir_http::h1::body_framing::BodyFraming;
+use weir_http::h1::relayed::{ResponseOptions, response_head, switching_protocols_head};
+use weir_http::h1::response::{Connection, write_fields, write_head, write_status_and_date};
+use weir_http::message::{Request, ResponseFields};
+
+use super::chunked_body::Chunked;
+use crate::answer::{Answer, AnswerFields, Relayed};
+use crate::content::{Body, Facts};
+use crate::response::Response;
+
+/// What a response depends on beside its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Framing {
+    date: [u8; 29],
+    version: Version,
+    connection: Connection,
+    head_only: bool,
+}
+
+impl Framing {
+    /// For a response to `request`; `keep_alive`: the connection can carry another one afterwards.
+    pub(super) fn answering(request: &Request<'_>, keep_alive: bool, date: [u8; 29]) -> Framing {
+        let connection = match (keep_alive, request.version) {
+            (false, _) => Connection::Close,
+            (true, Version::HTTP_10) => Connection::KeepAlive,
+            (true, _) => Connection::Default,
+        };
+        let head_only = request.method == Method::HEAD;
+        Framing { date, version: request.version, connection, head_only }
+    }
+
+    /// For a response to something that is not a valid request; the connection ends.
+    pub(super) fn closing(date: [u8; 29]) -> Framing {
+        let connection = Connection::Close;
+        Framing { date, version: Version::HTTP_11, connection, head_only: false }
+    }
+}
+
+/// The response with `answer`.
+pub(super) fn encode(answer: Answer, mut framing: Framing) -> Response {
+    let Answer { status, fields, mut body, body_at, body_length, range_of, first, abort_on } =
+        answer;
+    let mut sent = if framing.head_only { Some(0) } else { body_length };
+    let head = match fields {
+        AnswerFields::Object(facts) if status == StatusCode::OK => whole_head(&facts, &framing),
+        AnswerFields::Object(facts) => own_head(status, &facts.fields(), &framing),
+        AnswerFields::Part(facts, range) => {
+            let content_range = Some(range);
+            let (length, accept_ranges) = (body_length, false);
+            let fields = ResponseFields { length, content_range, accept_ranges, ..facts.fields() };
+            own_head(status, &fields, &framing)
+        }
+        AnswerFields::Page(page) => own_head(status, &page.fields(body_length), &framing),
+        AnswerFields::Relayed(relayed) if status == StatusCode::SWITCHING_PROTOCOLS => {
+            framing.connection = Connection::Close;
+            let mut head = Vec::with_capacity(256);
+            switching_protocols_head(&mut head, &relayed.fields());
+            head
+        }
+        AnswerFields::Relayed(relayed) => {
+            let body_framing = body_framing(status, body_length, &framing);
+            match (body_framing, &body) {
+                (BodyFraming::UntilClose, _) => framing.connection = Connection::Close,
+                (BodyFraming::Chunked, Body::Relayed(coming)) => {
+                    body = Body::Relayed(Rc::new(Chunked::new(coming.clone())));
+                }
+                (BodyFraming::None, _) => sent = Some(0),
+                _ => {}
+            }
+            relayed_head(status, &relayed, body_framing, &framing)
+        }
+    };
+    let close = framing.connection == Connection::Close;
+    let code = status.as_u16();
+    Response { code, head, body, body_at, body_length: sent, range_of, first, close, abort_on }
+}
+
+/// The head of an ordinary 200, of which all but the date is kept with the object.
+fn whole_head(facts: &Facts, framing: &Framing) -> Vec<u8> {
+    if framing.connection != Connection::Default {
+        return own_head(StatusCode::OK, &facts.fields(), framing);
+    }
+    let lines = facts.h1_lines.get_or_init(|| {
+        let mut lines = Vec::with_capacity(256);
+        write_fields(&mut lines, StatusCode::OK, &facts.fields(), Connection::Default);
+        lines.into()
+    });
+    let mut head = Vec::with_capacity(64 + lines.len());
+    write_status_and_date(&mut head, StatusCode::OK, &framing.date);
+    head.extend_from_slice(lines);
+    head
+}
+
+fn own_head(status: StatusCode, fields: &ResponseFields<'_>, framing: &Framing) -> Vec<u8> {
+    let mut head = Vec::with_capacity(384);
+    write_head(&mut head, status, &framing.date, fields, framing.connection);
+    head
+}
+
+fn relayed_head(
+    status: StatusCode,
+    relayed: &Relayed,
+    body_framing: BodyFraming,
+    framing: &Framing,
+) -> Vec<u8> {
+    let Framing { date, connection, .. } = *framing;
+    let mut head = Vec::with_capacity(512);
+    let options = ResponseOptions { framing: body_framing, connection, date };
+    response_head(&mut head, status, &relayed.fields(), &options);
+    head
+}
+
+/// How the body of a backend's answer is framed (RFC 9112, section 6.3).
+fn body_framing(status: StatusCode, length: Option<u64>, framing: &Framing) -> BodyFraming {
+    let is_bodiless = status.is_informational()
+        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    match is_bodiless || framing.head_only {
+        true => BodyFraming::None,
+        false => BodyFraming::of(length, framing.version),
+    }
+}

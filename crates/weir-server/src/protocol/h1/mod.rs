@@ -1,0 +1,265 @@
+//! The driver of HTTP/1.0 and HTTP/1.1: reads a request, has it answered, writes the response, and again.
+//! Used for every connection.
+
+mod chunked_body;
+mod close;
+mod encode;
+mod request_body;
+mod requester;
+mod with_body;
+
+use std::rc::Rc;
+
+use http::{StatusCode, Version};
+use tokio::task::coop::consume_budget;
+use weir_http::h1::request::{self, FieldSpace, Limits, Parsed};
+use weir_http::message::{Fields, Request, RequestBody};
+use weir_sched::Time;
+
+use self::close::{End, LINGER_AT_STOP, close};
+use self::encode::{Framing, encode};
+use self::request_body::H1Body;
+use self::requester::H1Requester;
+use super::context::Context;
+use super::deliver::deliver;
+use super::exchange::{Asked, exchange};
+use super::serving::Serving;
+use crate::answer::Answer;
+use crate::client::input::Input;
+use crate::client::{Client, Read, Waits};
+use crate::content::Body;
+use crate::response::Response;
+use crate::runtime::turn;
+use crate::send::Outcome;
+use crate::service::Service;
+use crate::service::proxy::Destination;
+use crate::uplink::Flow;
+
+/// Serves a connection to its end.
+pub(super) async fn serve(
+    context: &Context,
+    client: &Client,
+    input: &mut Input,
+    mut flow: Option<Flow>,
+) {
+    match answer_requests(context, client, input, &mut flow).await {
+        End::Broken => {}
+        end => close(context, client, input, end).await,
+    }
+}
+
+/// What has come of a request.
+enum Head<'b> {
+    Partial,
+    Whole { request: Request<'b>, fields: Fields<'b>, length: usize, to: Destination },
+    Bad(StatusCode),
+}
+
+/// Answers request after request; returns how that ended.
+async fn answer_requests(
+    context: &Context,
+    client: &Client,
+    input: &mut Input,
+    flow: &mut Option<Flow>,
+) -> End {
+    // The first head may have begun to come together with a PROXY header.
+    let mut head_begun = beginning(input);
+    let mut is_first = true;
+    let connected = turn::began();
+    loop {
+        // A client that asks faster than it is answered must not keep the worker to itself.
+        consume_budget().await;
+        let serving = context.serving.get();
+        let received = input.take();
+        let begun = turn::began();
+        let end = match head(&serving.service, received.bytes()) {
+            Head::Whole { request, fields, length, to } => {
+                client.has_requested();
+                let exchanging = Exchanging { context, serving: &serving, client, begun };
+                if needs_input(&request, &to) {
+                    // Boxed: idle connections are smaller for it.
+                    input.refill(&received.bytes()[length..]);
+                    let answered =
+                        with_body::answer(&exchanging, input, flow, &request, &fields, to);
+                    let end = Box::pin(answered).await;
+                    input.recycle(received);
+                    end
+                } else {
+                    let end = exchanging.answer(flow, &request, &fields, to).await;
+                    input.put_back(received, length);
+                    end.map(|end| match end {
+                        End::Answered if !input.bytes().is_empty() => End::Open,
+                        end => end,
+                    })
+                }
+            }
+            Head::Partial => {
+                input.put_back(received, 0);
+                match read_more(context, &serving, client, input, head_begun).await {
+                    Read::More => {
+                        head_begun = head_begun.or_else(|| Some(turn::began()));
+                        continue;
+                    }
+                    Read::TimedOut if !input.bytes().is_empty() => {
+                        let exchanging = Exchanging { context, serving: &serving, client, begun };
+                        exchanging.refuse(input, flow, StatusCode::REQUEST_TIMEOUT).await
+                    }
+                    Read::Stopped => {
+                        let left = LINGER_AT_STOP.saturating_sub(turn::began().since(connected));
+                        if is_first && client.read(input, left, None).await == Read::More {
+                            head_begun = Some(turn::began());
+                            continue;
+                        }
+                        Some(End::Idle)
+                    }
+                    Read::End | Read::TimedOut => Some(End::Open),
+                    Read::GivenUp => {
+                        context.metrics.given_up.inc();
+                        Some(End::Broken)
+                    }
+                }
+            }
+            Head::Bad(status) => {
+                input.put_back(received, 0);
+                let exchanging = Exchanging { context, serving: &serving, client, begun };
+                exchanging.refuse(input, flow, status).await
+            }
+        };
+        if let Some(end) = end {
+            return end;
+        }
+        is_first = false;
+        head_begun = beginning(input);
+    }
+}
+
+/// Reads what has come.
+fn head<'b>(service: &Service, bytes: &'b [u8]) -> Head<'b> {
+    if bytes.is_empty() {
+        return Head::Partial;
+    }
+    let mut space = FieldSpace::new();
+    match request::parse(bytes, &Limits::default(), &mut space) {
+        Ok(Parsed::Complete { request, fields, head_len: length }) => {
+            let to = service.destination(&request);
+            let fields = if to.wants_fields() { fields.to_fields() } else { Fields::default() };
+            Head::Whole { request, fields, length, to }
+        }
+        Ok(Parsed::Partial) => Head::Partial,
+        Err(bad) => Head::Bad(bad.status),
+    }
+}
+
+/// Whether something is read from the client while the request is answered.
+fn needs_input(request: &Request<'_>, to: &Destination) -> bool {
+    let has_more = request.body != RequestBody::None || request.upgrade.is_some();
+    has_more && matches!(to, Destination::Backends(_))
+}
+
+/// When the next head began to come, if some of it is here already.
+fn beginning(input: &Input) -> Option<Time> {
+    (!input.bytes().is_empty()).then(turn::began)
+}
+
+/// Waits for the next request, or for the rest of one whose head began to come at `head_begun`.
+async fn read_more(
+    context: &Context,
+    serving: &Serving,
+    client: &Client,
+    input: &mut Input,
+    head_begun: Option<Time>,
+) -> Read {
+    match head_begun {
+        None => {
+            let (idle, stop) = (serving.times.idle, Some(&context.stop));
+            client.read_unless_given_up(input, idle, stop, Waits::Anything).await
+        }
+        Some(begun) => {
+            let left = serving.times.head.saturating_sub(turn::began().since(begun));
+            client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await
+        }
+    }
+}
+
+/// One request and its answer on a connection.
+struct Exchanging<'a> {
+    context: &'a Context,
+    serving: &'a Rc<Serving>,
+    client: &'a Client,
+    /// When the request had come.
+    begun: Time,
+}
+
+impl Exchanging<'_> {
+    /// Answers a request of which nothing more is read; the end of the connection if it cannot carry
+    /// another one.
+    async fn answer(
+        &self,
+        flow: &mut Option<Flow>,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+        to: Destination,
+    ) -> Option<End> {
+        let requester = H1Requester { client: self.client, version: request.version };
+        let asked = Asked { requester: &requester, request, fields, begun: self.begun };
+        let Some(answered) = exchange(self.serving, &asked, to, None::<&mut H1Body<'_>>).await
+        else {
+            return Some(End::Broken);
+        };
+        let response = encode(answered.answer, self.framing(request, request.keep_alive));
+        let outcome = self.deliver(flow, Some(request), &response).await;
+        drop(answered.following);
+        self.ended(request, &response, outcome)
+    }
+
+    /// Answers what is no request; the connection ends.
+    async fn refuse(
+        &self,
+        input: &mut Input,
+        flow: &mut Option<Flow>,
+        status: StatusCode,
+    ) -> Option<End> {
+        let date = self.context.date.at(turn::began());
+        let response = encode(Answer::error(status), Framing::closing(date));
+        let outcome = self.deliver(flow, None, &response).await;
+        input.answered(input.bytes().len());
+        Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
+    }
+
+    /// `keep_alive`: the request lets the connection carry another one.
+    fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing {
+        let keep_alive = keep_alive && !self.context.stop.is_stopping();
+        Framing::answering(request, keep_alive, self.context.date.at(turn::began()))
+    }
+
+    async fn deliver(
+        &self,
+        flow: &mut Option<Flow>,
+        request: Option<&Request<'_>>,
+        response: &Response,
+    ) -> Outcome {
+        deliver(self.serving, self.client, flow, request, response, self.begun).await
+    }
+
+    /// What follows on the connection after a response; `None`: the next request.
+    fn ended(&self, request: &Request<'_>, response: &Response, outcome: Outcome) -> Option<End> {
+        let is_whole = request.body == RequestBody::None;
+        match outcome {
+            Outcome::Complete if !response.close => None,
+            Outcome::Complete if is_whole => Some(End::Answered),
+            Outcome::Complete => Some(End::Open),
+            Outcome::ClientLeft | Outcome::ContentFailed => {
+                // Where the end of the connection is the end of the answer, only a reset tells that it
+                // was none.
+                let is_relayed = matches!(response.body, Body::Relayed(_));
+                if is_relayed && request.version == Version::HTTP_10 {
+                    self.client.reset_when_closed();
+                }
+                Some(End::Broken)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! The client of a request in HTTP/1: its connection is all that asks. Used by the driver, which makes
+//! one for each request.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{StatusCode, Version};
+use weir_http::forward::RelayedFields;
+use weir_http::h1::relayed::interim_head;
+use weir_http::h1::response::{CONTINUE, disconnect_probe};
+
+use crate::body::{Account, Space};
+use crate::client::{Client, Left, Requester};
+use crate::config::DisconnectDetection;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct H1Requester<'c> {
+    pub(super) client: &'c Client,
+    /// Of its request.
+    pub(super) version: Version,
+}
+
+impl H1Requester<'_> {
+    /// Asks for the body of the request; false if the connection cannot be used any more.
+    pub(super) fn go_on(&self) -> bool {
+        self.client.say(CONTINUE)
+    }
+}
+
+impl Requester for H1Requester<'_> {
+    fn address(&self) -> SocketAddr {
+        self.client.peer
+    }
+
+    fn account(&self, space: &Arc<Space>) -> &Account {
+        self.client.account(space)
+    }
+
+    async fn left(&self) -> Left {
+        self.client.left().await
+    }
+
+    async fn reset(&self) {
+        self.client.reset().await;
+    }
+
+    fn probe(&self) -> bool {
+        let question = disconnect_probe(self.version);
+        // Without a question, what is on its way to the client already has the same effect.
+        question.is_empty() || self.client.say(question)
+    }
+
+    fn looks_closed(&self, by: DisconnectDetection) -> bool {
+        self.client.looks_closed(by)
+    }
+
+    fn interim(&self, status: StatusCode, fields: &RelayedFields<'_>) -> bool {
+        // HTTP/1.0 has none.
+        if self.version == Version::HTTP_10 {
+            return true;
+        }
+        let mut head = Vec::with_capacity(256);
+        interim_head(&mut head, status, fields);
+        self.client.say(&head)
+    }
+
+    async fn within<T>(&self, wait: Duration, work: impl Future<Output = T>) -> Option<T> {
+        self.client.within(wait, work).await
+    }
+
+    fn make_room(&self) {
+        self.client.make_room();
+    }
+}

@@ -1,0 +1,94 @@
+//! A request for backends whose client goes on sending: its body is read while they work, and after a
+//! switch of protocols bytes go both ways. Used by the driver.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use weir_http::message::{Fields, Request};
+
+use super::close::End;
+use super::encode::encode;
+use super::request_body::H1Body;
+use super::requester::H1Requester;
+use super::{Asked, Exchanging, exchange};
+use crate::answer::AbortOn;
+use crate::client::input::Input;
+use crate::send::Outcome;
+use crate::service::proxy::{Destination, UnreadBody, Upstream};
+use crate::uplink::Flow;
+
+/// How long a backend may go on sending after the client of a switched connection has ended its side.
+const AFTERWARDS: Duration = Duration::from_secs(30);
+
+/// Answers the request, whose body `input` begins with; the end of the connection if it cannot carry
+/// another one.
+pub(super) async fn answer(
+    exchanging: &Exchanging<'_>,
+    input: &mut Input,
+    flow: &mut Option<Flow>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+    to: Destination,
+) -> Option<End> {
+    let Exchanging { serving, client, begun, .. } = *exchanging;
+    let requester = H1Requester { client, version: request.version };
+    let asked = Asked { requester: &requester, request, fields, begun };
+    let most = match &to {
+        Destination::Backends(route) => route.max_body(),
+        _ => None,
+    };
+    let mut body = H1Body::new(requester, input, request, most, &serving.times);
+    let Some(answered) = exchange(serving, &asked, to, body.as_mut()).await else {
+        return Some(End::Broken);
+    };
+    let (mut answer, mut following) = (answered.answer, answered.following);
+    let (upstream, unread) = match &mut following {
+        Some(following) => (following.upstream.take(), following.unread.take()),
+        None => (None, None),
+    };
+    if upstream.is_some() || unread.is_some() {
+        answer.abort_on = AbortOn::Never;
+    }
+    // The rest of a body that was not read to its end could not be told from the next request.
+    let is_read = body.as_ref().is_none_or(H1Body::has_ended);
+    let response = encode(answer, exchanging.framing(request, request.persistent && is_read));
+    let down = exchanging.deliver(flow, Some(request), &response);
+    let outcome = match (upstream, unread, &mut body) {
+        (Some(upstream), ..) => switched(exchanging, input, down, upstream).await,
+        (None, Some(unread), Some(body)) => uploading(down, unread, body).await,
+        _ => down.await,
+    };
+    drop(following);
+    exchanging.ended(request, &response, outcome)
+}
+
+/// Sends an answer that has begun before its request had come whole.
+async fn uploading(
+    down: impl Future<Output = Outcome>,
+    unread: UnreadBody,
+    body: &mut H1Body<'_>,
+) -> Outcome {
+    let mut down = pin!(down);
+    tokio::select! {
+        outcome = &mut down => return outcome,
+        () = unread.pass_on(body) => {}
+    }
+    down.await
+}
+
+/// Both directions of a connection whose protocol was switched; `down` is the one to the client.
+async fn switched(
+    exchanging: &Exchanging<'_>,
+    input: &mut Input,
+    down: impl Future<Output = Outcome>,
+    mut upstream: Upstream,
+) -> Outcome {
+    let Exchanging { context, serving, client, .. } = exchanging;
+    let mut down = pin!(down);
+    tokio::select! {
+        outcome = &mut down => return outcome,
+        () = upstream.pump(client, input, &context.stop, serving.times.send) => {}
+    }
+    timeout(AFTERWARDS, down).await.unwrap_or(Outcome::ClientLeft)
+}

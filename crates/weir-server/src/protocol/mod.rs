@@ -1,0 +1,41 @@
+//! One connection from its first byte to its last. [`run`] learns who the client is and hands the
+//! connection to the driver of its protocol, which reads requests and frames responses; between them,
+//! [`exchange`] and [`deliver`] are the same for all. The accept loop starts it for every connection.
+
+mod context;
+mod deliver;
+mod exchange;
+mod h1;
+mod journal;
+mod open;
+mod origin;
+mod serving;
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+pub(crate) use self::context::Context;
+pub(crate) use self::open::OpenConnections;
+pub(crate) use self::serving::Serving;
+use crate::client::Client;
+use crate::client::input::Input;
+use crate::sys::socket::Socket;
+
+/// Serves `socket` until either side ends it.
+pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
+    context.metrics.connections.inc();
+    let mut client = Client::new(socket, peer, context.open.deadlines());
+    let mut input = Input::new(context.buffers.clone());
+    let serving = context.serving.get();
+    let source = match serving.proxy_headers.are_off() {
+        true => Some(peer),
+        false => Box::pin(origin::read(&serving, &client, &mut input)).await,
+    };
+    drop(serving);
+    if let Some(source) = source {
+        client.peer = source;
+        let flow = context.uplink.as_ref().and_then(|link| link.open_flow(&client.socket, source));
+        h1::serve(&context, &client, &mut input, flow).await;
+    }
+    context.metrics.connections.dec();
+}

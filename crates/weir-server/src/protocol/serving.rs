@@ -1,0 +1,76 @@
+//! What a server does with requests, as far as that can change while it runs: routes and files, limits,
+//! the log. Connections look it up for each request, so that all of it can be replaced at once; a request
+//! is answered to its end by what it began with.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::journal::Journal;
+use super::origin::ProxyHeaders;
+use crate::client::Times;
+use crate::config::ProxyProtocol;
+use crate::logs::access_log::LogHandle;
+use crate::metrics::Metrics;
+use crate::send::Sender;
+use crate::service::Service;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    /// Who answers requests.
+    pub(crate) service: Service,
+    /// Who responses are sent by.
+    pub(crate) sender: Sender,
+    /// Where responses are counted and logged.
+    pub(crate) journal: Journal,
+    /// Whether connections begin with a PROXY header.
+    pub(crate) proxy_headers: ProxyHeaders,
+    /// How long clients may take.
+    pub(crate) times: Times,
+}
+
+impl Serving {
+    /// `service`: who answers; `log`: where that is written down.
+    pub(crate) fn new(
+        service: Service,
+        log: LogHandle,
+        metrics: &Arc<Metrics>,
+        proxy_protocol: ProxyProtocol,
+        times: Times,
+    ) -> Serving {
+        let sender = Sender::new(metrics.clone(), times, service.site().cloned());
+        let journal = Journal::new(metrics.clone(), log);
+        Serving {
+            service,
+            sender,
+            journal,
+            proxy_headers: ProxyHeaders::new(proxy_protocol),
+            times,
+        }
+    }
+}
+
+/// The [`Serving`] of a worker, as it is now.
+#[derive(Debug)]
+pub(crate) struct CurrentServing(RefCell<Rc<Serving>>);
+
+impl CurrentServing {
+    pub(crate) fn new(serving: Serving) -> CurrentServing {
+        CurrentServing(RefCell::new(Rc::new(serving)))
+    }
+
+    /// What requests that come now are answered with.
+    pub(crate) fn get(&self) -> Rc<Serving> {
+        self.0.borrow().clone()
+    }
+
+    /// From the next request of each connection on, `serving` is what answers.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "what reloads the configuration will call it")
+    )]
+    pub(crate) fn replace(&self, serving: Serving) {
+        self.0.replace(Rc::new(serving));
+    }
+}
