@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use weir_http::h1::chunked::{ChunkedDecoder, Piece};
-use weir_http::proxy_protocol;
 use weir_http::h1::request::{Limits, parse_request};
 use weir_http::message::RequestBody;
+use weir_http::proxy_protocol;
 use weir_server::fuzzing::{Bench, Step};
 
 const SEPARATOR: u8 = 0xff;
@@ -129,7 +129,7 @@ fn requests(mut bytes: &[u8]) -> (Vec<Sent>, bool) {
             RequestBody::Chunked => decoded(rest),
         };
         requests.push(Sent {
-            method: request.method_text.to_owned(),
+            method: request.method.to_string(),
             query: request.query.map(str::to_owned),
             version: request.version,
             may_upgrade: request.upgrade.is_some(),

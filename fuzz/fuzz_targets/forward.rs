@@ -8,10 +8,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    BodyFraming, FieldEdits, ForwardedStyle, RequestOptions, ResponseOptions, interim_head,
-    request_head, response_head, response_length, switching_protocols_head,
+    FieldEdits, ForwardedStyle, RelayedFields, RequestOptions, ResponseLength, request_head,
+    response_length,
 };
-use weir_http::h1::request::{Limits, parse_request};
+use weir_http::h1::body_framing::BodyFraming;
+use weir_http::h1::relayed::{
+    ResponseOptions, interim_head, response_head, switching_protocols_head,
+};
+use weir_http::h1::request::{FieldSpace, Limits, Parsed, parse, parse_request};
 use weir_http::h1::response::Connection;
 
 fuzz_target!(|data: &[u8]| {
@@ -29,7 +33,9 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn pass_request(choice: u8, head: &[u8]) {
-    let Ok(Some((read, head_len))) = parse_request(head, &Limits::default()) else {
+    let mut space = FieldSpace::new();
+    let parsed = parse(head, &Limits::default(), &mut space);
+    let Ok(Parsed::Complete { request: read, fields, .. }) = parsed else {
         return;
     };
     let path = (choice & 3 == 0).then_some("/v2/a%20b");
@@ -46,7 +52,7 @@ fn pass_request(choice: u8, head: &[u8]) {
         expect: choice & 64 != 0,
         upgrade: choice & 128 != 0,
     };
-    let Ok(parts) = request_head(&head[..head_len], &read, &to, HeaderMap::new()) else {
+    let Ok(parts) = request_head(&read, &fields.to_fields(), &to, HeaderMap::new()) else {
         return;
     };
     let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
@@ -57,10 +63,10 @@ fn pass_request(choice: u8, head: &[u8]) {
     }
     sent.extend_from_slice(b"\r\n");
     let roomy = Limits { request_line: 1 << 20, head: 1 << 20, headers: 128 };
-    match parse(&sent, &roomy) {
+    match parse_request(&sent, &roomy) {
         Ok(Some((again, head_len))) => {
             assert_eq!(head_len, sent.len());
-            assert_eq!((again.body, again.method_text), (read.body, read.method_text));
+            assert_eq!((again.body, &again.method), (read.body, &read.method));
             assert_eq!(again.host, read.host.or(Some("local")));
             assert_eq!(again.query, read.query);
             assert!(again.persistent);
@@ -97,16 +103,12 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
     };
     let version = if choice & 2 != 0 { Version::HTTP_10 } else { Version::HTTP_11 };
     let framing = match length {
-            ResponseLength::None => BodyFraming::None,
-            ResponseLength::Length(length) => BodyFraming::of(Some(length), version),
-            ResponseLength::Unknown => BodyFraming::of(None, version),
-        };
-    let edits = FieldEdits::default();
-    let how = ResponseOptions {
-        framing,
-        connection: Connection::Default,
-        date: [b'x'; 29],
+        ResponseLength::None => BodyFraming::None,
+        ResponseLength::Length(length) => BodyFraming::of(Some(length), version),
+        ResponseLength::Unknown => BodyFraming::of(None, version),
     };
+    let edits = FieldEdits::default();
+    let how = ResponseOptions { framing, connection: Connection::Default, date: [b'x'; 29] };
     out.clear();
     response_head(&mut out, status, &RelayedFields { received: &fields, edits: &edits }, &how);
     let framed = read(&out);
