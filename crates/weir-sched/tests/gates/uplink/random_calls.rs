@@ -68,15 +68,15 @@ proptest! {
             match step {
                 Step::Arrive { flow, size, range } => {
                     let range_of = range.then_some(ObjectId(1));
-                    let spec = JobSpec { flow: flows[flow], size: Some(size), range_of };
+                    let spec = JobSpec { flow: flows[flow], tag: 0, size: Some(size), range_of };
                     jobs.push((gate.arrive(now, spec).unwrap(), Some(size.max(1)), 0));
                 }
                 Step::Unknown { flow } => {
-                    let spec = JobSpec { flow: flows[flow], size: None, range_of: None };
+                    let spec = JobSpec { flow: flows[flow], tag: 0, size: None, range_of: None };
                     jobs.push((gate.arrive(now, spec).unwrap(), None, 0));
                 }
-                Step::Blocked(flow) => gate.blocked(now, flows[flow]),
-                Step::Ready(flow) => gate.ready(now, flows[flow]),
+                Step::Blocked(flow) => gate.flow_blocked(now, flows[flow]),
+                Step::Ready(flow) => gate.flow_ready(now, flows[flow]),
                 Step::Close(flow) => {
                     gate.close(now, flows[flow]);
                     flows[flow] = open(&mut gate, flow as u128 / 2);
@@ -111,7 +111,7 @@ proptest! {
             }
         }
         for flow in &flows {
-            gate.ready(now, *flow);
+            gate.flow_ready(now, *flow);
         }
         let mut granted_last = Vec::new();
         while let Some(grant) = grant(&mut gate, &mut now) {
