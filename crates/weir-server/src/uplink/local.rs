@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use weir_sched::Grant;
+
 use super::events::{Blocked, Event};
 use super::flow::Flow;
 use super::kernel::COUNT_EVERY;
@@ -46,10 +48,16 @@ impl LocalUplink {
         loop {
             outbox.filled.notified().await;
             outbox.take(&mut grants);
-            for grant in grants.drain(..) {
-                if let Err(grant) = self.registry.hand_over(grant) {
-                    self.uplink.inbox.post(Event::Used { grant, bytes: 0, blocked: Blocked::No });
-                }
+            self.hand_over(grants.drain(..));
+        }
+    }
+
+    /// Hands grants to the jobs that they name. One that comes after its job's end goes back: its lease
+    /// had run out, and the same bytes were granted again.
+    pub(super) fn hand_over(&self, grants: impl Iterator<Item = Grant>) {
+        for grant in grants {
+            if !self.registry.hand_over(&grant) {
+                self.uplink.inbox.post(Event::Used { grant, bytes: 0, blocked: Blocked::No });
             }
         }
     }

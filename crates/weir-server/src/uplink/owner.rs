@@ -18,14 +18,14 @@ const IDLE_TICK: Duration = Duration::from_millis(250);
 
 /// A connection as the owner knows it.
 #[derive(Debug)]
-struct OpenFlow {
+pub(super) struct OpenFlow {
     flow: FlowId,
     worker: usize,
 }
 
 /// A response that has not ended, and who gets its grants.
 #[derive(Debug)]
-struct WaitingJob {
+pub(super) struct WaitingJob {
     job: JobId,
     worker: usize,
 }
@@ -49,9 +49,10 @@ pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> 
 #[derive(Debug)]
 pub(super) struct Owner {
     uplink: Arc<Uplink>,
-    gate: Gate,
-    flows: HashMap<u64, OpenFlow>,
-    jobs: HashMap<u64, WaitingJob>,
+    pub(super) gate: Gate,
+    /// By number.
+    pub(super) flows: HashMap<u64, OpenFlow>,
+    pub(super) jobs: HashMap<u64, WaitingJob>,
     events: Vec<Event>,
     /// Bytes of grants that were not reported as used yet.
     granted: u64,

@@ -31,6 +31,7 @@ impl Registry {
         self.flows.borrow_mut().insert(flow, socket);
     }
 
+    /// The connection is closed.
     pub(super) fn remove_flow(&self, flow: u64) {
         self.flows.borrow_mut().remove(&flow);
     }
@@ -50,19 +51,15 @@ impl Registry {
         self.jobs.borrow_mut().remove(&job).unwrap_or_default().grants
     }
 
-    /// Hands a grant to its job.
-    ///
-    /// # Errors
-    ///
-    /// The grant, if its job has ended: its lease had run out, and the same bytes were granted again.
-    pub(super) fn hand_over(&self, grant: Grant) -> Result<(), Grant> {
+    /// Hands a grant to the job that it names; false if that has ended.
+    pub(super) fn hand_over(&self, grant: &Grant) -> bool {
         let mut jobs = self.jobs.borrow_mut();
-        let job = jobs.get_mut(&grant.tag).ok_or(grant)?;
-        job.grants.push_back(grant);
+        let Some(job) = jobs.get_mut(&grant.tag) else { return false };
+        job.grants.push_back(*grant);
         if let Some(waker) = job.waker.take() {
             waker.wake();
         }
-        Ok(())
+        true
     }
 
     /// The next grant of the job; if there is none, its task is woken when there is one.

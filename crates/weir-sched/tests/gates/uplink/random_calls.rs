@@ -18,6 +18,8 @@ enum Step {
     Unknown { flow: usize },
     Blocked(usize),
     Ready(usize),
+    JobBlocked(usize),
+    JobReady(usize),
     Close(usize),
     Gone(usize),
     Probe(usize),
@@ -35,6 +37,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             1 => flow.clone().prop_map(|flow| Step::Unknown { flow }),
             1 => flow.clone().prop_map(Step::Blocked),
             2 => flow.clone().prop_map(Step::Ready),
+            1 => (0usize..40).prop_map(Step::JobBlocked),
+            2 => (0usize..40).prop_map(Step::JobReady),
             1 => flow.clone().prop_map(Step::Close),
             1 => (0usize..40).prop_map(Step::Gone),
             1 => (0usize..40).prop_map(Step::Probe),
@@ -77,6 +81,12 @@ proptest! {
                 }
                 Step::Blocked(flow) => gate.flow_blocked(now, flows[flow]),
                 Step::Ready(flow) => gate.flow_ready(now, flows[flow]),
+                Step::JobBlocked(job) => if let Some((job, ..)) = jobs.get(job) {
+                    gate.job_blocked(now, *job);
+                },
+                Step::JobReady(job) => if let Some((job, ..)) = jobs.get(job) {
+                    gate.job_ready(now, *job);
+                },
                 Step::Close(flow) => {
                     gate.close(now, flows[flow]);
                     flows[flow] = open(&mut gate, flow as u128 / 2);
@@ -106,6 +116,7 @@ proptest! {
         gate.tick(now);
         prop_assert_eq!((gate.leases(), gate.leased_bytes()), (0, 0));
         for (job, known, _) in &jobs {
+            gate.job_ready(now, *job);
             if known.is_none() {
                 gate.abandoned(now, *job);
             }
