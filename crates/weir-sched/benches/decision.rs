@@ -48,10 +48,9 @@ impl Overloaded {
         let flow = self.gate.open(FlowSpec {
             client,
             packets: Packets { mss: 1448, overhead: WireOverhead::ETHERNET },
-            tag: 0,
             path: Path::default(),
         });
-        self.gate.arrive(self.now, JobSpec { flow, size: Some(size), range_of: None });
+        self.gate.arrive(self.now, JobSpec { flow, tag: 0, size: Some(size), range_of: None });
     }
 
     /// One grant and its receipt; an arrival keeps the number of waiting jobs.
@@ -80,12 +79,12 @@ impl Overloaded {
         if self.most_blocked == 0 {
             return;
         }
-        self.gate.blocked(self.now, served);
+        self.gate.flow_blocked(self.now, served);
         self.blocked.push_back(served);
         if self.blocked.len() > self.most_blocked
             && let Some(flow) = self.blocked.pop_front()
         {
-            self.gate.ready(self.now, flow);
+            self.gate.flow_ready(self.now, flow);
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::response::Response;
 use crate::runtime::turn;
 use crate::sys;
-use crate::uplink::Flow;
+use crate::uplink::{Blocked, Flow, Job};
 
 /// Bytes that are handed to the kernel without a gate before other tasks of the worker have their turn.
 const AT_ONCE: u64 = 512 * 1024;
@@ -125,7 +125,7 @@ impl Sending<'_> {
     }
 
     /// Sends over the uplink: at once if the link is free, otherwise grant by grant.
-    pub(crate) async fn over(&mut self, flow: &mut Flow) -> Outcome {
+    pub(crate) async fn over(&mut self, flow: &Flow) -> Outcome {
         if flow.take_if_free(self.left()) {
             loop {
                 match self.push(self.left(), self.response.close) {
@@ -144,24 +144,24 @@ impl Sending<'_> {
             }
         }
         let size = self.response.length().map(|length| length - self.sent);
-        flow.arrive(size, self.response.range_of);
-        let outcome = self.as_granted(flow).await;
-        flow.leave(&self.client.socket, outcome == Outcome::Complete);
+        let mut job = flow.begin(size, self.response.range_of);
+        let outcome = self.as_granted(&mut job).await;
+        job.end(outcome == Outcome::Complete);
         outcome
     }
 
-    async fn as_granted(&mut self, flow: &mut Flow) -> Outcome {
+    async fn as_granted(&mut self, job: &mut Job<'_>) -> Outcome {
         let mut half_closed = false;
         while self.left() > 0 {
             let grant = tokio::select! {
                 biased;
-                grant = flow.granted() => grant,
+                grant = job.granted() => grant,
                 left = self.client.left(), if !half_closed && self.is_watched() => {
                     if left == Left::Gone || self.response.abort_on == AbortOn::HalfClose {
                         return Outcome::ClientLeft;
                     }
                     half_closed = true;
-                    flow.probe();
+                    job.probe();
                     continue;
                 }
                 () = self.client.reset(), if half_closed => return Outcome::ClientLeft,
@@ -173,31 +173,29 @@ impl Sending<'_> {
             let sent = self.sent - before;
             let waited = match pushed {
                 Ok(_) if self.left() == 0 => {
-                    flow.used(&grant, sent, false);
+                    job.used(&grant, sent, Blocked::No);
                     Ok(())
                 }
                 Ok(Pushed::All) => {
-                    flow.used(&grant, sent, false);
-                    flow.look(&self.client.socket);
+                    job.used(&grant, sent, Blocked::No);
+                    job.look();
                     Ok(())
                 }
                 Ok(Pushed::Full) => {
-                    flow.used(&grant, sent, true);
-                    flow.charge_extra(&self.client.socket);
+                    job.used(&grant, sent, Blocked::Flow);
                     let writable = self.until_writable().await;
-                    flow.ready();
+                    job.ready();
                     writable
                 }
                 // A response that waits for the disk or a backend holds up nobody at the uplink.
                 Ok(Pushed::Cold) => {
-                    flow.used(&grant, sent, true);
-                    flow.idle();
+                    job.used(&grant, sent, Blocked::Job);
                     let fetched = Box::pin(self.fetch()).await;
-                    flow.ready();
+                    job.ready();
                     fetched
                 }
                 Err(outcome) => {
-                    flow.used(&grant, sent, false);
+                    job.used(&grant, sent, Blocked::No);
                     Err(outcome)
                 }
             };

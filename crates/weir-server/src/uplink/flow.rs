@@ -1,113 +1,43 @@
-//! A connection's side of the uplink: it tells the gate what happens and waits for grants. Opened by
-//! [`super::LocalUplink`] for each connection, used by `send`.
+//! A connection that sends over the uplink: its socket, how its stream is cut into packets, and what
+//! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection;
+//! `send` sends small responses through it at once and begins a job on it for the others.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
-use std::future::poll_fn;
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use socket2::SockRef;
-use weir_sched::{FairnessRecord, FlowSpec, Grant, ObjectId, Packets, Path};
+use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
 
-use super::kernel::COUNT_EVERY;
+use super::events::Event;
 use super::meter::Meter;
-use super::{Event, Uplink, client};
-use crate::metrics::Waiting;
+use super::registry::Registry;
+use super::{Uplink, client};
 use crate::sys::clock;
 use crate::sys::socket::Socket;
 use crate::sys::{self, TcpInfo};
 
-/// After how many grants it is measured what was retransmitted.
-const LOOK_EVERY: u32 = 16;
-
 /// Bytes of a segment if the kernel does not say.
 const USUAL_MSS: u32 = 1448;
 
-/// A connection, and the grants that wait for its task.
-#[derive(Debug)]
-struct Slot {
-    socket: Rc<Socket>,
-    grants: RefCell<VecDeque<Grant>>,
-    /// A response waits for grants. One that comes later (its lease had run out, and the same bytes
-    /// were granted again) must not serve the next response.
-    expects: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
-}
-
-/// The connections of one worker, by number.
-#[derive(Debug, Default)]
-pub(super) struct LocalFlows(RefCell<HashMap<u64, Rc<Slot>>>);
-
-impl LocalFlows {
-    /// Bytes of these connections that their clients have not acknowledged.
-    pub(crate) fn bytes_in_flight(&self) -> u64 {
-        let flows = self.0.borrow();
-        flows.values().filter_map(|slot| sys::unacknowledged(&*slot.socket).ok()).sum()
-    }
-
-    /// Counts the bytes of these connections in the kernel again and again, if that is what the
-    /// uplink goes by.
-    pub(crate) async fn count(&self, uplink: &Uplink, worker: usize) {
-        let Some(in_kernel) = &uplink.in_kernel else { return };
-        loop {
-            tokio::time::sleep(COUNT_EVERY).await;
-            if uplink.waiting() > 0 {
-                in_kernel.counted(worker, self.bytes_in_flight());
-                uplink.inbox.filled.notify_one();
-            }
-        }
-    }
-
-    /// Hands the grants for `worker` to its connections, for as long as the worker runs.
-    pub(crate) async fn distribute(&self, uplink: &Uplink, worker: usize) {
-        let Some(outbox) = uplink.outboxes.get(worker) else { return };
-        let mut grants = Vec::new();
-        loop {
-            outbox.filled.notified().await;
-            outbox.take(&mut grants);
-            let flows = self.0.borrow();
-            for grant in grants.drain(..) {
-                match flows.get(&grant.tag) {
-                    Some(slot) if slot.expects.get() => {
-                        slot.grants.borrow_mut().push_back(grant);
-                        if let Some(waker) = slot.waker.borrow_mut().take() {
-                            waker.wake();
-                        }
-                    }
-                    _ => uplink.inbox.post(Event::Used { grant, bytes: 0, blocked: false }),
-                }
-            }
-        }
-    }
-}
-
-/// A connection that sends over the uplink.
+/// See the module. Its responses at the gate are [`Job`](super::Job)s.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    uplink: Arc<Uplink>,
-    registry: Rc<LocalFlows>,
-    slot: Rc<Slot>,
-    number: u64,
+    pub(super) uplink: Arc<Uplink>,
+    pub(super) registry: Rc<Registry>,
+    pub(super) number: u64,
+    socket: Rc<Socket>,
     packets: Packets,
-    meter: Meter,
-    grants_since_look: u32,
-    /// A response of it is at the gate.
-    waiting: bool,
-    /// It counts among those that wait for the link.
-    counted: Cell<bool>,
-    /// By size.
-    class: usize,
+    meter: RefCell<Meter>,
 }
 
 impl Flow {
     pub(super) fn open(
         uplink: Arc<Uplink>,
-        registry: Rc<LocalFlows>,
+        registry: Rc<Registry>,
         worker: usize,
         socket: &Rc<Socket>,
         peer: SocketAddr,
@@ -122,32 +52,16 @@ impl Flow {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
         uplink.open.fetch_add(1, Ordering::Relaxed);
-        let number = uplink.flows.fetch_add(1, Ordering::Relaxed);
-        let (grants, expects, waker) = Default::default();
-        let slot = Rc::new(Slot { socket: socket.clone(), grants, expects, waker });
-        registry.0.borrow_mut().insert(number, slot.clone());
+        let number = uplink.next_number();
+        registry.add_flow(number, socket.clone());
         let packets = Packets { mss, overhead: uplink.framing_to(peer) };
-        let spec = FlowSpec {
-            client: client(peer),
-            packets,
-            tag: number,
-            path: info.map(|info| path(&info)).unwrap_or_default(),
-        };
-        uplink.inbox.post(Event::Open { worker, spec });
+        let path = info.map(|info| path(&info)).unwrap_or_default();
+        let spec = FlowSpec { client: client(peer), packets, path };
+        uplink.inbox.post(Event::Open { flow: number, worker, spec });
         let meter = Meter::new(packets.overhead);
         uplink.pacer.charge_extra(clock::now(), meter.handshake());
-        Flow {
-            uplink,
-            registry,
-            slot,
-            number,
-            packets,
-            meter,
-            grants_since_look: 0,
-            waiting: false,
-            counted: Cell::new(false),
-            class: 0,
-        }
+        let (socket, meter) = (socket.clone(), RefCell::new(meter));
+        Flow { uplink, registry, number, socket, packets, meter }
     }
 
     /// Takes the bytes of a whole response from the pacer, if they fit one grant and nobody waits. True if
@@ -169,110 +83,23 @@ impl Flow {
         });
     }
 
-    /// A response of `bytes` (`None`: of unknown length) comes to the gate.
-    pub(crate) fn arrive(&mut self, bytes: Option<u64>, range_of: Option<ObjectId>) {
-        self.waiting = true;
-        self.slot.expects.set(true);
-        self.class = Waiting::class(bytes);
-        self.count(true);
-        // The window has opened, or closed, since the last response.
-        let path = sys::tcp_info(&*self.slot.socket).ok().map(|info| path(&info));
-        self.post(Event::Arrive { flow: self.number, size: bytes, range_of, path });
+    /// The path to the client as it is now, if the kernel says.
+    pub(super) fn path(&self) -> Option<Path> {
+        sys::tcp_info(&*self.socket).ok().map(|info| path(&info))
     }
 
-    /// Waits for the next grant.
-    pub(crate) async fn granted(&mut self) -> Grant {
-        let grant = poll_fn(|context| match self.slot.grants.borrow_mut().pop_front() {
-            Some(grant) => Poll::Ready(grant),
-            None => {
-                *self.slot.waker.borrow_mut() = Some(context.waker().clone());
-                Poll::Pending
-            }
-        })
-        .await;
-        self.grants_since_look += 1;
-        grant
-    }
-
-    /// Reports what was sent of a grant, and whether the socket is full.
-    pub(crate) fn used(&self, grant: &Grant, bytes: u64, blocked: bool) {
-        self.post(Event::Used { grant: *grant, bytes, blocked });
-    }
-
-    /// The response waits for something other than the link, such as a backend that sends something now
-    /// and then. It does not count among those that wait for the link meanwhile.
-    pub(crate) fn idle(&self) {
-        self.count(false);
-    }
-
-    fn count(&self, counts: bool) {
-        let (all, by_size) = (&self.uplink.waiting, &self.uplink.metrics.waiting);
-        match (self.counted.replace(counts), counts) {
-            (false, true) => {
-                all.fetch_add(1, Ordering::Relaxed);
-                by_size.begins(self.class);
-            }
-            (true, false) => {
-                all.fetch_sub(1, Ordering::Relaxed);
-                by_size.ends(self.class);
-            }
-            _ => {}
-        }
-    }
-
-    /// The socket takes data again, or there is something to send again.
-    pub(crate) fn ready(&self) {
-        self.count(self.waiting);
-        self.post(Event::Ready { flow: self.number });
-    }
-
-    /// The client has closed its side: a few bytes, sent ahead of its turn, will tell whether it has gone.
-    pub(crate) fn probe(&self) {
-        self.post(Event::Probe { flow: self.number });
-    }
-
-    /// The response has been sent, or its client has gone.
-    pub(crate) fn leave(&mut self, socket: &Socket, complete: bool) {
-        self.charge_extra(socket);
-        if !complete {
-            self.uplink.metrics.dead_jobs.inc();
-        }
-        self.end_waiting(complete);
-    }
-
-    /// Counts what the connection sent beside its responses.
-    pub(crate) fn charge_extra(&mut self, socket: &Socket) {
-        self.grants_since_look = 0;
-        let Ok(info) = sys::tcp_info(socket) else { return };
-        if self.waiting && self.uplink.path_updates {
-            self.post(Event::PathChanged { flow: self.number, path: path(&info) });
-        }
-        let bytes = self.meter.extra(&info);
+    /// Charges what the connection sent beside its responses since the last call. Returns the path, of
+    /// which the kernel was asked, too.
+    pub(super) fn charge_extra(&self) -> Option<Path> {
+        let info = sys::tcp_info(&*self.socket).ok()?;
+        let bytes = self.meter.borrow_mut().extra(&info);
         if bytes > 0 {
             self.uplink.pacer.charge_extra(clock::now(), bytes);
         }
+        Some(path(&info))
     }
 
-    /// The same, but only every 16 grants: for a response that is never blocked.
-    pub(crate) fn look(&mut self, socket: &Socket) {
-        if self.grants_since_look >= LOOK_EVERY {
-            self.charge_extra(socket);
-        }
-    }
-
-    fn end_waiting(&mut self, complete: bool) {
-        if std::mem::take(&mut self.waiting) {
-            self.count(false);
-            self.post(Event::Ended { flow: self.number, complete });
-        }
-        self.slot.expects.set(false);
-        // A grant that was given twice must not serve the next response.
-        for grant in self.slot.grants.borrow_mut().drain(..) {
-            self.post(Event::Used { grant, bytes: 0, blocked: false });
-        }
-    }
-
-    fn post(&self, event: Event) {
+    pub(super) fn post(&self, event: Event) {
         self.uplink.inbox.post(event);
     }
 }
@@ -285,14 +112,14 @@ fn path(info: &TcpInfo) -> Path {
 
 impl Drop for Flow {
     fn drop(&mut self) {
-        self.end_waiting(false);
-        self.registry.0.borrow_mut().remove(&self.number);
+        self.registry.remove_flow(self.number);
         self.post(Event::Close { flow: self.number });
         // What was sent again after the last response had been handed over counts as well: on a
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.
-        let extra = sys::tcp_info(&*self.slot.socket).map_or(0, |info| self.meter.extra(&info));
-        self.uplink.pacer.charge_extra(clock::now(), extra.max(self.meter.farewell()));
+        let meter = self.meter.get_mut();
+        let extra = sys::tcp_info(&*self.socket).map_or(0, |info| meter.extra(&info));
+        self.uplink.pacer.charge_extra(clock::now(), extra.max(meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }

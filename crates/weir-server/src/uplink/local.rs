@@ -5,7 +5,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::flow::{Flow, LocalFlows};
+use weir_sched::Grant;
+
+use super::events::{Blocked, Event};
+use super::flow::Flow;
+use super::kernel::COUNT_EVERY;
+use super::registry::Registry;
 use super::{InFlightQuery, Uplink};
 use crate::config::Prefix;
 use crate::sys::socket::Socket;
@@ -14,7 +19,7 @@ use crate::sys::socket::Socket;
 #[derive(Debug)]
 pub(crate) struct LocalUplink {
     uplink: Arc<Uplink>,
-    flows: Rc<LocalFlows>,
+    registry: Rc<Registry>,
     /// Clients that are not behind this uplink.
     exempt: Vec<Prefix>,
     /// The worker's number.
@@ -24,7 +29,7 @@ pub(crate) struct LocalUplink {
 impl LocalUplink {
     /// For the worker of that number.
     pub(crate) fn new(uplink: Arc<Uplink>, exempt: Vec<Prefix>, worker: usize) -> LocalUplink {
-        LocalUplink { uplink, flows: Rc::default(), exempt, worker }
+        LocalUplink { uplink, registry: Rc::default(), exempt, worker }
     }
 
     /// The place of a connection at the uplink; `None` if its client is not behind it.
@@ -33,21 +38,45 @@ impl LocalUplink {
         if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
             return None;
         }
-        Some(Flow::open(self.uplink.clone(), self.flows.clone(), self.worker, socket, peer))
+        Some(Flow::open(self.uplink.clone(), self.registry.clone(), self.worker, socket, peer))
     }
 
-    /// Hands grants to the worker's connections, for as long as the worker runs.
+    /// Hands grants to the responses of the worker's connections, for as long as the worker runs.
     pub(crate) async fn distribute(&self) {
-        self.flows.distribute(&self.uplink, self.worker).await;
+        let Some(outbox) = self.uplink.outboxes.get(self.worker) else { return };
+        let mut grants = Vec::new();
+        loop {
+            outbox.filled.notified().await;
+            outbox.take(&mut grants);
+            self.hand_over(grants.drain(..));
+        }
     }
 
-    /// Counts the bytes of the worker's connections in the kernel, if that is what the uplink goes by.
+    /// Hands grants to the jobs that they name. One that comes after its job's end goes back: its lease
+    /// had run out, and the same bytes were granted again.
+    pub(super) fn hand_over(&self, grants: impl Iterator<Item = Grant>) {
+        for grant in grants {
+            if !self.registry.hand_over(&grant) {
+                self.uplink.inbox.post(Event::Used { grant, bytes: 0, blocked: Blocked::No });
+            }
+        }
+    }
+
+    /// Counts the bytes of the worker's connections in the kernel again and again, if that is what the
+    /// uplink goes by.
     pub(crate) async fn count_in_kernel(&self) {
-        self.flows.count(&self.uplink, self.worker).await;
+        let Some(in_kernel) = &self.uplink.in_kernel else { return };
+        loop {
+            tokio::time::sleep(COUNT_EVERY).await;
+            if self.uplink.waiting() > 0 {
+                in_kernel.counted(self.worker, self.registry.bytes_in_flight());
+                self.uplink.inbox.filled.notify_one();
+            }
+        }
     }
 
     /// Tells a query how many bytes the clients of the worker's connections have not acknowledged.
     pub(crate) fn answer(&self, query: InFlightQuery) {
-        let _ = query.send(self.flows.bytes_in_flight());
+        let _ = query.send(self.registry.bytes_in_flight());
     }
 }

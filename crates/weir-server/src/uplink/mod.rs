@@ -1,74 +1,43 @@
 //! The uplink: one gate that all connections of all workers send through, at the rate of the link.
 //! Built when the server starts; connections send through it, the admin address shows it.
 //!
-//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) post events to it and get grants
-//! back, one batch and one wake-up for each worker at a time. While nobody waits, a response that fits
-//! one grant takes its bytes from the pacer directly, without the gate.
+//! The gate belongs to one task ([`owner`]). Connections ([`Flow`]) and their responses ([`Job`]) post
+//! events to it; grants come back to the responses, one batch and one wake-up for each worker at a
+//! time. While nobody waits, a response that fits one grant takes its bytes from the pacer directly,
+//! without the gate.
 
+mod events;
 mod flow;
+mod job;
 mod kernel;
 mod local;
+mod mailbox;
 mod meter;
 mod owner;
+mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{
-    ClientId, FlowSpec, Gate, GateConfig, Grant, ObjectId, Pacer, Path, WireOverhead,
-};
+use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead};
 
 use crate::config::UplinkConfig;
 use crate::identity;
 use crate::metrics::Metrics;
 
+use events::Event;
 use kernel::InKernel;
+use mailbox::Mailbox;
 
+pub(crate) use events::Blocked;
 pub(crate) use flow::Flow;
+pub(crate) use job::Job;
 pub(crate) use local::LocalUplink;
 pub(crate) use owner::own;
-
-/// What connections tell the gate's owner. A connection is known by its number.
-#[derive(Debug)]
-enum Event {
-    Open {
-        worker: usize,
-        spec: FlowSpec,
-    },
-    Arrive {
-        flow: u64,
-        size: Option<u64>,
-        range_of: Option<ObjectId>,
-        /// As it is now, if the kernel says.
-        path: Option<Path>,
-    },
-    /// The kernel was asked of the path for another reason, and the policy wants to know.
-    PathChanged {
-        flow: u64,
-        path: Path,
-    },
-    Ready {
-        flow: u64,
-    },
-    Used {
-        grant: Grant,
-        bytes: u64,
-        blocked: bool,
-    },
-    /// Its response was sent whole, or its client has gone.
-    Ended {
-        flow: u64,
-        complete: bool,
-    },
-    Probe {
-        flow: u64,
-    },
-    Close {
-        flow: u64,
-    },
-}
 
 /// Asks a worker for the unacknowledged bytes of its connections; the answer goes into it.
 pub(crate) type InFlightQuery = oneshot::Sender<u64>;
@@ -86,8 +55,8 @@ pub(crate) struct Uplink {
     in_kernel: Option<InKernel>,
     /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
-    /// The number of the next connection.
-    flows: AtomicU64,
+    /// The number of the next connection or response.
+    next_number: AtomicU64,
     /// Connections that are open.
     open: AtomicUsize,
     unused: Notify,
@@ -121,7 +90,7 @@ pub(crate) fn build(
         path_updates: config.policy.needs().path_updates,
         in_kernel,
         waiting: AtomicUsize::new(0),
-        flows: AtomicU64::new(0),
+        next_number: AtomicU64::new(0),
         open: AtomicUsize::new(0),
         unused: Notify::new(),
         inbox: Mailbox::default(),
@@ -135,6 +104,23 @@ impl Uplink {
     /// Responses that wait for the link.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// One of this class of size ([`Waiting::class`](crate::metrics::Waiting::class)) begins to wait.
+    fn begins_to_wait(&self, class: usize) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.metrics.waiting.begins(class);
+    }
+
+    /// One of this class ends waiting.
+    fn ends_waiting(&self, class: usize) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.metrics.waiting.ends(class);
+    }
+
+    /// A number for a connection or a response that no other has had.
+    fn next_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Bytes on the wire since the server started.
@@ -163,50 +149,5 @@ fn client(peer: SocketAddr) -> ClientId {
     match identity::network(peer.ip()) {
         IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
         IpAddr::V6(network) => ClientId(network.to_bits()),
-    }
-}
-
-/// Items that threads leave for one reader.
-#[derive(Debug)]
-struct Mailbox<T> {
-    items: Mutex<Vec<T>>,
-    filled: Notify,
-}
-
-impl<T> Default for Mailbox<T> {
-    fn default() -> Self {
-        Mailbox { items: Mutex::default(), filled: Notify::new() }
-    }
-}
-
-impl<T> Mailbox<T> {
-    fn post(&self, item: T) {
-        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
-        items.push(item);
-        // Only the first wakes the reader; it takes all.
-        if items.len() == 1 {
-            self.filled.notify_one();
-        }
-    }
-
-    /// Swaps what was posted for the empty `into`.
-    fn take(&self, into: &mut Vec<T>) {
-        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *items, into);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
-        let of = |peer: &str| client(peer.parse().expect("an address"));
-        assert_eq!(of("192.0.2.1:1"), of("192.0.2.1:2"));
-        assert_eq!(of("192.0.2.1:1"), of("[::ffff:192.0.2.1]:1"));
-        assert_ne!(of("192.0.2.1:1"), of("192.0.2.2:1"));
-        assert_eq!(of("[2001:db8::1]:1"), of("[2001:db8::2:3:4:5]:1"));
-        assert_ne!(of("[2001:db8::1]:1"), of("[2001:db8:0:1::1]:1"));
     }
 }

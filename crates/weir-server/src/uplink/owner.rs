@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, Next, Time};
 
-use super::{Event, Uplink};
+use super::Uplink;
+use super::events::{Blocked, Event};
 use crate::sys::clock::{self, Alarm};
 
 /// While nothing is sent, how often the virtual fair server is told that time passes.
@@ -17,16 +18,22 @@ const IDLE_TICK: Duration = Duration::from_millis(250);
 
 /// A connection as the owner knows it.
 #[derive(Debug)]
-struct Held {
+pub(super) struct OpenFlow {
     flow: FlowId,
     worker: usize,
-    job: Option<JobId>,
+}
+
+/// A response that has not ended, and who gets its grants.
+#[derive(Debug)]
+pub(super) struct WaitingJob {
+    job: JobId,
+    worker: usize,
 }
 
 /// Runs the gate until the worker's runtime ends.
 pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> {
     let alarm = Alarm::new()?;
-    let mut owner = Owner { held: HashMap::new(), events: Vec::new(), granted: 0, gate, uplink };
+    let mut owner = Owner::new(uplink, gate);
     loop {
         // What has arrived is read before anything is sent: a request of unknown size must not
         // wait behind it (Crovella 1999, section 3.1).
@@ -38,18 +45,26 @@ pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> 
     }
 }
 
+/// The gate, and who is behind the numbers of its events.
 #[derive(Debug)]
-struct Owner {
+pub(super) struct Owner {
     uplink: Arc<Uplink>,
-    gate: Gate,
-    held: HashMap<u64, Held>,
+    pub(super) gate: Gate,
+    /// By number.
+    pub(super) flows: HashMap<u64, OpenFlow>,
+    pub(super) jobs: HashMap<u64, WaitingJob>,
     events: Vec<Event>,
     /// Bytes of grants that were not reported as used yet.
     granted: u64,
 }
 
 impl Owner {
-    fn handle_events(&mut self) {
+    pub(super) fn new(uplink: Arc<Uplink>, gate: Gate) -> Owner {
+        let (flows, jobs) = (HashMap::new(), HashMap::new());
+        Owner { uplink, gate, flows, jobs, events: Vec::new(), granted: 0 }
+    }
+
+    pub(super) fn handle_events(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         self.uplink.inbox.take(&mut events);
         let now = clock::now();
@@ -61,63 +76,70 @@ impl Owner {
 
     fn handle(&mut self, now: Time, event: Event) {
         match event {
-            Event::Open { worker, spec } => {
-                let flow = self.gate.open(spec);
-                self.held.insert(spec.tag, Held { flow, worker, job: None });
-            }
-            Event::Arrive { flow, size, range_of, path } => {
-                if let Some(held) = self.held.get_mut(&flow) {
-                    if let Some(path) = path {
-                        self.gate.path_changed(held.flow, path);
-                    }
-                    let spec = JobSpec { flow: held.flow, size, range_of };
-                    held.job = self.gate.arrive(now, spec);
-                }
+            Event::Open { flow, worker, spec } => {
+                self.flows.insert(flow, OpenFlow { flow: self.gate.open(spec), worker });
             }
             Event::PathChanged { flow, path } => {
-                if let Some(held) = self.held.get(&flow) {
-                    self.gate.path_changed(held.flow, path);
+                if let Some(open) = self.flows.get(&flow) {
+                    self.gate.path_changed(open.flow, path);
                 }
             }
-            Event::Ready { flow } => {
-                if let Some(held) = self.held.get(&flow) {
-                    self.gate.ready(now, held.flow);
-                }
-            }
-            Event::Used { grant, bytes, blocked } => {
-                if blocked {
-                    self.gate.blocked(now, grant.flow);
-                }
-                self.gate.used(now, &grant, bytes);
-                self.granted = self.granted.saturating_sub(grant.bytes);
-                if let Some(in_kernel) = &self.uplink.in_kernel
-                    && let Some(held) = self.held.get(&grant.tag)
-                {
-                    in_kernel.written(held.worker, bytes);
-                }
-            }
-            Event::Ended { flow, complete } => {
-                match self.held.get_mut(&flow).and_then(|held| held.job.take()) {
-                    Some(job) if complete => self.gate.finished(now, job),
-                    Some(job) => self.gate.abandoned(now, job),
-                    None => {}
-                }
-            }
-            Event::Probe { flow } => {
-                if let Some(job) = self.held.get(&flow).and_then(|held| held.job) {
-                    self.gate.probe(job);
+            Event::FlowReady { flow } => {
+                if let Some(open) = self.flows.get(&flow) {
+                    self.gate.flow_ready(now, open.flow);
                 }
             }
             Event::Close { flow } => {
-                if let Some(held) = self.held.remove(&flow) {
-                    self.gate.close(now, held.flow);
+                if let Some(open) = self.flows.remove(&flow) {
+                    self.gate.close(now, open.flow);
                 }
             }
+            Event::Arrive { job: tag, flow, size, range_of, path } => {
+                let Some(open) = self.flows.get(&flow) else { return };
+                if let Some(path) = path {
+                    self.gate.path_changed(open.flow, path);
+                }
+                let spec = JobSpec { flow: open.flow, tag, size, range_of };
+                if let Some(job) = self.gate.arrive(now, spec) {
+                    self.jobs.insert(tag, WaitingJob { job, worker: open.worker });
+                }
+            }
+            Event::JobReady { job } => {
+                if let Some(waiting) = self.jobs.get(&job) {
+                    self.gate.job_ready(now, waiting.job);
+                }
+            }
+            Event::Probe { job } => {
+                if let Some(waiting) = self.jobs.get(&job) {
+                    self.gate.probe(waiting.job);
+                }
+            }
+            Event::Ended { job, complete } => match self.jobs.remove(&job) {
+                Some(ended) if complete => self.gate.finished(now, ended.job),
+                Some(ended) => self.gate.abandoned(now, ended.job),
+                None => {}
+            },
+            Event::Used { grant, bytes, blocked } => self.receive(now, &grant, bytes, blocked),
+        }
+    }
+
+    fn receive(&mut self, now: Time, grant: &Grant, bytes: u64, blocked: Blocked) {
+        match blocked {
+            Blocked::No => {}
+            Blocked::Job => self.gate.job_blocked(now, grant.job),
+            Blocked::Flow => self.gate.flow_blocked(now, grant.flow),
+        }
+        self.gate.used(now, grant, bytes);
+        self.granted = self.granted.saturating_sub(grant.bytes);
+        if let Some(in_kernel) = &self.uplink.in_kernel
+            && let Some(waiting) = self.jobs.get(&grant.tag)
+        {
+            in_kernel.written(waiting.worker, bytes);
         }
     }
 
     /// Hands out grants while the link is free; returns what to wait for then.
-    fn grant(&mut self) -> Next {
+    pub(super) fn grant(&mut self) -> Next {
         let now = clock::now();
         self.gate.tick(now);
         loop {
@@ -134,8 +156,9 @@ impl Owner {
 
     fn deliver(&mut self, grant: Grant) {
         self.uplink.metrics.grants.inc();
-        tracing::trace!(flow = grant.tag, bytes = grant.bytes, "grant");
-        match self.held.get(&grant.tag).and_then(|held| self.uplink.outboxes.get(held.worker)) {
+        tracing::trace!(job = grant.tag, bytes = grant.bytes, "grant");
+        let worker = self.jobs.get(&grant.tag).map(|waiting| waiting.worker);
+        match worker.and_then(|worker| self.uplink.outboxes.get(worker)) {
             Some(outbox) => {
                 self.granted += grant.bytes;
                 outbox.post(grant);

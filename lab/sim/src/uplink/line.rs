@@ -87,7 +87,7 @@ impl Line<'_> {
         let packets = self.link.packets;
         let socket = self.sockets.len();
         let path = client.path(packets.mss);
-        let flow = self.gate.open(FlowSpec { client: address, packets, tag: socket as u64, path });
+        let flow = self.gate.open(FlowSpec { client: address, packets, path });
         self.gate.charge(now, self.link.connection);
         let connection = Connection::new(client, packets.mss);
         let wire = self.link.connection;
@@ -104,7 +104,8 @@ impl Line<'_> {
         if let Some(path) = open.connection.path() {
             self.gate.path_changed(open.flow, path);
         }
-        self.gate.arrive(now, JobSpec { flow: open.flow, size: Some(open.left), range_of });
+        let (flow, tag, size) = (open.flow, socket as u64, Some(open.left));
+        self.gate.arrive(now, JobSpec { flow, tag, size, range_of });
     }
 
     /// Closes a connection, with its response if that is not sent. Returns the bytes that it had on
@@ -125,7 +126,7 @@ impl Line<'_> {
             open.connection.acknowledge(bytes);
             if open.connection.blocked && open.connection.room() > 0 {
                 open.connection.blocked = false;
-                self.gate.ready(now, open.flow);
+                self.gate.flow_ready(now, open.flow);
             }
         }
     }
@@ -183,7 +184,7 @@ impl Line<'_> {
         });
         if done.is_none() && open.connection.room() == 0 {
             open.connection.blocked = true;
-            self.gate.blocked(now, open.flow);
+            self.gate.flow_blocked(now, open.flow);
         }
         let looks = open.connection.blocked || open.grants_since_look >= LOOK_EVERY;
         if self.path_updates && looks {

@@ -1,7 +1,7 @@
-//! Connections and their responses: which are here, which can take data, which have gone. What the
-//! gate's owner reports of clients comes in here.
+//! Connections and their responses: which are here, which are blocked, which have gone. What the
+//! gate's owner reports of clients and of their responses comes in here.
 
-use super::short_queue::ShortQueue;
+use super::flow_jobs::FlowJobs;
 use super::{Gate, UNKNOWN};
 use crate::policy::Path;
 use crate::time::Time;
@@ -15,8 +15,6 @@ pub struct FlowSpec {
     pub client: ClientId,
     /// How its stream is cut into packets.
     pub packets: Packets,
-    /// The owner's own number for it; grants carry it.
-    pub tag: u64,
     /// What is known of the path to the client.
     pub path: Path,
 }
@@ -26,6 +24,8 @@ pub struct FlowSpec {
 pub struct JobSpec {
     /// Its connection. Only the first of a connection's jobs is sent; the others wait behind it.
     pub flow: FlowId,
+    /// The owner's own number for the job; its grants carry it.
+    pub tag: u64,
     /// Bytes of its stream, head included; `None` if that is not known yet. Zero counts as one.
     pub size: Option<u64>,
     /// For a range: what it is a range of. Ranges of one object that one client asks at the same
@@ -38,18 +38,18 @@ pub(super) struct Flow {
     pub(super) number: u64,
     pub(super) client: ClientId,
     pub(super) packets: Packets,
-    pub(super) tag: u64,
     pub(super) path: Path,
     /// The entry of its last response, with its number.
     pub(super) last: Option<(EntryId, u64)>,
+    /// Its socket takes data.
     ready: bool,
-    /// Places of its jobs in order; only the first can be sent.
-    jobs: ShortQueue<usize>,
+    jobs: FlowJobs,
 }
 
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) number: u64,
+    pub(super) tag: u64,
     pub(super) flow: usize,
     pub(super) entry: EntryId,
     /// Bytes neither sent nor granted.
@@ -59,6 +59,8 @@ pub(super) struct Job {
     /// Grants that are out.
     pub(super) leases: u32,
     pub(super) last_grant: Time,
+    /// Its content is there.
+    ready: bool,
     /// It can be sent, and its entry has been told.
     pub(super) queued: bool,
     /// It could be sent but for a grant that is out.
@@ -66,7 +68,7 @@ pub(super) struct Job {
 }
 
 impl Gate {
-    /// A connection arrives. It can take data until [`Gate::blocked`] says otherwise.
+    /// A connection arrives. It can take data until [`Gate::flow_blocked`] says otherwise.
     pub fn open(&mut self, spec: FlowSpec) -> FlowId {
         let number = self.issue();
         let largest = spec.packets.wire(self.whole_segments(spec.packets.mss));
@@ -75,11 +77,10 @@ impl Gate {
             number,
             client: spec.client,
             packets: spec.packets,
-            tag: spec.tag,
             path: spec.path,
             last: None,
             ready: true,
-            jobs: ShortQueue::default(),
+            jobs: FlowJobs::default(),
         };
         FlowId { place: self.flows.insert(flow), number }
     }
@@ -92,12 +93,13 @@ impl Gate {
             return;
         }
         self.flows[flow.place].path = path;
-        for &place in self.flows[flow.place].jobs.iter() {
+        for place in self.flows[flow.place].jobs.iter() {
             self.policy.path_changed(self.jobs[place].entry, path);
         }
     }
 
-    /// A response arrives. `None` if its connection has been closed.
+    /// A response arrives. Its content is there until [`Gate::job_blocked`] says otherwise. `None` if
+    /// its connection has been closed.
     pub fn arrive(&mut self, now: Time, spec: JobSpec) -> Option<JobId> {
         let client = self.flow(spec.flow)?.client;
         self.pass_time(now);
@@ -119,6 +121,7 @@ impl Gate {
         };
         let job = Job {
             number,
+            tag: spec.tag,
             flow: spec.flow.place,
             entry,
             remaining: size,
@@ -126,6 +129,7 @@ impl Gate {
             known: spec.size.is_some(),
             leases: 0,
             last_grant: now,
+            ready: true,
             queued: false,
             pending: false,
         };
@@ -139,13 +143,23 @@ impl Gate {
     }
 
     /// The connection can take data.
-    pub fn ready(&mut self, now: Time, flow: FlowId) {
-        self.set_ready(now, flow, true);
+    pub fn flow_ready(&mut self, now: Time, flow: FlowId) {
+        self.set_flow_ready(now, flow, true);
     }
 
     /// The connection cannot take data: its window or buffer is full.
-    pub fn blocked(&mut self, now: Time, flow: FlowId) {
-        self.set_ready(now, flow, false);
+    pub fn flow_blocked(&mut self, now: Time, flow: FlowId) {
+        self.set_flow_ready(now, flow, false);
+    }
+
+    /// The content of the response is there.
+    pub fn job_ready(&mut self, now: Time, job: JobId) {
+        self.set_job_ready(now, job, true);
+    }
+
+    /// The content of the response is not there: it waits for a disk or a backend.
+    pub fn job_blocked(&mut self, now: Time, job: JobId) {
+        self.set_job_ready(now, job, false);
     }
 
     /// The client half closed: it may have gone. It gets a few bytes ahead of its turn, which one
@@ -176,12 +190,13 @@ impl Gate {
         if self.flow(id).is_none() {
             return 0;
         }
-        let jobs = self.flows[id.place].jobs.clone();
-        for &place in jobs.iter() {
-            self.leave(now, place, false);
+        let mut jobs = 0;
+        while let Some(head) = self.flows[id.place].jobs.head() {
+            self.leave(now, head, false);
+            jobs += 1;
         }
         self.flows.remove(id.place);
-        jobs.len()
+        jobs
     }
 
     pub(super) fn flow(&self, id: FlowId) -> Option<&Flow> {
@@ -193,23 +208,43 @@ impl Gate {
         (job.number == id.number).then_some(id.place)
     }
 
-    fn set_ready(&mut self, now: Time, id: FlowId, ready: bool) {
-        if self.flow(id).is_none() {
-            return;
-        }
-        if self.flows[id.place].ready == ready {
+    fn set_flow_ready(&mut self, now: Time, id: FlowId, ready: bool) {
+        if self.flow(id).is_none_or(|flow| flow.ready == ready) {
             return;
         }
         // What the link did until now it did with the client as it was.
         self.pass_time(now);
         let flow = &mut self.flows[id.place];
         flow.ready = ready;
-        let Some(&head) = flow.jobs.first() else { return };
-        self.refresh(head);
-        let id = self.jobs[head].entry;
+        if let Some(head) = flow.jobs.head()
+            && self.jobs[head].ready
+        {
+            self.readiness_changed(now, head, ready);
+        }
+    }
+
+    fn set_job_ready(&mut self, now: Time, id: JobId, ready: bool) {
+        let Some(place) = self.job_place(id).filter(|&place| self.jobs[place].ready != ready)
+        else {
+            return;
+        };
+        self.pass_time(now);
+        let job = &mut self.jobs[place];
+        job.ready = ready;
+        let flow = &self.flows[job.flow];
+        if flow.ready && flow.jobs.head() == Some(place) {
+            self.readiness_changed(now, place, ready);
+        }
+    }
+
+    /// The job whose turn it is on its connection can be sent again, or not any more: virtual fair
+    /// sharing treats one whose content is not there like one whose client takes no data.
+    fn readiness_changed(&mut self, now: Time, place: usize, ready: bool) {
+        self.refresh(place);
+        let id = self.jobs[place].entry;
         if ready {
             self.client_reads(id);
-        } else if !self.entries.get_mut(id).ready() && self.jobs[head].remaining > 0 {
+        } else if !self.entries.get_mut(id).ready() && self.jobs[place].remaining > 0 {
             self.client_blocks(now, id);
         }
     }
@@ -218,7 +253,8 @@ impl Gate {
     pub(super) fn refresh(&mut self, place: usize) {
         let job = &mut self.jobs[place];
         let flow = &self.flows[job.flow];
-        let sendable = flow.ready && flow.jobs.first() == Some(&place) && job.remaining > 0;
+        let has_turn = flow.jobs.head() == Some(place);
+        let sendable = flow.ready && job.ready && has_turn && job.remaining > 0;
         let (queued, pending) = (sendable && job.leases == 0, sendable && job.leases > 0);
         let (was_queued, was_pending) = (job.queued, job.pending);
         (job.queued, job.pending) = (queued, pending);
@@ -249,9 +285,7 @@ impl Gate {
             }
         }
         let flow = &mut self.flows[job.flow];
-        let was_head = flow.jobs.first() == Some(&place);
-        flow.jobs.remove(&place);
-        let next = flow.jobs.first().copied().filter(|_| was_head);
+        let next = flow.jobs.remove(place);
         let work = flow.packets.wire(left);
         if work > 0 {
             self.shorten_entry(job.entry, work);

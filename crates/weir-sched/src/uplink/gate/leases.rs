@@ -18,7 +18,7 @@ pub struct Grant {
     pub job: JobId,
     /// Its connection.
     pub flow: FlowId,
-    /// The owner's number for the connection.
+    /// The owner's number for the response.
     pub tag: u64,
     /// Bytes of its stream, head included.
     pub bytes: u64,
@@ -70,7 +70,7 @@ impl Gate {
     pub(super) fn give(&mut self, now: Time, place: usize, size: u64) -> Grant {
         let job = &self.jobs[place];
         let flow = &self.flows[job.flow];
-        let (packets, tag) = (flow.packets, flow.tag);
+        let (packets, tag) = (flow.packets, job.tag);
         let flow_id = FlowId { place: job.flow, number: flow.number };
         let bytes = size.min(job.remaining);
         let more = bytes < job.remaining && bytes.is_multiple_of(u64::from(packets.mss.max(1)));

@@ -1,10 +1,11 @@
 //! The gate of the uplink: holds the waiting responses and says which is sent next, and how much of
 //! it. Used by the server's uplink task, which owns one, and by the simulator's link.
 //!
-//! Contract. Calls in: [`Gate::open`], [`Gate::arrive`], [`Gate::ready`], [`Gate::blocked`],
-//! [`Gate::path_changed`], [`Gate::used`], [`Gate::finished`], [`Gate::abandoned`], [`Gate::close`].
-//! Calls out: [`Gate::next`] returns grants. A grant is a lease: what was not used comes back when
-//! the socket is full, all of it after [`LEASE`]. A gate belongs to one owner.
+//! Contract. Calls in, for a connection: [`Gate::open`], [`Gate::flow_ready`], [`Gate::flow_blocked`],
+//! [`Gate::path_changed`], [`Gate::close`]; for a response: [`Gate::arrive`], [`Gate::job_ready`],
+//! [`Gate::job_blocked`], [`Gate::finished`], [`Gate::abandoned`]; for a grant: [`Gate::used`]. Calls
+//! out: [`Gate::next`] returns grants, each for one response. A grant is a lease: what was not used
+//! comes back with its receipt, all of it after [`LEASE`]. A gate belongs to one owner.
 
 mod ahead_of_turn;
 mod departed;
@@ -12,6 +13,7 @@ mod entries;
 mod fair_share;
 mod fair_sharing;
 mod fairness;
+mod flow_jobs;
 mod flows;
 mod leases;
 mod link_queue;

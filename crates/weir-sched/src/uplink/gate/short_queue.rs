@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct ShortQueue<T> {
     first: Option<T>,
     #[expect(clippy::box_collection, reason = "there are nearly never any: a pointer takes less")]

@@ -46,6 +46,8 @@ struct Uplink {
     numbers: Numbers,
     now: Time,
     flows: Vec<FlowId>,
+    /// How many jobs there had been when each flow was opened.
+    opened_at: HashMap<FlowId, u64>,
     /// Every job that ever was, in order of arrival, and its place there.
     jobs: Vec<JobId>,
     places: HashMap<JobId, u64>,
@@ -65,6 +67,7 @@ impl Uplink {
             numbers: Numbers(seed),
             now: Time::from_nanos(1),
             flows: Vec::new(),
+            opened_at: HashMap::new(),
             jobs: Vec::new(),
             places: HashMap::new(),
             unreported: Vec::new(),
@@ -116,7 +119,8 @@ impl Uplink {
         let flow = kept.or(reused).unwrap_or_else(|| self.open());
         let size = Some(self.numbers.heavy_tailed(20)).filter(|_| !self.numbers.once_in(20));
         let range_of = self.numbers.once_in(8).then(|| ObjectId(self.numbers.below(3)));
-        if let Some(job) = self.gate.arrive(self.now, JobSpec { flow, size, range_of }) {
+        let tag = self.opened_at[&flow];
+        if let Some(job) = self.gate.arrive(self.now, JobSpec { flow, tag, size, range_of }) {
             self.places.insert(job, self.jobs.len() as u64);
             self.jobs.push(job);
         }
@@ -128,10 +132,10 @@ impl Uplink {
         let spec = FlowSpec {
             client: ClientId(self.numbers.heavy_tailed(9).into()),
             packets: Packets { mss, overhead },
-            tag: self.jobs.len() as u64,
             path: self.any_path(),
         };
         let flow = self.gate.open(spec);
+        self.opened_at.insert(flow, self.jobs.len() as u64);
         self.flows.push(flow);
         flow
     }
@@ -187,7 +191,7 @@ impl Uplink {
             0 => {
                 let taken = self.numbers.below(grant.bytes + 1);
                 self.gate.used(self.now, &grant, taken);
-                self.gate.blocked(self.now, grant.flow);
+                self.gate.flow_blocked(self.now, grant.flow);
             }
             1..4 => {
                 let span = Duration::from_micros(self.numbers.heavy_tailed(10));
@@ -213,9 +217,9 @@ impl Uplink {
     fn change_readiness(&mut self) {
         let Some(flow) = self.numbers.some_of(&self.flows) else { return };
         if self.numbers.once_in(3) {
-            self.gate.blocked(self.now, flow);
+            self.gate.flow_blocked(self.now, flow);
         } else {
-            self.gate.ready(self.now, flow);
+            self.gate.flow_ready(self.now, flow);
         }
     }
 

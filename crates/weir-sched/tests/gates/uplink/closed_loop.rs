@@ -49,7 +49,7 @@ fn the_next_response_follows_however_it_is_asked() {
         // A head alone, and then another response.
         for size in [200, 9_800] {
             let flow = if anew { open(&mut gate, 1) } else { flow };
-            gate.arrive(now, JobSpec { flow, size: Some(size), range_of }).unwrap();
+            gate.arrive(now, JobSpec { flow, tag: 0, size: Some(size), range_of }).unwrap();
             assert_eq!(gate.virtual_jobs(), 2);
             send_all_of(&mut gate, &mut now, flow);
         }

@@ -1,6 +1,7 @@
 //! The uplink gate with its policies, in front of a simulated link.
 
 mod closed_loop;
+mod jobs_of_a_flow;
 mod link;
 mod own_policy;
 mod paths;

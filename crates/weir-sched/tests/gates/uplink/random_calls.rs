@@ -18,6 +18,8 @@ enum Step {
     Unknown { flow: usize },
     Blocked(usize),
     Ready(usize),
+    JobBlocked(usize),
+    JobReady(usize),
     Close(usize),
     Gone(usize),
     Probe(usize),
@@ -35,6 +37,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             1 => flow.clone().prop_map(|flow| Step::Unknown { flow }),
             1 => flow.clone().prop_map(Step::Blocked),
             2 => flow.clone().prop_map(Step::Ready),
+            1 => (0usize..40).prop_map(Step::JobBlocked),
+            2 => (0usize..40).prop_map(Step::JobReady),
             1 => flow.clone().prop_map(Step::Close),
             1 => (0usize..40).prop_map(Step::Gone),
             1 => (0usize..40).prop_map(Step::Probe),
@@ -68,15 +72,21 @@ proptest! {
             match step {
                 Step::Arrive { flow, size, range } => {
                     let range_of = range.then_some(ObjectId(1));
-                    let spec = JobSpec { flow: flows[flow], size: Some(size), range_of };
+                    let spec = JobSpec { flow: flows[flow], tag: 0, size: Some(size), range_of };
                     jobs.push((gate.arrive(now, spec).unwrap(), Some(size.max(1)), 0));
                 }
                 Step::Unknown { flow } => {
-                    let spec = JobSpec { flow: flows[flow], size: None, range_of: None };
+                    let spec = JobSpec { flow: flows[flow], tag: 0, size: None, range_of: None };
                     jobs.push((gate.arrive(now, spec).unwrap(), None, 0));
                 }
-                Step::Blocked(flow) => gate.blocked(now, flows[flow]),
-                Step::Ready(flow) => gate.ready(now, flows[flow]),
+                Step::Blocked(flow) => gate.flow_blocked(now, flows[flow]),
+                Step::Ready(flow) => gate.flow_ready(now, flows[flow]),
+                Step::JobBlocked(job) => if let Some((job, ..)) = jobs.get(job) {
+                    gate.job_blocked(now, *job);
+                },
+                Step::JobReady(job) => if let Some((job, ..)) = jobs.get(job) {
+                    gate.job_ready(now, *job);
+                },
                 Step::Close(flow) => {
                     gate.close(now, flows[flow]);
                     flows[flow] = open(&mut gate, flow as u128 / 2);
@@ -106,12 +116,13 @@ proptest! {
         gate.tick(now);
         prop_assert_eq!((gate.leases(), gate.leased_bytes()), (0, 0));
         for (job, known, _) in &jobs {
+            gate.job_ready(now, *job);
             if known.is_none() {
                 gate.abandoned(now, *job);
             }
         }
         for flow in &flows {
-            gate.ready(now, *flow);
+            gate.flow_ready(now, *flow);
         }
         let mut granted_last = Vec::new();
         while let Some(grant) = grant(&mut gate, &mut now) {

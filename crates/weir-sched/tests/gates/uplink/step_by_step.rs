@@ -25,10 +25,10 @@ fn a_blocked_client_is_set_aside_and_the_link_stays_busy() {
         let (one, two) = (open(&mut gate, 1), open(&mut gate, 2));
         let short = arrive(&mut gate, now, one, 3000);
         let long = arrive(&mut gate, now, two, 30_000);
-        gate.blocked(now, one);
+        gate.flow_blocked(now, one);
         assert_eq!(drain(&mut gate, &mut now), [long], "{policy}");
         assert_eq!(gate.jobs(), 1);
-        gate.ready(now, one);
+        gate.flow_ready(now, one);
         assert_eq!(drain(&mut gate, &mut now), [short], "{policy}");
     }
 }
@@ -40,18 +40,18 @@ fn who_is_blocked_is_owed_nothing_and_loses_nothing_for_it() {
         let mut now = Time::ZERO;
         let (one, two, three) = (open(&mut gate, 1), open(&mut gate, 2), open(&mut gate, 3));
         let back = arrive(&mut gate, now, one, 50_000);
-        gate.blocked(now, one);
+        gate.flow_blocked(now, one);
         arrive(&mut gate, now, two, 200_000);
         drain(&mut gate, &mut now);
         // Fair sharing would have sent it nothing either: the shorter one finishes before it.
         let new = arrive(&mut gate, now, three, 10_000);
-        gate.ready(now, one);
+        gate.flow_ready(now, one);
         assert_eq!(drain(&mut gate, &mut now), [new, back], "{policy}");
         // No longer one does, though it was here before.
         let kept = arrive(&mut gate, now, one, 50_000);
-        gate.blocked(now, one);
+        gate.flow_blocked(now, one);
         let longer = arrive(&mut gate, now, three, 60_000);
-        gate.ready(now, one);
+        gate.flow_ready(now, one);
         assert_eq!(drain(&mut gate, &mut now), [kept, longer], "{policy}");
     }
 }
@@ -180,7 +180,7 @@ fn ranges_of_one_object_by_one_client_share_one_place() {
         arrive(&mut gate, now, single, 40_000);
         for _ in 0..4 {
             let flow = open(&mut gate, 2);
-            let spec = JobSpec { flow, size: Some(10_000), range_of: Some(ObjectId(7)) };
+            let spec = JobSpec { flow, tag: 0, size: Some(10_000), range_of: Some(ObjectId(7)) };
             gate.arrive(now, spec).unwrap();
         }
         for _ in 0..20 {
@@ -199,7 +199,7 @@ fn ranges_of_one_object_by_one_client_share_one_place() {
 fn a_range_that_leaves_takes_only_its_own_bytes() {
     let mut gate = Link::exact(policy::PROTECTIVE).gate();
     let mut now = Time::ZERO;
-    let spec = |flow| JobSpec { flow, size: Some(10_000), range_of: Some(ObjectId(7)) };
+    let spec = |flow| JobSpec { flow, tag: 0, size: Some(10_000), range_of: Some(ObjectId(7)) };
     let (one, two) = (open(&mut gate, 1), open(&mut gate, 1));
     let first = gate.arrive(now, spec(one)).unwrap();
     let second = gate.arrive(now, spec(two)).unwrap();
@@ -267,7 +267,7 @@ fn a_response_of_unknown_length_ranks_by_what_it_has_had() {
     let mut gate = Link::exact(policy::SRPT).gate();
     let mut now = Time::ZERO;
     let (stream, file) = (open(&mut gate, 1), open(&mut gate, 2));
-    let spec = JobSpec { flow: stream, size: None, range_of: None };
+    let spec = JobSpec { flow: stream, tag: 0, size: None, range_of: None };
     let unknown = gate.arrive(now, spec).unwrap();
     arrive(&mut gate, now, file, 40_000);
     let mut before_file = 0;

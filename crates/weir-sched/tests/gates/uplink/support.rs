@@ -113,11 +113,11 @@ impl Link {
                     let spec = FlowSpec {
                         client: ClientId(index as u128),
                         packets: Packets { mss: self.mss, overhead: NO_HEADERS },
-                        tag: 0,
                         path: Path::default(),
                     };
                     let flow = gate.open(spec);
-                    let spec = JobSpec { flow, size: Some(requests[index].size), range_of: None };
+                    let spec =
+                        JobSpec { flow, tag: 0, size: Some(requests[index].size), range_of: None };
                     let job = gate.arrive(now, spec).expect("the flow is open");
                     jobs.insert(job, index);
                     flows[index] = Some((flow, job));
@@ -127,7 +127,7 @@ impl Link {
             }
             queue.retain(|(sent, flow)| {
                 if *sent <= now {
-                    gate.ready(now, *flow);
+                    gate.flow_ready(now, *flow);
                 }
                 *sent > now
             });
@@ -142,11 +142,11 @@ impl Link {
                     let index = jobs[&grant.job];
                     finish[index] = Some(seconds(link_free));
                     if self.is_slow(index) {
-                        gate.blocked(now, grant.flow);
+                        gate.flow_blocked(now, grant.flow);
                         queue.push((now + PAUSE, grant.flow));
                     }
                     if link_free > now + rate.time_for(4 * u64::from(self.mss)) {
-                        gate.blocked(now, grant.flow);
+                        gate.flow_blocked(now, grant.flow);
                         queue.push((link_free, grant.flow));
                     }
                     continue;

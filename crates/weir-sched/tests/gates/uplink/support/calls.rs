@@ -12,13 +12,13 @@ pub fn open(gate: &mut Gate, client: u128) -> FlowId {
     gate.open(FlowSpec {
         client: ClientId(client),
         packets: Packets { mss: 1000, overhead: NO_HEADERS },
-        tag: 0,
         path: Path::default(),
     })
 }
 
 pub fn arrive(gate: &mut Gate, now: Time, flow: FlowId, size: u64) -> JobId {
-    gate.arrive(now, JobSpec { flow, size: Some(size), range_of: None }).expect("the flow is open")
+    gate.arrive(now, JobSpec { flow, tag: 0, size: Some(size), range_of: None })
+        .expect("the flow is open")
 }
 
 /// The next grant, however long the link is busy.

@@ -1,0 +1,75 @@
+//! The connections and the waiting responses of one worker, by number: where the uplink finds the
+//! socket of a connection, and where a grant finds the response that it names. Flows and jobs enter
+//! themselves; `local` hands over grants.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use weir_sched::Grant;
+
+use crate::sys;
+use crate::sys::socket::Socket;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    flows: RefCell<HashMap<u64, Rc<Socket>>>,
+    jobs: RefCell<HashMap<u64, WaitingJob>>,
+}
+
+/// The grants that wait for a response's task, and how that is woken.
+#[derive(Debug, Default)]
+struct WaitingJob {
+    grants: VecDeque<Grant>,
+    waker: Option<Waker>,
+}
+
+impl Registry {
+    pub(super) fn add_flow(&self, flow: u64, socket: Rc<Socket>) {
+        self.flows.borrow_mut().insert(flow, socket);
+    }
+
+    /// The connection is closed.
+    pub(super) fn remove_flow(&self, flow: u64) {
+        self.flows.borrow_mut().remove(&flow);
+    }
+
+    /// Bytes of these connections that their clients have not acknowledged.
+    pub(super) fn bytes_in_flight(&self) -> u64 {
+        let flows = self.flows.borrow();
+        flows.values().filter_map(|socket| sys::unacknowledged(&**socket).ok()).sum()
+    }
+
+    pub(super) fn add_job(&self, job: u64) {
+        self.jobs.borrow_mut().insert(job, WaitingJob::default());
+    }
+
+    /// The job has ended. Returns the grants that it did not use.
+    pub(super) fn remove_job(&self, job: u64) -> VecDeque<Grant> {
+        self.jobs.borrow_mut().remove(&job).unwrap_or_default().grants
+    }
+
+    /// Hands a grant to the job that it names; false if that has ended.
+    pub(super) fn hand_over(&self, grant: &Grant) -> bool {
+        let mut jobs = self.jobs.borrow_mut();
+        let Some(job) = jobs.get_mut(&grant.tag) else { return false };
+        job.grants.push_back(*grant);
+        if let Some(waker) = job.waker.take() {
+            waker.wake();
+        }
+        true
+    }
+
+    /// The next grant of the job; if there is none, its task is woken when there is one.
+    pub(super) fn poll_grant(&self, job: u64, context: &Context<'_>) -> Poll<Grant> {
+        let mut jobs = self.jobs.borrow_mut();
+        let Some(job) = jobs.get_mut(&job) else { return Poll::Pending };
+        if let Some(grant) = job.grants.pop_front() {
+            return Poll::Ready(grant);
+        }
+        job.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}

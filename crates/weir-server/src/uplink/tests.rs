@@ -1,0 +1,182 @@
+use std::future::Future;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use weir_sched::{BitRate, policy};
+
+use super::owner::Owner;
+use super::*;
+use crate::sys::socket::Socket;
+
+#[test]
+fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
+    let of = |peer: &str| client(peer.parse().expect("an address"));
+    assert_eq!(of("192.0.2.1:1"), of("192.0.2.1:2"));
+    assert_eq!(of("192.0.2.1:1"), of("[::ffff:192.0.2.1]:1"));
+    assert_ne!(of("192.0.2.1:1"), of("192.0.2.2:1"));
+    assert_eq!(of("[2001:db8::1]:1"), of("[2001:db8::2:3:4:5]:1"));
+    assert_ne!(of("[2001:db8::1]:1"), of("[2001:db8:0:1::1]:1"));
+}
+
+/// The uplink of one worker, step by step.
+struct Bench {
+    uplink: Arc<Uplink>,
+    local: LocalUplink,
+    owner: Owner,
+    /// The clients' ends.
+    clients: Vec<TcpStream>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let config = UplinkConfig {
+            rate: BitRate::new(100_000_000).unwrap(),
+            pace: 1.0,
+            policy: policy::SRPT,
+            framing: WireOverhead::ETHERNET,
+            in_kernel: None,
+        };
+        let (uplink, gate) = build(config, 1, Arc::new(Metrics::new()));
+        let local = LocalUplink::new(uplink.clone(), Vec::new(), 0);
+        Bench { owner: Owner::new(uplink.clone(), gate), uplink, local, clients: Vec::new() }
+    }
+
+    fn open(&mut self) -> Flow {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        self.clients.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let (server, peer) = listener.accept().unwrap();
+        self.local.open_flow(&Rc::new(Socket::new(OwnedFd::from(server))), peer).unwrap()
+    }
+
+    /// The owner has its turn: it reads what was posted and hands out grants.
+    fn own(&mut self) {
+        self.owner.handle_events();
+        self.owner.grant();
+    }
+
+    /// The worker has its turn: it hands over what has come.
+    fn hand_over(&self) {
+        let mut grants = Vec::new();
+        self.uplink.outboxes[0].take(&mut grants);
+        self.local.hand_over(grants.drain(..));
+    }
+
+    /// Owner and worker have their turns until the job has a grant; `None` if it gets none.
+    fn grant(&mut self, job: &mut Job<'_>) -> Option<Grant> {
+        for _ in 0..50 {
+            self.own();
+            self.hand_over();
+            if let Some(grant) = poll(job) {
+                return Some(grant);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        None
+    }
+
+    /// Responses and grants at the gate, as the owner reads what was posted.
+    fn at_the_gate(&mut self) -> (usize, usize) {
+        self.owner.handle_events();
+        (self.owner.gate.jobs(), self.owner.gate.leases())
+    }
+}
+
+fn poll(job: &mut Job<'_>) -> Option<Grant> {
+    match pin!(job.granted()).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(grant) => Some(grant),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn a_late_grant_of_a_job_that_has_ended_goes_back_and_serves_no_other() {
+    let mut bench = Bench::new();
+    let flow = bench.open();
+    let first = flow.begin(Some(1_000), None);
+    bench.own();
+    first.end(false);
+    // The worker finds the grant when the connection's next response waits already.
+    let mut second = flow.begin(Some(1_000), None);
+    bench.owner.handle_events();
+    bench.hand_over();
+    assert_eq!(poll(&mut second), None);
+    let mut events = Vec::new();
+    bench.uplink.inbox.take(&mut events);
+    let [Event::Used { grant: late, bytes: 0, blocked: Blocked::No }] = events[..] else {
+        panic!("{events:?}")
+    };
+    bench.uplink.inbox.post(Event::Used { grant: late, bytes: 0, blocked: Blocked::No });
+    assert_eq!(bench.at_the_gate(), (1, 0));
+    let own = bench.grant(&mut second).expect("it can be sent");
+    assert_ne!((own.tag, own.job), (late.tag, late.job));
+    assert_eq!(own.flow, late.flow);
+}
+
+#[test]
+fn a_dropped_job_leaves_nothing_behind() {
+    let mut bench = Bench::new();
+    let flow = bench.open();
+    let job = flow.begin(Some(1_000_000), None);
+    bench.own();
+    bench.hand_over();
+    assert_eq!((bench.uplink.waiting(), bench.at_the_gate()), (1, (1, 1)));
+    // Its grant is with the worker.
+    drop(job);
+    assert_eq!((bench.uplink.waiting(), bench.at_the_gate()), (0, (0, 0)));
+    drop(flow);
+    assert_eq!(bench.at_the_gate(), (0, 0));
+    assert!(bench.owner.flows.is_empty() && bench.owner.jobs.is_empty());
+}
+
+#[test]
+fn each_job_of_a_connection_gets_its_own_grants() {
+    let mut bench = Bench::new();
+    let flow = bench.open();
+    let mut first = flow.begin(Some(1_000), None);
+    let mut second = flow.begin(Some(2_000), None);
+    let grant = bench.grant(&mut first).expect("it is the first");
+    assert_eq!((grant.bytes, poll(&mut second)), (1_000, None));
+    first.used(&grant, 1_000, Blocked::No);
+    first.end(true);
+    let grant = bench.grant(&mut second).expect("it is the first now");
+    assert_eq!(grant.bytes, 2_000);
+    second.used(&grant, 2_000, Blocked::No);
+    second.end(true);
+    assert_eq!(bench.at_the_gate(), (0, 0));
+}
+
+#[test]
+fn a_job_that_waits_for_its_content_does_not_wait_for_the_link() {
+    let mut bench = Bench::new();
+    let (flow, other) = (bench.open(), bench.open());
+    let mut job = flow.begin(Some(10_000), None);
+    let grant = bench.grant(&mut job).expect("it is alone");
+    job.used(&grant, 100, Blocked::Job);
+    assert_eq!(bench.uplink.waiting(), 0);
+    assert_eq!(bench.grant(&mut job), None);
+    let mut longer = other.begin(Some(20_000), None);
+    assert!(bench.grant(&mut longer).is_some());
+    drop(longer);
+    job.ready();
+    assert_eq!(bench.uplink.waiting(), 1);
+    assert!(bench.grant(&mut job).is_some());
+}
+
+#[test]
+fn what_blocked_a_job_does_not_block_the_next_of_its_connection() {
+    for blocked in [Blocked::Job, Blocked::Flow] {
+        let mut bench = Bench::new();
+        let flow = bench.open();
+        let mut dropped = flow.begin(Some(10_000), None);
+        let grant = bench.grant(&mut dropped).expect("it is alone");
+        dropped.used(&grant, 100, blocked);
+        assert_eq!(bench.grant(&mut dropped), None);
+        drop(dropped);
+        let mut next = flow.begin(Some(1_000), None);
+        assert!(bench.grant(&mut next).is_some(), "{blocked:?}");
+    }
+}
