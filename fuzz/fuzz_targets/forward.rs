@@ -72,7 +72,7 @@ fn pass_request(choice: u8, head: &[u8]) {
             assert!(again.persistent);
             assert!(again.upgrade.is_none() || (to.upgrade && read.upgrade.is_some()));
         }
-        Err(error) => assert_eq!(error.status.code(), 431, "{}", String::from_utf8_lossy(&sent)),
+        Err(error) => assert_eq!(error.status.as_u16(), 431, "{}", String::from_utf8_lossy(&sent)),
         Ok(None) => panic!("cut: {}", String::from_utf8_lossy(&sent)),
     }
 }
