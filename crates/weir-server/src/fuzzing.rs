@@ -28,7 +28,7 @@ use crate::metrics::Metrics;
 use crate::runtime::{self, stop, turn};
 use crate::service::Service;
 use crate::service::proxy::{self, Proxy};
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 /// So many turns of the worker without a byte from anybody: nothing will come without another step.
 const QUIET: u32 = 8;

@@ -33,6 +33,7 @@ const ROOMS_OF_WEIR_SERVER: Floors = Floors(&[
     &["response"],
     &["client", "content"],
     &["disk", "uplink"],
+    &["transport"],
     &["runtime"],
     &["metrics"],
     &["logs", "body"],

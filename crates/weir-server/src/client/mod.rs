@@ -32,7 +32,7 @@ use crate::client::input::Input;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 /// The events of a client that closes its side, or both.
 const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);

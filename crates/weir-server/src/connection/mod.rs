@@ -31,7 +31,7 @@ use crate::response::{Response, ResponseTemplate};
 use crate::runtime::turn;
 use crate::send::Outcome;
 use crate::service::proxy::Destination;
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 use crate::uplink::Flow;
 
 /// Serves `socket` until either side ends it.

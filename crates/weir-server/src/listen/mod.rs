@@ -29,7 +29,7 @@ use crate::runtime::turn;
 use crate::sys;
 use crate::sys::clock;
 use crate::sys::descriptors;
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 /// How long to wait before accepting again when descriptors are short.
 const RECOVER: Duration = Duration::from_millis(50);

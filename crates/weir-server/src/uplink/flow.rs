@@ -19,8 +19,8 @@ use super::meter::Meter;
 use super::{Event, Uplink, client};
 use crate::metrics::Waiting;
 use crate::sys::clock;
-use crate::sys::socket::Socket;
 use crate::sys::{self, TcpInfo};
+use crate::transport::Socket;
 
 /// After how many grants it is measured what was retransmitted.
 const LOOK_EVERY: u32 = 16;

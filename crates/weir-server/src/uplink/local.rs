@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::flow::{Flow, LocalFlows};
 use super::{InFlightQuery, Uplink};
 use crate::config::Prefix;
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 /// See the module.
 #[derive(Debug)]
