@@ -31,11 +31,11 @@ use crate::response::{Response, ResponseTemplate};
 use crate::runtime::turn;
 use crate::send::Outcome;
 use crate::service::proxy::Destination;
-use crate::transport::Socket;
+use crate::transport::Transport;
 use crate::uplink::Flow;
 
-/// Serves `socket` until either side ends it.
-pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
+/// Serves a connection until either side ends it.
+pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: SocketAddr) {
     context.metrics.connections.inc();
     let mut client = Client::new(socket, peer, context.open.deadlines());
     let mut input = Input::new(context.buffers.clone());

@@ -14,6 +14,7 @@ use crate::logs::access_log::LogHandle;
 use crate::metrics::{Format, Metrics};
 use crate::runtime::{self, stop};
 use crate::service::Service;
+use crate::transport::Socket;
 
 const LONG: Duration = Duration::from_secs(600);
 const NO_RATE: MinRate = MinRate { bytes_per_second: 0, period: LONG };

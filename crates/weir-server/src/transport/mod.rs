@@ -9,7 +9,7 @@
 
 mod socket;
 
-pub(crate) use socket::Socket;
+pub(crate) use socket::{Event, Left, Socket};
 
 /// How the bytes of a connection travel.
 pub(crate) type Transport = Socket;

@@ -11,16 +11,15 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use socket2::SockRef;
 use weir_sched::{FairnessRecord, FlowSpec, Grant, ObjectId, Packets, Path};
 
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
 use super::{Event, Uplink, client};
 use crate::metrics::Waiting;
+use crate::sys::TcpInfo;
 use crate::sys::clock;
-use crate::sys::{self, TcpInfo};
-use crate::transport::Socket;
+use crate::transport::Transport;
 
 /// After how many grants it is measured what was retransmitted.
 const LOOK_EVERY: u32 = 16;
@@ -31,7 +30,7 @@ const USUAL_MSS: u32 = 1448;
 /// A connection, and the grants that wait for its task.
 #[derive(Debug)]
 struct Slot {
-    socket: Rc<Socket>,
+    socket: Rc<Transport>,
     grants: RefCell<VecDeque<Grant>>,
     /// A response waits for grants. One that comes later (its lease had run out, and the same bytes
     /// were granted again) must not serve the next response.
@@ -47,7 +46,7 @@ impl LocalFlows {
     /// Bytes of these connections that their clients have not acknowledged.
     pub(crate) fn bytes_in_flight(&self) -> u64 {
         let flows = self.0.borrow();
-        flows.values().filter_map(|slot| sys::unacknowledged(&*slot.socket).ok()).sum()
+        flows.values().filter_map(|slot| slot.socket.unacknowledged().ok()).sum()
     }
 
     /// Counts the bytes of these connections in the kernel again and again, if that is what the
@@ -109,15 +108,15 @@ impl Flow {
         uplink: Arc<Uplink>,
         registry: Rc<LocalFlows>,
         worker: usize,
-        socket: &Rc<Socket>,
+        socket: &Rc<Transport>,
         peer: SocketAddr,
     ) -> Flow {
-        let info = sys::tcp_info(&**socket).ok();
+        let info = socket.tcp_info().ok();
         let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
         if uplink.in_kernel.is_none()
-            && let Err(error) = SockRef::from(&**socket).set_tcp_notsent_lowat(mss)
+            && let Err(error) = socket.limit_unsent(mss)
         {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
@@ -176,7 +175,7 @@ impl Flow {
         self.class = Waiting::class(bytes);
         self.count(true);
         // The window has opened, or closed, since the last response.
-        let path = sys::tcp_info(&*self.slot.socket).ok().map(|info| path(&info));
+        let path = self.slot.socket.tcp_info().ok().map(|info| path(&info));
         self.post(Event::Arrive { flow: self.number, size: bytes, range_of, path });
     }
 
@@ -232,7 +231,7 @@ impl Flow {
     }
 
     /// The response has been sent, or its client has gone.
-    pub(crate) fn leave(&mut self, socket: &Socket, complete: bool) {
+    pub(crate) fn leave(&mut self, socket: &Transport, complete: bool) {
         self.charge_extra(socket);
         if !complete {
             self.uplink.metrics.dead_jobs.inc();
@@ -241,9 +240,9 @@ impl Flow {
     }
 
     /// Counts what the connection sent beside its responses.
-    pub(crate) fn charge_extra(&mut self, socket: &Socket) {
+    pub(crate) fn charge_extra(&mut self, socket: &Transport) {
         self.grants_since_look = 0;
-        let Ok(info) = sys::tcp_info(socket) else { return };
+        let Ok(info) = socket.tcp_info() else { return };
         if self.waiting && self.uplink.path_updates {
             self.post(Event::PathChanged { flow: self.number, path: path(&info) });
         }
@@ -254,7 +253,7 @@ impl Flow {
     }
 
     /// The same, but only every 16 grants: for a response that is never blocked.
-    pub(crate) fn look(&mut self, socket: &Socket) {
+    pub(crate) fn look(&mut self, socket: &Transport) {
         if self.grants_since_look >= LOOK_EVERY {
             self.charge_extra(socket);
         }
@@ -291,7 +290,7 @@ impl Drop for Flow {
         // What was sent again after the last response had been handed over counts as well: on a
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.
-        let extra = sys::tcp_info(&*self.slot.socket).map_or(0, |info| self.meter.extra(&info));
+        let extra = self.slot.socket.tcp_info().map_or(0, |info| self.meter.extra(&info));
         self.uplink.pacer.charge_extra(clock::now(), extra.max(self.meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();

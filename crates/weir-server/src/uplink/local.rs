@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::flow::{Flow, LocalFlows};
 use super::{InFlightQuery, Uplink};
 use crate::config::Prefix;
-use crate::transport::Socket;
+use crate::transport::Transport;
 
 /// See the module.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl LocalUplink {
     }
 
     /// The place of a connection at the uplink; `None` if its client is not behind it.
-    pub(crate) fn open_flow(&self, socket: &Rc<Socket>, peer: SocketAddr) -> Option<Flow> {
+    pub(crate) fn open_flow(&self, socket: &Rc<Transport>, peer: SocketAddr) -> Option<Flow> {
         let address = peer.ip().to_canonical();
         if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
             return None;

@@ -3,12 +3,9 @@
 
 use std::time::Duration;
 
-use rustix::net::{RecvFlags, recv};
-
 use super::backend::Backend;
 use crate::client::{Client, Left};
 use crate::config::{DetectWhen, Detection, DisconnectDetection, HalfClosed};
-use crate::sys;
 
 /// How often to look at a client, where no event tells.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -58,16 +55,11 @@ async fn closed_event(client: &Client, half_closed: HalfClosed, probe: &[u8]) {
 }
 
 fn looks_closed(client: &Client, by: DisconnectDetection) -> bool {
+    let peek = || client.socket.is_at_end() || client.socket.has_failed();
     match by {
-        // It sees nothing while bytes are unread.
-        DisconnectDetection::Peek => {
-            let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-            matches!(recv(&*client.socket, &mut [0_u8; 1], flags), Ok((0, _)))
-                || client.has_failed()
-        }
-        DisconnectDetection::TcpInfo => {
-            sys::tcp_info(&*client.socket).is_ok_and(|info| info.is_closed_by_peer())
-        }
+        DisconnectDetection::Peek => peek(),
+        // A Unix socket has none.
+        DisconnectDetection::TcpInfo => client.socket.is_closed_in_tcp().unwrap_or_else(peek),
         DisconnectDetection::Event | DisconnectDetection::Off => false,
     }
 }
