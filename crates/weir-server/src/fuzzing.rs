@@ -5,7 +5,7 @@
 //! the next step comes when nothing moves any more, and no deadline is looked at.
 
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::pin;
@@ -23,6 +23,7 @@ use crate::client::rate::MinRate;
 use crate::config::{self, Config, ConfigError, ProxyProtocol, RouteConfig};
 use crate::connection::{self, Context, Journal, OpenConnections, ProxyHeaders};
 use crate::content::Content;
+use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::Metrics;
 use crate::runtime::{self, stop, turn};
@@ -111,9 +112,9 @@ impl Bench {
             let socket = Socket::new(OwnedFd::from(server));
             let context = Rc::new(self.context());
             let metrics = self.metrics.clone();
-            let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
             let connection = spawn_local(async move {
-                turn::timed(&metrics, pin!(connection::run(context, socket, peer))).await;
+                turn::timed(&metrics, pin!(connection::run(context, socket, PeerAddress::Unix)))
+                    .await;
             });
             let mut ends = Ends::new(End::new(client), &self.listener);
             for step in steps {

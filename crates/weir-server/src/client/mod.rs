@@ -12,7 +12,6 @@ pub(crate) use times::Times;
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,6 +25,7 @@ use weir_sched::Time;
 use crate::body::{Account, Space};
 use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
+use crate::identity::PeerAddress;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
@@ -47,7 +47,7 @@ const AT_ONCE: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) socket: Rc<Transport>,
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: PeerAddress,
     deadline: Deadline,
     /// The one for writing, made when it is first needed: reading and writing may go on at once.
     writing: OnceCell<Deadline>,
@@ -96,7 +96,7 @@ impl Waits {
 }
 
 impl Client {
-    pub(crate) fn new(socket: Transport, peer: SocketAddr, deadlines: &Rc<Deadlines>) -> Client {
+    pub(crate) fn new(socket: Transport, peer: PeerAddress, deadlines: &Rc<Deadlines>) -> Client {
         Client {
             socket: Rc::new(socket),
             peer,

@@ -49,7 +49,7 @@ impl Journal {
         let took = clock::now().since(ended.begun);
         self.metrics.responded(ended.code, ended.sent, took, ended.complete);
         self.access_log.write(|| Entry {
-            peer: ended.client.peer.ip(),
+            peer: ended.client.peer,
             unix_seconds: clock::unix_seconds(),
             request: ended.request,
             code: ended.code,

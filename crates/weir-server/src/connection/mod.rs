@@ -9,7 +9,6 @@ mod open;
 mod origin;
 mod proxied;
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use tokio::task::coop::consume_budget;
@@ -27,6 +26,7 @@ pub(crate) use self::open::OpenConnections;
 pub(crate) use self::origin::ProxyHeaders;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
+use crate::identity::PeerAddress;
 use crate::response::{Response, ResponseTemplate};
 use crate::runtime::turn;
 use crate::send::Outcome;
@@ -35,7 +35,7 @@ use crate::transport::Transport;
 use crate::uplink::Flow;
 
 /// Serves a connection until either side ends it.
-pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: SocketAddr) {
+pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: PeerAddress) {
     context.metrics.connections.inc();
     let mut client = Client::new(socket, peer, context.open.deadlines());
     let mut input = Input::new(context.buffers.clone());

@@ -48,7 +48,7 @@ fn many_requests_at_once_do_not_keep_the_worker_from_others() {
     let metrics = Arc::new(Metrics::new());
     let before_others = runtime::build(&metrics).unwrap().block_on(async {
         let socket = Socket::new(OwnedFd::from(server));
-        let connection = run(Rc::new(context(&metrics)), socket, peer);
+        let connection = run(Rc::new(context(&metrics)), socket, peer.into());
         let connection = tokio::task::spawn_local(connection);
         let seen = metrics.clone();
         let other = tokio::task::spawn_local(async move { answered(&seen) });

@@ -169,7 +169,7 @@ fn start(context: &Rc<Context>, socket: Socket, peer: SocketAddr) {
     let context = context.clone();
     tokio::task::spawn_local(async move {
         let metrics = context.metrics.clone();
-        let connection = pin!(connection::run(context, socket, peer));
+        let connection = pin!(connection::run(context, socket, peer.into()));
         turn::timed(&metrics, connection).await;
         drop(open);
     });

@@ -4,7 +4,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,6 +15,7 @@ use weir_sched::{FairnessRecord, FlowSpec, Grant, ObjectId, Packets, Path};
 use super::kernel::COUNT_EVERY;
 use super::meter::Meter;
 use super::{Event, Uplink, client};
+use crate::identity::PeerAddress;
 use crate::metrics::Waiting;
 use crate::sys::TcpInfo;
 use crate::sys::clock;
@@ -109,7 +109,7 @@ impl Flow {
         registry: Rc<LocalFlows>,
         worker: usize,
         socket: &Rc<Transport>,
-        peer: SocketAddr,
+        peer: PeerAddress,
     ) -> Flow {
         let info = socket.tcp_info().ok();
         let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));

@@ -1,13 +1,13 @@
 //! The uplink as one worker sees it: its connections that send over it, and the clients that are not
 //! behind it. Connections open their flows here; the worker runs the task that hands out grants.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::flow::{Flow, LocalFlows};
 use super::{InFlightQuery, Uplink};
 use crate::config::Prefix;
+use crate::identity::PeerAddress;
 use crate::transport::Transport;
 
 /// See the module.
@@ -28,7 +28,7 @@ impl LocalUplink {
     }
 
     /// The place of a connection at the uplink; `None` if its client is not behind it.
-    pub(crate) fn open_flow(&self, socket: &Rc<Transport>, peer: SocketAddr) -> Option<Flow> {
+    pub(crate) fn open_flow(&self, socket: &Rc<Transport>, peer: PeerAddress) -> Option<Flow> {
         let address = peer.ip().to_canonical();
         if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
             return None;

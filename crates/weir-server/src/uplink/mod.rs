@@ -11,7 +11,7 @@ mod local;
 mod meter;
 mod owner;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ use weir_sched::{
 };
 
 use crate::config::UplinkConfig;
-use crate::identity;
+use crate::identity::{self, PeerAddress};
 use crate::metrics::Metrics;
 
 use kernel::InKernel;
@@ -150,7 +150,7 @@ impl Uplink {
     }
 
     /// What packets to `peer` cost.
-    fn framing_to(&self, peer: SocketAddr) -> WireOverhead {
+    fn framing_to(&self, peer: PeerAddress) -> WireOverhead {
         match peer.ip().to_canonical() {
             IpAddr::V4(_) => self.framing,
             IpAddr::V6(_) => self.framing.over_ipv6(),
@@ -159,7 +159,7 @@ impl Uplink {
 }
 
 /// Who has a share of the link.
-fn client(peer: SocketAddr) -> ClientId {
+fn client(peer: PeerAddress) -> ClientId {
     match identity::network(peer.ip()) {
         IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
         IpAddr::V6(network) => ClientId(network.to_bits()),
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
-        let of = |peer: &str| client(peer.parse().expect("an address"));
+        let of = |peer: &str| client(PeerAddress::Ip(peer.parse().expect("an address")));
         assert_eq!(of("192.0.2.1:1"), of("192.0.2.1:2"));
         assert_eq!(of("192.0.2.1:1"), of("[::ffff:192.0.2.1]:1"));
         assert_ne!(of("192.0.2.1:1"), of("192.0.2.2:1"));

@@ -1,7 +1,6 @@
 //! A request that the proxy is to answer, and its outcome. The client's connection makes the one and
 //! reads the other; [`mod@super::respond`] stands between.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use weir_http::message::Request;
@@ -12,6 +11,7 @@ use super::route::Route;
 use super::tunnel::Upstream;
 use crate::body::{Account, Charge};
 use crate::client::Client;
+use crate::identity::PeerAddress;
 use crate::response::{Response, ResponseTemplate};
 
 /// A request for backends.
@@ -24,7 +24,7 @@ pub(crate) struct ProxyRequest<'a> {
     /// How weir frames the response, provided that the request is read to its end.
     pub(crate) framing: ResponseTemplate,
     /// The client's address: the peer, or whom the PROXY header named.
-    pub(crate) source: SocketAddr,
+    pub(crate) source: PeerAddress,
 }
 
 impl ProxyRequest<'_> {
