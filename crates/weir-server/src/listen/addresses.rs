@@ -71,3 +71,31 @@ fn open(config: &Config, address: &ListenAddress, shared: bool) -> Result<Listen
 pub(crate) fn cannot_listen(address: impl Display, error: &io::Error) -> ServeError {
     ServeError::new(format!("cannot listen on {address}"), error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::listener::take;
+    use super::*;
+    use crate::config;
+    use crate::identity::PeerAddress;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn workers_share_a_unix_socket_that_goes_with_the_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("weir.sock");
+        let text = format!("workers = 3\nlisten = \"unix:{}\"\n", path.display());
+        let config = Config::from_settings(config::parse(&text).unwrap()).unwrap();
+        let listeners = Listeners::open(&config).unwrap();
+        assert_eq!(listeners.served, config.listen);
+        assert_eq!((listeners.workers.len(), listeners.watched.lock().unwrap().len()), (3, 3));
+        for mut worker in listeners.workers {
+            assert!(path.exists());
+            let _client = UnixStream::connect(&path).unwrap();
+            let Listener { socket, file, .. } = worker.pop().unwrap();
+            assert_eq!(take(&socket, false).unwrap().1, PeerAddress::Unix);
+            drop(file);
+        }
+        assert!(!path.exists());
+    }
+}
