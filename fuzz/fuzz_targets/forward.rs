@@ -4,7 +4,7 @@
 #![no_main]
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
@@ -40,7 +40,7 @@ fn pass_request(choice: u8, head: &[u8]) {
     };
     let path = (choice & 3 == 0).then_some("/v2/a%20b");
     let to = RequestOptions {
-        client: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
+        client: Some(Ipv4Addr::LOCALHOST.into()),
         scheme: "http",
         local_host: "local",
         style: ForwardedStyle::ALL[usize::from(choice >> 2 & 3)],

@@ -5,7 +5,7 @@
 //! the next step comes when nothing moves any more, and no deadline is looked at.
 
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::pin;
@@ -22,13 +22,14 @@ use crate::client::Times;
 use crate::client::rate::MinRate;
 use crate::config::{self, Config, ConfigError, ProxyProtocol, RouteConfig};
 use crate::content::Content;
+use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::Metrics;
 use crate::protocol::{self, Context, OpenConnections, Serving};
 use crate::runtime::{self, stop, turn};
 use crate::service::Service;
 use crate::service::proxy::{self, Proxy};
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 /// So many turns of the worker without a byte from anybody: nothing will come without another step.
 const QUIET: u32 = 8;
@@ -111,9 +112,9 @@ impl Bench {
             let socket = Socket::new(OwnedFd::from(server));
             let context = Rc::new(self.context());
             let metrics = self.metrics.clone();
-            let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
             let connection = spawn_local(async move {
-                turn::timed(&metrics, pin!(protocol::run(context, socket, peer))).await;
+                turn::timed(&metrics, pin!(protocol::run(context, socket, PeerAddress::Unix)))
+                    .await;
             });
             let mut ends = Ends::new(End::new(client), &self.listener);
             for step in steps {

@@ -8,18 +8,20 @@
 //!
 //! Modules use only those that stand before them in this order:
 //!
-//! 1. `error`, `identity`, `sys` (the operating system: clock, sockets, descriptors)
+//! 1. `error`, `identity`, `sys` (the operating system: clock, descriptors)
 //! 2. `config`
 //! 3. `logs`, `body` (bodies that wait on their way to and from backends)
 //! 4. `metrics`
 //! 5. `runtime` (turns of a worker, steps of stopping)
-//! 6. `disk`, `uplink` (the gates)
-//! 7. `client` (the other end of a connection), `content` (what can be sent)
-//! 8. `answer` (what services answer), `response` (how it goes over a connection)
-//! 9. `send`, `service`
-//! 10. `protocol`
-//! 11. `listen`
-//! 12. `app`
+//! 6. `transport` (the bytes of a connection)
+//! 7. `disk`, `uplink` (the gates)
+//! 8. `client` (the other end of a connection), `content` (what can be sent)
+//! 9. `answer` (what services answer)
+//! 10. `response` (how an answer goes over a connection)
+//! 11. `send`, `service`
+//! 12. `protocol`
+//! 13. `listen`
+//! 14. `app`
 
 mod answer;
 mod app;
@@ -43,6 +45,7 @@ mod runtime;
 mod send;
 mod service;
 mod sys;
+mod transport;
 mod uplink;
 
 pub use app::{check, serve};

@@ -34,6 +34,7 @@ const ROOMS_OF_WEIR_SERVER: Floors = Floors(&[
     &["answer"],
     &["client", "content"],
     &["disk", "uplink"],
+    &["transport"],
     &["runtime"],
     &["metrics"],
     &["logs", "body"],

@@ -42,7 +42,8 @@ pub(super) fn is_forwarding_field(name: &str) -> bool {
 
 /// What the backend is told about the client.
 pub(super) struct ClientInfo<'a> {
-    pub(super) client: IpAddr,
+    /// `None`: it has no address.
+    pub(super) client: Option<IpAddr>,
     pub(super) scheme: &'static str,
     /// The host the client named.
     pub(super) host: Option<&'a str>,
@@ -53,7 +54,7 @@ impl ClientInfo<'_> {
     /// their lists get one more member, and their host and scheme stay.
     pub(super) fn add_to(&self, fields: &mut HeaderMap, style: ForwardedStyle) {
         if matches!(style, ForwardedStyle::XForwarded | ForwardedStyle::Both) {
-            append(fields, FOR, format_address(self.client));
+            append(fields, FOR, self.client.map(format_address));
             let host = self.host.and_then(|host| HeaderValue::from_str(host).ok());
             let scheme = HeaderValue::from_static(self.scheme);
             for (name, value) in [(PROTO, Some(scheme)), (HOST, host)] {
@@ -63,15 +64,16 @@ impl ClientInfo<'_> {
             }
         }
         if matches!(style, ForwardedStyle::Forwarded | ForwardedStyle::Both) {
-            append(fields, header::FORWARDED, self.element());
+            append(fields, header::FORWARDED, Some(self.element()));
         }
     }
 
     /// One element of `Forwarded` (RFC 7239, sections 4 and 6).
     fn element(&self) -> String {
         let mut text = match self.client {
-            IpAddr::V4(address) => format!("for={address}"),
-            IpAddr::V6(address) => format!("for=\"[{address}]\""),
+            Some(IpAddr::V4(address)) => format!("for={address}"),
+            Some(IpAddr::V6(address)) => format!("for=\"[{address}]\""),
+            None => "for=unknown".to_owned(),
         };
         if let Some(host) = self.host {
             let quoted = host.replace('\\', "\\\\").replace('"', "\\\"");
@@ -97,21 +99,19 @@ fn format_address(address: IpAddr) -> String {
     text
 }
 
-/// Joins all lines of a list and one more member into one line: some readers look at one line only.
-fn append(fields: &mut HeaderMap, name: HeaderName, member: String) {
+/// Joins all lines of a list and one more member, if there is one, into one line: some readers look at
+/// one line only.
+fn append(fields: &mut HeaderMap, name: HeaderName, member: Option<String>) {
     match fields.entry(name) {
         Entry::Vacant(place) => {
-            if let Ok(value) = HeaderValue::try_from(member) {
+            if let Some(Ok(value)) = member.map(HeaderValue::try_from) {
                 place.insert(value);
             }
         }
         Entry::Occupied(mut place) => {
-            let mut list = Vec::new();
-            for value in place.iter() {
-                list.extend_from_slice(value.as_bytes());
-                list.extend_from_slice(b", ");
-            }
-            list.extend_from_slice(member.as_bytes());
+            let lines = place.iter().map(HeaderValue::as_bytes);
+            let list = lines.chain(member.as_deref().map(str::as_bytes)).collect::<Vec<_>>();
+            let list = list.join(&b", "[..]);
             if let Ok(value) = HeaderValue::from_bytes(&list) {
                 place.insert(value);
             }
@@ -133,8 +133,9 @@ mod tests {
     #[test]
     fn elements_as_in_rfc_7239() {
         let element = |client: &str, host| {
-            ClientInfo { client: client.parse().unwrap(), scheme: "http", host }.element()
+            ClientInfo { client: client.parse().ok(), scheme: "http", host }.element()
         };
+        assert_eq!(element("unix:", None), "for=unknown;proto=http");
         assert_eq!(element("192.0.2.60", None), "for=192.0.2.60;proto=http");
         assert_eq!(
             element("2001:db8:cafe::17", Some("[::1]:80")),
@@ -147,7 +148,9 @@ mod tests {
         let mut fields = HeaderMap::new();
         fields.append(FOR, HeaderValue::from_static("a, b"));
         fields.append(FOR, HeaderValue::from_static("c"));
-        append(&mut fields, FOR, "d".to_owned());
+        append(&mut fields, FOR, None);
+        assert_eq!(fields.get_all(FOR).iter().collect::<Vec<_>>(), ["a, b, c"]);
+        append(&mut fields, FOR, Some("d".to_owned()));
         assert_eq!(fields.get_all(FOR).iter().collect::<Vec<_>>(), ["a, b, c, d"]);
     }
 }

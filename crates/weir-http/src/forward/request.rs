@@ -3,7 +3,7 @@
 
 use http::{StatusCode, Version};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, request::Parts};
@@ -20,8 +20,9 @@ use crate::message::{Fields, Request, RequestBody};
 /// How to pass a request on.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestOptions<'a> {
-    /// The client: the peer of the connection, or whom the PROXY protocol named.
-    pub client: SocketAddr,
+    /// The client: the peer of the connection, or whom the PROXY protocol named. `None`: it has no
+    /// address, since it came over a Unix socket.
+    pub client: Option<IpAddr>,
     /// The scheme of the request: `http` or `https`.
     pub scheme: &'static str,
     /// The `Host` if neither `host` nor the client names one (HTTP/1.0).
@@ -100,8 +101,11 @@ pub fn request_head(
     count_forwards(&method, &mut fields)?;
     write_connection(request, to, trailers, &mut fields);
     write_framing(&method, request.body, &mut fields);
-    let client =
-        ClientInfo { client: to.client.ip().to_canonical(), scheme: to.scheme, host: request.host };
+    let client = ClientInfo {
+        client: to.client.map(|it| it.to_canonical()),
+        scheme: to.scheme,
+        host: request.host,
+    };
     client.add_to(&mut fields, to.style);
     if to.via {
         let received = match request.version {

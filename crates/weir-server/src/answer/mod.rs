@@ -1,20 +1,18 @@
 //! What a service answers: a status, fields and a body, the same for every version of HTTP. Services make
 //! answers; the protocol of the client's connection writes their heads and frames their bodies.
 
+mod fields;
 mod header_maps;
 mod own;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
-use http::{HeaderMap, StatusCode};
-use weir_http::forward::{FieldEdits, RelayedFields};
-use weir_http::message::range::ContentRange;
+use http::StatusCode;
 use weir_sched::ObjectId;
 
+pub(crate) use self::fields::{AnswerFields, Relayed};
 pub(crate) use self::header_maps::HeaderMapPool;
-pub(crate) use self::own::PageFields;
-use crate::content::{Body, Facts};
+use crate::content::Body;
 
 /// See the module.
 #[derive(Debug)]
@@ -32,43 +30,6 @@ pub(crate) struct Answer {
     pub(crate) first: Option<Part>,
     /// When the answer is aborted because its client has left.
     pub(crate) abort_on: AbortOn,
-}
-
-/// The fields of an answer, but for its date and for those that frame it.
-#[derive(Debug)]
-pub(crate) enum AnswerFields {
-    /// What is known of an object; with 304 the tag alone.
-    Object(Rc<Facts>),
-    /// The same, for a part of it.
-    Part(Rc<Facts>, ContentRange),
-    /// A short text, such as of an error.
-    Page(Box<PageFields>),
-    /// Those of a backend.
-    Relayed(Box<Relayed>),
-}
-
-/// The fields of a backend's answer.
-#[derive(Debug)]
-pub(crate) struct Relayed {
-    /// As the backend sent them.
-    pub(crate) received: HeaderMap,
-    /// What the route sets and removes.
-    pub(crate) edits: Arc<FieldEdits>,
-    /// Where the memory of the fields goes afterwards.
-    pub(crate) maps: Rc<HeaderMapPool>,
-}
-
-impl Relayed {
-    /// The fields that are passed on.
-    pub(crate) fn fields(&self) -> RelayedFields<'_> {
-        RelayedFields { received: &self.received, edits: &self.edits }
-    }
-}
-
-impl Drop for Relayed {
-    fn drop(&mut self) {
-        self.maps.give_back(std::mem::take(&mut self.received));
-    }
 }
 
 /// What tells that a client does not wait for its answer any more, so that it is aborted.

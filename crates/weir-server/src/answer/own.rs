@@ -5,37 +5,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http::StatusCode;
-use weir_http::message::ResponseFields;
 use weir_http::message::path::SitePath;
 use weir_http::message::range::ContentRange;
 use weir_http::message::status;
 
-use super::{AbortOn, Answer, AnswerFields};
+use super::fields::{AnswerFields, PageFields};
+use super::{AbortOn, Answer};
 use crate::content::{Body, Facts, Object};
-
-/// The fields of an answer that is a short text, beside its length and type.
-#[derive(Debug, Default)]
-pub(crate) struct PageFields {
-    location: Option<String>,
-    allow: bool,
-    retry_after: Option<u32>,
-    content_range: Option<ContentRange>,
-}
-
-impl PageFields {
-    /// All fields, for a text of `length` bytes.
-    pub(crate) fn fields(&self, length: Option<u64>) -> ResponseFields<'_> {
-        ResponseFields {
-            length,
-            content_type: Some("text/plain; charset=utf-8"),
-            content_range: self.content_range,
-            location: self.location.as_deref(),
-            allow: self.allow,
-            retry_after: self.retry_after,
-            ..ResponseFields::default()
-        }
-    }
-}
 
 impl Answer {
     /// 200 with the whole of an object.

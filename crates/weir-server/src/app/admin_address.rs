@@ -2,7 +2,7 @@
 //! is not a worker: it has neither routes nor an uplink, and what operators ask is not logged and not
 //! counted among what the server serves. Started by the server if an address is configured.
 
-use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use tokio::task::spawn_local;
 use super::worker::{Queries, Shared, keep_deadlines, keep_descriptors};
 use crate::config::Config;
 use crate::config::ProxyProtocol;
-use crate::listen;
+use crate::listen::{self, Listener};
 use crate::logs::access_log::LogHandle;
 use crate::metrics::Metrics;
 use crate::protocol::{Context, OpenConnections, Serving};
@@ -24,7 +24,7 @@ use crate::sys::descriptors;
 /// The admin address before it runs.
 pub(super) struct AdminAddress {
     context: Context,
-    listener: TcpListener,
+    listener: Listener,
     /// What its page shows of the uplink.
     link: Option<Link>,
 }
@@ -36,8 +36,8 @@ impl AdminAddress {
         config: &Config,
         shared: &Shared,
         workers: Vec<Queries>,
-        watched: Arc<Mutex<Vec<TcpListener>>>,
-        listener: TcpListener,
+        watched: Arc<Mutex<Vec<OwnedFd>>>,
+        listener: Listener,
         stop: Stop,
     ) -> AdminAddress {
         let link = config.uplink_config().zip(shared.uplink.clone());

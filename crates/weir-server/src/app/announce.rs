@@ -1,21 +1,32 @@
 //! The first messages of a server: what it serves, and where. Used when it has started.
 
-use std::net::SocketAddr;
-
-use crate::config::{Action, Config, RouteConfig};
+use crate::config::{Action, Config, ListenAddress, RouteConfig};
 
 /// Says what is served on which addresses.
-pub(super) fn announce(config: &Config, addresses: &[SocketAddr], admin: Option<SocketAddr>) {
+pub(super) fn announce(
+    config: &Config,
+    addresses: &[ListenAddress],
+    admin: Option<&ListenAddress>,
+) {
     let what = described(config);
     let how = match config.uplink_config() {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
         None => String::new(),
     };
     for address in addresses {
-        tracing::info!("serving {what} on http://{address}{how}");
+        match address {
+            ListenAddress::Tcp(address) => {
+                tracing::info!("serving {what} on http://{address}{how}")
+            }
+            unix => tracing::info!("serving {what} on {unix}{how}"),
+        }
     }
-    if let Some(address) = admin {
-        tracing::info!("admin page on http://{address}/, metrics on http://{address}/metrics");
+    match admin {
+        Some(ListenAddress::Tcp(address)) => {
+            tracing::info!("admin page on http://{address}/, metrics on http://{address}/metrics");
+        }
+        Some(unix) => tracing::info!("admin page and /metrics on {unix}"),
+        None => {}
     }
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use crate::body::open_space;
-use crate::config::{Action, BackendAddress, Config, RouteConfig};
+use crate::config::{Action, BackendAddress, Config, ListenAddress, RouteConfig};
 use crate::content::open_root;
 use crate::error::ServeError;
 use crate::listen;
@@ -28,11 +28,11 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     access_log::check(&config.access_log)?;
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
-    for address in config.listen.iter().chain(&config.admin).filter(|at| at.port() != 0) {
-        if !seen.insert(*address) {
+    for address in config.listen.iter().chain(&config.admin) {
+        if !seen.insert(address) && !address.is_any_port() {
             warnings.push(format!("{address} is listed twice"));
         }
-        warnings.extend(look_at_port(*address, config.reuse_port)?);
+        warnings.extend(look_at(address, config.reuse_port)?);
     }
     let mut seen = HashSet::new();
     for backend in config.routes.iter().flat_map(backends).filter(|at| seen.insert(*at)) {
@@ -41,6 +41,23 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
         }
     }
     Ok(warnings)
+}
+
+fn look_at(address: &ListenAddress, shared: bool) -> Result<Option<String>, ServeError> {
+    match address {
+        _ if address.is_any_port() => Ok(None),
+        ListenAddress::Tcp(address) => look_at_port(*address, shared),
+        // An abstract name is free or not, and that passes.
+        ListenAddress::Abstract(_) => Ok(None),
+        ListenAddress::Unix(path) => match listen::check_unix(path) {
+            Ok(false) => Ok(None),
+            Ok(true) => Ok(Some(format!(
+                "{address} is a socket already, perhaps of the server that is to be restarted; it is \
+                 replaced if nobody answers there"
+            ))),
+            Err(error) => Err(cannot_listen(address, &error)),
+        },
+    }
 }
 
 fn look_at_port(address: SocketAddr, shared: bool) -> Result<Option<String>, ServeError> {

@@ -57,8 +57,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let Listeners { workers, served, admin, watched } = Listeners::open(config)?;
     let (threads, queries) = worker::start_all(config, &shared, gate, workers)?;
     let (admin_stop_sender, admin_stop) = stop::channel();
-    let admin_served = admin.as_ref().map(|(_, address)| *address);
-    let admin = admin.map(|(listener, _)| {
+    let admin_served = admin.as_ref().map(|listener| listener.address.clone());
+    let admin = admin.map(|listener| {
         AdminAddress::new(config, &shared, queries, watched.clone(), listener, admin_stop)
     });
 
@@ -67,7 +67,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let ended = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let admin = admin.map(|admin| tokio::task::spawn_local(admin.run()));
-        announce(config, &served, admin_served);
+        announce(config, &served, admin_served.as_ref());
         let shutdown = Shutdown {
             config,
             access_log: &shared.access_log,

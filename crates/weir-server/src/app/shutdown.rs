@@ -2,7 +2,7 @@
 //! under way ends by itself or is cut. [`super::serve`] runs it once everything has started.
 
 use std::io;
-use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) struct Shutdown<'a> {
     pub(super) admin_stop: StopSender,
     /// Copies of the listening sockets. While they are open, the kernel goes on accepting connections,
     /// which nobody would serve.
-    pub(super) watched: &'a Mutex<Vec<TcpListener>>,
+    pub(super) watched: &'a Mutex<Vec<OwnedFd>>,
 }
 
 impl Shutdown<'_> {

@@ -2,7 +2,6 @@
 //! server starts as many as the configuration says.
 
 use std::io;
-use std::net::TcpListener;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,7 +16,7 @@ use crate::client::Times;
 use crate::config::{Config, Prefix, ProxyProtocol};
 use crate::content::{Content, FileDisk, SiteConfig};
 use crate::error::ServeError;
-use crate::listen;
+use crate::listen::{self, Listener};
 use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::metrics::Metrics;
@@ -59,7 +58,7 @@ struct Plan {
     shared: Shared,
     /// The directory it serves, if there is one.
     site: Option<SiteConfig>,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Listener>,
     /// The worker that owns the gate has it here.
     gate: Option<Gate>,
     queries: mpsc::UnboundedReceiver<InFlightQuery>,
@@ -80,7 +79,7 @@ pub(super) fn start_all(
     config: &Config,
     shared: &Shared,
     mut gate: Option<Gate>,
-    listeners: Vec<Vec<TcpListener>>,
+    listeners: Vec<Vec<Listener>>,
 ) -> Result<(Vec<Worker>, Vec<Queries>), ServeError> {
     let (mut threads, mut senders) = (Vec::new(), Vec::new());
     for (index, listeners) in listeners.into_iter().enumerate() {

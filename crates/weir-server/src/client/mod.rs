@@ -1,4 +1,4 @@
-//! The client at the other end of a connection: its socket, its address, how long it may take, and
+//! The client at the other end of a connection: its transport, its address, how long it may take, and
 //! whether it is still there. Used by connections to read requests, by `send` to write responses, and by
 //! the proxy to notice that a client has left.
 
@@ -14,7 +14,6 @@ pub(crate) use times::Times;
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,9 +21,6 @@ use std::task::Poll;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{set_socket_linger, socket_error};
-use rustix::net::{RecvFlags, SendFlags, recv, send};
-use tokio::io::Interest;
 use tokio::task::coop::consume_budget;
 use weir_sched::Time;
 
@@ -32,14 +28,13 @@ use crate::body::{Account, Space};
 use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
 use crate::config::DisconnectDetection;
+use crate::identity::PeerAddress;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
-use crate::sys;
-use crate::sys::socket::Socket;
+use crate::transport::{Event, Transport};
 
-/// The events of a client that closes its side, or both.
-const LEAVING: Interest = Interest::READABLE.add(Interest::ERROR);
+pub(crate) use crate::transport::Left;
 
 /// A client that has never sent a request counts as idle for so much longer when descriptors are short:
 /// a request usually comes together with its connection.
@@ -51,11 +46,11 @@ const BEGUN: Duration = Duration::from_secs(5);
 /// Idle connections that are closed at once for want of a descriptor.
 const AT_ONCE: usize = 8;
 
-/// A client and its socket.
+/// A client and its connection.
 #[derive(Debug)]
 pub(crate) struct Client {
-    pub(crate) socket: Rc<Socket>,
-    pub(crate) peer: SocketAddr,
+    pub(crate) socket: Rc<Transport>,
+    pub(crate) peer: PeerAddress,
     deadline: Deadline,
     /// The one for writing, made when it is first needed: reading and writing may go on at once.
     writing: OnceCell<Deadline>,
@@ -103,17 +98,8 @@ impl Waits {
     }
 }
 
-/// What became of a client that waits for its response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// It will send nothing more; it may still read.
-    HalfClosed,
-    /// It has closed or reset the connection.
-    Gone,
-}
-
 impl Client {
-    pub(crate) fn new(socket: Socket, peer: SocketAddr, deadlines: &Rc<Deadlines>) -> Client {
+    pub(crate) fn new(socket: Transport, peer: PeerAddress, deadlines: &Rc<Deadlines>) -> Client {
         Client {
             socket: Rc::new(socket),
             peer,
@@ -189,7 +175,7 @@ impl Client {
                 }
                 let room = input.room();
                 let space = room.len();
-                let received = self.receive(room);
+                let received = self.socket.read(room);
                 input.filled(*received.as_ref().unwrap_or(&0));
                 match received {
                     Err(Errno::AGAIN) if is_last_look => return Poll::Ready(Read::GivenUp),
@@ -204,13 +190,6 @@ impl Client {
             }
         })
         .await
-    }
-
-    /// Takes what has come.
-    fn receive(&self, room: &mut [u8]) -> Result<usize, Errno> {
-        let socket = &*self.socket;
-        let space = room.len();
-        socket.read(space, || recv(socket, &mut *room, RecvFlags::DONTWAIT).map(|(count, _)| count))
     }
 
     /// Reads and discards until the client closes; false if it takes longer than `wait`, or the server
@@ -280,48 +259,34 @@ impl Client {
 
     /// Waits until the client closes its side, or both. Bytes that arrive meanwhile stay unread.
     ///
-    /// The kernel tells of a closed connection at once (EPOLLRDHUP), even while bytes are unread. A
-    /// client that has only finished sending looks the same as one that has closed; sending it a
-    /// few bytes tells, for one that has closed answers with a reset.
+    /// Over TCP a client that has only finished sending looks the same as one that has closed; sending
+    /// it a few bytes tells, for one that has closed answers with a reset.
     pub(crate) async fn left(&self) -> Left {
         loop {
-            let Ok(ready) = self.socket.ready(LEAVING).await else { return Left::Gone };
-            if ready.is_write_closed() || ready.is_error() {
-                return Left::Gone;
+            match self.socket.event().await {
+                Event::Left(left) => return left,
+                Event::Unread => self.look_first.set(true),
             }
-            if ready.is_read_closed() {
-                return Left::HalfClosed;
-            }
-            // Unread bytes: wait for the next event.
-            self.look_first.set(true);
-            self.socket.forget(Interest::READABLE);
         }
     }
 
     /// Closing the connection will reset it.
     pub(crate) fn reset_when_closed(&self) {
-        let _ = set_socket_linger(&*self.socket, Some(Duration::ZERO));
+        self.socket.reset_when_closed();
     }
 
     /// Sends a few bytes ahead of any response, or none if there is no room. False if the connection
     /// cannot be used any more: it broke, or took only a part of them.
     pub(crate) fn say(&self, bytes: &[u8]) -> bool {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        match send(&*self.socket, bytes, flags) {
-            Err(Errno::AGAIN) => true,
-            Ok(count) => count == bytes.len(),
+        match self.socket.write(bytes, false) {
+            Ok(taken) => taken.is_none_or(|count| count == bytes.len()),
             Err(_) => false,
         }
     }
 
-    /// Whether the connection has a pending error (SO_ERROR); asking clears it.
-    fn has_failed(&self) -> bool {
-        socket_error(&*self.socket).is_ok_and(|error| error.is_err())
-    }
-
     /// Waits until a half-closed client turns out to have gone.
     pub(crate) async fn reset(&self) {
-        let _ = self.socket.ready(Interest::ERROR).await;
+        self.socket.gone().await;
     }
 
     /// Waits until it is certain that the client has gone. If it has closed its side, what is on its way
@@ -334,16 +299,11 @@ impl Client {
 
     /// Whether the client is found to have closed its side, now, by one of the ways that ask.
     pub(crate) fn looks_closed(&self, by: DisconnectDetection) -> bool {
+        let peek = || self.socket.is_at_end() || self.socket.has_failed();
         match by {
-            // It sees nothing while bytes are unread.
-            DisconnectDetection::Peek => {
-                let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-                matches!(recv(&*self.socket, &mut [0_u8; 1], flags), Ok((0, _)))
-                    || self.has_failed()
-            }
-            DisconnectDetection::TcpInfo => {
-                sys::tcp_info(&*self.socket).is_ok_and(|info| info.is_closed_by_peer())
-            }
+            DisconnectDetection::Peek => peek(),
+            // A Unix socket has none.
+            DisconnectDetection::TcpInfo => self.socket.is_closed_in_tcp().unwrap_or_else(peek),
             DisconnectDetection::Event | DisconnectDetection::Off => false,
         }
     }

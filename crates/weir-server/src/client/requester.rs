@@ -1,7 +1,6 @@
 //! Whoever has sent one request, as services see it: its connection in HTTP/1, a stream of it in others.
 //! Implemented by each protocol; used by the exchange and by the proxy to notice that a client has left.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +10,12 @@ use weir_http::forward::RelayedFields;
 use super::Left;
 use crate::body::{Account, Space};
 use crate::config::DisconnectDetection;
+use crate::identity::PeerAddress;
 
 /// See the module.
 pub(crate) trait Requester {
     /// The client's address: the peer, or whom the PROXY header named.
-    fn address(&self) -> SocketAddr;
+    fn address(&self) -> PeerAddress;
 
     /// Its account in `space`.
     fn account(&self, space: &Arc<Space>) -> &Account;

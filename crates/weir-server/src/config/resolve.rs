@@ -43,6 +43,8 @@ impl Config {
         if config.listen.is_empty() {
             return Err(ConfigError::new("`listen` names no address; give at least one"));
         }
+        let mut addresses = config.listen.iter().chain(&config.admin);
+        addresses.try_for_each(|address| address.check()).map_err(ConfigError::new)?;
         Ok(config)
     }
 

@@ -32,18 +32,22 @@ settings! {
     }
 
     "Listening" {
-        /// Address to listen on; may be given several times
+        /// Address to listen on, such as 0.0.0.0:80 or unix:/run/weir.sock; may be given several
+        /// times
         ///
-        /// Names other than `localhost` are not looked up, since what they stand for may change.
+        /// Names other than `localhost` are not looked up, since what they stand for may change. The
+        /// file of a Unix socket lets every user connect who can reach it (mode 0666): its directory,
+        /// which must exist, says who can. A socket that nobody answers on is replaced. A name
+        /// that begins with @, such as unix:@weir, has no file, and everybody may connect.
         #[arg(long)]
         listen: Vec<ListenAddress> =
-            vec![ListenAddress(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)))],
+            vec![ListenAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)))],
         example ["0.0.0.0:80", "[::]:80"];
 
         /// Listen, on the admin address too, where another server of the same user listens
         ///
         /// So a successor takes over when its predecessor is told to stop. Both must be started
-        /// with it.
+        /// with it. A Unix socket cannot be shared so.
         #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         reuse_port: bool = false,
         example true;

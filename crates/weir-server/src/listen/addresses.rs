@@ -1,25 +1,28 @@
 //! The listening sockets that the configuration names, opened before anything starts: one set to a
 //! worker, and one socket for the admin address. Used by the server when it starts.
 
+use std::fmt::Display;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::iter;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
+use super::listener::Listener;
 use super::sockets;
-use crate::config::Config;
+use crate::config::{Config, ListenAddress};
 use crate::error::ServeError;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     /// One set to a worker.
-    pub(crate) workers: Vec<Vec<TcpListener>>,
+    pub(crate) workers: Vec<Vec<Listener>>,
     /// The addresses on which all workers listen.
-    pub(crate) served: Vec<SocketAddr>,
+    pub(crate) served: Vec<ListenAddress>,
     /// The listener of the admin address, if there is one.
-    pub(crate) admin: Option<(TcpListener, SocketAddr)>,
-    /// Copies of the workers' listeners, to see how many connections wait there.
-    pub(crate) watched: Arc<Mutex<Vec<TcpListener>>>,
+    pub(crate) admin: Option<Listener>,
+    /// Copies of the workers' sockets, to see how many connections wait there.
+    pub(crate) watched: Arc<Mutex<Vec<OwnedFd>>>,
 }
 
 impl Listeners {
@@ -30,50 +33,69 @@ impl Listeners {
     /// An address that cannot be listened on, such as one that another server has.
     pub(crate) fn open(config: &Config) -> Result<Listeners, ServeError> {
         let workers = open_all(config)?;
-        let failed = |error: io::Error| ServeError::new("cannot listen", &error);
         let first = workers.first().map(Vec::as_slice).unwrap_or_default();
-        let served: io::Result<_> = first.iter().map(TcpListener::local_addr).collect();
-        let watched: io::Result<_> = workers.iter().flatten().map(TcpListener::try_clone).collect();
-        let (served, watched) = (served.map_err(failed)?, watched.map_err(failed)?);
-        let admin = match config.admin {
-            None => None,
-            Some(address) => {
-                let listener = open(config, address, config.reuse_port)?;
-                let address = listener.local_addr().map_err(failed)?;
-                Some((listener, address))
-            }
-        };
+        let served = first.iter().map(|listener| listener.address.clone()).collect();
+        let copies = workers.iter().flatten().map(|listener| listener.socket.try_clone());
+        let watched = copies.collect::<io::Result<_>>();
+        let watched = watched.map_err(|error| ServeError::new("cannot listen", &error))?;
+        let admin = config.admin.as_ref().map(|address| open(config, address, config.reuse_port));
+        let admin = admin.transpose()?;
         Ok(Listeners { workers, served, admin, watched: Arc::new(Mutex::new(watched)) })
     }
 }
 
-fn open_all(config: &Config) -> Result<Vec<Vec<TcpListener>>, ServeError> {
+fn open_all(config: &Config) -> Result<Vec<Vec<Listener>>, ServeError> {
     let shared = config.workers > 1 || config.reuse_port;
     for address in config.listen.iter().filter(|_| shared && !config.reuse_port) {
-        sockets::is_free(*address).map_err(|error| cannot_listen(*address, &error))?;
+        if let ListenAddress::Tcp(address) = address {
+            sockets::is_free(*address).map_err(|error| cannot_listen(address, &error))?;
+        }
     }
-    let mut addresses = config.listen.clone();
-    let mut all = Vec::new();
-    for _ in 0..config.workers {
-        let mut listeners = Vec::new();
-        for address in &mut addresses {
-            let listener = open(config, *address, shared)?;
-            // A port that the kernel chose is the same for all workers.
-            if let Ok(local) = listener.local_addr() {
-                *address = local;
-            }
+    let mut all: Vec<_> = iter::repeat_with(Vec::new).take(config.workers).collect();
+    for address in &config.listen {
+        let first = open(config, address, shared)?;
+        let others = (1..config.workers).map(|_| first.another(config));
+        let others = others.collect::<io::Result<Vec<_>>>();
+        let others = others.map_err(|error| cannot_listen(address, &error))?;
+        for (listeners, listener) in all.iter_mut().zip(iter::once(first).chain(others)) {
             listeners.push(listener);
         }
-        all.push(listeners);
     }
     Ok(all)
 }
 
-fn open(config: &Config, address: SocketAddr, shared: bool) -> Result<TcpListener, ServeError> {
-    sockets::open(address, shared, config.send_timeout)
-        .map_err(|error| cannot_listen(address, &error))
+fn open(config: &Config, address: &ListenAddress, shared: bool) -> Result<Listener, ServeError> {
+    Listener::open(config, address, shared).map_err(|error| cannot_listen(address, &error))
 }
 
-pub(crate) fn cannot_listen(address: SocketAddr, error: &io::Error) -> ServeError {
+pub(crate) fn cannot_listen(address: impl Display, error: &io::Error) -> ServeError {
     ServeError::new(format!("cannot listen on {address}"), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listener::take;
+    use super::*;
+    use crate::config;
+    use crate::identity::PeerAddress;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn workers_share_a_unix_socket_that_goes_with_the_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("weir.sock");
+        let text = format!("workers = 3\nlisten = \"unix:{}\"\n", path.display());
+        let config = Config::from_settings(config::parse(&text).unwrap()).unwrap();
+        let listeners = Listeners::open(&config).unwrap();
+        assert_eq!(listeners.served, config.listen);
+        assert_eq!((listeners.workers.len(), listeners.watched.lock().unwrap().len()), (3, 3));
+        for mut worker in listeners.workers {
+            assert!(path.exists());
+            let _client = UnixStream::connect(&path).unwrap();
+            let Listener { socket, file, .. } = worker.pop().unwrap();
+            assert_eq!(take(&socket, false).unwrap().1, PeerAddress::Unix);
+            drop(file);
+        }
+        assert!(!path.exists());
+    }
 }

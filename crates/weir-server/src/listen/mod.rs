@@ -2,19 +2,22 @@
 //! sockets that [`Listeners`] has opened.
 
 mod addresses;
+mod listener;
 mod sockets;
+mod unix;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use self::addresses::{Listeners, cannot_listen};
+pub(crate) use self::listener::Listener;
+use self::listener::take;
 pub(crate) use self::sockets::bind;
+pub(crate) use self::unix::check as check_unix;
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop::consume_budget;
@@ -22,6 +25,8 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 use weir_sched::Time;
 
+use crate::config::ListenAddress;
+use crate::identity::PeerAddress;
 use crate::logs::messages;
 use crate::metrics::note_event;
 use crate::protocol::{self, Context};
@@ -29,7 +34,7 @@ use crate::runtime::turn;
 use crate::sys;
 use crate::sys::clock;
 use crate::sys::descriptors;
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 /// How long to wait before accepting again when descriptors are short.
 const RECOVER: Duration = Duration::from_millis(50);
@@ -43,7 +48,7 @@ const QUIET: Duration = Duration::from_secs(60);
 /// # Errors
 ///
 /// A task that accepts was ended from outside.
-pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<TcpListener>) -> io::Result<()> {
+pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<Listener>) -> io::Result<()> {
     let accept = |listener| tokio::task::spawn_local(accept_or_abort(context.clone(), listener));
     let accepting: Vec<_> = listeners.into_iter().map(accept).collect();
     context.stop.requested().await;
@@ -53,7 +58,7 @@ pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<TcpListener>) ->
     Ok(())
 }
 
-async fn accept_or_abort(context: Rc<Context>, listener: TcpListener) {
+async fn accept_or_abort(context: Rc<Context>, listener: Listener) {
     if let Err(error) = accept(context, listener).await {
         // Nobody could reach the server: better to end than to hang.
         tracing::error!("a listening socket cannot be watched: {error}");
@@ -63,17 +68,20 @@ async fn accept_or_abort(context: Rc<Context>, listener: TcpListener) {
 }
 
 /// Accepts connections until the server stops.
-async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
-    let address = listener.local_addr()?;
-    let listener = sys::watch(OwnedFd::from(listener), Interest::READABLE)?;
+async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
+    let Listener { address, file, socket } = listener;
+    let is_tcp = matches!(address, ListenAddress::Tcp(_));
+    let listener = sys::watch(socket, Interest::READABLE)?;
     let mut failed: Option<Time> = None;
     let mut stop = pin!(context.stop.requested());
     loop {
         consume_budget().await;
         let accepted = tokio::select! {
-            accepted = next(&listener) => accepted,
+            accepted = next(&listener, is_tcp) => accepted,
             () = &mut stop => {
-                take_waiting(&context, listener.get_ref());
+                // Nobody finds it any more, and those who have are served.
+                drop(file);
+                take_waiting(&context, listener.get_ref(), is_tcp);
                 return Ok(());
             }
         };
@@ -133,29 +141,19 @@ async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> Owne
 
 /// Waits for the next connection. After one was accepted, the next is tried at once: connections come
 /// in bursts.
-async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, SocketAddr)> {
+async fn next(listener: &AsyncFd<OwnedFd>, is_tcp: bool) -> io::Result<(OwnedFd, PeerAddress)> {
     loop {
         let mut ready = listener.readable().await?;
-        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref())) {
+        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref(), is_tcp)) {
             return accepted;
         }
     }
 }
 
-/// Accepts a connection, if one waits.
-fn take(listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let (fd, peer) = acceptfrom_with(listener, flags)?;
-    let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-    // Only an address of another family could be missing.
-    let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
-    Ok((fd, peer))
-}
-
 /// Accepts all connections that wait: they would be reset together with the listener.
-fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
+fn take_waiting(context: &Rc<Context>, listener: &OwnedFd, is_tcp: bool) {
     for _ in 0..sockets::BACKLOG {
-        match take(listener) {
+        match take(listener, is_tcp) {
             Ok((socket, peer)) => start(context, Socket::new(socket), peer),
             Err(error) if is_of_one_connection(&error) => {}
             Err(_) => return,
@@ -163,7 +161,7 @@ fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
     }
 }
 
-fn start(context: &Rc<Context>, socket: Socket, peer: SocketAddr) {
+fn start(context: &Rc<Context>, socket: Socket, peer: PeerAddress) {
     context.metrics.accepted.inc();
     let open = context.open.enter();
     let context = context.clone();

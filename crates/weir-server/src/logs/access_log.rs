@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use weir_http::message::{Request, version_text};
 
 use crate::config::AccessLog;
 use crate::error::ServeError;
+use crate::identity::PeerAddress;
 use crate::logs::lines::{Kind, Lines, Output};
 use crate::logs::messages;
 
@@ -22,7 +22,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 /// One response.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
-    pub(crate) peer: IpAddr,
+    pub(crate) peer: PeerAddress,
     pub(crate) unix_seconds: i64,
     /// `None`: what the client sent was not a request.
     pub(crate) request: Option<&'a Request<'a>>,
@@ -133,10 +133,13 @@ fn line(entry: &Entry<'_>) -> String {
     // "Sun, 06 Nov 1994 08:49:37 GMT" in the order of the log.
     let part = |from: usize, to: usize| date.get(from..to).unwrap_or_default();
     let mut out = String::with_capacity(160);
+    let _ = match entry.peer.known_ip() {
+        Some(address) => write!(out, "{}", address.to_canonical()),
+        None => write!(out, "{}", entry.peer),
+    };
     let _ = write!(
         out,
-        "{} - - [{}/{}/{}:{} +0000] \"",
-        entry.peer.to_canonical(),
+        " - - [{}/{}/{}:{} +0000] \"",
         part(5, 7),
         part(8, 11),
         part(12, 16),
@@ -189,7 +192,7 @@ mod tests {
             panic!("a valid head")
         };
         let entry = Entry {
-            peer: IpAddr::from([10, 0, 0, 1]),
+            peer: PeerAddress::Ip(([10, 0, 0, 1], 1234).into()),
             unix_seconds: 784_111_777,
             request: Some(&request),
             code: 200,

@@ -3,9 +3,10 @@
 //! valid PROXY header.
 
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
+
+use crate::identity::PeerAddress;
 
 /// How often a line says how many were refused since the last.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -24,7 +25,7 @@ struct Tally {
 
 impl Refusals {
     /// Logs, or counts, that `peer` was refused.
-    pub(crate) fn tell(&self, peer: SocketAddr, why: &str) {
+    pub(crate) fn tell(&self, peer: PeerAddress, why: &str) {
         if self.0.take_note(peer, why) {
             return;
         }
@@ -50,7 +51,7 @@ impl Refusals {
 
 impl Tally {
     /// Counts a refusal; false if it is to be logged.
-    fn take_note(&self, peer: SocketAddr, why: &str) -> bool {
+    fn take_note(&self, peer: PeerAddress, why: &str) -> bool {
         if !self.counting.replace(true) {
             return false;
         }
@@ -74,7 +75,8 @@ mod tests {
     #[test]
     fn the_first_is_told_and_the_others_are_counted() {
         let tally = Tally::default();
-        let note = |port: u16| tally.take_note(([192, 0, 2, 1], port).into(), "why");
+        let note =
+            |port: u16| tally.take_note(PeerAddress::Ip(([192, 0, 2, 1], port).into()), "why");
         assert!(!note(1));
         assert_eq!(tally.summary(), None);
         assert!(note(2) && note(3));

@@ -51,7 +51,7 @@ struct UnderWay<'a> {
 impl UnderWay<'_> {
     fn note(&self, complete: bool) {
         self.serving.journal.note(&Ended {
-            peer: self.client.peer.ip(),
+            peer: self.client.peer,
             request: self.request,
             begun: self.begun,
             code: self.response.code,

@@ -51,7 +51,7 @@ pub(super) async fn exchange<R: Requester>(
     body: Option<&mut impl IncomingBody>,
 ) -> Option<Answered> {
     let Asked { requester, request, begun, .. } = asked;
-    let waiting = serving.journal.waiting(requester.address().ip(), request, *begun);
+    let waiting = serving.journal.waiting(requester.address(), request, *begun);
     let answered = answer(serving, asked, to, body).await;
     match answered {
         Some(_) => waiting.answered(),

@@ -1,12 +1,12 @@
 //! Counts and logs every response once: when it was sent, when it was cut, and when its request came to
 //! nothing. Used by the connections of a worker.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use weir_http::message::Request;
 use weir_sched::Time;
 
+use crate::identity::PeerAddress;
 use crate::logs::access_log::{Entry, LogHandle};
 use crate::metrics::Metrics;
 use crate::sys::clock;
@@ -26,7 +26,7 @@ pub(crate) struct Journal {
 
 /// A response that has ended.
 pub(super) struct Ended<'a> {
-    pub(super) peer: IpAddr,
+    pub(super) peer: PeerAddress,
     /// `None`: what came was no request.
     pub(super) request: Option<&'a Request<'a>>,
     /// When the request had come.
@@ -62,7 +62,7 @@ impl Journal {
     /// `request` waits for its response from now on.
     pub(super) fn waiting<'a>(
         &'a self,
-        peer: IpAddr,
+        peer: PeerAddress,
         request: &'a Request<'a>,
         begun: Time,
     ) -> Waiting<'a> {
@@ -74,7 +74,7 @@ impl Journal {
 /// counted and logged.
 pub(super) struct Waiting<'a> {
     journal: &'a Journal,
-    peer: IpAddr,
+    peer: PeerAddress,
     request: &'a Request<'a>,
     begun: Time,
     is_over: bool,

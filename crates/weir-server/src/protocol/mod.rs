@@ -11,7 +11,6 @@ mod open;
 mod origin;
 mod serving;
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 pub(crate) use self::context::Context;
@@ -19,17 +18,19 @@ pub(crate) use self::open::OpenConnections;
 pub(crate) use self::serving::Serving;
 use crate::client::Client;
 use crate::client::input::Input;
-use crate::sys::socket::Socket;
+use crate::identity::PeerAddress;
+use crate::transport::Transport;
 
 /// Serves `socket` until either side ends it.
-pub(crate) async fn run(context: Rc<Context>, socket: Socket, peer: SocketAddr) {
+pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: PeerAddress) {
     context.metrics.connections.inc();
     let mut client = Client::new(socket, peer, context.open.deadlines());
     let mut input = Input::new(context.buffers.clone());
     let serving = context.serving.get();
-    let source = match serving.proxy_headers.are_off() {
+    let Serving { proxy_headers: headers, times, .. } = &*serving;
+    let source = match headers.are_off() {
         true => Some(peer),
-        false => Box::pin(origin::read(&serving, &client, &mut input)).await,
+        false => Box::pin(origin::read(headers, times, &client, &mut input)).await,
     };
     drop(serving);
     if let Some(source) = source {

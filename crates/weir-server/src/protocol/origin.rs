@@ -1,14 +1,12 @@
 //! The PROXY header: who the client is when a load balancer stands in front, and which balancers may say
 //! so. Read before the first request of a connection.
 
-use std::net::SocketAddr;
-
 use weir_http::proxy_protocol::{self, Parsed};
 
-use super::serving::Serving;
 use crate::client::input::Input;
-use crate::client::{Client, Read, Waits};
+use crate::client::{Client, Read, Times, Waits};
 use crate::config::ProxyProtocol;
+use crate::identity::PeerAddress;
 use crate::logs::refusals::Refusals;
 use crate::runtime::turn;
 
@@ -44,16 +42,18 @@ impl ProxyHeaders {
 /// Reads the header and returns the address it names, or that of the connection if it names none.
 /// `None`: there is no valid header, so nobody knows who asks, and the connection is of no use.
 pub(super) async fn read(
-    serving: &Serving,
+    headers: &ProxyHeaders,
+    times: &Times,
     client: &Client,
     input: &mut Input,
-) -> Option<SocketAddr> {
-    let Serving { proxy_headers: headers, times, .. } = serving;
+) -> Option<PeerAddress> {
     let refused = |why: &str| {
         headers.refusals.tell(client.peer, why);
         None
     };
-    if !headers.mode.admits(client.peer.ip()) {
+    // Who may open a Unix socket, its file's permissions say.
+    let admitted = client.peer.known_ip().is_none_or(|address| headers.mode.admits(address));
+    if !admitted {
         return refused("its address is in none of the networks of proxy_protocol");
     }
     let begun = turn::began();
@@ -61,7 +61,7 @@ pub(super) async fn read(
         match proxy_protocol::parse(input.bytes()) {
             Ok(Parsed::Complete { source, length }) => {
                 input.answered(length);
-                return Some(source.unwrap_or(client.peer));
+                return Some(source.map_or(client.peer, PeerAddress::Ip));
             }
             Ok(Parsed::Partial) => {}
             Err(bad) => return refused(&format!("{bad}: \"{}\"", shown(input.bytes()))),

@@ -17,7 +17,6 @@ use crate::content::{CHUNK, Site};
 use crate::metrics::Metrics;
 use crate::response::Response;
 use crate::runtime::turn;
-use crate::sys;
 use crate::uplink::{Blocked, Flow, Job};
 
 /// Bytes that are handed to the kernel without a gate before other tasks of the worker have their turn.
@@ -215,7 +214,7 @@ impl Sending<'_> {
         let times = &self.sender.times;
         // What the kernel still keeps, the client has not taken.
         let taken = || {
-            let kept = sys::unacknowledged(&*self.client.socket).unwrap_or(0);
+            let kept = self.client.socket.unacknowledged().unwrap_or(0);
             self.sent as i64 - kept as i64
         };
         let (mut seen, mut since) = (taken(), turn::began());

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use rustix::fs::sendfile;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
 
 use super::{Outcome, Sending};
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
@@ -80,12 +78,9 @@ impl Sending<'_> {
                 return Ok(pushed);
             }
         }
-        let mut at = response.body_at + self.body_sent();
+        let at = response.body_at + self.body_sent();
         let wanted = usize::try_from(count).unwrap_or(usize::MAX);
-        let socket = &*self.client.socket;
-        // Short also at the end of a file that has shrunk: only another call tells.
-        let send =
-            || socket.write(wanted, false, || sendfile(socket, file.fd(), Some(&mut at), wanted));
+        let send = || self.client.socket.write_file(file.fd(), at, wanted);
         match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
             Ok(Some(0)) => Err(self.truncated()),
             Ok(Some(count)) => {
@@ -179,12 +174,7 @@ impl Sending<'_> {
     }
 
     fn write(&mut self, bytes: &[u8], more: bool) -> Result<Pushed, Outcome> {
-        let mut flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        if more {
-            flags |= SendFlags::MORE;
-        }
-        let socket = &*self.client.socket;
-        match socket.write(bytes.len(), true, || send(socket, bytes, flags)) {
+        match self.client.socket.write(bytes, more) {
             Ok(Some(count)) => {
                 self.sent += count as u64;
                 Ok(if count == bytes.len() { Pushed::All } else { Pushed::Full })

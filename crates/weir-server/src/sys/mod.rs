@@ -1,10 +1,9 @@
-//! The operating system: system calls without a safe wrapper, and what stands on them (clock, sockets,
+//! The operating system: system calls without a safe wrapper, and what stands on them (clock,
 //! descriptors). The only `unsafe` code of the server is in this file. Used by all other modules.
 
 pub(crate) mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod keep_alive;
-pub(crate) mod socket;
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};

@@ -3,22 +3,21 @@
 //! `send` sends small responses through it at once and begins a job on it for the others.
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use socket2::SockRef;
 use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
 
 use super::events::Event;
 use super::meter::Meter;
 use super::registry::Registry;
 use super::{Uplink, client};
+use crate::identity::PeerAddress;
+use crate::sys::TcpInfo;
 use crate::sys::clock;
-use crate::sys::socket::Socket;
-use crate::sys::{self, TcpInfo};
+use crate::transport::Transport;
 
 /// Bytes of a segment if the kernel does not say.
 const USUAL_MSS: u32 = 1448;
@@ -29,7 +28,7 @@ pub(crate) struct Flow {
     pub(super) uplink: Arc<Uplink>,
     pub(super) registry: Rc<Registry>,
     pub(super) number: u64,
-    socket: Rc<Socket>,
+    socket: Rc<Transport>,
     packets: Packets,
     meter: RefCell<Meter>,
 }
@@ -39,15 +38,15 @@ impl Flow {
         uplink: Arc<Uplink>,
         registry: Rc<Registry>,
         worker: usize,
-        socket: &Rc<Socket>,
-        peer: SocketAddr,
+        socket: &Rc<Transport>,
+        peer: PeerAddress,
     ) -> Flow {
-        let info = sys::tcp_info(&**socket).ok();
+        let info = socket.tcp_info().ok();
         let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
         if uplink.in_kernel.is_none()
-            && let Err(error) = SockRef::from(&**socket).set_tcp_notsent_lowat(mss)
+            && let Err(error) = socket.limit_unsent(mss)
         {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
@@ -85,13 +84,13 @@ impl Flow {
 
     /// The path to the client as it is now, if the kernel says.
     pub(super) fn path(&self) -> Option<Path> {
-        sys::tcp_info(&*self.socket).ok().map(|info| path(&info))
+        self.socket.tcp_info().ok().map(|info| path(&info))
     }
 
     /// Charges what the connection sent beside its responses since the last call. Returns the path, of
     /// which the kernel was asked, too.
     pub(super) fn charge_extra(&self) -> Option<Path> {
-        let info = sys::tcp_info(&*self.socket).ok()?;
+        let info = self.socket.tcp_info().ok()?;
         let bytes = self.meter.borrow_mut().extra(&info);
         if bytes > 0 {
             self.uplink.pacer.charge_extra(clock::now(), bytes);
@@ -118,7 +117,7 @@ impl Drop for Flow {
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.
         let meter = self.meter.get_mut();
-        let extra = sys::tcp_info(&*self.socket).map_or(0, |info| meter.extra(&info));
+        let extra = self.socket.tcp_info().map_or(0, |info| meter.extra(&info));
         self.uplink.pacer.charge_extra(clock::now(), extra.max(meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();

@@ -1,7 +1,6 @@
 //! The uplink as one worker sees it: its connections that send over it, and the clients that are not
 //! behind it. Connections open their flows here; the worker runs the task that hands out grants.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +12,8 @@ use super::kernel::COUNT_EVERY;
 use super::registry::Registry;
 use super::{InFlightQuery, Uplink};
 use crate::config::Prefix;
-use crate::sys::socket::Socket;
+use crate::identity::PeerAddress;
+use crate::transport::Transport;
 
 /// See the module.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl LocalUplink {
     }
 
     /// The place of a connection at the uplink; `None` if its client is not behind it.
-    pub(crate) fn open_flow(&self, socket: &Rc<Socket>, peer: SocketAddr) -> Option<Flow> {
+    pub(crate) fn open_flow(&self, socket: &Rc<Transport>, peer: PeerAddress) -> Option<Flow> {
         let address = peer.ip().to_canonical();
         if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
             return None;

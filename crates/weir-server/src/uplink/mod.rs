@@ -18,7 +18,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -26,7 +26,7 @@ use tokio::sync::{Notify, oneshot};
 use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead};
 
 use crate::config::UplinkConfig;
-use crate::identity;
+use crate::identity::{self, PeerAddress};
 use crate::metrics::Metrics;
 
 use events::Event;
@@ -136,7 +136,7 @@ impl Uplink {
     }
 
     /// What packets to `peer` cost.
-    fn framing_to(&self, peer: SocketAddr) -> WireOverhead {
+    fn framing_to(&self, peer: PeerAddress) -> WireOverhead {
         match peer.ip().to_canonical() {
             IpAddr::V4(_) => self.framing,
             IpAddr::V6(_) => self.framing.over_ipv6(),
@@ -145,7 +145,7 @@ impl Uplink {
 }
 
 /// Who has a share of the link.
-fn client(peer: SocketAddr) -> ClientId {
+fn client(peer: PeerAddress) -> ClientId {
     match identity::network(peer.ip()) {
         IpAddr::V4(address) => ClientId(address.to_ipv6_mapped().to_bits()),
         IpAddr::V6(network) => ClientId(network.to_bits()),

@@ -9,13 +9,12 @@ use std::task::{Context, Poll, Waker};
 
 use weir_sched::Grant;
 
-use crate::sys;
-use crate::sys::socket::Socket;
+use crate::transport::Transport;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
-    flows: RefCell<HashMap<u64, Rc<Socket>>>,
+    flows: RefCell<HashMap<u64, Rc<Transport>>>,
     jobs: RefCell<HashMap<u64, WaitingJob>>,
 }
 
@@ -27,7 +26,7 @@ struct WaitingJob {
 }
 
 impl Registry {
-    pub(super) fn add_flow(&self, flow: u64, socket: Rc<Socket>) {
+    pub(super) fn add_flow(&self, flow: u64, socket: Rc<Transport>) {
         self.flows.borrow_mut().insert(flow, socket);
     }
 
@@ -39,7 +38,7 @@ impl Registry {
     /// Bytes of these connections that their clients have not acknowledged.
     pub(super) fn bytes_in_flight(&self) -> u64 {
         let flows = self.flows.borrow();
-        flows.values().filter_map(|socket| sys::unacknowledged(&**socket).ok()).sum()
+        flows.values().filter_map(|socket| socket.unacknowledged().ok()).sum()
     }
 
     pub(super) fn add_job(&self, job: u64) {

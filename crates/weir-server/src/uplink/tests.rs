@@ -10,11 +10,12 @@ use weir_sched::{BitRate, policy};
 
 use super::owner::Owner;
 use super::*;
-use crate::sys::socket::Socket;
+use crate::identity::PeerAddress;
+use crate::transport::Socket;
 
 #[test]
 fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
-    let of = |peer: &str| client(peer.parse().expect("an address"));
+    let of = |peer: &str| client(PeerAddress::Ip(peer.parse().expect("an address")));
     assert_eq!(of("192.0.2.1:1"), of("192.0.2.1:2"));
     assert_eq!(of("192.0.2.1:1"), of("[::ffff:192.0.2.1]:1"));
     assert_ne!(of("192.0.2.1:1"), of("192.0.2.2:1"));
@@ -49,7 +50,9 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         self.clients.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let (server, peer) = listener.accept().unwrap();
-        self.local.open_flow(&Rc::new(Socket::new(OwnedFd::from(server))), peer).unwrap()
+        self.local
+            .open_flow(&Rc::new(Socket::new(OwnedFd::from(server))), PeerAddress::Ip(peer))
+            .unwrap()
     }
 
     /// The owner has its turn: it reads what was posted and hands out grants.

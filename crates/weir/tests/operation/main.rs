@@ -13,6 +13,7 @@ mod messages;
 mod signals;
 mod stopping;
 mod timeouts;
+mod unix_sockets;
 mod uplink;
 mod uplink_loops;
 mod uplink_order;

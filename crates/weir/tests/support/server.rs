@@ -19,7 +19,7 @@ pub struct Server {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
     log_reader: Option<JoinHandle<()>>,
-    /// Where it listens, in the order of the flags.
+    /// The ports on which it listens, in the order of the flags.
     pub addresses: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
 }
@@ -91,11 +91,14 @@ impl Server {
                 command.args([flag, value]);
             }
         }
-        let listeners = flags.iter().filter(|flag| **flag == "--listen").count().max(1);
-        Server::run(command, listeners, true)
+        let listens = |pair: &&[&str]| pair[0] == "--listen";
+        let named = flags.windows(2).filter(listens);
+        let ports = named.clone().filter(|pair| !pair[1].starts_with("unix:")).count();
+        let ports = if named.count() == 0 { 1 } else { ports };
+        Server::run(command, ports, true)
     }
 
-    /// Starts `command` as it is and waits until it has announced so many addresses.
+    /// Starts `command` as it is and waits until it has announced so many ports.
     pub fn run(mut command: Command, listeners: usize, admin: bool) -> Server {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");

@@ -8,10 +8,7 @@ use crate::forward::{FieldEdits, ForwardError, ForwardedStyle, RequestOptions, r
 use crate::h1::request::{FieldSpace, Limits, Parsed, parse};
 
 const PLAIN: RequestOptions<'static> = RequestOptions {
-    client: std::net::SocketAddr::new(
-        std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)),
-        40_000,
-    ),
+    client: Some(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7))),
     scheme: "http",
     local_host: "local",
     style: ForwardedStyle::XForwarded,

@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::host::{ipv6, split_port};
+use crate::config::address::{check_socket_path, socket_path};
 use crate::config::value::value;
 
 /// The port of a backend that names none.
 const PORT: u16 = 80;
-
-/// Bytes that fit into `sockaddr_un` with the NUL at their end (unix(7)).
-const LONGEST_SOCKET: usize = 107;
 
 /// Where a backend listens. Written `http://name:port`, `http://[address]:port` or `unix:path`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,12 +30,8 @@ impl BackendAddress {
     /// Whether the kernel could connect to it, whatever listens there.
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
-            BackendAddress::Unix(path) if path.as_os_str().len() > LONGEST_SOCKET => Err(format!(
-                "the path of the socket {} is longer than {LONGEST_SOCKET} bytes, which no socket \
-                 can have; put it elsewhere",
-                path.display()
-            )),
-            BackendAddress::Unix(_) | BackendAddress::Tcp { .. } => Ok(()),
+            BackendAddress::Unix(path) => check_socket_path(path),
+            BackendAddress::Tcp { .. } => Ok(()),
         }
     }
 }
@@ -61,13 +55,10 @@ impl FromStr for BackendAddress {
         let wrong = |why: &str| Err(format!("\"{text}\": {why}"));
         let address = text.trim();
         if let Some(path) = address.strip_prefix("unix:") {
-            let name = path.trim_start_matches('/');
-            if name.is_empty() || name.contains('\0') {
-                return wrong("the path of the socket is missing; write unix:/run/app.sock");
-            }
-            // As in a URL, slashes at the beginning are one.
-            let root = if name.len() < path.len() { "/" } else { "" };
-            return Ok(BackendAddress::Unix(Path::new(root).join(name)));
+            return match socket_path(path) {
+                Some(path) => Ok(BackendAddress::Unix(path)),
+                None => wrong("the path of the socket is missing; write unix:/run/app.sock"),
+            };
         }
         let Some((scheme, rest)) = address.split_once("://") else {
             return wrong("not the address of a backend; write http://host:port or unix:/path");

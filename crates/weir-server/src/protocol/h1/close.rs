@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::client::input::Input;
 use crate::protocol::context::Context;
-use crate::sys;
 
 /// How long a client may take to close its side after the last response.
 const LINGER: Duration = Duration::from_secs(5);
@@ -39,10 +38,10 @@ pub(super) enum End {
 pub(super) async fn close(context: &Context, client: &Client, input: &mut Input, end: End) {
     let Some(_place) = context.open.linger() else { return };
     let socket = &*client.socket;
-    let all_arrived = || sys::unacknowledged(socket).is_ok_and(|bytes| bytes == 0);
+    let all_arrived = || socket.unacknowledged().is_ok_and(|bytes| bytes == 0);
     // Asked before our FIN waits to be acknowledged, too.
     let owes_nothing = end == End::Idle && all_arrived();
-    if rustix::net::shutdown(socket, rustix::net::Shutdown::Write).is_err() || owes_nothing {
+    if socket.shut_down().is_err() || owes_nothing {
         return;
     }
     if end == End::Answered && all_arrived() {

@@ -4,33 +4,24 @@
 mod chunked_body;
 mod close;
 mod encode;
+mod exchanging;
 mod request_body;
 mod requester;
 mod with_body;
 
-use std::rc::Rc;
-
-use http::{StatusCode, Version};
+use http::StatusCode;
 use tokio::task::coop::consume_budget;
 use weir_http::h1::request::{self, FieldSpace, Limits, Parsed};
 use weir_http::message::{Fields, Request, RequestBody};
 use weir_sched::Time;
 
 use self::close::{End, LINGER_AT_STOP, close};
-use self::encode::{Framing, encode};
-use self::request_body::H1Body;
-use self::requester::H1Requester;
+use self::exchanging::Exchanging;
 use super::context::Context;
-use super::deliver::deliver;
-use super::exchange::{Asked, exchange};
 use super::serving::Serving;
-use crate::answer::Answer;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
-use crate::content::Body;
-use crate::response::Response;
 use crate::runtime::turn;
-use crate::send::Outcome;
 use crate::service::Service;
 use crate::service::proxy::Destination;
 use crate::uplink::Flow;
@@ -49,6 +40,10 @@ pub(super) async fn serve(
 }
 
 /// What has come of a request.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives on the stack for one call; a box would be an allocation"
+)]
 enum Head<'b> {
     Partial,
     Whole { request: Request<'b>, fields: Fields<'b>, length: usize, to: Destination },
@@ -177,86 +172,6 @@ async fn read_more(
         Some(begun) => {
             let left = serving.times.head.saturating_sub(turn::began().since(begun));
             client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await
-        }
-    }
-}
-
-/// One request and its answer on a connection.
-struct Exchanging<'a> {
-    context: &'a Context,
-    serving: &'a Rc<Serving>,
-    client: &'a Client,
-    /// When the request had come.
-    begun: Time,
-}
-
-impl Exchanging<'_> {
-    /// Answers a request of which nothing more is read; the end of the connection if it cannot carry
-    /// another one.
-    async fn answer(
-        &self,
-        flow: &mut Option<Flow>,
-        request: &Request<'_>,
-        fields: &Fields<'_>,
-        to: Destination,
-    ) -> Option<End> {
-        let requester = H1Requester { client: self.client, version: request.version };
-        let asked = Asked { requester: &requester, request, fields, begun: self.begun };
-        let Some(answered) = exchange(self.serving, &asked, to, None::<&mut H1Body<'_>>).await
-        else {
-            return Some(End::Broken);
-        };
-        let response = encode(answered.answer, self.framing(request, request.keep_alive));
-        let outcome = self.deliver(flow, Some(request), &response).await;
-        drop(answered.following);
-        self.ended(request, &response, outcome)
-    }
-
-    /// Answers what is no request; the connection ends.
-    async fn refuse(
-        &self,
-        input: &mut Input,
-        flow: &mut Option<Flow>,
-        status: StatusCode,
-    ) -> Option<End> {
-        let date = self.context.date.at(turn::began());
-        let response = encode(Answer::error(status), Framing::closing(date));
-        let outcome = self.deliver(flow, None, &response).await;
-        input.answered(input.bytes().len());
-        Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
-    }
-
-    /// `keep_alive`: the request lets the connection carry another one.
-    fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing {
-        let keep_alive = keep_alive && !self.context.stop.is_stopping();
-        Framing::answering(request, keep_alive, self.context.date.at(turn::began()))
-    }
-
-    async fn deliver(
-        &self,
-        flow: &mut Option<Flow>,
-        request: Option<&Request<'_>>,
-        response: &Response,
-    ) -> Outcome {
-        deliver(self.serving, self.client, flow, request, response, self.begun).await
-    }
-
-    /// What follows on the connection after a response; `None`: the next request.
-    fn ended(&self, request: &Request<'_>, response: &Response, outcome: Outcome) -> Option<End> {
-        let is_whole = request.body == RequestBody::None;
-        match outcome {
-            Outcome::Complete if !response.close => None,
-            Outcome::Complete if is_whole => Some(End::Answered),
-            Outcome::Complete => Some(End::Open),
-            Outcome::ClientLeft | Outcome::ContentFailed => {
-                // Where the end of the connection is the end of the answer, only a reset tells that it
-                // was none.
-                let is_relayed = matches!(response.body, Body::Relayed(_));
-                if is_relayed && request.version == Version::HTTP_10 {
-                    self.client.reset_when_closed();
-                }
-                Some(End::Broken)
-            }
         }
     }
 }

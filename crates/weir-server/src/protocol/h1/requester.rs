@@ -1,7 +1,6 @@
 //! The client of a request in HTTP/1: its connection is all that asks. Used by the driver, which makes
 //! one for each request.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use weir_http::h1::response::{CONTINUE, disconnect_probe};
 use crate::body::{Account, Space};
 use crate::client::{Client, Left, Requester};
 use crate::config::DisconnectDetection;
+use crate::identity::PeerAddress;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl H1Requester<'_> {
 }
 
 impl Requester for H1Requester<'_> {
-    fn address(&self) -> SocketAddr {
+    fn address(&self) -> PeerAddress {
         self.client.peer
     }
 

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +13,14 @@ use crate::client::Times;
 use crate::client::rate::MinRate;
 use crate::config::{ProxyProtocol, RouteConfig};
 use crate::content::Content;
+use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::{Format, Metrics};
 use crate::protocol::{OpenConnections, run};
 use crate::runtime::{self, stop};
 use crate::service::Service;
 use crate::service::proxy::{self, Proxy};
-use crate::sys::socket::Socket;
+use crate::transport::Socket;
 
 const LONG: Duration = Duration::from_secs(600);
 const NO_RATE: MinRate = MinRate { bytes_per_second: 0, period: LONG };
@@ -57,7 +59,7 @@ fn many_requests_at_once_do_not_keep_the_worker_from_others() {
     let metrics = Arc::new(Metrics::new());
     let before_others = runtime::build(&metrics).unwrap().block_on(async {
         let socket = Socket::new(OwnedFd::from(server));
-        let connection = run(Rc::new(context(&metrics)), socket, peer);
+        let connection = run(Rc::new(context(&metrics)), socket, peer.into());
         let connection = tokio::task::spawn_local(connection);
         let seen = metrics.clone();
         let other = tokio::task::spawn_local(async move { answered(&seen) });
@@ -81,7 +83,8 @@ fn what_replaces_the_serving_answers_the_next_request() {
     let metrics = Arc::new(Metrics::new());
     runtime::build(&metrics).unwrap().block_on(async {
         let context = Rc::new(context(&metrics));
-        let connection = run(context.clone(), Socket::new(OwnedFd::from(server)), peer);
+        let connection =
+            run(context.clone(), Socket::new(OwnedFd::from(server)), PeerAddress::Ip(peer));
         tokio::task::spawn_local(connection);
         let ask = async || {
             let mut client = client.try_clone().unwrap();

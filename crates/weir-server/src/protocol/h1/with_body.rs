@@ -9,11 +9,12 @@ use weir_http::message::{Fields, Request};
 
 use super::close::End;
 use super::encode::encode;
+use super::exchanging::Exchanging;
 use super::request_body::H1Body;
 use super::requester::H1Requester;
-use super::{Asked, Exchanging, exchange};
 use crate::answer::AbortOn;
 use crate::client::input::Input;
+use crate::protocol::exchange::{Asked, exchange};
 use crate::send::Outcome;
 use crate::service::proxy::{Destination, UnreadBody, Upstream};
 use crate::uplink::Flow;

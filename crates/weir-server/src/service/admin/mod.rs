@@ -5,7 +5,7 @@ mod history;
 mod page;
 
 use http::StatusCode;
-use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub(crate) struct Admin {
     pub(crate) routes: Option<Arc<Shared>>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
     /// Copies of the listening sockets, to see how many wait there.
-    pub(crate) listeners: Arc<Mutex<Vec<TcpListener>>>,
+    pub(crate) listeners: Arc<Mutex<Vec<OwnedFd>>>,
     pub(crate) stop: Stop,
 }
 

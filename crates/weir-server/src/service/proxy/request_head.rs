@@ -31,7 +31,7 @@ pub(super) fn request(
         return Err(invalid_path("the rewritten path leads out of the prefix of the route"));
     }
     let options = RequestOptions {
-        client: proxied.client.address(),
+        client: proxied.client.address().known_ip(),
         scheme: "http",
         local_host: "localhost",
         style: route.forwarded_style(),

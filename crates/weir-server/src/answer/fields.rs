@@ -1,0 +1,74 @@
+//! The fields of an answer, but for its date and for those that frame it. Services fill them in; the
+//! protocol of the connection writes them.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::HeaderMap;
+use weir_http::forward::{FieldEdits, RelayedFields};
+use weir_http::message::ResponseFields;
+use weir_http::message::range::ContentRange;
+
+use super::header_maps::HeaderMapPool;
+use crate::content::Facts;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) enum AnswerFields {
+    /// What is known of an object; with 304 the tag alone.
+    Object(Rc<Facts>),
+    /// The same, for a part of it.
+    Part(Rc<Facts>, ContentRange),
+    /// A short text, such as of an error.
+    Page(Box<PageFields>),
+    /// Those of a backend.
+    Relayed(Box<Relayed>),
+}
+
+/// The fields of a backend's answer.
+#[derive(Debug)]
+pub(crate) struct Relayed {
+    /// As the backend sent them.
+    pub(crate) received: HeaderMap,
+    /// What the route sets and removes.
+    pub(crate) edits: Arc<FieldEdits>,
+    /// Where the memory of the fields goes afterwards.
+    pub(crate) maps: Rc<HeaderMapPool>,
+}
+
+impl Relayed {
+    /// The fields that are passed on.
+    pub(crate) fn fields(&self) -> RelayedFields<'_> {
+        RelayedFields { received: &self.received, edits: &self.edits }
+    }
+}
+
+impl Drop for Relayed {
+    fn drop(&mut self) {
+        self.maps.give_back(std::mem::take(&mut self.received));
+    }
+}
+
+/// The fields of an answer that is a short text, beside its length and type.
+#[derive(Debug, Default)]
+pub(crate) struct PageFields {
+    pub(super) location: Option<String>,
+    pub(super) allow: bool,
+    pub(super) retry_after: Option<u32>,
+    pub(super) content_range: Option<ContentRange>,
+}
+
+impl PageFields {
+    /// All fields, for a text of `length` bytes.
+    pub(crate) fn fields(&self, length: Option<u64>) -> ResponseFields<'_> {
+        ResponseFields {
+            length,
+            content_type: Some("text/plain; charset=utf-8"),
+            content_range: self.content_range,
+            location: self.location.as_deref(),
+            allow: self.allow,
+            retry_after: self.retry_after,
+            ..ResponseFields::default()
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! One request and its answer on a connection: asked of the exchange, framed, delivered. Used by the
+//! driver, and by [`super::with_body`] while the client goes on sending.
+
+use http::{StatusCode, Version};
+use weir_http::message::{Fields, Request, RequestBody};
+use weir_sched::Time;
+
+use super::close::End;
+use super::encode::{Framing, encode};
+use super::request_body::H1Body;
+use super::requester::H1Requester;
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::client::input::Input;
+use crate::content::Body;
+use crate::protocol::context::Context;
+use crate::protocol::deliver::deliver;
+use crate::protocol::exchange::{Asked, exchange};
+use crate::protocol::serving::Serving;
+use crate::response::Response;
+use crate::runtime::turn;
+use crate::send::Outcome;
+use crate::service::proxy::Destination;
+use crate::uplink::Flow;
+
+/// See the module.
+pub(super) struct Exchanging<'a> {
+    pub(super) context: &'a Context,
+    pub(super) serving: &'a Serving,
+    pub(super) client: &'a Client,
+    /// When the request had come.
+    pub(super) begun: Time,
+}
+
+impl Exchanging<'_> {
+    /// Answers a request of which nothing more is read; the end of the connection if it cannot carry
+    /// another one.
+    pub(super) async fn answer(
+        &self,
+        flow: &mut Option<Flow>,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+        to: Destination,
+    ) -> Option<End> {
+        let requester = H1Requester { client: self.client, version: request.version };
+        let asked = Asked { requester: &requester, request, fields, begun: self.begun };
+        let Some(answered) = exchange(self.serving, &asked, to, None::<&mut H1Body<'_>>).await
+        else {
+            return Some(End::Broken);
+        };
+        let response = encode(answered.answer, self.framing(request, request.keep_alive));
+        let outcome = self.deliver(flow, Some(request), &response).await;
+        drop(answered.following);
+        self.ended(request, &response, outcome)
+    }
+
+    /// Answers what is no request; the connection ends.
+    pub(super) async fn refuse(
+        &self,
+        input: &mut Input,
+        flow: &mut Option<Flow>,
+        status: StatusCode,
+    ) -> Option<End> {
+        let date = self.context.date.at(turn::began());
+        let response = encode(Answer::error(status), Framing::closing(date));
+        let outcome = self.deliver(flow, None, &response).await;
+        input.answered(input.bytes().len());
+        Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
+    }
+
+    /// `keep_alive`: the request lets the connection carry another one.
+    pub(super) fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing {
+        let keep_alive = keep_alive && !self.context.stop.is_stopping();
+        Framing::answering(request, keep_alive, self.context.date.at(turn::began()))
+    }
+
+    pub(super) async fn deliver(
+        &self,
+        flow: &mut Option<Flow>,
+        request: Option<&Request<'_>>,
+        response: &Response,
+    ) -> Outcome {
+        deliver(self.serving, self.client, flow, request, response, self.begun).await
+    }
+
+    /// What follows on the connection after a response; `None`: the next request.
+    pub(super) fn ended(
+        &self,
+        request: &Request<'_>,
+        response: &Response,
+        outcome: Outcome,
+    ) -> Option<End> {
+        let is_whole = request.body == RequestBody::None;
+        match outcome {
+            Outcome::Complete if !response.close => None,
+            Outcome::Complete if is_whole => Some(End::Answered),
+            Outcome::Complete => Some(End::Open),
+            Outcome::ClientLeft | Outcome::ContentFailed => {
+                // Where the end of the connection is the end of the answer, only a reset tells that it
+                // was none.
+                let is_relayed = matches!(response.body, Body::Relayed(_));
+                if is_relayed && request.version == Version::HTTP_10 {
+                    self.client.reset_when_closed();
+                }
+                Some(End::Broken)
+            }
+        }
+    }
+}
