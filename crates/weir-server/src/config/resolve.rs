@@ -1,8 +1,11 @@
 //! Makes the configuration of the server of what was given: fills in the defaults, and says what has
 //! no effect. Used by the program once flags and file are read.
 
+use std::collections::HashSet;
+
 use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
+use super::address::ListenAddress;
 use super::error::ConfigError;
 use super::key::Table as _;
 use super::routes::{self, Action};
@@ -45,6 +48,9 @@ impl Config {
         }
         let mut addresses = config.listen.iter().chain(&config.admin);
         addresses.try_for_each(|address| address.check()).map_err(ConfigError::new)?;
+        if let Some(twice) = listed_twice(config.listen.iter().chain(&config.admin)) {
+            return Err(ConfigError::new(format!("the Unix socket {twice} is named twice")));
+        }
         Ok(config)
     }
 
@@ -71,6 +77,15 @@ impl Config {
         }
         warnings
     }
+}
+
+/// A Unix socket that stands there more than once; it can be listened on only once.
+fn listed_twice<'a>(
+    addresses: impl Iterator<Item = &'a ListenAddress>,
+) -> Option<&'a ListenAddress> {
+    let mut seen = HashSet::new();
+    let mut sockets = addresses.filter(|address| !matches!(address, ListenAddress::Tcp(_)));
+    sockets.find(|address| !seen.insert(*address))
 }
 
 /// What a key needs that no key of the server stands for: some route to backends.
@@ -107,6 +122,20 @@ mod tests {
             let known = |needs| needs == BACKENDS || ServerKeys::NAMES.contains(&needs);
             assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
         }
+    }
+
+    #[test]
+    fn a_unix_socket_is_listened_on_once() {
+        let read = |text: &str| Config::from_settings(crate::config::parse(text).unwrap());
+        assert!(read("listen = [\"unix:/a\", \"unix:/b\", \"[::1]:0\", \"[::1]:0\"]").is_ok());
+        for text in
+            ["listen = [\"unix:/a\", \"unix:///a\"]", "listen = \"unix:@a\"\nadmin = \"unix:@a\""]
+        {
+            let wrong = read(text).unwrap_err().to_string();
+            assert!(wrong.contains("is named twice"), "{wrong}");
+        }
+        let long = format!("listen = \"unix:/{}\"", "a".repeat(107));
+        assert!(read(&long).unwrap_err().to_string().contains("longer than 107 bytes"));
     }
 
     #[test]

@@ -38,7 +38,9 @@ settings! {
         /// Names other than `localhost` are not looked up, since what they stand for may change. The
         /// file of a Unix socket lets every user connect who can reach it (mode 0666): its directory,
         /// which must exist, says who can. A socket that nobody answers on is replaced. A name
-        /// that begins with @, such as unix:@weir, has no file, and everybody may connect.
+        /// that begins with @, such as unix:@weir, has no file, and everybody may connect. Limits and
+        /// networks take a client of a Unix socket for 127.0.0.1; the access log says `unix:`, and
+        /// backends are told no address.
         #[arg(long)]
         listen: Vec<ListenAddress> =
             vec![ListenAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)))],
@@ -63,7 +65,8 @@ settings! {
         ///
         /// The header, of version 1 or 2, says who the client is. With networks, connections from
         /// elsewhere are refused: the first is logged with the reason, the rest are counted. `true`
-        /// admits load balancers anywhere.
+        /// admits load balancers anywhere. On a Unix socket the permissions of its file say who may
+        /// connect, not the networks.
         #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         proxy_protocol: ProxyProtocol = ProxyProtocol::Off,
         example ["10.0.0.0/8"];

@@ -227,7 +227,7 @@ impl Sending<'_> {
             let now = turn::began();
             pace.waited(now.since(asked));
             if pace.is_too_slow(taken) {
-                let peer = self.client.peer.ip();
+                let peer = self.client.peer;
                 tracing::info!(
                     "the response to {peer} was cut: it is read more slowly than min_rate"
                 );

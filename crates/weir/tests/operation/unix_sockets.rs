@@ -15,8 +15,8 @@ use crate::support::{
 
 /// A directory, and the path and the address of a socket in it.
 fn place() -> (tempfile::TempDir, String, String) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("weir.sock").to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("weir.sock").display().to_string();
     let address = format!("unix:{path}");
     (directory, path, address)
 }
@@ -33,9 +33,9 @@ fn downloaded(socket: &str, path: &str) -> String {
 
 /// A connection over which `bytes` were sent.
 fn sent(socket: &str, bytes: impl AsRef<[u8]>) -> UnixStream {
-    let mut stream = UnixStream::connect(socket).unwrap();
-    stream.set_read_timeout(Some(DEADLINE)).unwrap();
-    stream.write_all(bytes.as_ref()).unwrap();
+    let mut stream = UnixStream::connect(socket).expect("the server listens");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a read time-out");
+    stream.write_all(bytes.as_ref()).expect("the server takes the request");
     stream
 }
 
@@ -43,7 +43,7 @@ fn sent(socket: &str, bytes: impl AsRef<[u8]>) -> UnixStream {
 fn answer(socket: &str, start: &str, fields: &str) -> String {
     let head = format!("{start}GET / HTTP/1.1\r\nHost: weir\r\nConnection: close\r\n{fields}\r\n");
     let mut text = String::new();
-    sent(socket, head).read_to_string(&mut text).unwrap();
+    sent(socket, head).read_to_string(&mut text).expect("an end of the answer");
     text
 }
 
