@@ -41,10 +41,9 @@ impl Relayed {
     pub(crate) fn fields(&self) -> RelayedFields<'_> {
         RelayedFields { received: &self.received, edits: &self.edits }
     }
-}
 
-impl Drop for Relayed {
-    fn drop(&mut self) {
+    /// They are needed no more.
+    pub(crate) fn are_written(&mut self) {
         self.maps.give_back(std::mem::take(&mut self.received));
     }
 }

@@ -18,7 +18,7 @@ pub(super) async fn deliver(
     client: &Client,
     flow: &mut Option<Flow>,
     request: Option<&Request<'_>>,
-    response: &Response,
+    response: &Response<'_>,
     begun: Time,
 ) -> Outcome {
     let name = request.map_or("no request", |request| request.path);
@@ -42,7 +42,7 @@ struct UnderWay<'a> {
     serving: &'a Serving,
     client: &'a Client,
     request: Option<&'a Request<'a>>,
-    response: &'a Response,
+    response: &'a Response<'a>,
     begun: Time,
     sending: Sending<'a>,
     is_over: bool,
@@ -54,7 +54,7 @@ impl UnderWay<'_> {
             peer: self.client.peer,
             request: self.request,
             begun: self.begun,
-            code: self.response.code,
+            code: self.response.answer.status.as_u16(),
             head: self.response.head.len() as u64,
             sent: self.sending.sent(),
             complete,

@@ -52,39 +52,30 @@ pub(super) async fn exchange<R: Requester>(
 ) -> Option<Answered> {
     let Asked { requester, request, begun, .. } = asked;
     let waiting = serving.journal.waiting(requester.address(), request, *begun);
-    let answered = answer(serving, asked, to, body).await;
-    match answered {
-        Some(_) => waiting.answered(),
-        None => waiting.left(),
-    }
-    answered
-}
-
-async fn answer<R: Requester>(
-    serving: &Serving,
-    asked: &Asked<'_, R>,
-    to: Destination,
-    body: Option<&mut impl IncomingBody>,
-) -> Option<Answered> {
-    let answer = match to {
-        Destination::Nowhere(status) => Answer::error(status),
-        Destination::Redirect { location, status } => Answer::redirect(status, location),
+    let answered = match to {
         Destination::Files | Destination::Admin => {
             // Boxed: idle connections are smaller for it.
             let answer = Box::pin(serving.service.respond(asked.request, asked.fields));
             tokio::select! {
                 biased;
-                answer = answer => answer,
-                () = asked.requester.gone() => return None,
+                answer = answer => Some(Answered { answer, following: None }),
+                () = requester.gone() => None,
             }
         }
         Destination::Backends(route) => match refusal(&route, asked.request) {
-            Some(status) => Answer::error(status),
+            Some(status) => Some(Answered { answer: Answer::error(status), following: None }),
             // Boxed, too.
-            None => return Box::pin(relayed(&route, asked, body)).await,
+            None => Box::pin(relayed(&route, asked, body)).await,
         },
+        Destination::Nowhere(status) => {
+            Some(Answered { answer: Answer::error(status), following: None })
+        }
+        Destination::Redirect { location, status } => {
+            Some(Answered { answer: Answer::redirect(status, location), following: None })
+        }
     };
-    Some(Answered { answer, following: None })
+    waiting.over(answered.is_some());
+    answered
 }
 
 /// Why no backend need see the request.

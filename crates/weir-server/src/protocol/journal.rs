@@ -81,15 +81,12 @@ pub(super) struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// There is a response.
-    pub(super) fn answered(mut self) {
+    /// There is a response, or else the client left before there was one: that is counted and logged.
+    pub(super) fn over(mut self, is_answered: bool) {
         self.is_over = true;
-    }
-
-    /// The client left before there was one: that is counted and logged.
-    pub(super) fn left(mut self) {
-        self.is_over = true;
-        self.note(LEFT_EARLY);
+        if !is_answered {
+            self.note(LEFT_EARLY);
+        }
     }
 
     fn note(&self, code: u16) {

@@ -11,7 +11,7 @@ use crate::content::{Body, CHUNK};
 impl Sending<'_> {
     /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
     pub(super) async fn fetch(&mut self) -> Result<(), Outcome> {
-        if let Body::Relayed(relayed) = &self.response.body {
+        if let Body::Relayed(relayed) = &self.response.answer.body {
             let at = self.body_sent();
             let more = poll_fn(|context| relayed.poll_more(context, at));
             return tokio::select! {
@@ -20,10 +20,10 @@ impl Sending<'_> {
                 () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
             };
         }
-        let (Body::File(file), Some(site)) = (&self.response.body, &self.sender.site) else {
+        let (Body::File(file), Some(site)) = (&self.response.answer.body, &self.sender.site) else {
             return Err(self.content_failed("it is not a file, and not in memory"));
         };
-        let at = self.response.body_at + self.body_sent();
+        let at = self.response.answer.body_at + self.body_sent();
         let (disk, window) = (site.disk(), site.window());
         let fetched = tokio::select! {
             biased;
@@ -42,13 +42,13 @@ impl Sending<'_> {
     /// Once something was missing, asks for what follows before it is needed.
     pub(super) fn read_ahead(&mut self) {
         let (Some(asked), Body::File(file), Some(site)) =
-            (self.fetched_to, &self.response.body, &self.sender.site)
+            (self.fetched_to, &self.response.answer.body, &self.sender.site)
         else {
             return;
         };
         let window = site.window();
-        let at = self.response.body_at + self.body_sent();
-        let end = self.response.body_at + self.response.body_length.unwrap_or(0);
+        let at = self.response.answer.body_at + self.body_sent();
+        let end = self.response.answer.body_at + self.response.answer.body_length.unwrap_or(0);
         // What was sent meanwhile is not asked for any more.
         let asked = asked.max(at - at % CHUNK);
         if asked >= end || at + window / 2 < asked {

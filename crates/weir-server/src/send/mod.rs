@@ -52,10 +52,10 @@ impl Sender {
     pub(crate) fn sending<'a>(
         &'a self,
         client: &'a Client,
-        response: &'a Response,
+        response: &'a Response<'a>,
         name: &'a str,
     ) -> Sending<'a> {
-        let part = response.first.clone();
+        let part = response.answer.first.clone();
         let window = self.site.as_ref().map_or(0, Site::window);
         let fetched_to = part.as_ref().map(|part| part.at + window);
         let (fetching, pace) = (None, None);
@@ -67,7 +67,7 @@ impl Sender {
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
     client: &'a Client,
-    response: &'a Response,
+    response: &'a Response<'a>,
     sender: &'a Sender,
     /// The requested path, for messages.
     name: &'a str,
@@ -118,7 +118,7 @@ impl Sending<'_> {
     /// How much to hand over at once: up to the end of a chunk of the file, since it is whole chunks that
     /// are known to be in memory.
     fn to_chunk(&self) -> u64 {
-        let at = self.response.body_at + self.body_sent();
+        let at = self.response.answer.body_at + self.body_sent();
         let head_left = (self.response.head.len() as u64).saturating_sub(self.sent);
         head_left + AT_ONCE - at % CHUNK
     }
@@ -143,7 +143,7 @@ impl Sending<'_> {
             }
         }
         let size = self.response.length().map(|length| length - self.sent);
-        let mut job = flow.begin(size, self.response.range_of);
+        let mut job = flow.begin(size, self.response.answer.range_of);
         let outcome = self.as_granted(&mut job).await;
         job.end(outcome == Outcome::Complete);
         outcome
@@ -156,7 +156,7 @@ impl Sending<'_> {
                 biased;
                 grant = job.granted() => grant,
                 left = self.client.left(), if !half_closed && self.is_watched() => {
-                    if left == Left::Gone || self.response.abort_on == AbortOn::HalfClose {
+                    if left == Left::Gone || self.response.answer.abort_on == AbortOn::HalfClose {
                         return Outcome::ClientLeft;
                     }
                     half_closed = true;
@@ -252,12 +252,12 @@ impl Sending<'_> {
     }
 
     fn is_watched(&self) -> bool {
-        self.response.abort_on != AbortOn::Never
+        self.response.answer.abort_on != AbortOn::Never
     }
 
     /// Waits until the client has left, as `abort_on` says.
     async fn departure(&self) {
-        match self.response.abort_on {
+        match self.response.answer.abort_on {
             AbortOn::HalfClose => drop(self.client.left().await),
             AbortOn::FullClose | AbortOn::Never => self.client.gone().await,
         }

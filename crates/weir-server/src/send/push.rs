@@ -50,7 +50,8 @@ impl Sending<'_> {
 
     /// How many bytes of the body can be sent by sendfile(2) once the head is.
     fn resident(&self, count: u64) -> u64 {
-        let (Body::File(file), Some(length)) = (&self.response.body, self.response.body_length)
+        let (Body::File(file), Some(length)) =
+            (&self.response.answer.body, self.response.answer.body_length)
         else {
             return 0;
         };
@@ -61,7 +62,7 @@ impl Sending<'_> {
         if count < DIRECT_FROM {
             return 0;
         }
-        match file.resident(self.response.body_at + self.body_sent(), count) {
+        match file.resident(self.response.answer.body_at + self.body_sent(), count) {
             known if known < DIRECT_FROM => 0,
             known => known,
         }
@@ -70,7 +71,7 @@ impl Sending<'_> {
     /// Sends the rest of the head and `count` bytes of the file.
     fn push_file(&mut self, count: u64) -> Result<Pushed, Outcome> {
         let response = self.response;
-        let Body::File(file) = &response.body else { return Ok(Pushed::Cold) };
+        let Body::File(file) = &response.answer.body else { return Ok(Pushed::Cold) };
         let head = rest_of_head(response, self.sent);
         if !head.is_empty() {
             let pushed = self.write(head, true)?;
@@ -78,7 +79,7 @@ impl Sending<'_> {
                 return Ok(pushed);
             }
         }
-        let at = response.body_at + self.body_sent();
+        let at = response.answer.body_at + self.body_sent();
         let wanted = usize::try_from(count).unwrap_or(usize::MAX);
         let send = || self.client.socket.write_file(file.fd(), at, wanted);
         match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
@@ -113,7 +114,7 @@ impl Sending<'_> {
                 Err(ReadError::Failed(error)) => return Err(self.unreadable(error)),
             }
         }
-        if let Body::Relayed(relayed) = &self.response.body {
+        if let Body::Relayed(relayed) = &self.response.answer.body {
             let body = (filled - head_count) as u64;
             more &= relayed.extent().0 > self.body_sent() + body;
         } else if filled < room {
@@ -124,7 +125,7 @@ impl Sending<'_> {
 
     /// Fills `out` from the body, as far as it is in memory; returns 0 only at its end.
     fn read(&mut self, out: &mut [u8]) -> Result<usize, ReadError> {
-        let at = self.response.body_at + self.body_sent();
+        let at = self.response.answer.body_at + self.body_sent();
         if let Some(part) = &self.part {
             let count = at.checked_sub(part.at).map_or(0, |from| copy(&part.bytes, from, out));
             if count > 0 {
@@ -132,7 +133,7 @@ impl Sending<'_> {
             }
             self.part = None;
         }
-        match &self.response.body {
+        match &self.response.answer.body {
             Body::File(file) => {
                 // Not beyond a chunk: a helper reads whole chunks.
                 let to_chunk = CHUNK - at % CHUNK;
@@ -163,14 +164,14 @@ impl Sending<'_> {
 
     /// What is sent, for the log.
     fn what(&self) -> String {
-        match (&self.response.body, &self.sender.site) {
+        match (&self.response.answer.body, &self.sender.site) {
             (Body::File(file), Some(site)) => format!("file {}", site.path_of(file)),
             _ => "the content".to_owned(),
         }
     }
 
     fn is_relayed(&self) -> bool {
-        matches!(self.response.body, Body::Relayed(_))
+        matches!(self.response.answer.body, Body::Relayed(_))
     }
 
     fn write(&mut self, bytes: &[u8], more: bool) -> Result<Pushed, Outcome> {
@@ -185,7 +186,7 @@ impl Sending<'_> {
     }
 }
 
-fn rest_of_head(response: &Response, sent: u64) -> &[u8] {
+fn rest_of_head<'a>(response: &'a Response<'_>, sent: u64) -> &'a [u8] {
     let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(response.head.len());
     &response.head[sent..]
 }

@@ -42,43 +42,51 @@ impl Framing {
     }
 }
 
-/// The response with `answer`.
-pub(super) fn encode(answer: Answer, mut framing: Framing) -> Response {
-    let Answer { status, fields, mut body, body_at, body_length, range_of, first, abort_on } =
-        answer;
-    let mut sent = if framing.head_only { Some(0) } else { body_length };
-    let head = match fields {
-        AnswerFields::Object(facts) if status == StatusCode::OK => whole_head(&facts, &framing),
+/// The response with `answer`, whose body is framed for it.
+pub(super) fn encode(answer: &mut Answer, mut framing: Framing) -> Response<'_> {
+    let (status, length) = (answer.status, answer.body_length);
+    let head = match &mut answer.fields {
+        AnswerFields::Object(facts) if status == StatusCode::OK => whole_head(facts, &framing),
         AnswerFields::Object(facts) => own_head(status, &facts.fields(), &framing),
         AnswerFields::Part(facts, range) => {
-            let content_range = Some(range);
-            let (length, accept_ranges) = (body_length, false);
+            let (content_range, accept_ranges) = (Some(*range), false);
             let fields = ResponseFields { length, content_range, accept_ranges, ..facts.fields() };
             own_head(status, &fields, &framing)
         }
-        AnswerFields::Page(page) => own_head(status, &page.fields(body_length), &framing),
-        AnswerFields::Relayed(relayed) if status == StatusCode::SWITCHING_PROTOCOLS => {
-            framing.connection = Connection::Close;
-            let mut head = Vec::with_capacity(256);
-            switching_protocols_head(&mut head, &relayed.fields());
+        AnswerFields::Page(page) => own_head(status, &page.fields(length), &framing),
+        AnswerFields::Relayed(relayed) => {
+            let head = match status {
+                StatusCode::SWITCHING_PROTOCOLS => {
+                    framing.connection = Connection::Close;
+                    switching_head(relayed)
+                }
+                _ => {
+                    let body_framing = body_framing(status, length, &framing);
+                    match (body_framing, &mut answer.body) {
+                        (BodyFraming::UntilClose, _) => framing.connection = Connection::Close,
+                        (BodyFraming::Chunked, Body::Relayed(body)) => {
+                            *body = Rc::new(Chunked::new(body.clone()));
+                        }
+                        (BodyFraming::None, _) => answer.body_length = Some(0),
+                        _ => {}
+                    }
+                    relayed_head(status, relayed, body_framing, &framing)
+                }
+            };
+            relayed.are_written();
             head
         }
-        AnswerFields::Relayed(relayed) => {
-            let body_framing = body_framing(status, body_length, &framing);
-            match (body_framing, &body) {
-                (BodyFraming::UntilClose, _) => framing.connection = Connection::Close,
-                (BodyFraming::Chunked, Body::Relayed(coming)) => {
-                    body = Body::Relayed(Rc::new(Chunked::new(coming.clone())));
-                }
-                (BodyFraming::None, _) => sent = Some(0),
-                _ => {}
-            }
-            relayed_head(status, &relayed, body_framing, &framing)
-        }
     };
-    let close = framing.connection == Connection::Close;
-    let code = status.as_u16();
-    Response { code, head, body, body_at, body_length: sent, range_of, first, close, abort_on }
+    if framing.head_only {
+        answer.body_length = Some(0);
+    }
+    Response { head, answer, close: framing.connection == Connection::Close }
+}
+
+fn switching_head(relayed: &Relayed) -> Vec<u8> {
+    let mut head = Vec::with_capacity(256);
+    switching_protocols_head(&mut head, &relayed.fields());
+    head
 }
 
 /// The head of an ordinary 200, of which all but the date is kept with the object.

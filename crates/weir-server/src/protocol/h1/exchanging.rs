@@ -44,13 +44,12 @@ impl Exchanging<'_> {
     ) -> Option<End> {
         let requester = H1Requester { client: self.client, version: request.version };
         let asked = Asked { requester: &requester, request, fields, begun: self.begun };
-        let Some(answered) = exchange(self.serving, &asked, to, None::<&mut H1Body<'_>>).await
+        let Some(mut answered) = exchange(self.serving, &asked, to, None::<&mut H1Body<'_>>).await
         else {
             return Some(End::Broken);
         };
-        let response = encode(answered.answer, self.framing(request, request.keep_alive));
+        let response = encode(&mut answered.answer, self.framing(request, request.keep_alive));
         let outcome = self.deliver(flow, Some(request), &response).await;
-        drop(answered.following);
         self.ended(request, &response, outcome)
     }
 
@@ -62,7 +61,8 @@ impl Exchanging<'_> {
         status: StatusCode,
     ) -> Option<End> {
         let date = self.context.date.at(turn::began());
-        let response = encode(Answer::error(status), Framing::closing(date));
+        let mut answer = Answer::error(status);
+        let response = encode(&mut answer, Framing::closing(date));
         let outcome = self.deliver(flow, None, &response).await;
         input.answered(input.bytes().len());
         Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
@@ -78,7 +78,7 @@ impl Exchanging<'_> {
         &self,
         flow: &mut Option<Flow>,
         request: Option<&Request<'_>>,
-        response: &Response,
+        response: &Response<'_>,
     ) -> Outcome {
         deliver(self.serving, self.client, flow, request, response, self.begun).await
     }
@@ -87,7 +87,7 @@ impl Exchanging<'_> {
     pub(super) fn ended(
         &self,
         request: &Request<'_>,
-        response: &Response,
+        response: &Response<'_>,
         outcome: Outcome,
     ) -> Option<End> {
         let is_whole = request.body == RequestBody::None;
@@ -98,7 +98,7 @@ impl Exchanging<'_> {
             Outcome::ClientLeft | Outcome::ContentFailed => {
                 // Where the end of the connection is the end of the answer, only a reset tells that it
                 // was none.
-                let is_relayed = matches!(response.body, Body::Relayed(_));
+                let is_relayed = matches!(response.answer.body, Body::Relayed(_));
                 if is_relayed && request.version == Version::HTTP_10 {
                     self.client.reset_when_closed();
                 }

@@ -67,7 +67,11 @@ async fn answer_requests(
         let serving = context.serving.get();
         let received = input.take();
         let begun = turn::began();
-        let end = match head(&serving.service, received.bytes()) {
+        let head = match received.bytes() {
+            [] => Head::Partial,
+            bytes => read_head(&serving.service, bytes),
+        };
+        let end = match head {
             Head::Whole { request, fields, length, to } => {
                 client.has_requested();
                 let exchanging = Exchanging { context, serving: &serving, client, begun };
@@ -129,10 +133,7 @@ async fn answer_requests(
 }
 
 /// Reads what has come.
-fn head<'b>(service: &Service, bytes: &'b [u8]) -> Head<'b> {
-    if bytes.is_empty() {
-        return Head::Partial;
-    }
+fn read_head<'b>(service: &Service, bytes: &'b [u8]) -> Head<'b> {
     let mut space = FieldSpace::new();
     match request::parse(bytes, &Limits::default(), &mut space) {
         Ok(Parsed::Complete { request, fields, head_len: length }) => {

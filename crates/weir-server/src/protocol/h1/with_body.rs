@@ -53,7 +53,7 @@ pub(super) async fn answer(
     }
     // The rest of a body that was not read to its end could not be told from the next request.
     let is_read = body.as_ref().is_none_or(H1Body::has_ended);
-    let response = encode(answer, exchanging.framing(request, request.persistent && is_read));
+    let response = encode(&mut answer, exchanging.framing(request, request.persistent && is_read));
     let down = exchanging.deliver(flow, Some(request), &response);
     let outcome = match (upstream, unread, &mut body) {
         (Some(upstream), ..) => switched(exchanging, input, down, upstream).await,
