@@ -52,6 +52,14 @@ impl Content {
         }
     }
 
+    /// What `path` stands for, if that can be told and sent from memory; otherwise [`Content::find`] tells.
+    pub(crate) fn find_in_memory(&self, path: &SitePath<'_>) -> Option<Result<Found, StatusCode>> {
+        match self {
+            Content::Files(site) => site.find_in_memory(path),
+            Content::Builtin(site) => Some(site.find(path).map(Found::Object)),
+        }
+    }
+
     /// What `path` stands for.
     ///
     /// # Errors

@@ -71,6 +71,28 @@ impl Site {
         }))
     }
 
+    /// What `path` stands for, if that and its bytes are in memory; otherwise [`Site::find`] tells.
+    pub(crate) fn find_in_memory(&self, path: &SitePath<'_>) -> Option<Result<Found, StatusCode>> {
+        let site = &self.0;
+        if site.root.is_stale(turn::began()) {
+            return None;
+        }
+        let entry = site.names.get(path).filter(|entry| site.is_fresh(entry))?;
+        let found = match &entry.known {
+            Known::Directory => Ok(Found::Directory),
+            Known::Error(status) => Err(*status),
+            Known::File(file) => {
+                let body = Body::Text(file.hot.get()?);
+                file.used.set(turn::began());
+                Ok(Found::Object(Object { facts: file.facts.clone(), body }))
+            }
+        };
+        site.metrics.cache_hits.inc();
+        entry.uses.count();
+        Some(found)
+    }
+
+    /// What `path` stands for.
     pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, StatusCode> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {

@@ -52,30 +52,41 @@ pub(super) async fn exchange<R: Requester>(
 ) -> Option<Answered> {
     let Asked { requester, request, begun, .. } = asked;
     let waiting = serving.journal.waiting(requester.address(), request, *begun);
-    let answered = match to {
-        Destination::Files | Destination::Admin => {
-            // Boxed: idle connections are smaller for it.
-            let answer = Box::pin(serving.service.respond(asked.request, asked.fields));
-            tokio::select! {
-                biased;
-                answer = answer => Some(Answered { answer, following: None }),
-                () = requester.gone() => None,
-            }
-        }
-        Destination::Backends(route) => match refusal(&route, asked.request) {
-            Some(status) => Some(Answered { answer: Answer::error(status), following: None }),
-            // Boxed, too.
-            None => Box::pin(relayed(&route, asked, body)).await,
-        },
-        Destination::Nowhere(status) => {
-            Some(Answered { answer: Answer::error(status), following: None })
-        }
-        Destination::Redirect { location, status } => {
-            Some(Answered { answer: Answer::redirect(status, location), following: None })
-        }
+    let from_memory = match &to {
+        Destination::Files => serving.service.respond_from_memory(request),
+        _ => None,
     };
+    if let Some(answer) = from_memory {
+        waiting.over(true);
+        return Some(Answered { answer, following: None });
+    }
+    // Boxed: what answers at once needs no room for it.
+    let answered = Box::pin(in_time(serving, asked, to, body)).await;
     waiting.over(answered.is_some());
     answered
+}
+
+/// The answer to a request that may have to be waited for.
+async fn in_time<R: Requester>(
+    serving: &Serving,
+    asked: &Asked<'_, R>,
+    to: Destination,
+    body: Option<&mut impl IncomingBody>,
+) -> Option<Answered> {
+    let answer = match to {
+        Destination::Files | Destination::Admin => tokio::select! {
+            biased;
+            answer = serving.service.respond(asked.request, asked.fields) => answer,
+            () = asked.requester.gone() => return None,
+        },
+        Destination::Backends(route) => match refusal(&route, asked.request) {
+            Some(status) => Answer::error(status),
+            None => return relayed(&route, asked, body).await,
+        },
+        Destination::Redirect { location, status } => Answer::redirect(status, location),
+        Destination::Nowhere(status) => Answer::error(status),
+    };
+    Some(Answered { answer, following: None })
 }
 
 /// Why no backend need see the request.

@@ -3,28 +3,47 @@
 
 use http::{Method, StatusCode};
 use weir_http::message::conditions::{self, ETag, Validators};
-use weir_http::message::path;
+use weir_http::message::path::{self, SitePath};
 use weir_http::message::range::{self, Range};
 use weir_http::message::{Request, is_get_or_head};
 
 use crate::answer::{Answer, Part};
 use crate::content::{Body, Content, Found, Object};
 
-/// Answers a valid request (RFC 9110 sections 13.2.2 and 14.2 give the order of the steps).
-pub(super) async fn respond(content: &Content, request: &Request<'_>) -> Answer {
-    if !is_get_or_head(&request.method) {
-        return Answer::error(StatusCode::METHOD_NOT_ALLOWED);
+/// The answer to a valid request, if it is in memory; otherwise [`respond`] makes one.
+pub(super) fn respond_from_memory(content: &Content, request: &Request<'_>) -> Option<Answer> {
+    match requested_path(request) {
+        Ok(path) => Some(present_found(request, &path, content.find_in_memory(&path)?)),
+        Err(status) => Some(Answer::error(status)),
     }
-    let path = match path::resolve(request.path) {
-        Ok(path) => path,
-        Err(error) => return Answer::error(error.status()),
-    };
-    match content.find(&path).await {
-        Ok(Found::Object(object)) => {
-            let is_head = request.method == Method::HEAD;
-            begin(present(request, object), content, is_head).await
+}
+
+/// Answers a valid request.
+pub(super) async fn respond(content: &Content, request: &Request<'_>) -> Answer {
+    match requested_path(request) {
+        Ok(path) => {
+            let answer = present_found(request, &path, content.find(&path).await);
+            begin(answer, content, request.method == Method::HEAD).await
         }
-        Ok(Found::Directory) => Answer::moved_to_directory(&path, request.query),
+        Err(status) => Answer::error(status),
+    }
+}
+
+fn requested_path<'b>(request: &Request<'b>) -> Result<SitePath<'b>, StatusCode> {
+    if !is_get_or_head(&request.method) {
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    path::resolve(request.path).map_err(|error| error.status())
+}
+
+fn present_found(
+    request: &Request<'_>,
+    path: &SitePath<'_>,
+    found: Result<Found, StatusCode>,
+) -> Answer {
+    match found {
+        Ok(Found::Object(object)) => present(request, object),
+        Ok(Found::Directory) => Answer::moved_to_directory(path, request.query),
         Err(status) => Answer::error(status),
     }
 }
@@ -46,6 +65,7 @@ async fn begin(mut answer: Answer, content: &Content, is_head: bool) -> Answer {
     }
 }
 
+/// RFC 9110, sections 13.2.2 and 14.2, give the order of the steps.
 fn present(request: &Request<'_>, object: Object) -> Answer {
     let none = Validators { etag: ETag::new(0, 0, 0), modified: None };
     let validators = object.facts.validators.as_ref();

@@ -59,6 +59,15 @@ impl Service {
         }
     }
 
+    /// The answer to a request that is answered here, if it is in memory; otherwise
+    /// [`Service::respond`] makes one.
+    pub(crate) fn respond_from_memory(&self, request: &Request<'_>) -> Option<Answer> {
+        match &self.own {
+            Own::Content(content) => files::respond_from_memory(content, request),
+            Own::Admin(_) => None,
+        }
+    }
+
     /// The answer to a request that is answered here.
     pub(crate) async fn respond(&self, request: &Request<'_>, fields: &Fields<'_>) -> Answer {
         match &self.own {
