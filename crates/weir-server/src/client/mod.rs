@@ -9,6 +9,8 @@ mod times;
 
 pub(crate) use times::Times;
 
+pub(crate) use crate::transport::Left;
+
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -30,8 +32,6 @@ use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
 use crate::transport::{Event, Transport};
-
-pub(crate) use crate::transport::Left;
 
 /// A client that has never sent a request counts as idle for so much longer when descriptors are short:
 /// a request usually comes together with its connection.
