@@ -11,6 +11,8 @@ mod times;
 pub(crate) use requester::Requester;
 pub(crate) use times::Times;
 
+pub(crate) use crate::transport::Left;
+
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -33,8 +35,6 @@ use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
 use crate::transport::{Event, Transport};
-
-pub(crate) use crate::transport::Left;
 
 /// A client that has never sent a request counts as idle for so much longer when descriptors are short:
 /// a request usually comes together with its connection.

@@ -12,11 +12,6 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub(crate) use self::addresses::{Listeners, cannot_listen};
-pub(crate) use self::listener::Listener;
-use self::listener::take;
-pub(crate) use self::sockets::bind;
-pub(crate) use self::unix::check as check_unix;
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -25,6 +20,11 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 use weir_sched::Time;
 
+pub(crate) use self::addresses::{Listeners, cannot_listen};
+pub(crate) use self::listener::Listener;
+use self::listener::take;
+pub(crate) use self::sockets::bind;
+pub(crate) use self::unix::check as check_unix;
 use crate::config::ListenAddress;
 use crate::identity::PeerAddress;
 use crate::logs::messages;
