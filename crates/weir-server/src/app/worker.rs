@@ -148,7 +148,7 @@ fn context(index: usize, shared: Shared, site: Option<SiteConfig>) -> Context {
 }
 
 async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
-    if let Err(error) = uplink::own(uplink, gate).await {
+    if let Err(error) = uplink::run_gate(uplink, gate).await {
         // Without its pacer the server cannot send: better to crash than to hang.
         tracing::error!("the uplink's timer failed: {error}");
         messages::finish();

@@ -177,7 +177,7 @@ impl Sending<'_> {
                 }
                 Ok(Pushed::All) => {
                     job.used(&grant, sent, Blocked::No);
-                    job.look();
+                    job.measure_if_due();
                     Ok(())
                 }
                 Ok(Pushed::Full) => {

@@ -53,7 +53,7 @@ impl Flow {
         uplink.open.fetch_add(1, Ordering::Relaxed);
         let number = uplink.next_number();
         registry.add_flow(number, socket.clone());
-        let packets = Packets { mss, overhead: uplink.framing_to(peer) };
+        let packets = Packets { mss, overhead: uplink.overhead_to(peer) };
         let path = info.map(|info| path(&info)).unwrap_or_default();
         let spec = FlowSpec { client: client(peer), packets, path };
         uplink.inbox.post(Event::Open { flow: number, worker, spec });

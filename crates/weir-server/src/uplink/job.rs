@@ -10,7 +10,7 @@ use super::flow::Flow;
 use crate::metrics::Waiting;
 
 /// After how many grants it is measured what was retransmitted.
-const LOOK_EVERY: u32 = 16;
+const MEASURE_EVERY: u32 = 16;
 
 /// A response that waits for the link. Dropped before its end, it is abandoned at the gate.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Job<'a> {
     /// What was reported last and has not ended.
     blocked: Blocked,
     complete: bool,
-    grants_since_look: u32,
+    grants_since_measure: u32,
 }
 
 impl Flow {
@@ -40,7 +40,7 @@ impl Flow {
             counted: false,
             blocked: Blocked::No,
             complete: false,
-            grants_since_look: 0,
+            grants_since_measure: 0,
         };
         job.count(true);
         // The window has opened, or closed, since the last response.
@@ -55,7 +55,7 @@ impl Job<'_> {
     pub(crate) async fn granted(&mut self) -> Grant {
         let registry = &self.flow.registry;
         let grant = poll_fn(|context| registry.poll_grant(self.number, context)).await;
-        self.grants_since_look += 1;
+        self.grants_since_measure += 1;
         grant
     }
 
@@ -74,8 +74,8 @@ impl Job<'_> {
 
     /// Measures what the connection sent beside its responses, every 16 grants: for a response that is
     /// never blocked.
-    pub(crate) fn look(&mut self) {
-        if self.grants_since_look >= LOOK_EVERY {
+    pub(crate) fn measure_if_due(&mut self) {
+        if self.grants_since_measure >= MEASURE_EVERY {
             self.measure();
         }
     }
@@ -108,7 +108,7 @@ impl Job<'_> {
 
     /// Charges what the connection sent beside its responses, and tells the gate of its path.
     fn measure(&mut self) {
-        self.grants_since_look = 0;
+        self.grants_since_measure = 0;
         let path = self.flow.charge_extra();
         if let Some(path) = path.filter(|_| self.flow.uplink.path_updates) {
             self.flow.post(Event::PathChanged { flow: self.flow.number, path });

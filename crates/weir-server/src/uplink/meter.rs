@@ -11,26 +11,26 @@ const SYN_OPTIONS: u64 = 8;
 /// Remembers what was counted of a connection so far.
 #[derive(Debug)]
 pub(super) struct Meter {
-    framing: WireOverhead,
+    overhead: WireOverhead,
     control: u32,
     resent_segments: u32,
     resent_bytes: u64,
 }
 
 impl Meter {
-    pub(super) fn new(framing: WireOverhead) -> Meter {
-        Meter { framing, control: 0, resent_segments: 0, resent_bytes: 0 }
+    pub(super) fn new(overhead: WireOverhead) -> Meter {
+        Meter { overhead, control: 0, resent_segments: 0, resent_bytes: 0 }
     }
 
     /// Wire bytes of the handshake.
     pub(super) fn handshake(&self) -> u64 {
-        self.framing.control(1) + SYN_OPTIONS
+        self.overhead.control(1) + SYN_OPTIONS
     }
 
     /// Wire bytes of the end of a connection: the acknowledgement of the client's FIN. Ours goes
     /// with the last data or with that.
     pub(super) fn farewell(&self) -> u64 {
-        self.framing.control(1)
+        self.overhead.control(1)
     }
 
     /// Wire bytes beside responses since the last call.
@@ -42,6 +42,6 @@ impl Meter {
         self.control = control.max(self.control);
         self.resent_segments = info.total_retrans;
         self.resent_bytes = info.bytes_retrans;
-        self.framing.control(u64::from(new_control) + u64::from(segments)) + bytes
+        self.overhead.control(u64::from(new_control) + u64::from(segments)) + bytes
     }
 }

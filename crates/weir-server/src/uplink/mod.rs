@@ -37,7 +37,7 @@ pub(crate) use events::Blocked;
 pub(crate) use flow::Flow;
 pub(crate) use job::Job;
 pub(crate) use local::LocalUplink;
-pub(crate) use owner::own;
+pub(crate) use owner::run_gate;
 
 /// Asks a worker for the unacknowledged bytes of its connections; the answer goes into it.
 pub(crate) type InFlightQuery = oneshot::Sender<u64>;
@@ -46,7 +46,8 @@ pub(crate) type InFlightQuery = oneshot::Sender<u64>;
 #[derive(Debug)]
 pub(crate) struct Uplink {
     pacer: Arc<Pacer>,
-    framing: WireOverhead,
+    /// What a packet costs over IPv4.
+    overhead: WireOverhead,
     /// Bytes of one grant before it is cut to segments.
     grant: u64,
     /// The policy is told of every reading of a path.
@@ -85,7 +86,7 @@ pub(crate) fn build(
     let gate = Gate::new(gate_config, pacer.clone());
     let uplink = Uplink {
         pacer,
-        framing: config.framing,
+        overhead: config.framing,
         grant: gate.grant_size(),
         path_updates: config.policy.needs().path_updates,
         in_kernel,
@@ -136,10 +137,10 @@ impl Uplink {
     }
 
     /// What packets to `peer` cost.
-    fn framing_to(&self, peer: PeerAddress) -> WireOverhead {
+    fn overhead_to(&self, peer: PeerAddress) -> WireOverhead {
         match peer.ip().to_canonical() {
-            IpAddr::V4(_) => self.framing,
-            IpAddr::V6(_) => self.framing.over_ipv6(),
+            IpAddr::V4(_) => self.overhead,
+            IpAddr::V6(_) => self.overhead.over_ipv6(),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct WaitingJob {
 }
 
 /// Runs the gate until the worker's runtime ends.
-pub(crate) async fn own(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> {
+pub(crate) async fn run_gate(uplink: Arc<Uplink>, gate: Gate) -> std::io::Result<()> {
     let alarm = Alarm::new()?;
     let mut owner = Owner::new(uplink, gate);
     loop {

@@ -206,7 +206,7 @@ proptest! {
         steps in prop::collection::vec((0usize..8, any::<bool>(), 0u64..6), 1..150),
         policy in prop::sample::select(PolicyKind::ALL.to_vec()),
     ) {
-        let played = |by_job: bool| {
+        let played = |by_job: bool, both: bool| {
             let mut gate = Link::exact(policy).gate();
             let mut now = Time::ZERO;
             let jobs: Vec<(FlowId, JobId)> = sizes.iter().enumerate().map(|(client, &size)| {
@@ -216,10 +216,18 @@ proptest! {
             let mut granted = Vec::new();
             for &(which, ready, millis) in &steps {
                 let (flow, job) = jobs[which % jobs.len()];
-                if by_job {
-                    set_job(&mut gate, now, job, ready);
-                } else {
-                    set_flow(&mut gate, now, flow, ready);
+                let mut set = |by_job: bool, ready: bool| {
+                    if by_job {
+                        set_job(&mut gate, now, job, ready);
+                    } else {
+                        set_flow(&mut gate, now, flow, ready);
+                    }
+                };
+                set(by_job, ready);
+                // The other bit changes nothing while one says blocked.
+                if both && !ready {
+                    set(!by_job, false);
+                    set(!by_job, true);
                 }
                 gate.tick(now);
                 if let Next::Grant(grant) = gate.next(now) {
@@ -237,6 +245,9 @@ proptest! {
             let records: Vec<FairnessRecord> = gate.fairness_records().collect();
             (granted, finished, records)
         };
-        prop_assert_eq!(played(true), played(false));
+        let by_flow = played(false, false);
+        for (by_job, both) in [(true, false), (true, true), (false, true)] {
+            prop_assert_eq!(&played(by_job, both), &by_flow, "by job {}, both {}", by_job, both);
+        }
     }
 }
