@@ -58,6 +58,8 @@ fn open_all(config: &Config) -> Result<Vec<Vec<TcpListener>>, ServeError> {
         let mut listeners = Vec::new();
         for address in &mut addresses {
             let listener = open(config, *address, shared)?;
+            sockets::wait_for_requests(&listener)
+                .map_err(|error| cannot_listen(*address, &error))?;
             // A port that the kernel chose is the same for all workers.
             if let Ok(local) = listener.local_addr() {
                 *address = local;

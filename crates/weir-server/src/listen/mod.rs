@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use self::addresses::{Listeners, cannot_listen};
-pub(crate) use self::sockets::bind;
+pub(crate) use self::sockets::{bind, wait_for_nothing};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::io::Interest;
