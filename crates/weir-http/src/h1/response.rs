@@ -80,6 +80,17 @@ pub enum Connection {
     KeepAlive,
 }
 
+impl Connection {
+    /// The line of the head that says so; empty if none is needed.
+    pub fn line(self) -> &'static str {
+        match self {
+            Connection::Default => "",
+            Connection::Close => "Connection: close\r\n",
+            Connection::KeepAlive => "Connection: keep-alive\r\n",
+        }
+    }
+}
+
 impl ResponseHead<'_> {
     /// A head with only the status and the date.
     pub fn new(status: Status, date: [u8; 29]) -> ResponseHead<'static> {
@@ -124,11 +135,7 @@ impl ResponseHead<'_> {
         if let Some(seconds) = self.retry_after {
             number_field(out, "Retry-After: ", seconds);
         }
-        out.extend_from_slice(match self.connection {
-            Connection::Default => b"",
-            Connection::Close => b"Connection: close\r\n",
-            Connection::KeepAlive => b"Connection: keep-alive\r\n",
-        });
+        out.extend_from_slice(self.connection.line().as_bytes());
         out.extend_from_slice(b"\r\n");
     }
 

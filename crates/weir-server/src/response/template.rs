@@ -145,11 +145,9 @@ impl ResponseTemplate {
     /// 200 with the whole of an object.
     pub(crate) fn whole(&self, object: Object) -> Response {
         let Object { facts, body } = object;
-        if self.connection != Connection::Default {
-            return self.response(&facts.head(self.head(Status::Ok)), body, 0, facts.length);
-        }
-        let mut head = Vec::with_capacity(64 + facts.fields.len());
+        let mut head = Vec::with_capacity(88 + facts.fields.len());
         write_status_and_date(Status::Ok, &self.date, &mut head);
+        head.extend_from_slice(self.connection.line().as_bytes());
         head.extend_from_slice(&facts.fields);
         self.with_head(Status::Ok, head, body, 0, facts.length)
     }
