@@ -4,11 +4,14 @@
 mod addresses;
 mod sockets;
 
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 pub(crate) use self::addresses::{Listeners, cannot_listen};
@@ -18,7 +21,7 @@ use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop::consume_budget;
-use tokio::task::yield_now;
+use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 use weir_sched::Time;
 
@@ -44,7 +47,7 @@ const QUIET: Duration = Duration::from_secs(60);
 ///
 /// A task that accepts was ended from outside.
 pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<TcpListener>) -> io::Result<()> {
-    let accept = |listener| tokio::task::spawn_local(accept_or_abort(context.clone(), listener));
+    let accept = |listener| spawn_local(accept_or_abort(context.clone(), listener));
     let accepting: Vec<_> = listeners.into_iter().map(accept).collect();
     context.stop.requested().await;
     for accepting in accepting {
@@ -70,12 +73,14 @@ async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
     let mut stop = pin!(context.stop.requested());
     loop {
         consume_budget().await;
+        if context.stop.is_stopping() {
+            take_waiting(&context, listener.get_ref());
+            return Ok(());
+        }
         let accepted = tokio::select! {
+            biased;
             accepted = next(&listener) => accepted,
-            () = &mut stop => {
-                take_waiting(&context, listener.get_ref());
-                return Ok(());
-            }
+            () = &mut stop => continue,
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -135,9 +140,11 @@ async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> Owne
 /// in bursts.
 async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, SocketAddr)> {
     loop {
-        let mut ready = listener.readable().await?;
-        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref())) {
-            return accepted;
+        match listener.try_io(Interest::READABLE, take) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                listener.readable().await?.retain_ready();
+            }
+            accepted => return accepted,
         }
     }
 }
@@ -163,16 +170,25 @@ fn take_waiting(context: &Rc<Context>, listener: &OwnedFd) {
     }
 }
 
+/// Gives a connection its first turn, and a task of its own if it is not over then. Most that are to end
+/// after one response from memory are, and that saves the task.
 fn start(context: &Rc<Context>, socket: Socket, peer: SocketAddr) {
     context.metrics.accepted.inc();
     let open = context.open.enter();
     let context = context.clone();
-    tokio::task::spawn_local(async move {
+    let mut connection = Box::pin(async move {
         let metrics = context.metrics.clone();
         let connection = pin!(connection::run(context, socket, peer));
         turn::timed(&metrics, connection).await;
         drop(open);
     });
+    // Nobody need be woken: the task polls it again.
+    let mut unwoken = task::Context::from_waker(Waker::noop());
+    // As in a task, a panic ends its connection and nothing else.
+    let first_turn = AssertUnwindSafe(|| connection.as_mut().poll(&mut unwoken));
+    if let Ok(Poll::Pending) = catch_unwind(first_turn) {
+        spawn_local(connection);
+    }
 }
 
 /// Errors of a connection that ended before it was accepted (accept(2)).
