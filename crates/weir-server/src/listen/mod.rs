@@ -1,4 +1,4 @@
-//! Accepts connections and starts a task for each. Workers and the admin address run it on the listening
+//! Accepts connections, gives each its first turn and, if it goes on, a task. Workers and the admin address run it on the listening
 //! sockets that [`Listeners`] has opened.
 
 mod addresses;
