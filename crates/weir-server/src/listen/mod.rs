@@ -71,16 +71,12 @@ async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
     let listener = sys::watch(OwnedFd::from(listener), Interest::READABLE)?;
     let mut failed: Option<Time> = None;
     let mut stop = pin!(context.stop.requested());
-    loop {
+    while !context.stop.is_stopping() {
         consume_budget().await;
-        if context.stop.is_stopping() {
-            take_waiting(&context, listener.get_ref());
-            return Ok(());
-        }
         let accepted = tokio::select! {
             biased;
             accepted = next(&listener) => accepted,
-            () = &mut stop => continue,
+            () = &mut stop => break,
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -113,6 +109,8 @@ async fn accept(context: Rc<Context>, listener: TcpListener) -> io::Result<()> {
             }
         }
     }
+    take_waiting(&context, listener.get_ref());
+    Ok(())
 }
 
 /// Has `count` idle connections end in favour of `socket`. If none is idle, the newcomer waits until
