@@ -5,8 +5,9 @@ are nearly the same from run to run on a busy machine, too.
 
     lab/costs/instructions.py WEIR...
 
-One connection, one request at a time: the built-in page, its file of 1 KB, and 1 KB of a backend. Needs
-the Debian packages valgrind and strace. valgrind 3.19 does not know openat2, so files of a directory
+One connection, one request at a time: the built-in page, its file of 1 KB, and 1 KB of a backend; in the
+case `close` the file of 1 KB with a connection for each request. Needs the Debian packages valgrind and
+strace. valgrind 3.19 does not know openat2, so files of a directory
 cannot be counted with it; for them only the system calls are. Prints Markdown.
 """
 
@@ -25,7 +26,8 @@ import time
 REQUESTS = 2000
 IDLE = 5
 BODY = 1024
-CASES = [("page", "/"), ("file", "/files/1kb.bin"), ("directory", "/1k"), ("proxied", "/1k")]
+FILE = "/files/1kb.bin"
+CASES = [("page", "/"), ("file", FILE), ("close", FILE), ("directory", "/1k"), ("proxied", "/1k")]
 
 
 def hide_vdso():
@@ -79,22 +81,31 @@ class Server:
         self.process = subprocess.Popen(
             [*prefix, weir, "serve", *options], cwd=directory, preexec_fn=prepare,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.address = address
         while True:
             try:
-                self.socket = socket.create_connection(address, 60)
+                self.connect()
                 break
             except ConnectionRefusedError:
                 assert self.process.poll() is None, "weir ended"
                 time.sleep(0.05)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.request = f"GET {path} HTTP/1.1\r\nHost: weir\r\nUser-Agent: count\r\n\r\n".encode()
+        self.closes = case == "close"
+        last = "Connection: close\r\n" if self.closes else ""
+        request = f"GET {path} HTTP/1.1\r\nHost: weir\r\nUser-Agent: count\r\n{last}\r\n"
+        self.request = request.encode()
         self.ask(300)
         # What is asked for again is kept, if it did not change in the last two seconds.
         time.sleep(3)
         self.ask(300)
 
+    def connect(self):
+        self.socket = socket.create_connection(self.address, 60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
     def ask(self, requests):
         for _ in range(requests):
+            if self.closes:
+                self.connect()
             self.socket.sendall(self.request)
             answer = b""
             while b"\r\n\r\n" not in answer:
@@ -104,6 +115,9 @@ class Server:
             left = int(re.search(rb"(?i)content-length: (\d+)", head)[1]) - len(body)
             while left > 0:
                 left -= len(self.socket.recv(65536))
+            if self.closes:
+                assert not self.socket.recv(1), "it was not closed"
+                self.socket.close()
 
     def end(self):
         self.process.terminate()

@@ -35,6 +35,17 @@ pub enum Connection {
     KeepAlive,
 }
 
+impl Connection {
+    /// The line of the head that says so; empty if none is needed.
+    pub fn line(self) -> &'static str {
+        match self {
+            Connection::Default => "",
+            Connection::Close => "Connection: close\r\n",
+            Connection::KeepAlive => "Connection: keep-alive\r\n",
+        }
+    }
+}
+
 /// Appends the head of a response that weir makes itself, with its empty line. `date`: from
 /// [`crate::message::date::format`].
 pub fn write_head(
@@ -45,23 +56,14 @@ pub fn write_head(
     connection: Connection,
 ) {
     write_status_and_date(out, status, date);
-    write_fields(out, status, fields, connection);
+    out.extend_from_slice(connection.line().as_bytes());
+    write_fields(out, status, fields);
 }
 
-/// Appends the head without what [`write_status_and_date`] writes: the rest is the same for every
-/// response with the same content, so it can be kept.
-pub fn write_fields(
-    out: &mut Vec<u8>,
-    status: StatusCode,
-    fields: &ResponseFields<'_>,
-    connection: Connection,
-) {
+/// Appends the fields of a head, with its empty line: what is the same for every response with the same
+/// content, so that it can be kept.
+pub fn write_fields(out: &mut Vec<u8>, status: StatusCode, fields: &ResponseFields<'_>) {
     fields.write_to(status, &mut Lines(out));
-    out.extend_from_slice(match connection {
-        Connection::Default => b"",
-        Connection::Close => b"Connection: close\r\n",
-        Connection::KeepAlive => b"Connection: keep-alive\r\n",
-    });
     out.extend_from_slice(b"\r\n");
 }
 

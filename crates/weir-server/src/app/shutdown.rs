@@ -3,7 +3,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::signals::{Command, Signals};
 use super::worker::Worker;
 use crate::config::{AccessLog, Config};
+use crate::listen;
 use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::runtime::stop::StopSender;
@@ -47,6 +48,7 @@ impl Shutdown<'_> {
         workers: Vec<Worker>,
     ) -> io::Result<()> {
         while self.next(signals).await == Command::Reopen {}
+        self.listeners().iter().for_each(listen::wait_for_nothing);
         self.stop.leave();
         if let Some(delay) = self.config.stop_delay {
             tracing::info!("stopping in {delay:?}: /readyz says 503, requests are still answered");
@@ -56,7 +58,7 @@ impl Shutdown<'_> {
             }
         }
         tracing::info!("stopping: responses under way may take {:?}", self.config.stop_timeout);
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.listeners().clear();
         self.stop.stop();
         if self.config.reuse_port {
             self.admin_stop.stop();
@@ -80,6 +82,10 @@ impl Shutdown<'_> {
             cut => tracing::warn!("{cut} connections were cut: their requests took {why}"),
         }
         Ok(())
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a signal that asks to hurry: SIGTERM or SIGINT again.

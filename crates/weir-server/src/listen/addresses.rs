@@ -58,6 +58,7 @@ fn open_all(config: &Config) -> Result<Vec<Vec<Listener>>, ServeError> {
         let others = others.collect::<io::Result<Vec<_>>>();
         let others = others.map_err(|error| cannot_listen(address, &error))?;
         for (listeners, listener) in all.iter_mut().zip(iter::once(first).chain(others)) {
+            listener.wait_for_requests().map_err(|error| cannot_listen(address, &error))?;
             listeners.push(listener);
         }
     }

@@ -67,6 +67,14 @@ impl Listener {
             }),
         }
     }
+
+    /// Has connections accepted together with their first bytes, where the kernel can tell.
+    pub(super) fn wait_for_requests(&self) -> io::Result<()> {
+        match &self.address {
+            ListenAddress::Tcp(_) => sockets::wait_for_requests(&self.socket),
+            ListenAddress::Unix(_) | ListenAddress::Abstract(_) => Ok(()),
+        }
+    }
 }
 
 /// Accepts a connection, if one waits at `listener`; `is_tcp`: it is a port.

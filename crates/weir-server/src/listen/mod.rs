@@ -1,4 +1,4 @@
-//! Accepts connections and starts a task for each. Workers and the admin address run it on the listening
+//! Accepts connections, gives each its first turn and, if it goes on, a task. Workers and the admin address run it on the listening
 //! sockets that [`Listeners`] has opened.
 
 mod addresses;
@@ -6,24 +6,27 @@ mod listener;
 mod sockets;
 mod unix;
 
+use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop::consume_budget;
-use tokio::task::yield_now;
+use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 use weir_sched::Time;
 
 pub(crate) use self::addresses::{Listeners, cannot_listen};
 pub(crate) use self::listener::Listener;
 use self::listener::take;
-pub(crate) use self::sockets::bind;
+pub(crate) use self::sockets::{bind, wait_for_nothing};
 pub(crate) use self::unix::check as check_unix;
 use crate::config::ListenAddress;
 use crate::identity::PeerAddress;
@@ -49,7 +52,7 @@ const QUIET: Duration = Duration::from_secs(60);
 ///
 /// A task that accepts was ended from outside.
 pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<Listener>) -> io::Result<()> {
-    let accept = |listener| tokio::task::spawn_local(accept_or_abort(context.clone(), listener));
+    let accept = |listener| spawn_local(accept_or_abort(context.clone(), listener));
     let accepting: Vec<_> = listeners.into_iter().map(accept).collect();
     context.stop.requested().await;
     for accepting in accepting {
@@ -74,16 +77,12 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
     let listener = sys::watch(socket, Interest::READABLE)?;
     let mut failed: Option<Time> = None;
     let mut stop = pin!(context.stop.requested());
-    loop {
+    while !context.stop.is_stopping() {
         consume_budget().await;
         let accepted = tokio::select! {
+            biased;
             accepted = next(&listener, is_tcp) => accepted,
-            () = &mut stop => {
-                // Nobody finds it any more, and those who have are served.
-                drop(file);
-                take_waiting(&context, listener.get_ref(), is_tcp);
-                return Ok(());
-            }
+            () = &mut stop => break,
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -116,6 +115,10 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
             }
         }
     }
+    // Nobody finds it any more, and those who have are served.
+    drop(file);
+    take_waiting(&context, listener.get_ref(), is_tcp);
+    Ok(())
 }
 
 /// Has `count` idle connections end in favour of `socket`. If none is idle, the newcomer waits until
@@ -143,9 +146,11 @@ async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> Owne
 /// in bursts.
 async fn next(listener: &AsyncFd<OwnedFd>, is_tcp: bool) -> io::Result<(OwnedFd, PeerAddress)> {
     loop {
-        let mut ready = listener.readable().await?;
-        if let Ok(accepted) = ready.try_io(|listener| take(listener.get_ref(), is_tcp)) {
-            return accepted;
+        match listener.try_io(Interest::READABLE, |listener| take(listener, is_tcp)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                listener.readable().await?.retain_ready();
+            }
+            accepted => return accepted,
         }
     }
 }
@@ -161,16 +166,25 @@ fn take_waiting(context: &Rc<Context>, listener: &OwnedFd, is_tcp: bool) {
     }
 }
 
+/// Gives a connection its first turn, and a task of its own if it is not over then. Most that are to end
+/// after one response from memory are, and that saves the task.
 fn start(context: &Rc<Context>, socket: Socket, peer: PeerAddress) {
     context.metrics.accepted.inc();
     let open = context.open.enter();
     let context = context.clone();
-    tokio::task::spawn_local(async move {
+    let mut connection = Box::pin(async move {
         let metrics = context.metrics.clone();
         let connection = pin!(protocol::run(context, socket, peer));
         turn::timed(&metrics, connection).await;
         drop(open);
     });
+    // Nobody need be woken: the task polls it again.
+    let mut unwoken = task::Context::from_waker(Waker::noop());
+    // As in a task, a panic ends its connection and nothing else.
+    let first_turn = AssertUnwindSafe(|| connection.as_mut().poll(&mut unwoken));
+    if let Ok(Poll::Pending) = catch_unwind(first_turn) {
+        spawn_local(connection);
+    }
 }
 
 /// Errors of a connection that ended before it was accepted (accept(2)).

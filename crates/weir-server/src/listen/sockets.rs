@@ -3,11 +3,13 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_quickack;
 use socket2::{Domain, Protocol, Type};
 
+use crate::sys;
 use crate::sys::keep_alive::keep_alive;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
@@ -16,6 +18,10 @@ pub(super) const BACKLOG: i32 = 4096;
 /// Bytes the kernel keeps for a connection beyond what it has sent, before it says that there is room:
 /// 0.2 ms at 10 Gbit/s.
 const UNSENT: u32 = 256 * 1024;
+
+/// How long a connection waits in the kernel for its first bytes before it is accepted without them. The
+/// least that the kernel knows; it sends the client one packet more then.
+const REQUEST_COMES: Duration = Duration::from_secs(1);
 
 /// Opens `address`; `shared`: several workers will listen on it.
 pub(crate) fn open(
@@ -38,6 +44,20 @@ pub(crate) fn open(
     Ok(socket.into())
 }
 
+/// Has connections to `listener` accepted together with their first bytes. Most requests come right behind
+/// the handshake, but after it: a connection that is accepted before has to be watched for its request,
+/// which costs more than answering it from memory.
+pub(super) fn wait_for_requests(listener: impl AsFd) -> io::Result<()> {
+    sys::defer_accept(listener, REQUEST_COMES)
+}
+
+/// Has connections accepted at once again. Those that wait for their first bytes when the listener closes
+/// are reset, so this comes before the server stops.
+pub(crate) fn wait_for_nothing(listener: impl AsFd) {
+    // If it fails, connections are accepted as they were.
+    let _ = sys::defer_accept(listener, Duration::ZERO);
+}
+
 /// A socket that has `address` and does not listen yet.
 pub(crate) fn bind(address: SocketAddr, shared: bool) -> io::Result<socket2::Socket> {
     let socket =
@@ -57,4 +77,34 @@ pub(crate) fn bind(address: SocketAddr, shared: bool) -> io::Result<socket2::Soc
 /// the same user, too; each would get some of the connections.
 pub(crate) fn is_free(address: SocketAddr) -> io::Result<()> {
     open(address, false, Duration::from_secs(1)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{ErrorKind, Write};
+    use std::net::TcpStream;
+
+    #[test]
+    fn a_connection_is_accepted_when_its_first_bytes_have_come() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = open(address, false, Duration::from_secs(60)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let accepted = || match listener.accept() {
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            Err(error) => panic!("{error}"),
+        };
+        wait_for_requests(&listener).unwrap();
+        let mut asking = TcpStream::connect(address).unwrap();
+        assert!(!accepted());
+        asking.write_all(b"GET").unwrap();
+        while !accepted() {}
+        // Who leaves without a request is not waited for, nor is anybody once the server stops.
+        drop(TcpStream::connect(address).unwrap());
+        while !accepted() {}
+        wait_for_nothing(&listener);
+        let _silent = TcpStream::connect(address).unwrap();
+        while !accepted() {}
+    }
 }

@@ -9,6 +9,7 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -115,6 +116,24 @@ pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
     }
     // SAFETY: it was zeroed, and the kernel wrote an int.
     Ok(u64::try_from(unsafe { bytes.assume_init() }).unwrap_or(0))
+}
+
+/// Has a listener's new connections wait in the kernel until their first bytes have come, up to about `wait`
+/// (TCP_DEFER_ACCEPT, tcp(7)); the kernel counts in seconds. A `wait` of zero: they do not wait.
+pub(crate) fn defer_accept(listener: impl AsFd, wait: Duration) -> io::Result<()> {
+    let seconds = libc::c_int::try_from(wait.as_secs()).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the pointer and the length describe `seconds`, which outlives the call; the kernel only
+    // reads it.
+    let result = unsafe {
+        libc::setsockopt(
+            listener.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_DEFER_ACCEPT,
+            (&raw const seconds).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether all of a file's bytes in a range are in memory: cachestat(2), which tells the owner of

@@ -118,6 +118,21 @@ fn readiness_goes_before_listening() {
     assert_eq!(server.wait().code(), Some(0));
 }
 
+/// The kernel keeps connections back until their requests come, but not when it would soon reset them.
+#[test]
+fn who_connects_before_the_listener_closes_may_still_ask() {
+    let mut server = Server::builtin(&["--workers", "2", "--stop-delay", NEVER]);
+    server.signal(Signal::TERM);
+    let ready = |server: &Server| Client::connect(server.admin()).get("/readyz").status;
+    eventually("it is not ready", || ready(&server) == 503);
+    let mut late = server.connect();
+    server.signal(Signal::TERM);
+    eventually("connections are refused", || TcpStream::connect(server.address()).is_err());
+    late.ask("/");
+    assert_eq!(late.response().status, 200);
+    assert_eq!(server.wait().code(), Some(0));
+}
+
 #[test]
 fn a_successor_listens_beside_and_takes_over() {
     let shared = ["--reuse-port", "--workers", "1", "--stop-timeout", NEVER];

@@ -81,12 +81,12 @@ fn fields_of_refusals() {
     let fields = ResponseFields { retry_after: Some(2), ..ResponseFields::default() };
     assert!(
         written_with(StatusCode::SERVICE_UNAVAILABLE, fields, Connection::Close)
-            .ends_with("\r\nRetry-After: 2\r\nConnection: close\r\n\r\n")
+            .ends_with("\r\nConnection: close\r\nRetry-After: 2\r\n\r\n")
     );
     let fields = ResponseFields { allow: true, ..ResponseFields::default() };
     assert!(
         written_with(StatusCode::METHOD_NOT_ALLOWED, fields, Connection::KeepAlive)
-            .ends_with("\r\nAllow: GET, HEAD\r\nConnection: keep-alive\r\n\r\n")
+            .ends_with("\r\nConnection: keep-alive\r\nAllow: GET, HEAD\r\n\r\n")
     );
     assert_eq!(page(StatusCode::NOT_FOUND), "404 Not Found\n");
 }

@@ -91,16 +91,14 @@ fn switching_head(relayed: &Relayed) -> Vec<u8> {
 
 /// The head of an ordinary 200, of which all but the date is kept with the object.
 fn whole_head(facts: &Facts, framing: &Framing) -> Vec<u8> {
-    if framing.connection != Connection::Default {
-        return own_head(StatusCode::OK, &facts.fields(), framing);
-    }
     let lines = facts.h1_lines.get_or_init(|| {
         let mut lines = Vec::with_capacity(256);
-        write_fields(&mut lines, StatusCode::OK, &facts.fields(), Connection::Default);
+        write_fields(&mut lines, StatusCode::OK, &facts.fields());
         lines.into()
     });
-    let mut head = Vec::with_capacity(64 + lines.len());
+    let mut head = Vec::with_capacity(88 + lines.len());
     write_status_and_date(&mut head, StatusCode::OK, &framing.date);
+    head.extend_from_slice(framing.connection.line().as_bytes());
     head.extend_from_slice(lines);
     head
 }
