@@ -6,6 +6,7 @@ pub(crate) mod deadlines;
 pub(crate) mod input;
 pub(crate) mod rate;
 mod times;
+pub(crate) mod unsent;
 
 pub(crate) use times::Times;
 
@@ -20,7 +21,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{set_socket_linger, socket_error};
+use rustix::net::sockopt::{set_socket_linger, socket_error, tcp_congestion};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
 use tokio::task::coop::consume_budget;
@@ -29,6 +30,7 @@ use weir_sched::Time;
 use crate::body::{Account, Space};
 use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
+use crate::client::unsent::Unsent;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
@@ -63,6 +65,9 @@ pub(crate) struct Client {
     look_first: Cell<bool>,
     /// It has sent a request.
     has_asked: Cell<bool>,
+    unsent: Unsent,
+    /// Its congestion control paces; asked for when it matters.
+    is_paced: OnceCell<bool>,
 }
 
 /// How a wait for bytes ended.
@@ -120,6 +125,8 @@ impl Client {
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
             has_asked: Cell::new(false),
+            unsent: Unsent::default(),
+            is_paced: OnceCell::new(),
         }
     }
 
@@ -252,6 +259,19 @@ impl Client {
         .await;
         deadline.clear();
         writable
+    }
+
+    /// The socket was full and has made room after `wait`: the kernel is to keep more for a fast client, and
+    /// less for a slow one.
+    pub(crate) fn made_room(&self, wait: Duration) {
+        self.unsent.adapt(&*self.socket, wait);
+    }
+
+    /// Whether the kernel sends at a rate that it has estimated (BBR), rather than whatever the window lets
+    /// through.
+    pub(crate) fn is_paced(&self) -> bool {
+        let ask = || tcp_congestion(&*self.socket).is_ok_and(|name| name.starts_with("bbr"));
+        *self.is_paced.get_or_init(ask)
     }
 
     /// The result of `work`, which is done for this client; `None` if it takes longer than `wait`. Cheaper
