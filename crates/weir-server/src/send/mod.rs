@@ -25,9 +25,8 @@ use crate::uplink::Flow;
 /// themselves.
 const AT_ONCE: u64 = 2 * 1024 * 1024;
 
-/// The same for the beginning of a response on a connection that the kernel paces. BBR takes the rate at
-/// which a client drains a full queue for that of the path; one that runs empty within a response keeps
-/// the estimate high.
+/// The same for the beginning of a response on a connection that the kernel paces: with a response of
+/// 1 MB in the queue at once, BBR sends at half the rate, and packet by packet.
 const AT_FIRST_PACED: u64 = 512 * 1024;
 
 /// How a response ended.
