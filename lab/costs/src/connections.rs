@@ -17,6 +17,7 @@ use weir_workload::documents::Documents;
 use crate::client::Client;
 use crate::files::{self, Requests, one_file};
 use crate::measure::{Cost, Reading};
+use crate::network::Network;
 use crate::options::ConnectionsOptions;
 use crate::server::{Role, Server, Setup};
 use crate::system::System;
@@ -71,6 +72,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             let setup = Setup {
                 common: &options.common,
                 role: Role::Files,
+                network: &Network::HOST,
                 root: &root,
                 connections: count,
                 files,

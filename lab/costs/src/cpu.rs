@@ -12,6 +12,7 @@ use crate::client::Client;
 use crate::cpu_table::{self, Round};
 use crate::files::{self, FileSet, Target};
 use crate::measure::{self, Cost};
+use crate::network::Network;
 use crate::options::{ClientKind, CpuOptions, bytes};
 use crate::server::{Role, Server, Setup};
 use crate::syscalls::Counting;
@@ -41,13 +42,14 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
     let _ = fs::remove_dir_all(&memory);
     let loads: Vec<Load> =
         options.sizes.iter().map(|name| load(options, &memory, name)).collect::<Result<_>>()?;
+    let network = &Network::enter(options.link, options.congestion.as_deref())?;
     let mut lines = results::create(out, "cpu.jsonl")?;
     let mut tables = String::new();
     for (name, load) in options.sizes.iter().zip(&loads) {
         let connections = 4 * options.connections + 1000;
         let common = &options.common;
         let root = &load.root;
-        let setup = |role| Setup { common, role, root, connections, files, group: None };
+        let setup = |role| Setup { common, role, network, root, connections, files, group: None };
         let backend = match options.proxied {
             true => Some(Server::start(System::Nginx(Reading::Sendfile), &setup(Role::Backend))?),
             false => None,

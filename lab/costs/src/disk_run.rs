@@ -10,6 +10,7 @@ use crate::cgroup::Group;
 use crate::disk::SlowDisk;
 use crate::disk_phases::{Bench, Kind, Phase, ROOM};
 use crate::files::{self, FileSet};
+use crate::network::Network;
 use crate::options::DiskOptions;
 use crate::server::{Role, Server, Setup};
 use crate::system::System;
@@ -135,6 +136,7 @@ impl Stand<'_> {
         let setup = Setup {
             common: &self.options.common,
             role: Role::Files,
+            network: &Network::HOST,
             root: self.root,
             connections: ROOM.max(self.options.connections),
             files: self.files,

@@ -2,8 +2,8 @@
 //! memory per connection, and response times from a slow disk behind a small cache. See
 //! lab/costs/README.md.
 //!
-//! From the ground up, each module uses those before it only: `system`, `options`, `directory`, `table`; `files`;
-//! `machine`, `cgroup`, `disk`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables
+//! From the ground up, each module uses those before it only: `system`, `network`, `options`, `directory`, `table`;
+//! `files`; `machine`, `cgroup`, `disk`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables
 //! and the commands.
 
 mod cgroup;
@@ -19,6 +19,7 @@ mod disk_table;
 mod files;
 mod machine;
 mod measure;
+mod network;
 mod options;
 mod outcome;
 mod results;

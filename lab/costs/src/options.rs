@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use weir_units::{Invalid, Size, TimeSpan};
 
+use crate::network::Link;
 use crate::system::System;
 
 /// Options of `weir-costs set`.
@@ -67,6 +68,13 @@ pub(crate) struct CpuOptions {
         default_value = "weir,nginx-sendfile,nginx-copy,lighttpd,h2o"
     )]
     pub(crate) systems: Vec<System>,
+    /// Congestion control of both sides, in a network namespace of its own: reno, cubic, bbr [default:
+    /// the machine's, in its own network]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) congestion: Option<String>,
+    /// What connects clients and servers
+    #[arg(long, value_enum, default_value_t = Link::Lo)]
+    pub(crate) link: Link,
     /// Measure passing requests on: to an nginx with the files, on the clients' core (weir, nginx)
     #[arg(long)]
     pub(crate) proxied: bool,

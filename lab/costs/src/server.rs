@@ -12,6 +12,7 @@ use weir_peers::probe::accepts;
 use weir_peers::{Content, Error, Options, Program, Result, Server as Process};
 use weir_peers::{h2o, lighttpd, tool, weir};
 
+use crate::network::Network;
 use crate::options::Common;
 use crate::system::System;
 use crate::{directory, machine};
@@ -38,6 +39,7 @@ pub(crate) enum Role {
 pub(crate) struct Setup<'a> {
     pub(crate) common: &'a Common,
     pub(crate) role: Role,
+    pub(crate) network: &'a Network,
     /// The files it serves.
     pub(crate) root: &'a Path,
     /// Connections it must hold, and files it may have open.
@@ -64,7 +66,7 @@ impl Server {
         };
         let home = setup.common.out.join(home);
         directory::open(&home)?;
-        let address = free_address()?;
+        let address = SocketAddrV4::new(setup.network.address(), free_address()?.port());
         let command = program(system, setup, &home, address)?.command(before(system, setup)?);
         let process = Process::spawn(command, home.join("log"), None)?;
         let mut process = process.stops_within(STOP);
@@ -87,7 +89,7 @@ fn free_address() -> Result<SocketAddrV4> {
     Ok(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))
 }
 
-/// What runs the server: memory group, core, user.
+/// What runs the server: memory group, network, core, user.
 fn before(system: System, setup: &Setup<'_>) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
     if let Some(group) = setup.group {
@@ -95,6 +97,7 @@ fn before(system: System, setup: &Setup<'_>) -> Result<Vec<OsString>> {
         words.extend(["sh", "-c", "echo $$ >\"$0\" && exec \"$@\""].map(OsString::from));
         words.push(group.into());
     }
+    words.extend(setup.network.before().into_iter().flatten().map(OsString::from));
     let core = match setup.role {
         Role::Backend => machine::CLIENT_CORE,
         Role::Files | Role::Proxy(_) => machine::SERVER_CORE,

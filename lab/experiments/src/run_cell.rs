@@ -4,11 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use weir_peers::interrupt;
-use weir_peers::{Error, Result};
+use weir_peers::{Error, Result, interrupt, namespace};
 
 use crate::cell::{Cell, Demand};
-use crate::link::{self, initial_rto, namespace};
+use crate::link::{self, initial_rto};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::{backend, kept, machine};

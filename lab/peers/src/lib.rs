@@ -3,10 +3,11 @@
 //! of costs use it.
 //!
 //! From the ground up, each module uses those before it only: [`Error`], [`interrupt`], [`tool`],
-//! [`processes`]; [`Options`] and [`Program`]; a module a server; [`probe`] and [`Server`].
+//! [`processes`], [`namespace`]; [`Options`] and [`Program`]; a module a server; [`probe`] and [`Server`].
 
 mod error;
 pub mod interrupt;
+pub mod namespace;
 pub mod processes;
 pub mod tool;
 

@@ -34,7 +34,7 @@ use crate::identity::PeerAddress;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
-use crate::transport::{Event, Transport};
+use crate::transport::{Event, Transport, Unsent};
 
 /// A client that has never sent a request counts as idle for so much longer when descriptors are short:
 /// a request usually comes together with its connection.
@@ -62,6 +62,9 @@ pub(crate) struct Client {
     look_first: Cell<bool>,
     /// It has sent a request.
     has_asked: Cell<bool>,
+    unsent: Unsent,
+    /// Its congestion control paces; asked for when it matters.
+    is_paced: OnceCell<bool>,
 }
 
 /// How a wait for bytes ended.
@@ -110,6 +113,8 @@ impl Client {
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
             has_asked: Cell::new(false),
+            unsent: Unsent::default(),
+            is_paced: OnceCell::new(),
         }
     }
 
@@ -235,6 +240,18 @@ impl Client {
         .await;
         deadline.clear();
         writable
+    }
+
+    /// The socket was full and has made room after `wait`: the kernel is to keep more for a fast client, and
+    /// less for a slow one.
+    pub(crate) fn made_room(&self, wait: Duration) {
+        self.unsent.adapt(&self.socket, wait);
+    }
+
+    /// Whether the kernel sends at a rate that it has estimated (BBR), rather than whatever the window lets
+    /// through.
+    pub(crate) fn is_paced(&self) -> bool {
+        *self.is_paced.get_or_init(|| self.socket.is_paced())
     }
 
     /// The result of `work`, which is done for this client; `None` if it takes longer than `wait`. Cheaper

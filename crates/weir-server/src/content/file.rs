@@ -164,11 +164,12 @@ impl File {
         }
         let start = offset - offset % CHUNK;
         let ahead = ASKED.min(self.identity.length.saturating_sub(start));
-        if ahead > offset + count - start && self.is_cached(start, ahead) {
+        let to_end = (start + ahead).saturating_sub(offset);
+        if to_end > 0 && self.is_cached(start, ahead) {
             self.note_seen(start, ahead);
-            return count;
+            return count.min(to_end);
         }
-        if self.is_cached(offset, count) { count } else { 0 }
+        if count < to_end && self.is_cached(offset, count) { count } else { 0 }
     }
 
     /// Whether cachestat(2) says that these bytes are in memory.

@@ -11,13 +11,10 @@ use socket2::{Domain, Protocol, Type};
 
 use crate::sys;
 use crate::sys::keep_alive::keep_alive;
+use crate::transport::LEAST_UNSENT;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
 pub(super) const BACKLOG: i32 = 4096;
-
-/// Bytes the kernel keeps for a connection beyond what it has sent, before it says that there is room:
-/// 0.2 ms at 10 Gbit/s.
-const UNSENT: u32 = 256 * 1024;
 
 /// How long a connection waits in the kernel for its first bytes before it is accepted without them. The
 /// least that the kernel knows; it sends the client one packet more then.
@@ -36,7 +33,7 @@ pub(crate) fn open(
     socket.set_tcp_user_timeout(Some(patience))?;
     socket.set_tcp_keepalive(&keep_alive(patience))?;
     // What a slow client has not taken stays in the file, not in the kernel's memory.
-    socket.set_tcp_notsent_lowat(UNSENT)?;
+    socket.set_tcp_notsent_lowat(LEAST_UNSENT)?;
     // An acknowledgement of its own for each request would cost the uplink a packet: the response
     // carries it, or a timer of 40 ms.
     set_tcp_quickack(&socket, false)?;

@@ -8,8 +8,10 @@
 //! buffers in memory, and readiness from its connection's task instead of from the kernel.
 
 mod socket;
+mod unsent;
 
 pub(crate) use socket::{Event, Left, Socket};
+pub(crate) use unsent::{LEAST_UNSENT, Unsent};
 
 /// How the bytes of a connection travel.
 pub(crate) type Transport = Socket;

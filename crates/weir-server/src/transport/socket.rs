@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::fs::sendfile;
 use rustix::io::Errno;
-use rustix::net::sockopt::{set_socket_linger, socket_error};
+use rustix::net::sockopt::{set_socket_linger, socket_error, tcp_congestion};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
@@ -153,6 +153,12 @@ impl Socket {
     /// It is a Unix socket, or an old kernel.
     pub(crate) fn limit_unsent(&self, bytes: u32) -> io::Result<()> {
         SockRef::from(&*self.fd).set_tcp_notsent_lowat(bytes)
+    }
+
+    /// Whether the kernel sends at a rate that it has estimated (BBR), rather than whatever the window lets
+    /// through.
+    pub(crate) fn is_paced(&self) -> bool {
+        tcp_congestion(&*self.fd).is_ok_and(|name| name.starts_with("bbr"))
     }
 
     /// Whether there may be something to read; if not, the task is woken when there may be.

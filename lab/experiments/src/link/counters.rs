@@ -18,7 +18,7 @@ use netlink_sys::protocols::{NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 use netlink_sys::{Socket, SocketAddr};
 use weir_peers::{Error, Result};
 
-use crate::link::namespace::within;
+use weir_peers::namespace::within;
 
 /// What the queue of a device has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 mod counters;
 pub(crate) mod demand;
 pub(crate) mod initial_rto;
-pub(crate) mod namespace;
 mod network;
 mod probe;
 mod run;

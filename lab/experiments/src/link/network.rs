@@ -13,7 +13,7 @@ use weir_peers::{Error, Result, interrupt};
 use weir_wan::{Class, Direction, End, Loss, Wan};
 
 use crate::cell;
-use crate::link::namespace::{Namespace, unique, within};
+use weir_peers::namespace::{Namespace, set_congestion, unique, within};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Bytes of an Ethernet header. A TUN device has none, so HTB is told to add them there.
@@ -75,8 +75,8 @@ impl Network {
             run(&format!("ip -n {client} route add default via {}", at(1, 254)))?;
         }
         if let Some(algorithm) = &wanted.congestion {
-            control(&server, algorithm)?;
-            control(&client, algorithm)?;
+            set_congestion(&server, algorithm)?;
+            set_congestion(&client, algorithm)?;
         }
         shape(&near, wanted, wan.is_some())?;
         let address = SocketAddrV4::new(SERVER, 8080);
@@ -175,21 +175,6 @@ fn shape(near: &Side<'_>, wanted: &cell::Network, wan: bool) -> Result<()> {
     run(&format!(
         "tc -n {namespace} qdisc add dev {device} parent 1:1 handle 10: pfifo limit {queue}"
     ))?;
-    Ok(())
-}
-
-/// Congestion control of all connections, by the routes: as a setting of a namespace the kernel only
-/// takes the algorithms that unprivileged users of the machine may choose.
-fn control(namespace: &Namespace, algorithm: &str) -> Result<()> {
-    for route in run(&format!("ip -n {namespace} route show"))?.lines() {
-        run(&format!("ip -n {namespace} route replace {route} congctl {algorithm}")).map_err(
-            |e| {
-                let known = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-                let known = fs::read_to_string(known).unwrap_or_default();
-                Error(format!("congestion control {algorithm}: {e}; available: {}", known.trim()))
-            },
-        )?;
-    }
     Ok(())
 }
 

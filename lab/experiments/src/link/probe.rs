@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use weir_peers::probe::{accepts, get};
 use weir_peers::{Error, Result};
 
-use super::namespace::within;
 use super::network::Network;
+use weir_peers::namespace::within;
 
 /// Whether the server accepts a connection.
 pub(crate) fn answers(network: &Network) -> Result<bool> {

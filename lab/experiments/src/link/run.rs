@@ -17,7 +17,6 @@ use weir_workload::surge::SurgeUsers;
 use super::counters::tcp_counters;
 use super::demand::{Requests, Workload, duration, wire};
 use super::initial_rto;
-use super::namespace::within;
 use super::network::Network;
 use super::probe::{answers, probe_head};
 use super::sampling::{Observations, Sampler, UntilEnd};
@@ -26,6 +25,7 @@ use crate::cell::{Cell, Demand};
 use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::{figures, kept, machine};
+use weir_peers::namespace::within;
 
 /// The start of each period of overload is left out of the link use: the queue fills.
 const FILLING: f64 = 5.0;

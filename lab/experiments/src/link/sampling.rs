@@ -8,9 +8,9 @@ use weir_peers::Result;
 use weir_peers::processes::{Usage, usage};
 
 use crate::link::counters::{Counters, Queue, device, listen_drops};
-use crate::link::namespace::within;
 use crate::link::network::{BOTTLENECK, Network};
 use crate::outcome::Sample;
+use weir_peers::namespace::within;
 
 /// A server of so many processes is looked at with every few samples only.
 const MANY: u32 = 16;

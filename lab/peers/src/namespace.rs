@@ -1,26 +1,30 @@
 //! Network namespaces: their names, work inside one, and the removal of those that a killed run
-//! left. The network of a cell has two or three.
+//! left. The network of a cell of the experiments has two or three, that of `weir-costs cpu` one or two.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::error::{Error, Result};
+use crate::tool::run;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use weir_peers::tool::run;
-use weir_peers::{Error, Result};
 
 const NAMESPACES: &str = "/run/netns";
 const PREFIX: &str = "weirlab";
 
 /// A namespace that exists as long as this value.
 #[derive(Debug)]
-pub(crate) struct Namespace(String);
+pub struct Namespace(String);
 
 impl Namespace {
     /// Make it, with its loopback up.
-    pub(crate) fn make(name: String) -> Result<Namespace> {
+    ///
+    /// # Errors
+    ///
+    /// When `ip` cannot: without root, or when there is one of this name.
+    pub fn make(name: String) -> Result<Namespace> {
         run(&format!("ip netns add {name}"))?;
         let namespace = Namespace(name);
         run(&format!("ip -n {namespace} link set lo up"))?;
@@ -28,7 +32,7 @@ impl Namespace {
     }
 
     /// Its name.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.0
     }
 }
@@ -45,32 +49,62 @@ impl Drop for Namespace {
     }
 }
 
-/// The beginning of the names of one cell's namespaces, used by no other cell of any process.
-pub(crate) fn unique() -> String {
+/// The beginning of the names of one network's namespaces, used by no other network of any process.
+pub fn unique() -> String {
     static CELLS: AtomicU32 = AtomicU32::new(0);
     format!("{PREFIX}{}-{}", std::process::id(), CELLS.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Run a closure on a thread of its own inside a namespace. Sockets it opens and processes it
 /// starts belong there.
-pub(crate) fn within<T: Send>(
-    namespace: &str,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> Result<T> {
+///
+/// # Errors
+///
+/// When there is no such namespace, this is not root, or the closure fails or panics.
+pub fn within<T: Send>(namespace: &str, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let enter = || {
-        let path = Path::new(NAMESPACES).join(namespace);
-        let file = File::open(&path).map_err(|e| Error::file("enter", &path, &e))?;
-        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
-            .map_err(|e| Error::file("enter", &path, &e))?;
+        enter(namespace)?;
         work()
     };
     std::thread::scope(|scope| scope.spawn(enter).join())
         .unwrap_or_else(|_| Err(Error(format!("the thread in namespace {namespace} panicked"))))
 }
 
+/// Move this thread into a namespace, and with it the threads and processes that it starts from now on.
+///
+/// # Errors
+///
+/// When there is no such namespace, or this is not root.
+pub fn enter(namespace: &str) -> Result<()> {
+    let path = Path::new(NAMESPACES).join(namespace);
+    let file = File::open(&path).map_err(|e| Error::file("enter", &path, &e))?;
+    move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+        .map_err(|e| Error::file("enter", &path, &e))
+}
+
+/// Set the congestion control of all connections in a namespace, by its routes: as a setting of a
+/// namespace the kernel only takes the algorithms that unprivileged users of the machine may choose.
+///
+/// # Errors
+///
+/// When the kernel lacks the algorithm; names those that it has.
+pub fn set_congestion(namespace: &Namespace, algorithm: &str) -> Result<()> {
+    for table in ["main", "local"] {
+        for route in run(&format!("ip -n {namespace} route show table {table}"))?.lines() {
+            let replace = format!("ip -n {namespace} route replace table {table} {route}");
+            run(&format!("{replace} congctl {algorithm}")).map_err(|e| {
+                let known = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+                let known = fs::read_to_string(known).unwrap_or_default();
+                Error(format!("congestion control {algorithm}: {e}; available: {}", known.trim()))
+            })?;
+        }
+    }
+    Ok(())
+}
+
 /// Remove what earlier runs left that were killed before they could clean up: namespaces, and the
 /// servers inside. To be called before this process makes any itself. Returns their names.
-pub(crate) fn remove_stale() -> Vec<String> {
+pub fn remove_stale() -> Vec<String> {
     let entries = fs::read_dir(NAMESPACES).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let stale: Vec<String> = names.filter(|name| owner(name).is_some_and(has_gone)).collect();
