@@ -32,6 +32,12 @@ pub(super) struct Answered {
     pub(super) following: Option<Box<Following>>,
 }
 
+impl Answered {
+    fn own(answer: Answer) -> Answered {
+        Answered { answer, following: None }
+    }
+}
+
 /// What lasts as long as a backend's answer is sent.
 #[derive(Debug)]
 pub(super) struct Following {
@@ -52,41 +58,35 @@ pub(super) async fn exchange<R: Requester>(
 ) -> Option<Answered> {
     let Asked { requester, request, begun, .. } = asked;
     let waiting = serving.journal.waiting(requester.address(), request, *begun);
-    let from_memory = match &to {
-        Destination::Files => serving.service.respond_from_memory(request),
-        _ => None,
+    let answered = match to {
+        Destination::Files => match serving.service.respond_from_memory(request) {
+            Some(answer) => Some(Answered::own(answer)),
+            // Boxed, here and below: what answers at once needs no room for it.
+            None => Box::pin(unless_left(serving, asked)).await,
+        },
+        Destination::Admin => Box::pin(unless_left(serving, asked)).await,
+        Destination::Backends(route) => match refusal(&route, request) {
+            Some(status) => Some(Answered::own(Answer::error(status))),
+            None => Box::pin(relayed(&route, asked, body)).await,
+        },
+        Destination::Redirect { location, status } => {
+            Some(Answered::own(Answer::redirect(status, location)))
+        }
+        Destination::Nowhere(status) => Some(Answered::own(Answer::error(status))),
     };
-    if let Some(answer) = from_memory {
-        waiting.over(true);
-        return Some(Answered { answer, following: None });
-    }
-    // Boxed: what answers at once needs no room for it.
-    let answered = Box::pin(in_time(serving, asked, to, body)).await;
     waiting.over(answered.is_some());
     answered
 }
 
-/// The answer to a request that may have to be waited for.
-async fn in_time<R: Requester>(
-    serving: &Serving,
-    asked: &Asked<'_, R>,
-    to: Destination,
-    body: Option<&mut impl IncomingBody>,
-) -> Option<Answered> {
-    let answer = match to {
-        Destination::Files | Destination::Admin => tokio::select! {
-            biased;
-            answer = serving.service.respond(asked.request, asked.fields) => answer,
-            () = asked.requester.gone() => return None,
-        },
-        Destination::Backends(route) => match refusal(&route, asked.request) {
-            Some(status) => Answer::error(status),
-            None => return relayed(&route, asked, body).await,
-        },
-        Destination::Redirect { location, status } => Answer::redirect(status, location),
-        Destination::Nowhere(status) => Answer::error(status),
-    };
-    Some(Answered { answer, following: None })
+/// The answer of a service that may have to wait for it.
+async fn unless_left<R: Requester>(serving: &Serving, asked: &Asked<'_, R>) -> Option<Answered> {
+    tokio::select! {
+        biased;
+        answer = serving.service.respond(asked.request, asked.fields) => {
+            Some(Answered::own(answer))
+        }
+        () = asked.requester.gone() => None,
+    }
 }
 
 /// Why no backend need see the request.

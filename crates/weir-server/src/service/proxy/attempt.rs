@@ -2,8 +2,10 @@
 //! response. Used by [`mod@super::respond`], which decides about further attempts.
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use http::request::Parts;
@@ -12,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use weir_http::forward;
 use weir_sched::CallSpec;
 
-use super::backend::{Backend, Slot};
+use super::backend::{Admitted, Backend, Slot};
 use super::call::{BackendCall, CallSetup};
 use super::connection::Conn;
 use super::error::AttemptError;
@@ -39,7 +41,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) async fn attempt(
     proxied: &ProxyRequest<'_, impl Requester>,
     pipe: Option<&Rc<Pipe>>,
-    parts: Parts,
+    parts: Box<Parts>,
     index: usize,
     fresh: bool,
 ) -> Result<ProxyOutcome, AttemptError> {
@@ -68,13 +70,9 @@ pub(super) async fn attempt(
     };
     let config = &proxied.route.shared.config;
     let total = TotalDeadline::new(config.total_timeout, pipe);
-    let body = pipe.map_or_else(OutgoingBody::none, OutgoingBody::from);
-    let mut request = http::Request::from_parts(parts, body);
-    let interim = InterimResponses::of(&mut request);
     let pool = proxied.route.pools[index].clone();
-    let (pipe_end, count) = (pipe.cloned(), interim.count());
     let setup = CallSetup { slot, tried, pool, cancels: config.cancels_on_disconnect };
-    let call = BackendCall::begin(conn, setup, request, pipe_end, count);
+    let (call, interim) = send(*parts, pipe, conn, setup);
     let wait = ResponseWait { proxied, pipe, backend, reused, total };
     let (mut call, head) = wait.head(call, interim).await?;
     call.has_answered();
@@ -89,14 +87,35 @@ pub(super) async fn attempt(
         limits: proxied.route.limits(),
         timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };
-    let outcome = response::respond(call, head, proxied.request, options).await;
-    let mut outcome = outcome.map_err(AttemptError::InvalidResponse)?;
+    // What has arrived of the body by now is taken without waiting for more.
+    let mut arrived = Some((call, head, options));
+    let outcome = poll_fn(|context| match arrived.take() {
+        Some((call, head, options)) => {
+            Poll::Ready(response::respond(call, head, proxied.request, options, context))
+        }
+        None => Poll::Pending,
+    });
+    let mut outcome = outcome.await.map_err(AttemptError::InvalidResponse)?;
     outcome.answer.abort_on = match (config.disconnect_detection, config.half_closed) {
         (DisconnectDetection::Off, _) => AbortOn::Never,
         (_, HalfClosed::Gone) => AbortOn::HalfClose,
         (_, HalfClosed::Alive | HalfClosed::Probe) => AbortOn::FullClose,
     };
     Ok(outcome)
+}
+
+/// Sends the request.
+fn send(
+    parts: Parts,
+    pipe: Option<&Rc<Pipe>>,
+    conn: Conn,
+    setup: CallSetup,
+) -> (BackendCall, InterimResponses) {
+    let body = pipe.map_or_else(OutgoingBody::none, OutgoingBody::from);
+    let mut request = http::Request::from_parts(parts, body);
+    let interim = InterimResponses::of(&mut request);
+    let call = BackendCall::begin(conn, setup, request, pipe.cloned(), interim.count());
+    (call, interim)
 }
 
 /// Waits at the backend's gate for a slot.
@@ -113,11 +132,20 @@ async fn admission(
         kind: identity::hash(&(proxied.request.method.as_str(), proxied.request.path)),
         deadline: None,
     };
-    let slot = tokio::select! {
-        biased;
-        slot = backend.admit(spec) => slot.map_err(|refused| AttemptError::Overloaded(refused.retry_after))?,
-        () = response_wait::client_departure(proxied, backend) => return Err(AttemptError::ClientLeft),
+    let slot = match backend.admit(spec) {
+        Admitted::Now(slot) => slot,
+        // Boxed: most calls start at once, and need no room for this.
+        Admitted::Waiting(waiting) => Box::pin(async {
+            tokio::select! {
+                biased;
+                slot = waiting.admission() => Some(slot),
+                () = response_wait::client_departure(proxied, backend) => None,
+            }
+        })
+        .await
+        .ok_or(AttemptError::ClientLeft)?,
     };
+    let slot = slot.map_err(|refused| AttemptError::Overloaded(refused.retry_after))?;
     if client_watch::has_left(proxied.client, backend, proxied.route.shared.config.detection()) {
         slot.withdraw();
         return Err(AttemptError::ClientLeft);

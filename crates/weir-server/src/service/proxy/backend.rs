@@ -70,20 +70,14 @@ impl Backend {
         Arc::new(Backend { address, authority, check, left_while_sending, state, health })
     }
 
-    /// Waits until the backend may be called. Dropping the future takes the request from the queue.
-    /// The tag of `spec` is chosen here.
-    pub(super) async fn admit(self: &Arc<Self>, spec: CallSpec) -> Result<Slot, Refused> {
-        let (mut entry, entered) = self.enter(spec);
-        // The channel breaks only when the server ends.
-        let ended = Refused { retry_after: Duration::from_secs(1) };
-        let admission = match entered {
-            Ok(Some(admission)) => admission.await.unwrap_or(Err(ended)),
-            Ok(None) => Ok(()),
-            Err(refused) => Err(refused),
-        };
-        entry.is_waiting = false;
-        admission?;
-        Ok(Slot { backend: self.clone(), call: entry.call, ended: false, client_gone: false })
+    /// Asks whether the backend may be called. The tag of `spec` is chosen here.
+    pub(super) fn admit(self: &Arc<Self>, spec: CallSpec) -> Admitted {
+        let (entry, entered) = self.enter(spec);
+        match entered {
+            Ok(Some(admission)) => Admitted::Waiting(Waiting { entry, admission }),
+            Ok(None) => Admitted::Now(Ok(entry.into_slot())),
+            Err(refused) => Admitted::Now(entry.refused(refused)),
+        }
     }
 
     /// Enters the queue. `Ok(None)`: the call has started.
@@ -275,6 +269,44 @@ struct QueueEntry {
     call: Call,
     tag: u64,
     is_waiting: bool,
+}
+
+/// What the gate says to a call.
+pub(super) enum Admitted {
+    Now(Result<Slot, Refused>),
+    Waiting(Waiting),
+}
+
+/// A call that waits at the gate. Dropping it takes it from the queue.
+pub(super) struct Waiting {
+    entry: QueueEntry,
+    admission: oneshot::Receiver<Admission>,
+}
+
+impl Waiting {
+    /// Waits until the backend may be called.
+    pub(super) async fn admission(self) -> Result<Slot, Refused> {
+        let Waiting { entry, admission } = self;
+        match admission.await {
+            Ok(Ok(())) => Ok(entry.into_slot()),
+            Ok(Err(refused)) => entry.refused(refused),
+            // The channel breaks only when the server ends.
+            Err(_) => entry.refused(Refused { retry_after: Duration::from_secs(1) }),
+        }
+    }
+}
+
+impl QueueEntry {
+    fn into_slot(mut self) -> Slot {
+        self.is_waiting = false;
+        let backend = self.backend.clone();
+        Slot { backend, call: self.call, ended: false, client_gone: false }
+    }
+
+    fn refused(mut self, refused: Refused) -> Result<Slot, Refused> {
+        self.is_waiting = false;
+        Err(refused)
+    }
 }
 
 impl Drop for QueueEntry {

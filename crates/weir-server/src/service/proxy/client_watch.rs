@@ -20,14 +20,20 @@ pub(super) async fn client_gone(
     match detection.by {
         DisconnectDetection::Off => std::future::pending::<()>().await,
         DisconnectDetection::Event => closed_event(client, half_closed).await,
+        // Boxed, here and below: few routes need room for a timer.
         DisconnectDetection::Peek | DisconnectDetection::TcpInfo => {
-            while !client.looks_closed(detection.by) {
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
+            Box::pin(until(|| client.looks_closed(detection.by))).await;
         }
     }
     // As in the paper, nobody looks without overload; here that means an empty queue.
-    while detection.when == DetectWhen::Overload && !backend.is_overloaded() {
+    if detection.when == DetectWhen::Overload {
+        Box::pin(until(|| backend.is_overloaded())).await;
+    }
+}
+
+/// Waits until `condition` holds, which is looked at now and then.
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -95,7 +95,7 @@ async fn attempts(
     {
         let backend = &shared.backends.all[index];
         let parts = match request_head::request(proxied, backend) {
-            Ok(parts) => parts,
+            Ok(parts) => Box::new(parts),
             Err(bad) => {
                 return Some(ProxyOutcome::answer(Answer::error(bad.status)));
             }

@@ -2,10 +2,9 @@
 //! its length, others as they arrive. Used by [`super::attempt`].
 
 use http::{HeaderMap, Method};
-use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -38,12 +37,13 @@ pub(super) struct RelayOptions<'a> {
     pub(super) timeouts: ResponseTimeouts,
 }
 
-/// The answer for the client. An error says what is invalid about the backend's response.
-pub(super) async fn respond(
+/// The answer for the client, without waiting. An error says what is invalid about the backend's response.
+pub(super) fn respond(
     mut call: BackendCall,
     response: http::Response<Incoming>,
     request: &Request<'_>,
     options: RelayOptions<'_>,
+    context: &mut Context<'_>,
 ) -> Result<ProxyOutcome, &'static str> {
     let (parts, mut body) = response.into_parts();
     let is_head = request.method == Method::HEAD;
@@ -51,8 +51,7 @@ pub(super) async fn respond(
         .map_err(|bad| bad.reason)?;
     let max_whole = if options.account.has_room(Kind::Memory) { MAX_WHOLE } else { 0 };
     let mut start = BodyStart { max_whole, ..BodyStart::default() };
-    let ended = poll_fn(|context| Poll::Ready(start.take(&mut call, &mut body, context))).await;
-    let coming = match ended {
+    let coming = match start.take(&mut call, &mut body, context) {
         Arrived::Broken => return Err("its connection closed within the response"),
         Arrived::Whole => {
             call.ended();
@@ -118,7 +117,7 @@ impl BodyStart {
         &mut self,
         call: &mut BackendCall,
         body: &mut Incoming,
-        context: &mut std::task::Context<'_>,
+        context: &mut Context<'_>,
     ) -> Arrived {
         while self.bytes <= self.max_whole {
             match call.poll_piece(body, context) {

@@ -58,31 +58,8 @@ impl<R: Requester> ResponseWait<'_, R> {
         mut call: BackendCall,
         interim: InterimResponses,
     ) -> Result<(BackendCall, Response<Incoming>), AttemptError> {
-        let client = self.proxied.client;
-        let edits = self.proxied.route.response_edits();
-        let pass_on = || interim.pass_on(client, edits);
-        let head = async {
-            if let Some(pipe) = self.pipe.filter(|pipe| !pipe.is_taken())
-                // Boxed: most requests have no body, and need no room for this.
-                && let Some(event) = Box::pin(self.while_sending_body(&mut call, pipe, &pass_on)).await
-            {
-                return event;
-            }
-            let until = self.total.until();
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let limit = self.proxied.route.shared.config.first_byte_timeout;
-            let limit = limit.min(left.unwrap_or(Duration::MAX));
-            match client.within(limit, call.head(pass_on)).await {
-                Some(head) => Event::Head(head),
-                None => Event::TimedOut,
-            }
-        };
-        let event = tokio::select! {
-            biased;
-            event = head => event,
-            () = until(|| interim.state() != InterimState::Fine) => Event::ClientLeft,
-            () = client_departure(self.proxied, self.backend) => Event::ClientLeft,
-        };
+        // Boxed without the call: memory of this size is at hand, of both together it is not.
+        let event = Box::pin(self.event(&mut call, &interim)).await;
         let head = self.conclude(call, event, interim.state());
         match (head, interim.state()) {
             (head, InterimState::Fine | InterimState::TooLarge) => head,
@@ -93,6 +70,37 @@ impl<R: Requester> ResponseWait<'_, R> {
             }
             // Nothing can follow half an interim response, not even an error.
             (Err(_), InterimState::Broken) => Err(AttemptError::ClientLeft),
+        }
+    }
+
+    /// What ends the wait.
+    async fn event(&self, call: &mut BackendCall, interim: &InterimResponses) -> Event {
+        tokio::select! {
+            biased;
+            event = self.awaited(call, interim) => event,
+            () = until(|| interim.state() != InterimState::Fine) => Event::ClientLeft,
+            () = client_departure(self.proxied, self.backend) => Event::ClientLeft,
+        }
+    }
+
+    /// The head, or what comes instead of it but for the client's departure.
+    async fn awaited(&self, call: &mut BackendCall, interim: &InterimResponses) -> Event {
+        let client = self.proxied.client;
+        let edits = self.proxied.route.response_edits();
+        let pass_on = || interim.pass_on(client, edits);
+        if let Some(pipe) = self.pipe.filter(|pipe| !pipe.is_taken())
+            // Boxed: most requests have no body, and need no room for this.
+            && let Some(event) = Box::pin(self.while_sending_body(call, pipe, &pass_on)).await
+        {
+            return event;
+        }
+        let until = self.total.until();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let limit = self.proxied.route.shared.config.first_byte_timeout;
+        let limit = limit.min(left.unwrap_or(Duration::MAX));
+        match client.within(limit, call.head(pass_on)).await {
+            Some(head) => Event::Head(head),
+            None => Event::TimedOut,
         }
     }
 
