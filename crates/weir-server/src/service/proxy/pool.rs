@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use super::connection::Conn;
+use crate::runtime::turn;
 use crate::sys::clock;
 use weir_sched::Time;
 
@@ -33,7 +34,7 @@ impl Pool {
         }
         let mut idle = self.0.borrow_mut();
         if idle.len() < MAX_IDLE {
-            idle.push((conn, clock::now()));
+            idle.push((conn, turn::began()));
         }
     }
 
