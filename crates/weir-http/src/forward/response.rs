@@ -43,9 +43,10 @@ impl RelayedFields<'_> {
         }
     }
 
-    /// Whether the backend has dated it.
+    /// Whether the backend has dated it, or the edits do.
     pub fn is_dated(&self) -> bool {
         self.received.contains_key(header::DATE)
+            || self.edits.fields_to_set().any(|(name, _)| *name == header::DATE)
     }
 
     /// For a response without a body: the length of another one that it tells (HEAD, 304). Not with 1xx

@@ -71,7 +71,7 @@ impl Answer {
         Answer::redirect(StatusCode::MOVED_PERMANENTLY, path.directory_location(query))
     }
 
-    /// An answer of a backend; `body_length`: bytes of the body, if that is known.
+    /// An answer with that; `body_length`: bytes of the body, if that is known.
     pub(crate) fn new(
         status: StatusCode,
         fields: AnswerFields,

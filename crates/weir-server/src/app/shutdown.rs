@@ -19,6 +19,10 @@ use crate::runtime::stop::StopSender;
 /// How long workers may take to cut what is under way; then the process exits without them.
 const CUT_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long clients that have just connected may take for their first bytes, for which the kernel waits
+/// before it lets them in: closing the listener resets them.
+const FIRST_BYTES: Duration = Duration::from_millis(100);
+
 /// What is needed to stop.
 pub(super) struct Shutdown<'a> {
     pub(super) config: &'a Config,
@@ -56,6 +60,8 @@ impl Shutdown<'_> {
                 () = sleep(delay) => {}
                 () = self.until_hurried(signals) => {}
             }
+        } else {
+            sleep(FIRST_BYTES).await;
         }
         tracing::info!("stopping: responses under way may take {:?}", self.config.stop_timeout);
         self.listeners().clear();

@@ -1,5 +1,6 @@
 //! What can be sent whole or in part: an object, what its head says of it, and where its bytes are. Made
-//! by the sites and by whoever makes a short text; `response` and `send` use it.
+//! by the sites and by whoever makes a short text; `answer` and the protocols read what its head says,
+//! `send` its bytes.
 
 use std::cell::OnceCell;
 use std::rc::Rc;

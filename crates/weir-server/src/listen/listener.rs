@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, acceptfrom_with};
 
 use super::unix::SocketFile;
@@ -86,5 +87,5 @@ pub(super) fn take(listener: &OwnedFd, is_tcp: bool) -> io::Result<(OwnedFd, Pee
     let (fd, peer) = acceptfrom_with(listener, flags)?;
     let peer = peer.and_then(|peer| peer.try_into().ok()).map(PeerAddress::Ip);
     // Only an address of another family could be missing.
-    Ok((fd, peer.ok_or(io::ErrorKind::ConnectionAborted)?))
+    Ok((fd, peer.ok_or(Errno::CONNABORTED)?))
 }

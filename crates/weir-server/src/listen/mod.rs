@@ -91,7 +91,7 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
                     0 => socket,
                     count => tokio::select! {
                         socket = make_room(&context, socket, count) => socket,
-                        () = &mut stop => return Ok(()),
+                        () = &mut stop => break,
                     },
                 };
                 start(&context, Socket::new(socket), peer);

@@ -48,8 +48,8 @@ pub(super) fn wait_for_requests(listener: impl AsFd) -> io::Result<()> {
     sys::defer_accept(listener, REQUEST_COMES)
 }
 
-/// Has connections accepted at once again. Those that wait for their first bytes when the listener closes
-/// are reset, so this comes before the server stops.
+/// Has connections accepted at once again, those that wait by now with their first bytes or after
+/// [`REQUEST_COMES`]. Closing the listener resets who still waits, so this comes before the server stops.
 pub(crate) fn wait_for_nothing(listener: impl AsFd) {
     // If it fails, connections are accepted as they were.
     let _ = sys::defer_accept(listener, Duration::ZERO);

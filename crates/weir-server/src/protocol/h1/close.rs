@@ -26,7 +26,7 @@ pub(super) enum End {
     Idle,
     /// The client may be sending still.
     Open,
-    /// The last request was read whole, and answered.
+    /// The last request was read whole and answered, and nothing has come behind it.
     Answered,
 }
 

@@ -93,6 +93,10 @@ impl Exchanging<'_> {
         let is_whole = request.body == RequestBody::None;
         match outcome {
             Outcome::Complete if !response.close => None,
+            // The client of a tunnel may be sending still.
+            Outcome::Complete if response.answer.status == StatusCode::SWITCHING_PROTOCOLS => {
+                Some(End::Open)
+            }
             Outcome::Complete if is_whole => Some(End::Answered),
             Outcome::Complete => Some(End::Open),
             Outcome::ClientLeft | Outcome::ContentFailed => {

@@ -18,9 +18,8 @@ use weir_sched::Time;
 use self::close::{End, LINGER_AT_STOP, close};
 use self::exchanging::Exchanging;
 use super::context::Context;
-use super::serving::Serving;
 use crate::client::input::Input;
-use crate::client::{Client, Read, Waits};
+use crate::client::{Client, Read, Times, Waits};
 use crate::runtime::turn;
 use crate::service::Service;
 use crate::service::proxy::Destination;
@@ -86,20 +85,20 @@ async fn answer_requests(
                 } else {
                     let end = exchanging.answer(flow, &request, &fields, to).await;
                     input.put_back(received, length);
-                    end.map(|end| match end {
-                        End::Answered if !input.bytes().is_empty() => End::Open,
-                        end => end,
-                    })
+                    end
                 }
             }
             Head::Partial => {
                 input.put_back(received, 0);
-                match read_more(context, &serving, client, input, head_begun).await {
+                let times = serving.times;
+                drop(serving);
+                match read_more(context, &times, client, input, head_begun).await {
                     Read::More => {
                         head_begun = head_begun.or_else(|| Some(turn::began()));
                         continue;
                     }
                     Read::TimedOut if !input.bytes().is_empty() => {
+                        let serving = context.serving.get();
                         let exchanging = Exchanging { context, serving: &serving, client, begun };
                         exchanging.refuse(input, flow, StatusCode::REQUEST_TIMEOUT).await
                     }
@@ -124,8 +123,10 @@ async fn answer_requests(
                 exchanging.refuse(input, flow, status).await
             }
         };
-        if let Some(end) = end {
-            return end;
+        match end {
+            Some(End::Answered) if !input.bytes().is_empty() => return End::Open,
+            Some(end) => return end,
+            None => {}
         }
         is_first = false;
         head_begun = beginning(input);
@@ -160,18 +161,18 @@ fn beginning(input: &Input) -> Option<Time> {
 /// Waits for the next request, or for the rest of one whose head began to come at `head_begun`.
 async fn read_more(
     context: &Context,
-    serving: &Serving,
+    times: &Times,
     client: &Client,
     input: &mut Input,
     head_begun: Option<Time>,
 ) -> Read {
     match head_begun {
         None => {
-            let (idle, stop) = (serving.times.idle, Some(&context.stop));
+            let (idle, stop) = (times.idle, Some(&context.stop));
             client.read_unless_given_up(input, idle, stop, Waits::Anything).await
         }
         Some(begun) => {
-            let left = serving.times.head.saturating_sub(turn::began().since(begun));
+            let left = times.head.saturating_sub(turn::began().since(begun));
             client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await
         }
     }

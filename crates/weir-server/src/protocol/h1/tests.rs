@@ -16,6 +16,7 @@ use crate::content::Content;
 use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
 use crate::metrics::{Format, Metrics};
+use crate::protocol::Serving;
 use crate::protocol::{OpenConnections, run};
 use crate::runtime::{self, stop};
 use crate::service::Service;

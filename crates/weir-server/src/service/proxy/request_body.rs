@@ -23,7 +23,7 @@ const MAX_FRAME: usize = 16 * 1024;
 
 /// The rest of a request, as the protocol of its connection reads it.
 pub(crate) trait IncomingBody {
-    /// The length of the whole body in bytes, if it is known.
+    /// Bytes of the body that were not read yet, if that is known.
     fn length(&self) -> Option<u64>;
 
     /// It is going to be read: asks for it, if the client waits to be asked (RFC 9110, section 10.1.1).
