@@ -95,7 +95,7 @@ proptest! {
         prop_assert_eq!(settled.len(), requests.len());
         for one in &settled {
             let pauses = if one.size % 2 == 0 { 0.0 } else { one.size as f64 / 1000.0 };
-            let tolerated = PAUSE.as_secs_f64() * (3.0 + pauses / 2.0);
+            let tolerated = PAUSE.as_secs_f64() * (3.0 + pauses / 4.0);
             prop_assert!(one.won >= -tolerated, "{one:?}");
         }
     }
