@@ -8,9 +8,9 @@
 
 #![no_main]
 
-use http::Version;
 use std::sync::Arc;
 
+use http::Version;
 use libfuzzer_sys::fuzz_target;
 use weir_http::h1::chunked::{ChunkedDecoder, Piece};
 use weir_http::h1::request::{Limits, parse_request};

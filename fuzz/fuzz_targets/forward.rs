@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::net::Ipv4Addr;
 
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
     FieldEdits, ForwardedStyle, RelayedFields, RequestOptions, ResponseLength, request_head,

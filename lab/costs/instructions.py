@@ -3,17 +3,19 @@
 strace. What weir does by the clock, as an idle server does, is taken off the instructions, so that they
 are nearly the same from run to run on a busy machine, too.
 
-    lab/costs/instructions.py WEIR...
+    lab/costs/instructions.py [--keep DIR] WEIR...
 
-One connection, one request at a time: the built-in page, its file of 1 KB, and 1 KB of a backend; in the
-case `close` the file of 1 KB with a connection for each request. Needs the Debian packages valgrind and
-strace. valgrind 3.19 does not know openat2, so files of a directory
-cannot be counted with it; for them only the system calls are. Prints Markdown.
+One connection, one request at a time: the built-in page, its files of 1 KB and 10 KB, and 1 KB of a
+backend; in the case `close` the file of 1 KB with a connection for each request. Needs the Debian
+packages valgrind and strace. valgrind 3.19 does not know openat2, so files of a directory cannot be
+counted with it; for them only the system calls are. Prints Markdown. With `--keep` the profiles of the
+last program stay in DIR, for callgrind_annotate; it names functions if the program has its symbols.
 """
 
 import ctypes
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -27,7 +29,10 @@ REQUESTS = 2000
 IDLE = 5
 BODY = 1024
 FILE = "/files/1kb.bin"
-CASES = [("page", "/"), ("file", FILE), ("close", FILE), ("directory", "/1k"), ("proxied", "/1k")]
+CASES = [
+    ("page", "/"), ("file", FILE), ("10 KB", "/files/10kb.bin"), ("close", FILE),
+    ("directory", "/1k"), ("proxied", "/1k"),
+]
 
 
 def hide_vdso():
@@ -124,7 +129,7 @@ class Server:
         self.process.wait()
 
 
-def instructions(weir, case, path, directory):
+def instructions(weir, case, path, directory, keep):
     out = os.path.join(directory, "callgrind")
     prefix = ["valgrind", "--quiet", "--tool=callgrind", "--callgrind-out-file=" + out]
     server = Server(weir, case, path, directory, prefix, hide_vdso)
@@ -141,6 +146,8 @@ def instructions(weir, case, path, directory):
     subprocess.run(dump, check=True, capture_output=True)
     idle = took / (time.monotonic() - begun)
     server.end()
+    if keep:
+        shutil.copy(out + ".1", os.path.join(keep, "callgrind." + case.replace(" ", "")))
     return (total(out + ".1") - idle * total(out + ".2")) / REQUESTS
 
 
@@ -166,9 +173,12 @@ def calls(weir, case, path, directory):
 
 
 def main():
+    keep, programs = None, sys.argv[1:]
+    if programs[:1] == ["--keep"]:
+        keep, programs = programs[1], programs[2:]
     print("| | weir | instructions | system calls |\n| --- | --- | ---: | ---: |")
     for case, path in CASES:
-        for weir in map(os.path.abspath, sys.argv[1:]):
+        for weir in map(os.path.abspath, programs):
             with tempfile.TemporaryDirectory() as directory:
                 file = os.path.join(directory, "1k")
                 with open(file, "wb") as kilobyte:
@@ -176,7 +186,7 @@ def main():
                 os.utime(file, (1e9, 1e9))
                 count = "–"
                 if case != "directory":
-                    count = f"{instructions(weir, case, path, directory):,.0f}"
+                    count = f"{instructions(weir, case, path, directory, keep):,.0f}"
                 called = f"{calls(weir, case, path, directory):.2f}"
                 print(f"| {case} | {weir} | {count} | {called} |", flush=True)
 

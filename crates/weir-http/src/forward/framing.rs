@@ -2,10 +2,10 @@
 //! the proxy of `weir-server`. hyper checks as well; what two readers could understand differently must
 //! pass neither check.
 
-use http::{HeaderMap, StatusCode, header};
 use std::fmt;
 
 use crate::message::fields::members;
+use http::{HeaderMap, StatusCode, header};
 
 /// The longest body that a response may announce: 2^50 bytes, more than a day at 100 Gbit/s. Sums of
 /// the lengths of thousands of responses, and of what they cost on the wire, fit into 64 bits.

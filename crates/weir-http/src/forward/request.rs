@@ -1,12 +1,12 @@
 //! The head of a request for a backend, made from that of a client. Used by the proxy of
 //! `weir-server` for each attempt.
 
-use http::{StatusCode, Version};
 use std::fmt;
 use std::net::IpAddr;
 
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, request::Parts};
+use http::{StatusCode, Version};
 
 use super::edits::FieldEdits;
 use super::forwarded::ForwardedStyle;

@@ -1,9 +1,9 @@
 //! Properties of messages passed on: the next reader understands what this one did, and nothing of
 //! one connection gets into another.
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use std::net::IpAddr;
 
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use proptest::prelude::*;
 use weir_http::forward::{
     FieldEdits, ForwardedStyle, RelayedFields, RequestOptions, ResponseLength, is_below,

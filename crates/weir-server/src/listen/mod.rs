@@ -1,5 +1,5 @@
-//! Accepts connections, gives each its first turn and, if it goes on, a task. Workers and the admin address run it on the listening
-//! sockets that [`Listeners`] has opened.
+//! Accepts connections, gives each its first turn and, if it goes on, a task. Workers and the admin
+//! address run it on the listening sockets that [`Listeners`] has opened.
 
 mod addresses;
 mod listener;

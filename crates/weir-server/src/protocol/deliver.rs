@@ -16,7 +16,7 @@ use crate::uplink::Flow;
 pub(super) async fn deliver(
     serving: &Serving,
     client: &Client,
-    flow: &mut Option<Flow>,
+    flow: Option<&Flow>,
     request: Option<&Request<'_>>,
     response: &Response<'_>,
     begun: Time,

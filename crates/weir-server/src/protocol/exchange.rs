@@ -9,8 +9,9 @@ use super::serving::Serving;
 use crate::answer::Answer;
 use crate::body::Charge;
 use crate::client::Requester;
+use crate::service::Destination;
 use crate::service::proxy::{
-    self, Destination, IncomingBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
+    self, IncomingBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
 };
 
 /// A request that has come.

@@ -2,13 +2,15 @@
 //! [`Service`] says which of them a request is for. Used by every protocol.
 
 pub(crate) mod admin;
+mod destination;
 mod files;
 pub(crate) mod proxy;
 
 use weir_http::message::{Fields, Request};
 
 use self::admin::Admin;
-use self::proxy::{Destination, Proxy};
+pub(crate) use self::destination::Destination;
+use self::proxy::Proxy;
 use crate::answer::Answer;
 use crate::content::{Content, Site};
 

@@ -2,13 +2,13 @@
 //! the connections of `weir-server`. It keeps no state between calls: a head that comes in pieces is
 //! read again from its start.
 
-use http::{Method, StatusCode, Version};
 use std::mem::MaybeUninit;
 
 use super::error::BadRequest;
 use super::fields::KnownFields;
 use super::{body, target};
 use crate::message::{Fields, Request, RequestBody};
+use http::{Method, StatusCode, Version};
 
 /// How large a request head may be. The default: 8 KB, 32 KB and 100 fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

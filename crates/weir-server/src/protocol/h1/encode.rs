@@ -45,6 +45,7 @@ impl Framing {
 /// The response with `answer`, whose body is framed for it.
 pub(super) fn encode(answer: &mut Answer, mut framing: Framing) -> Response<'_> {
     let (status, length) = (answer.status, answer.body_length);
+    let body_framing = frame_body(answer, &mut framing);
     let head = match &mut answer.fields {
         AnswerFields::Object(facts) if status == StatusCode::OK => whole_head(facts, &framing),
         AnswerFields::Object(facts) => own_head(status, &facts.fields(), &framing),
@@ -55,38 +56,36 @@ pub(super) fn encode(answer: &mut Answer, mut framing: Framing) -> Response<'_> 
         }
         AnswerFields::Page(page) => own_head(status, &page.fields(length), &framing),
         AnswerFields::Relayed(relayed) => {
-            let head = match status {
-                StatusCode::SWITCHING_PROTOCOLS => {
-                    framing.connection = Connection::Close;
-                    switching_head(relayed)
-                }
-                _ => {
-                    let body_framing = body_framing(status, length, &framing);
-                    match (body_framing, &mut answer.body) {
-                        (BodyFraming::UntilClose, _) => framing.connection = Connection::Close,
-                        (BodyFraming::Chunked, Body::Relayed(body)) => {
-                            *body = Rc::new(Chunked::new(body.clone()));
-                        }
-                        (BodyFraming::None, _) => answer.body_length = Some(0),
-                        _ => {}
-                    }
-                    relayed_head(status, relayed, body_framing, &framing)
-                }
-            };
+            let head = relayed_head(status, relayed, body_framing, &framing);
             relayed.are_written();
             head
         }
     };
-    if framing.head_only {
-        answer.body_length = Some(0);
-    }
     Response { head, answer, close: framing.connection == Connection::Close }
 }
 
-fn switching_head(relayed: &Relayed) -> Vec<u8> {
-    let mut head = Vec::with_capacity(256);
-    switching_protocols_head(&mut head, &relayed.fields());
-    head
+/// Decides how the body is framed (RFC 9112, section 6.3), and makes it what goes over the connection.
+fn frame_body(answer: &mut Answer, framing: &mut Framing) -> BodyFraming {
+    let status = answer.status;
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        framing.connection = Connection::Close;
+        return BodyFraming::UntilClose;
+    }
+    let is_bodiless = status.is_informational()
+        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if is_bodiless || framing.head_only {
+        answer.body_length = Some(0);
+        return BodyFraming::None;
+    }
+    let body_framing = BodyFraming::of(answer.body_length, framing.version);
+    match (body_framing, &mut answer.body) {
+        (BodyFraming::UntilClose, _) => framing.connection = Connection::Close,
+        (BodyFraming::Chunked, Body::Relayed(body)) => {
+            *body = Rc::new(Chunked::new(body.clone()));
+        }
+        _ => {}
+    }
+    body_framing
 }
 
 /// The head of an ordinary 200, of which all but the date is kept with the object.
@@ -117,17 +116,11 @@ fn relayed_head(
 ) -> Vec<u8> {
     let Framing { date, connection, .. } = *framing;
     let mut head = Vec::with_capacity(512);
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        switching_protocols_head(&mut head, &relayed.fields());
+        return head;
+    }
     let options = ResponseOptions { framing: body_framing, connection, date };
     response_head(&mut head, status, &relayed.fields(), &options);
     head
-}
-
-/// How the body of a backend's answer is framed (RFC 9112, section 6.3).
-fn body_framing(status: StatusCode, length: Option<u64>, framing: &Framing) -> BodyFraming {
-    let is_bodiless = status.is_informational()
-        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    match is_bodiless || framing.head_only {
-        true => BodyFraming::None,
-        false => BodyFraming::of(length, framing.version),
-    }
 }

@@ -20,7 +20,7 @@ use crate::protocol::serving::Serving;
 use crate::response::Response;
 use crate::runtime::turn;
 use crate::send::Outcome;
-use crate::service::proxy::Destination;
+use crate::service::Destination;
 use crate::uplink::Flow;
 
 /// See the module.
@@ -37,7 +37,7 @@ impl Exchanging<'_> {
     /// another one.
     pub(super) async fn answer(
         &self,
-        flow: &mut Option<Flow>,
+        flow: Option<&Flow>,
         request: &Request<'_>,
         fields: &Fields<'_>,
         to: Destination,
@@ -57,7 +57,7 @@ impl Exchanging<'_> {
     pub(super) async fn refuse(
         &self,
         input: &mut Input,
-        flow: &mut Option<Flow>,
+        flow: Option<&Flow>,
         status: StatusCode,
     ) -> Option<End> {
         let date = self.context.date.at(turn::began());
@@ -76,7 +76,7 @@ impl Exchanging<'_> {
 
     pub(super) async fn deliver(
         &self,
-        flow: &mut Option<Flow>,
+        flow: Option<&Flow>,
         request: Option<&Request<'_>>,
         response: &Response<'_>,
     ) -> Outcome {

@@ -21,8 +21,8 @@ use super::context::Context;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Times, Waits};
 use crate::runtime::turn;
+use crate::service::Destination;
 use crate::service::Service;
-use crate::service::proxy::Destination;
 use crate::uplink::Flow;
 
 /// Serves a connection to its end.
@@ -30,9 +30,9 @@ pub(super) async fn serve(
     context: &Context,
     client: &Client,
     input: &mut Input,
-    mut flow: Option<Flow>,
+    flow: Option<Flow>,
 ) {
-    match answer_requests(context, client, input, &mut flow).await {
+    match answer_requests(context, client, input, flow.as_ref()).await {
         End::Broken => {}
         end => close(context, client, input, end).await,
     }
@@ -54,7 +54,7 @@ async fn answer_requests(
     context: &Context,
     client: &Client,
     input: &mut Input,
-    flow: &mut Option<Flow>,
+    flow: Option<&Flow>,
 ) -> End {
     // The first head may have begun to come together with a PROXY header.
     let mut head_begun = beginning(input);
@@ -75,10 +75,10 @@ async fn answer_requests(
                 client.has_requested();
                 let exchanging = Exchanging { context, serving: &serving, client, begun };
                 if needs_input(&request, &to) {
-                    // Boxed: idle connections are smaller for it.
                     input.refill(&received.bytes()[length..]);
                     let answered =
                         with_body::answer(&exchanging, input, flow, &request, &fields, to);
+                    // Boxed: idle connections are smaller for it.
                     let end = Box::pin(answered).await;
                     input.recycle(received);
                     end

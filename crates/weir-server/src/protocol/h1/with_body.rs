@@ -16,7 +16,8 @@ use crate::answer::AbortOn;
 use crate::client::input::Input;
 use crate::protocol::exchange::{Asked, exchange};
 use crate::send::Outcome;
-use crate::service::proxy::{Destination, UnreadBody, Upstream};
+use crate::service::Destination;
+use crate::service::proxy::{UnreadBody, Upstream};
 use crate::uplink::Flow;
 
 /// How long a backend may go on sending after the client of a switched connection has ended its side.
@@ -27,7 +28,7 @@ const AFTERWARDS: Duration = Duration::from_secs(30);
 pub(super) async fn answer(
     exchanging: &Exchanging<'_>,
     input: &mut Input,
-    flow: &mut Option<Flow>,
+    flow: Option<&Flow>,
     request: &Request<'_>,
     fields: &Fields<'_>,
     to: Destination,

@@ -4,12 +4,12 @@
 mod history;
 mod page;
 
-use http::StatusCode;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use http::StatusCode;
 use tokio::sync::{mpsc, oneshot};
 use weir_http::message::{Fields, Request, is_get_or_head};
 

@@ -25,7 +25,7 @@ use super::response::{self, RelayOptions};
 use super::response_wait::{self, ResponseWait};
 use super::timeouts::{ResponseTimeouts, TotalDeadline};
 use super::{client_watch, tunnel};
-use crate::answer::{AbortOn, Answer, AnswerFields, Relayed};
+use crate::answer::{AbortOn, Answer};
 use crate::body::Limits;
 use crate::body::{Reader, RelayedBody};
 use crate::client::Requester;
@@ -81,10 +81,8 @@ pub(super) async fn attempt(
         return Box::pin(switch_protocols(proxied, call, head.into_parts().0.headers)).await;
     }
     let options = RelayOptions {
-        edits: proxied.route.response_edits(),
-        header_maps: &proxied.route.header_maps,
+        route: proxied.route,
         account: proxied.account(),
-        limits: proxied.route.limits(),
         timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };
     // What has arrived of the body by now is taken without waiting for more.
@@ -228,11 +226,7 @@ async fn switch_protocols(
     let relayed = RelayedBody::new(limits, proxied.account());
     let upstream = tunnel::open(stream, ahead, relayed.clone());
     let body = Body::Relayed(Rc::new(Reader(relayed)));
-    let fields = AnswerFields::Relayed(Box::new(Relayed {
-        received,
-        edits: proxied.route.response_edits().clone(),
-        maps: proxied.route.header_maps.clone(),
-    }));
+    let fields = proxied.route.relayed(received);
     let answer = Answer::new(StatusCode::SWITCHING_PROTOCOLS, fields, body, None);
     Ok(ProxyOutcome { upstream: Some(upstream), ..ProxyOutcome::answer(answer) })
 }

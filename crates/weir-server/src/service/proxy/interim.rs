@@ -1,10 +1,10 @@
 //! Interim responses (1xx) of a backend, which are passed on at once (RFC 9110, section 15.2). Used by
 //! [`super::attempt`] and [`super::response_wait`] while the final response is awaited.
 
-use http::{HeaderMap, Request, StatusCode};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use http::{HeaderMap, Request, StatusCode};
 use weir_http::forward::{FieldEdits, RelayedFields};
 
 use super::connection::MAX_HEAD;

@@ -34,6 +34,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use weir_http::message::Request;
 
+use super::destination::Destination;
 use crate::body::{Space, open_space};
 use crate::config::{Action, Config, RouteConfig};
 use crate::error::ServeError;
@@ -128,22 +129,6 @@ pub(crate) struct Proxy {
 impl std::fmt::Debug for Proxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Proxy").field("shared", &self.shared).finish_non_exhaustive()
-    }
-}
-
-/// What answers a request.
-pub(crate) enum Destination {
-    Files,
-    Admin,
-    Backends(Rc<Route>),
-    Redirect { location: String, status: StatusCode },
-    Nowhere(StatusCode),
-}
-
-impl Destination {
-    /// Whether more fields are wanted than those that a [`Request`] names.
-    pub(crate) fn wants_fields(&self) -> bool {
-        matches!(self, Destination::Backends(_) | Destination::Admin)
     }
 }
 

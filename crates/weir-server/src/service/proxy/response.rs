@@ -1,24 +1,23 @@
 //! Makes an answer for the client of a backend's response: one that has arrived whole is passed on with
 //! its length, others as they arrive. Used by [`super::attempt`].
 
-use http::{HeaderMap, Method};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::{HeaderMap, Method};
 use hyper::body::Incoming;
-use weir_http::forward::{self, FieldEdits, ResponseLength};
+use weir_http::forward::{self, ResponseLength};
 use weir_http::message::Request;
 
 use super::call::{BackendCall, Piece};
 use super::proxy_request::ProxyOutcome;
 use super::relay::Relay;
+use super::route::Route;
 use super::timeouts::ResponseTimeouts;
-use crate::answer::{Answer, AnswerFields, HeaderMapPool, Relayed};
-use crate::body::Limits;
-use crate::body::{Account, Kind};
-use crate::body::{Reader, RelayedBody, Writer};
+use crate::answer::Answer;
+use crate::body::{Account, Kind, Reader, RelayedBody, Writer};
 use crate::content::Body;
 
 /// A response of at most this many bytes that has arrived whole by the time its head is read is
@@ -27,13 +26,9 @@ const MAX_WHOLE: usize = 64 * 1024;
 
 /// How to pass a response on.
 pub(super) struct RelayOptions<'a> {
-    pub(super) edits: &'a Arc<FieldEdits>,
-    /// Takes back the memory of its fields.
-    pub(super) header_maps: &'a Rc<HeaderMapPool>,
+    pub(super) route: &'a Route,
     /// The account that is charged for its body.
     pub(super) account: &'a Account,
-    /// How much of its body may be buffered for the client.
-    pub(super) limits: Limits,
     pub(super) timeouts: ResponseTimeouts,
 }
 
@@ -59,18 +54,15 @@ pub(super) fn respond(
         }
         Arrived::Part => Some((call, body)),
     };
-    start.trailers.iter_mut().for_each(|fields| options.edits.apply_to_trailers(fields));
     let is_whole = coming.is_none() && start.trailers.is_none();
     let length = match length {
         ResponseLength::None => Some(0),
         ResponseLength::Length(length) => Some(length),
         ResponseLength::Unknown => is_whole.then_some(start.bytes as u64),
     };
-    let fields = AnswerFields::Relayed(Box::new(Relayed {
-        received: parts.headers,
-        edits: options.edits.clone(),
-        maps: options.header_maps.clone(),
-    }));
+    let edits = options.route.response_edits();
+    start.trailers.iter_mut().for_each(|fields| edits.apply_to_trailers(fields));
+    let fields = options.route.relayed(parts.headers);
     let answer = |body| Answer::new(parts.status, fields, body, length);
     if is_whole {
         let bytes: Arc<[u8]> = match start.pieces.as_slice() {
@@ -81,14 +73,13 @@ pub(super) fn respond(
         let charge = Some(options.account.charge(Kind::Memory, length));
         return Ok(ProxyOutcome { charge, ..ProxyOutcome::answer(answer(Body::Text(bytes))) });
     }
-    let relayed = RelayedBody::new(options.limits, options.account);
+    let relayed = RelayedBody::new(options.route.limits(), options.account);
     start.pieces.into_iter().for_each(|data| relayed.push(data));
     match coming {
         None => relayed.end_with(start.trailers),
         Some((call, body)) => {
-            let RelayOptions { timeouts, edits, .. } = options;
             let (relayed, edits) = (Writer(relayed.clone()), edits.clone());
-            let relay = Relay { call, body, relayed, timeouts, edits };
+            let relay = Relay { call, body, relayed, timeouts: options.timeouts, edits };
             tokio::task::spawn_local(relay.run());
         }
     }

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use weir_http::forward::{FieldEdits, ForwardedStyle};
 
 use super::backend::Backend;
 use super::backends::Backends;
 use super::pool::Pool;
-use crate::answer::HeaderMapPool;
+use crate::answer::{AnswerFields, HeaderMapPool, Relayed};
 use crate::body::Limits;
 use crate::body::Space;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
@@ -129,6 +129,12 @@ impl Route {
 
     pub(super) fn response_edits(&self) -> &Arc<FieldEdits> {
         &self.shared.config.response_headers
+    }
+
+    /// What of a backend's fields is passed on to clients.
+    pub(super) fn relayed(&self, received: HeaderMap) -> AnswerFields {
+        let (edits, maps) = (self.response_edits().clone(), self.header_maps.clone());
+        AnswerFields::Relayed(Box::new(Relayed { received, edits, maps }))
     }
 
     /// The largest request body, in bytes; `None`: unlimited.
