@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::answer::Answer;
 use crate::body::Space;
 use crate::client::Times;
 use crate::client::rate::MinRate;
@@ -18,7 +19,9 @@ use crate::logs::access_log::LogHandle;
 use crate::metrics::{Format, Metrics};
 use crate::protocol::Serving;
 use crate::protocol::{OpenConnections, run};
+use crate::response::Response;
 use crate::runtime::{self, stop};
+use crate::send::Outcome;
 use crate::service::Service;
 use crate::service::proxy::{self, Proxy};
 use crate::transport::Socket;
@@ -106,4 +109,30 @@ fn what_replaces_the_serving_answers_the_next_request() {
         assert!(ask().await.starts_with("HTTP/1.1 404 "));
     });
     client.shutdown(std::net::Shutdown::Both).unwrap();
+}
+
+#[test]
+fn who_may_be_sending_still_is_read_before_the_connection_closes() {
+    let metrics = Arc::new(Metrics::new());
+    let (context, serving) = (context(&metrics), serving(&metrics, None));
+    let (socket, _there) = std::os::unix::net::UnixStream::pair().unwrap();
+    let socket = Socket::new(OwnedFd::from(socket));
+    let client = Client::new(socket, PeerAddress::Unix, context.open.deadlines());
+    let begun = turn::began();
+    let exchanging = Exchanging { context: &context, serving: &serving, client: &client, begun };
+    let ended = |head: &str, code: u16, close: bool, outcome| {
+        let (request, _) =
+            request::parse_request(head.as_bytes(), &Limits::default()).unwrap().unwrap();
+        let answer = Answer::error(StatusCode::from_u16(code).unwrap());
+        let response = Response { head: Vec::new(), answer: &answer, close };
+        exchanging.ended(&request, &response, outcome)
+    };
+    let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
+    assert_eq!(ended(get, 200, false, Outcome::Complete), None);
+    assert_eq!(ended(get, 200, true, Outcome::Complete), Some(End::Answered));
+    assert_eq!(ended(post, 200, true, Outcome::Complete), Some(End::Open));
+    // A tunnel was no request alone.
+    assert_eq!(ended(get, 101, true, Outcome::Complete), Some(End::Open));
+    assert_eq!(ended(get, 200, false, Outcome::ClientLeft), Some(End::Broken));
 }
