@@ -10,6 +10,7 @@ pub mod backend;
 mod disk;
 mod heap;
 pub mod policy;
+mod sizes;
 mod time;
 mod uplink;
 mod virtual_fair;
@@ -20,6 +21,7 @@ pub use backend::{
 };
 pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
 pub use policy::{FairState, Path, Policy, PolicyKind};
+pub use sizes::RecentSizes;
 pub use time::Time;
 pub use uplink::{
     ClientId, FairnessRecord, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE,
