@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{ALL, PROTECTIVE, Policy};
+use super::{ALL, PROTECTIVE, Policy, VARIANTS};
 use weir_units::BitRate;
 
 /// What is known of a policy before it is built.
@@ -67,6 +67,9 @@ pub struct PolicyKind(&'static Descriptor);
 impl PolicyKind {
     /// All that weir has, in the order of the documentation.
     pub const ALL: &'static [PolicyKind] = ALL;
+
+    /// Those that only the simulator and the lab offer, to show what a choice in one of `ALL` does.
+    pub const VARIANTS: &'static [PolicyKind] = VARIANTS;
 
     /// The policy that `descriptor` describes, which need not be one of weir's own.
     pub const fn new(descriptor: &'static Descriptor) -> PolicyKind {
@@ -132,11 +135,12 @@ impl fmt::Display for PolicyKind {
     }
 }
 
+/// Of all and of the variants.
 impl FromStr for PolicyKind {
     type Err = UnknownPolicy;
 
     fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        let found = ALL.iter().copied().find(|kind| kind.name() == name);
+        let found = ALL.iter().chain(VARIANTS).copied().find(|kind| kind.name() == name);
         found.ok_or_else(|| UnknownPolicy(name.to_owned()))
     }
 }
@@ -163,6 +167,10 @@ mod tests {
             assert_eq!(kind.name().parse(), Ok(*kind));
             assert_eq!(kind.place(), place);
             assert!(!kind.help().is_empty() && !kind.help().ends_with('.'));
+        }
+        for kind in VARIANTS {
+            assert_eq!(kind.name().parse(), Ok(*kind));
+            assert!(kind.name().contains('/') && !ALL.contains(kind));
         }
         let error = "best".parse::<PolicyKind>().unwrap_err().to_string();
         assert!(error.contains("\"best\"") && error.contains(&PolicyKind::names()), "{error}");

@@ -14,6 +14,9 @@ use crate::virtual_fair::Level;
 pub use descriptor::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
 pub use path::Path;
 pub use ranked::{Facts, Ranked, Rule};
+pub use swift::{
+    SizeCutoffs, SwiftBasis, SwiftChoices, SwiftLevels, SwiftRounding, VARIANTS, swift_band,
+};
 
 /// Names each policy's file and the descriptor in it.
 macro_rules! policies {
@@ -34,6 +37,9 @@ policies! {
     protective::PROTECTIVE,
     bands::BANDS,
     ageing::AGEING,
+    swift::SWIFT,
+    srrt::SRRT,
+    burst::BURST,
 }
 
 /// Where the virtual fair server stands.

@@ -25,7 +25,9 @@ pub struct Facts {
     pub finish: Level,
     /// The path to its client, as the gate was told last.
     pub path: Path,
-    ready: bool,
+    /// Bytes sent or granted since the gate was told.
+    pub since_told: u64,
+    pub(super) ready: bool,
 }
 
 /// What the key of a job is. The job with the least key goes first, of equal ones the earlier.
@@ -36,6 +38,11 @@ pub trait Rule: fmt::Debug + Send {
     /// Whether it promises a time to everybody and knows of none to spare: then nobody goes ahead of
     /// his turn.
     const PROMISES: bool = false;
+
+    /// A job of `size` bytes arrives: for a rule that learns what sizes there are.
+    fn arrives(&mut self, size: u64) {
+        let _ = size;
+    }
 
     /// The key of a job. It is asked for when something changes for that job, never because time
     /// passes.
@@ -67,6 +74,7 @@ impl<R: Rule> Ranked<R> {
 
 impl<R: Rule> Policy for Ranked<R> {
     fn arrive(&mut self, id: u32, job: &Arrival) {
+        self.rule.arrives(job.size);
         let index = id as usize;
         if index >= self.jobs.len() {
             self.jobs.resize(index + 1, Facts::default());
@@ -107,6 +115,7 @@ impl<R: Rule> Policy for Ranked<R> {
         self.change(id, |job| {
             job.remaining = job.remaining.saturating_sub(bytes);
             job.attained += bytes;
+            job.since_told += bytes;
         });
     }
 
@@ -114,6 +123,7 @@ impl<R: Rule> Policy for Ranked<R> {
         self.change(id, |job| {
             job.remaining += bytes;
             job.attained = job.attained.saturating_sub(bytes);
+            job.since_told = job.since_told.saturating_sub(bytes);
         });
     }
 
@@ -125,7 +135,10 @@ impl<R: Rule> Policy for Ranked<R> {
     }
 
     fn path_changed(&mut self, id: u32, path: Path) {
-        self.change(id, |job| job.path = path);
+        self.change(id, |job| {
+            job.path = path;
+            job.since_told = 0;
+        });
     }
 
     fn depart(&mut self, id: u32) {

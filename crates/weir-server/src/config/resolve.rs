@@ -43,6 +43,13 @@ impl Config {
         let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
         let without_effect = without_effect(&keys, has_backends);
         let config = keys.resolve(routes, without_effect);
+        if PolicyKind::VARIANTS.contains(&config.policy) {
+            let (policy, all) = (config.policy, PolicyKind::names());
+            let wrong = format!(
+                "`policy`: {policy} is for the simulator and the lab only; a server has {all}"
+            );
+            return Err(ConfigError::new(wrong));
+        }
         if config.listen.is_empty() {
             return Err(ConfigError::new("`listen` names no address; give at least one"));
         }
@@ -122,6 +129,17 @@ mod tests {
             let known = |needs| needs == BACKENDS || ServerKeys::NAMES.contains(&needs);
             assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
         }
+    }
+
+    #[test]
+    fn a_variant_for_the_simulator_is_no_policy_of_a_server() {
+        let read = |policy: &str| {
+            let text = format!("uplink = \"10mbit\"\npolicy = \"{policy}\"");
+            Config::from_settings(crate::config::parse(&text).unwrap())
+        };
+        assert!(read("swift").is_ok());
+        let wrong = read("swift/zero").unwrap_err().to_string();
+        assert!(wrong.contains("swift/zero is for the simulator and the lab only"), "{wrong}");
     }
 
     #[test]

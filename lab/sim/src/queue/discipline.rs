@@ -41,9 +41,11 @@ impl FromStr for Discipline {
     type Err = UnknownDiscipline;
 
     fn from_str(name: &str) -> Result<Self, UnknownDiscipline> {
-        Discipline::all()
-            .find(|discipline| discipline.name() == name)
-            .ok_or_else(|| UnknownDiscipline(name.to_owned()))
+        if name == Discipline::Sharing.name() {
+            return Ok(Discipline::Sharing);
+        }
+        // Variants of policies too, which are not in the list of all.
+        name.parse().map(Discipline::Policy).map_err(|_| UnknownDiscipline(name.to_owned()))
     }
 }
 
