@@ -6,7 +6,7 @@ use super::support::Link;
 use super::support::calls::{arrive, grant, open};
 use proptest::prelude::*;
 use weir_sched::{
-    FlowId, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind, Time, policy,
+    FlowId, Gate, Grant, JobId, JobSpec, LEASE, Next, ObjectId, Path, PolicyKind, Time, policy,
 };
 
 /// A job, its size if it was known, and what of it was sent.
@@ -26,6 +26,20 @@ enum Step {
     Grant { report: u8 },
     Wait(u64),
     Ends(usize),
+    Path { flow: usize, path: Path },
+}
+
+/// Every policy, and those that only the simulator offers.
+fn policies() -> impl Strategy<Value = PolicyKind> {
+    prop::sample::select([PolicyKind::ALL, PolicyKind::VARIANTS].concat())
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    (0u64..300, 0u64..60_000, 0u64..60_000).prop_map(|(millis, window, window_credit)| Path {
+        round_trip: Duration::from_millis(millis),
+        window,
+        window_credit,
+    })
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -45,6 +59,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             8 => any::<u8>().prop_map(|report| Step::Grant { report }),
             4 => (0u64..4_000).prop_map(Step::Wait),
             1 => (0usize..40).prop_map(Step::Ends),
+            2 => (flow.clone(), path()).prop_map(|(flow, path)| Step::Path { flow, path }),
         ],
         1..400,
     )
@@ -56,7 +71,7 @@ proptest! {
     /// Whatever happens, in any order: every byte is sent once or its client has gone, no grant is
     /// lost, and in the end nothing is left behind.
     #[test]
-    fn work_is_conserved(steps in steps(), policy in prop::sample::select(PolicyKind::ALL.to_vec())) {
+    fn work_is_conserved(steps in steps(), policy in policies()) {
         let mut gate = Link::exact(policy).gate();
         let mut now = Time::ZERO;
         let mut flows: Vec<FlowId> = (0..6).map(|client| open(&mut gate, client / 2)).collect();
@@ -106,6 +121,7 @@ proptest! {
                         }
                     }
                 }
+                Step::Path { flow, path } => gate.path_changed(flows[flow], path),
                 Step::Wait(micros) => now += Duration::from_micros(micros),
             }
             prop_assert!(gate.leases() <= unreported.len());
@@ -138,7 +154,10 @@ proptest! {
                 }
             }
         }
-        gate.tick(now + Duration::from_secs(1000));
+        // Fair sharing waits for acknowledgements in between.
+        for second in 1..=1000 {
+            gate.tick(now + Duration::from_secs(second));
+        }
         prop_assert_eq!(gate.virtual_jobs(), 0);
     }
 
