@@ -19,7 +19,7 @@ pub const BURST: PolicyKind = PolicyKind::new(&Descriptor {
 });
 
 #[derive(Debug)]
-struct Burst;
+pub(super) struct Burst;
 
 impl Rule for Burst {
     type Key = u64;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{ALL, PROTECTIVE, Policy, VARIANTS};
+use super::{ALL, ORDERS, PROTECTIVE, Policy, VARIANTS};
 use weir_units::BitRate;
 
 /// What is known of a policy before it is built.
@@ -71,6 +71,15 @@ impl PolicyKind {
     /// Those that only the simulator and the lab offer, to show what a choice in one of `ALL` does.
     pub const VARIANTS: &'static [PolicyKind] = VARIANTS;
 
+    /// `protective` over other orders than least remaining size. A server chooses one by its
+    /// `protective_order`.
+    pub const ORDERS: &'static [PolicyKind] = ORDERS;
+
+    /// All that have a name: `ALL`, `ORDERS` and `VARIANTS`.
+    pub fn every() -> impl Iterator<Item = PolicyKind> {
+        ALL.iter().chain(ORDERS).chain(VARIANTS).copied()
+    }
+
     /// The policy that `descriptor` describes, which need not be one of weir's own.
     pub const fn new(descriptor: &'static Descriptor) -> PolicyKind {
         PolicyKind(descriptor)
@@ -135,12 +144,12 @@ impl fmt::Display for PolicyKind {
     }
 }
 
-/// Of all and of the variants.
+/// Of [`PolicyKind::every`] one.
 impl FromStr for PolicyKind {
     type Err = UnknownPolicy;
 
     fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        let found = ALL.iter().chain(VARIANTS).copied().find(|kind| kind.name() == name);
+        let found = PolicyKind::every().find(|kind| kind.name() == name);
         found.ok_or_else(|| UnknownPolicy(name.to_owned()))
     }
 }
@@ -168,7 +177,7 @@ mod tests {
             assert_eq!(kind.place(), place);
             assert!(!kind.help().is_empty() && !kind.help().ends_with('.'));
         }
-        for kind in VARIANTS {
+        for kind in ORDERS.iter().chain(VARIANTS) {
             assert_eq!(kind.name().parse(), Ok(*kind));
             assert!(kind.name().contains('/') && !ALL.contains(kind));
         }

@@ -13,6 +13,7 @@ use crate::virtual_fair::Level;
 
 pub use descriptor::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
 pub use path::Path;
+pub use protective::{ORDERS, ProtectiveOrder};
 pub use ranked::{Facts, Ranked, Rule};
 pub use swift::{
     SizeCutoffs, SwiftBasis, SwiftChoices, SwiftLevels, SwiftRounding, VARIANTS, swift_band,

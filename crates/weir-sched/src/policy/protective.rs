@@ -1,29 +1,44 @@
 //! The default policy: least remaining size first among those whose service makes no other job miss
 //! its fair finish. Mean response times within a few per cent of SRPT's, and no job later than
-//! under fair sharing.
+//! under fair sharing. Another order may stand for least remaining size: see [`orders`].
 
+mod orders;
+
+use super::ranked::Facts;
 use super::slack::{Entry, SlackOrder};
-use super::{Arrival, Choice, Descriptor, FairState, Needs, Path, Policy, PolicyKind};
-use weir_units::BitRate;
+use super::srpt::Srpt;
+use super::{Arrival, Choice, Descriptor, FairState, Needs, Path, Policy, PolicyKind, Rule};
+use crate::time::Time;
 use crate::virtual_fair::Level;
+use weir_units::BitRate;
+
+pub use orders::{ORDERS, ProtectiveOrder};
 
 /// See the module.
 pub const PROTECTIVE: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective",
     help: "the least left to send first, as long as nobody ends later than under fair sharing",
-    needs: Needs { fair_server: true, choice: Choice::Foreseen, ..Needs::SIZES },
-    build: |rate| Box::new(Protective::on_a_link_of(rate)),
+    needs: NEEDS,
+    build: |rate| Box::new(Protective::on_a_link_of(rate, Srpt)),
 });
+
+const NEEDS: Needs = Needs { fair_server: true, choice: Choice::Foreseen, ..Needs::SIZES };
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
-    /// Its place in the order.
+    /// Its place in the slack order.
     finish: Level,
+    /// The path that it arrived with.
     path: Path,
     attained: u64,
     departed: bool,
     /// The virtual server has not finished it.
     shares: bool,
+    at: Time,
+    size: u64,
+    /// The path as the gate was told last, and what was granted since.
+    told: Path,
+    since_told: u64,
 }
 
 impl Job {
@@ -31,18 +46,35 @@ impl Job {
     fn path(&self) -> Path {
         Path { window: self.path.window + self.attained, ..self.path }
     }
+
+    /// What the order among those who may go looks at.
+    fn facts(&self, entry: &Entry) -> Facts {
+        Facts {
+            order: entry.order,
+            at: self.at,
+            size: self.size,
+            remaining: entry.remaining,
+            attained: self.attained,
+            finish: self.finish,
+            path: self.told,
+            since_told: self.since_told,
+            ready: entry.ready,
+        }
+    }
 }
 
+/// Serves by `R` among those who may go.
 #[derive(Debug)]
-struct Protective {
+pub(super) struct Protective<R> {
     rate: BitRate,
     jobs: Vec<Job>,
-    order: SlackOrder,
+    slack: SlackOrder,
+    order: R,
 }
 
-impl Protective {
-    fn on_a_link_of(rate: BitRate) -> Self {
-        Protective { rate, jobs: Vec::new(), order: SlackOrder::default() }
+impl<R: Rule<Key: Into<u64>>> Protective<R> {
+    pub(super) fn on_a_link_of(rate: BitRate, order: R) -> Self {
+        Protective { rate, jobs: Vec::new(), slack: SlackOrder::default(), order }
     }
 
     /// How much later than by its fair finish a job may end for want of an open window: a round
@@ -60,35 +92,52 @@ impl Protective {
         change: impl FnOnce(&mut Entry),
     ) {
         let job = &mut self.jobs[id as usize];
-        let Some(mut entry) = self.order.take(job.finish, id) else { return };
+        let Some(mut entry) = self.slack.take(job.finish, id) else { return };
         entry.finish = finish;
         change(&mut entry);
         entry.margin = job.path().slow_start_bytes(self.rate, entry.remaining);
         job.finish = entry.finish;
-        self.order.insert(entry, fair);
+        entry.key = self.order.key(&job.facts(&entry)).into();
+        self.slack.insert(entry, fair);
     }
 
     /// Changes a job that stays where it is.
     fn change(&mut self, id: u32, change: impl FnOnce(&mut Entry)) {
-        self.order.change(self.jobs[id as usize].finish, id, change);
+        let (job, order) = (&self.jobs[id as usize], &self.order);
+        self.slack.change(job.finish, id, |entry| {
+            change(entry);
+            entry.key = order.key(&job.facts(entry)).into();
+        });
     }
 }
 
-impl Policy for Protective {
+impl<R: Rule<Key: Into<u64>>> Policy for Protective<R> {
     fn arrive(&mut self, id: u32, job: &Arrival) {
+        self.order.arrives(job.size);
         let index = id as usize;
         if index >= self.jobs.len() {
             self.jobs.resize(index + 1, Job::default());
         }
         let (finish, path) = (job.finish, job.path);
-        self.jobs[index] = Job { finish, path, shares: true, ..Job::default() };
+        self.jobs[index] = Job {
+            finish,
+            path,
+            shares: true,
+            at: job.at,
+            size: job.size,
+            told: path,
+            ..Job::default()
+        };
         let mut entry = Entry::new(id, job.order, job.size, finish);
         entry.margin = path.slow_start_bytes(self.rate, job.size);
-        self.order.insert(entry, job.fair);
+        entry.key = self.order.key(&self.jobs[index].facts(&entry)).into();
+        self.slack.insert(entry, job.fair);
     }
 
     fn grow(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
-        self.jobs[id as usize].shares = true;
+        let job = &mut self.jobs[id as usize];
+        job.shares = true;
+        job.size += bytes;
         self.move_to(id, fair, finish, |entry| {
             entry.remaining += bytes;
             match &mut entry.frozen {
@@ -99,7 +148,7 @@ impl Policy for Protective {
     }
 
     fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
-        self.order.shorten(self.jobs[id as usize].finish, id, fair.level);
+        self.slack.shorten(self.jobs[id as usize].finish, id, fair.level);
         self.move_to(id, fair, finish, |entry| {
             entry.remaining = entry.remaining.saturating_sub(bytes);
             entry.frozen = entry.frozen.map(|later| later.saturating_sub(bytes));
@@ -107,15 +156,15 @@ impl Policy for Protective {
     }
 
     fn ready(&mut self, id: u32) {
-        self.order.set_ready(self.jobs[id as usize].finish, id, true);
+        self.slack.set_ready(self.jobs[id as usize].finish, id, true);
     }
 
     fn blocked(&mut self, id: u32) {
-        self.order.set_ready(self.jobs[id as usize].finish, id, false);
+        self.slack.set_ready(self.jobs[id as usize].finish, id, false);
     }
 
     fn pause(&mut self, id: u32, level: Level) {
-        self.order.pause(self.jobs[id as usize].finish, id, level);
+        self.slack.pause(self.jobs[id as usize].finish, id, level);
     }
 
     fn resume(&mut self, id: u32, fair: FairState, finish: Level) {
@@ -128,14 +177,26 @@ impl Policy for Protective {
     fn served(&mut self, id: u32, bytes: u64) {
         let job = &mut self.jobs[id as usize];
         job.attained += bytes;
-        let (path, rate) = (job.path(), self.rate);
-        self.order.spend(job.finish, id, bytes, |left| path.slow_start_bytes(rate, left));
+        job.since_told += bytes;
+        let (job, order, rate) = (&*job, &self.order, self.rate);
+        self.slack.spend(job.finish, id, bytes, |entry| {
+            entry.margin = job.path().slow_start_bytes(rate, entry.remaining);
+            entry.key = order.key(&job.facts(entry)).into();
+        });
     }
 
     fn returned(&mut self, id: u32, bytes: u64) {
         let job = &mut self.jobs[id as usize];
         job.attained = job.attained.saturating_sub(bytes);
+        job.since_told = job.since_told.saturating_sub(bytes);
         self.change(id, |entry| entry.remaining += bytes);
+    }
+
+    fn path_changed(&mut self, id: u32, path: Path) {
+        let job = &mut self.jobs[id as usize];
+        (job.told, job.since_told) = (path, 0);
+        let (job, order) = (&*job, &self.order);
+        self.slack.rerank(job.finish, id, |entry| order.key(&job.facts(entry)).into());
     }
 
     fn depart(&mut self, id: u32) {
@@ -147,7 +208,7 @@ impl Policy for Protective {
                 entry.ready = false;
             });
         } else {
-            self.order.take(job.finish, id);
+            self.slack.take(job.finish, id);
         }
     }
 
@@ -155,7 +216,7 @@ impl Policy for Protective {
         let job = &mut self.jobs[id as usize];
         job.shares = false;
         if job.departed {
-            self.order.take(job.finish, id);
+            self.slack.take(job.finish, id);
         } else {
             self.change(id, |entry| {
                 entry.sharing = false;
@@ -166,23 +227,25 @@ impl Policy for Protective {
 
     fn can_spare(&mut self, id: u32, fair: FairState, bytes: u64) -> bool {
         let finish = self.jobs[id as usize].finish;
-        let tight = self.order.first_tight(fair, bytes);
-        tight.is_none_or(|tight| self.order.at(tight).place() >= (finish, id))
+        let tight = self.slack.first_tight(fair, bytes);
+        tight.is_none_or(|tight| self.slack.at(tight).place() >= (finish, id))
     }
 
     fn pick(&mut self, fair: FairState, grant: u64) -> Option<u32> {
-        let Some(tight) = self.order.first_tight(fair, grant) else {
-            return self.order.best(None).map(|(_, _, id)| id);
+        let Some(tight) = self.slack.first_tight(fair, grant) else {
+            return self.slack.best(None).map(|(_, _, id)| id);
         };
         // The tight job itself is among them, so the link is never left idle.
-        let best = self.order.best(Some(tight));
-        let (left, ..) = best?;
-        let entry = self.order.at(tight);
+        let (.., best) = self.slack.best(Some(tight))?;
+        let entry = self.slack.at(tight);
         let path = self.jobs[entry.id as usize].path();
-        if left > path.window && entry.is_late_by(self.tolerated(path), grant) {
-            return Some(entry.id);
+        if entry.is_late_by(self.tolerated(path), grant) {
+            let left = self.slack.remaining(self.jobs[best as usize].finish, best);
+            if left.is_some_and(|left| left > path.window) {
+                return Some(entry.id);
+            }
         }
-        best.map(|(_, _, id)| id)
+        Some(best)
     }
 }
 
@@ -193,14 +256,14 @@ mod tests {
 
     struct Served {
         fair: VirtualFair,
-        policy: Protective,
+        policy: Protective<Srpt>,
     }
 
     impl Served {
         fn new(jobs: &[(u64, Path)]) -> Served {
             let rate = BitRate::new(8_000_000).expect("not zero");
             let mut served =
-                Served { fair: VirtualFair::default(), policy: Protective::on_a_link_of(rate) };
+                Served { fair: VirtualFair::default(), policy: Protective::on_a_link_of(rate, Srpt) };
             for (id, &(size, path)) in (0..).zip(jobs) {
                 served.arrive(id, size, path);
             }

@@ -14,7 +14,7 @@ pub const SRPT: PolicyKind = PolicyKind::new(&Descriptor {
 });
 
 #[derive(Debug)]
-struct Srpt;
+pub(super) struct Srpt;
 
 impl Rule for Srpt {
     type Key = u64;

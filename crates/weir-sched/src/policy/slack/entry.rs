@@ -11,6 +11,8 @@ pub(in crate::policy) struct Entry {
     pub(in crate::policy) order: u64,
     /// What it still needs here.
     pub(in crate::policy) remaining: u64,
+    /// Among those who may go, the one with the least goes first.
+    pub(in crate::policy) key: u64,
     /// At most the slack, if the job is `tested`, once the row's `spent` is taken from it.
     pub(in crate::policy) bound: i64,
     /// Here and promised its fair finish; otherwise only the virtual server still counts it.
@@ -31,6 +33,7 @@ impl Entry {
             id,
             order,
             remaining: size,
+            key: size,
             bound: 0,
             protected: true,
             ready: false,
@@ -56,7 +59,7 @@ impl Entry {
     }
 
     pub(in crate::policy) fn rank(&self) -> Option<Rank> {
-        (self.protected && self.ready).then_some((self.remaining, self.order, self.id))
+        (self.protected && self.ready).then_some((self.key, self.order, self.id))
     }
 
     /// What it takes from the slack of those after it; of one that is paused, only what the virtual
@@ -72,7 +75,7 @@ impl Entry {
     }
 }
 
-/// A ready job by what it has left, then by arrival; the least goes first.
+/// A ready job by its key, then by arrival; the least goes first.
 pub(in crate::policy) type Rank = (u64, u64, u32);
 
 /// Goes after every rank: nobody of a row can be sent.

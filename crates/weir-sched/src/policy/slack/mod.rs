@@ -143,23 +143,41 @@ impl SlackOrder {
                 self.least[row] = self.least[row].min(entry.bound.saturating_sub(spent));
             }
         } else {
-            let was_best = entry.rank() == Some(self.best[row]);
+            let was = entry.rank();
             // Its bound may stay the row's least: that is too low at most.
             entry.ready = false;
-            if was_best {
-                let ranks = self.rows[row].iter().filter_map(Entry::rank);
-                self.best[row] = ranks.min().unwrap_or(NOBODY);
-            }
+            self.rank_changed(row, was, None);
         }
     }
 
+    /// The order among those who may go gives the job another key.
+    pub(super) fn rerank(&mut self, finish: Level, id: u32, key: impl FnOnce(&Entry) -> u64) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        let entry = &mut self.rows[row][at];
+        let was = entry.rank();
+        entry.key = key(entry);
+        let is = entry.rank();
+        self.rank_changed(row, was, is);
+    }
+
+    /// A job of the row has another rank. Only if the best falls back is the row gone through.
+    fn rank_changed(&mut self, row: usize, was: Option<Rank>, is: Option<Rank>) {
+        let (best, is) = (self.best[row], is.unwrap_or(NOBODY));
+        self.best[row] = if was == Some(best) && is > best {
+            self.rows[row].iter().filter_map(Entry::rank).min().unwrap_or(NOBODY)
+        } else {
+            best.min(is)
+        };
+    }
+
     /// `bytes` of the job were granted: those before it in the order have that much less slack.
+    /// `served` gives it the margin and the key of what remains.
     pub(super) fn spend(
         &mut self,
         finish: Level,
         id: u32,
         bytes: u64,
-        margin: impl FnOnce(u64) -> u64,
+        served: impl FnOnce(&mut Entry),
     ) {
         let Some((row, at)) = self.find(finish, id) else { return };
         self.spend_in_rows(0, row, bytes);
@@ -172,11 +190,10 @@ impl SlackOrder {
             }
         }
         let own = &mut from_own[0];
-        let owed = own.owed();
+        let (owed, margin, was) = (own.owed(), own.margin, own.rank());
         own.remaining = own.remaining.saturating_sub(bytes);
-        let margin = margin(own.remaining);
-        own.bound = own.bound.saturating_add_unsigned(own.margin).saturating_sub_unsigned(margin);
-        own.margin = margin;
+        served(own);
+        own.bound = own.bound.saturating_add_unsigned(margin).saturating_sub_unsigned(own.margin);
         if own.tested() {
             least = least.min(own.bound);
         }
@@ -184,7 +201,8 @@ impl SlackOrder {
             return self.spend_after((row, at), bytes);
         }
         self.owed[row] -= owed - own.owed();
-        self.best[row] = self.best[row].min(own.rank().unwrap_or(NOBODY));
+        let is = own.rank();
+        self.rank_changed(row, was, is);
         if least != NOBODY_TESTED {
             self.least[row] = self.least[row].min(least.saturating_sub(self.spent[row]));
         }
@@ -210,7 +228,12 @@ impl SlackOrder {
         &self.rows[row][at]
     }
 
-    /// The ready job with least left among all, or among those up to `last`.
+    /// What the job still needs here.
+    pub(super) fn remaining(&self, finish: Level, id: u32) -> Option<u64> {
+        self.find(finish, id).map(|place| self.at(place).remaining)
+    }
+
+    /// The ready job with the least key among all, or among those up to `last`.
     pub(super) fn best(&self, last: Option<Place>) -> Option<Rank> {
         let (row, at) = last.map_or((self.rows.len(), None), |(row, at)| (row, Some(at)));
         let part = at.map_or(&[][..], |at| &self.rows[row][..=at]);

@@ -39,7 +39,7 @@ const STEP: u64 = 8192;
 const RELEARN: u64 = 1_000;
 
 #[derive(Debug)]
-struct Swift {
+pub(super) struct Swift {
     levels: SwiftLevels,
     recent: RecentSizes,
     /// Responses until the cutoffs are learned.
@@ -47,7 +47,7 @@ struct Swift {
 }
 
 impl Swift {
-    fn new(choices: SwiftChoices) -> Swift {
+    pub(super) fn new(choices: SwiftChoices) -> Swift {
         let levels = SwiftLevels::with(choices, SizeCutoffs::WORLD_CUP);
         Swift { levels, recent: RecentSizes::default(), unlearned: RELEARN }
     }

@@ -29,9 +29,8 @@ enum Step {
     Path { flow: usize, path: Path },
 }
 
-/// Every policy, and those that only the simulator offers.
 fn policies() -> impl Strategy<Value = PolicyKind> {
-    prop::sample::select([PolicyKind::ALL, PolicyKind::VARIANTS].concat())
+    prop::sample::select(PolicyKind::every().collect::<Vec<_>>())
 }
 
 fn path() -> impl Strategy<Value = Path> {

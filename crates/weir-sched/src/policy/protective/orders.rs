@@ -1,0 +1,59 @@
+//! The orders that may stand for least remaining size inside `protective`: each goes first by its own
+//! rule as long as nobody ends later than under fair sharing. What the promise counts is the same
+//! for all. The setting `protective_order` chooses one, and the simulator takes them by name.
+
+use super::{NEEDS, Protective};
+use crate::policy::burst::Burst;
+use crate::policy::srrt::Srrt;
+use crate::policy::swift::{Swift, SwiftChoices};
+use crate::policy::{Choice, Descriptor, Needs, PROTECTIVE, PolicyKind};
+
+weir_units::choice! {
+    /// The order among those who may go.
+    pub enum ProtectiveOrder, "an order inside protective", default Srpt {
+        /// The least left to send.
+        Srpt = "srpt",
+        /// The least left times round trip by congestion window: the near before the far.
+        Srrt = "srrt",
+        /// The least left, or the least that the window takes at once.
+        Burst = "burst",
+        /// 16 priorities by what is left and the round trip.
+        Swift = "swift",
+    }
+}
+
+impl ProtectiveOrder {
+    /// The policy that it is part of.
+    pub fn policy(self) -> PolicyKind {
+        match self {
+            ProtectiveOrder::Srpt => PROTECTIVE,
+            ProtectiveOrder::Srrt => SRRT,
+            ProtectiveOrder::Burst => BURST,
+            ProtectiveOrder::Swift => SWIFT,
+        }
+    }
+}
+
+/// `protective` over each order but its own.
+pub const ORDERS: &[PolicyKind] = &[SRRT, BURST, SWIFT];
+
+const SRRT: PolicyKind = PolicyKind::new(&Descriptor {
+    name: "protective/srrt",
+    help: "srrt, as long as nobody ends later than under fair sharing",
+    needs: Needs { path_updates: true, ..NEEDS },
+    build: |rate| Box::new(Protective::on_a_link_of(rate, Srrt)),
+});
+
+const BURST: PolicyKind = PolicyKind::new(&Descriptor {
+    name: "protective/burst",
+    help: "burst, as long as nobody ends later than under fair sharing",
+    needs: Needs { path_updates: true, choice: Choice::Grant, ..NEEDS },
+    build: |rate| Box::new(Protective::on_a_link_of(rate, Burst)),
+});
+
+const SWIFT: PolicyKind = PolicyKind::new(&Descriptor {
+    name: "protective/swift",
+    help: "swift, as long as nobody ends later than under fair sharing",
+    needs: Needs { bytes: true, choice: Choice::Grant, ..NEEDS },
+    build: |rate| Box::new(Protective::on_a_link_of(rate, Swift::new(SwiftChoices::PAPER))),
+});
