@@ -31,5 +31,7 @@ pub use routes::{
     Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag, RouteConfig,
 };
 pub use settings::{Config, Settings};
-pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, UplinkRate, Workers};
+pub use values::{
+    AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, UplinkRate, Workers,
+};
 pub use weir_units::Size;

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use weir_sched::policy::{PROTECTIVE, ProtectiveOrder};
 use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
 use super::address::ListenAddress;
@@ -10,6 +11,7 @@ use super::error::ConfigError;
 use super::key::Table as _;
 use super::routes::{self, Action};
 use super::settings::{Config, ServerKeys, Settings};
+use super::values::SwiftRoundTrip;
 
 /// The uplink and how it is shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub struct UplinkConfig {
     pub pace: f64,
     /// Which response is sent next.
     pub policy: PolicyKind,
+    /// Where the round trip to a client comes from.
+    pub round_trip: SwiftRoundTrip,
     /// What a packet costs.
     pub framing: WireOverhead,
     /// Bytes that may be sent and not acknowledged, over all connections, instead of a pace.
@@ -42,14 +46,9 @@ impl Config {
         let routes = routes::assemble(keys.proxies(), routes, server)?;
         let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
         let without_effect = without_effect(&keys, has_backends);
+        let given_order = keys.protective_order;
         let config = keys.resolve(routes, without_effect);
-        if PolicyKind::VARIANTS.contains(&config.policy) {
-            let (policy, all) = (config.policy, PolicyKind::names());
-            let wrong = format!(
-                "`policy`: {policy} is for the simulator and the lab only; a server has {all}"
-            );
-            return Err(ConfigError::new(wrong));
-        }
+        check_policy(&config, given_order)?;
         if config.listen.is_empty() {
             return Err(ConfigError::new("`listen` names no address; give at least one"));
         }
@@ -66,10 +65,15 @@ impl Config {
         self.uplink.map(|rate| UplinkConfig {
             rate,
             pace: self.uplink_pace,
-            policy: self.policy,
+            policy: self.policy_with_order(),
+            round_trip: self.swift_round_trip,
             framing: self.uplink_overhead,
             in_kernel: self.uplink_in_kernel,
         })
+    }
+
+    fn policy_with_order(&self) -> PolicyKind {
+        if self.policy == PROTECTIVE { self.protective_order.policy() } else { self.policy }
     }
 
     /// What is allowed and yet probably not meant.
@@ -83,6 +87,33 @@ impl Config {
             );
         }
         warnings
+    }
+}
+
+/// The policy is one of the server's, and has the order inside it that was given.
+fn check_policy(config: &Config, given: Option<ProtectiveOrder>) -> Result<(), ConfigError> {
+    let policy = config.policy;
+    let orders = ProtectiveOrder::ALL.iter();
+    if let Some(order) = orders.copied().find(|order| order.policy() == policy)
+        && policy != PROTECTIVE
+    {
+        let wrong = format!(
+            "`policy`: for {policy} write policy {PROTECTIVE} and, as `protective_order`, {order}"
+        );
+        return Err(ConfigError::new(wrong));
+    }
+    if PolicyKind::VARIANTS.contains(&policy) {
+        let all = PolicyKind::names();
+        let wrong =
+            format!("`policy`: {policy} is for the simulator and the lab only; a server has {all}");
+        return Err(ConfigError::new(wrong));
+    }
+    match given {
+        Some(order) if policy != PROTECTIVE => Err(ConfigError::new(format!(
+            "`protective_order` is {order}, but the policy is {policy}; it is the order inside \
+             policy {PROTECTIVE}: leave out one of the two"
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -140,6 +171,26 @@ mod tests {
         assert!(read("swift").is_ok());
         let wrong = read("swift/zero").unwrap_err().to_string();
         assert!(wrong.contains("swift/zero is for the simulator and the lab only"), "{wrong}");
+    }
+
+    #[test]
+    fn the_order_inside_protective_is_chosen_by_a_key_of_its_own() {
+        let read = |text: &str| {
+            let text = format!("uplink = \"10mbit\"\n{text}");
+            Config::from_settings(crate::config::parse(&text).unwrap())
+        };
+        for order in ProtectiveOrder::ALL {
+            let config = read(&format!("protective_order = \"{order}\"")).unwrap();
+            assert_eq!(config.uplink_config().unwrap().policy, order.policy());
+        }
+        assert_eq!(read("").unwrap().uplink_config().unwrap().policy, PROTECTIVE);
+        let wrong = read("policy = \"fair\"\nprotective_order = \"srrt\"").unwrap_err();
+        assert!(wrong.to_string().contains("is srrt, but the policy is fair"), "{wrong}");
+        let wrong = read("policy = \"protective/srrt\"").unwrap_err().to_string();
+        assert!(
+            wrong.contains("write policy protective and, as `protective_order`, srrt"),
+            "{wrong}"
+        );
     }
 
     #[test]

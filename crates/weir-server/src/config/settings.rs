@@ -5,6 +5,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use weir_sched::policy::ProtectiveOrder;
 use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
 use weir_units::Size;
 
@@ -13,7 +14,9 @@ use super::key::Table as _;
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{FileRoute, ProxyFlag, RouteConfig};
 use super::table::settings;
-use super::values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, UplinkRate, Workers};
+use super::values::{
+    AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, UplinkRate, Workers,
+};
 
 settings! {
     /// Flags of `weir serve` and keys of `weir.toml`, as far as they were given.
@@ -110,6 +113,20 @@ settings! {
         policy: PolicyKind = PolicyKind::default(),
         needs "uplink",
         example "srpt";
+
+        /// With policy `protective`: which response is sent next among those that make no other late
+        #[arg(long)]
+        protective_order: ProtectiveOrder = ProtectiveOrder::default(),
+        needs "uplink",
+        example "burst";
+
+        /// Where the round trip to a client comes from, for policies that look at it; for study
+        ///
+        /// With `request`, a client chooses its own priority. It is there to repeat experiments.
+        #[arg(long)]
+        swift_round_trip: SwiftRoundTrip = SwiftRoundTrip::default(),
+        needs "uplink",
+        example "request";
 
         /// Share of the uplink's rate to send at, from 0.5 to 1
         ///

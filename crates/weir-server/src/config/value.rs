@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{Deserialize, Deserializer};
 use weir_sched::balance::Balance;
+use weir_sched::policy::ProtectiveOrder;
 use weir_sched::{BackendOrder, CallLimit, PolicyKind};
 use weir_units::{Count, Size, text};
 
@@ -133,6 +134,7 @@ pub(super) use {choice_value, table_value, value};
 value!(String, "TEXT", |text| -> String { text });
 value!(Size, "SIZE", |size| -> u64 { size.0 });
 choice_value!(PolicyKind);
+choice_value!(ProtectiveOrder);
 
 value! {
     CallLimit, "N", |limit| -> CallLimit { limit }

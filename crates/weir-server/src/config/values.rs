@@ -10,9 +10,21 @@ use std::time::Duration;
 use ipnet::IpNet;
 use tracing::level_filters::LevelFilter;
 use weir_sched::{BitRate, WireOverhead};
-use weir_units::{Invalid, Share, TimeSpan};
+use weir_units::{Invalid, Share, TimeSpan, choice};
 
-use super::value::value;
+use super::value::{choice_value, value};
+
+choice! {
+    /// Where the round trip to a client comes from.
+    pub enum SwiftRoundTrip, "a source of round trips", default Measured {
+        /// From the kernel, which measures it.
+        Measured = "measured",
+        /// From the query of the request, such as `?rtt=50` for 50 ms; measured if there is none.
+        Request = "request",
+    }
+}
+
+choice_value!(SwiftRoundTrip);
 
 /// The rate of the uplink, or `off`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -28,7 +28,10 @@ pub(super) async fn deliver(
     let sending = &mut under_way.sending;
     let outcome = match flow {
         // Boxed: a connection without an uplink need not be larger for it.
-        Some(flow) => Box::pin(sending.over(flow)).await,
+        Some(flow) => {
+            flow.answers(request.and_then(|request| request.query));
+            Box::pin(sending.over(flow)).await
+        }
         None => sending.directly().await,
     };
     under_way.is_over = true;

@@ -2,7 +2,7 @@
 //! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection;
 //! `send` sends small responses through it at once and begins a job on it for the others.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
 
+use super::asked;
 use super::events::Event;
 use super::meter::Meter;
 use super::registry::Registry;
@@ -31,6 +32,8 @@ pub(crate) struct Flow {
     socket: Rc<Transport>,
     packets: Packets,
     meter: RefCell<Meter>,
+    /// The round trip that the request under way names, if requests are asked for it.
+    asked: Cell<Option<Duration>>,
 }
 
 impl Flow {
@@ -60,7 +63,8 @@ impl Flow {
         let meter = Meter::new(packets.overhead);
         uplink.pacer.charge_extra(clock::now(), meter.handshake());
         let (socket, meter) = (socket.clone(), RefCell::new(meter));
-        Flow { uplink, registry, number, socket, packets, meter }
+        let asked = Cell::new(None);
+        Flow { uplink, registry, number, socket, packets, meter, asked }
     }
 
     /// Takes the bytes of a whole response from the pacer, if they fit one grant and nobody waits. True if
@@ -84,7 +88,19 @@ impl Flow {
 
     /// The path to the client as it is now, if the kernel says.
     pub(super) fn path(&self) -> Option<Path> {
-        self.socket.tcp_info().ok().map(|info| path(&info))
+        self.socket.tcp_info().ok().map(|info| self.path_of(&info))
+    }
+
+    /// The next response answers a request with this query.
+    pub(crate) fn answers(&self, query: Option<&str>) {
+        if self.uplink.round_trip_is_asked {
+            self.asked.set(query.and_then(asked::round_trip));
+        }
+    }
+
+    fn path_of(&self, info: &TcpInfo) -> Path {
+        let measured = path(info);
+        Path { round_trip: self.asked.get().unwrap_or(measured.round_trip), ..measured }
     }
 
     /// Charges what the connection sent beside its responses since the last call. Returns the path, of
@@ -95,7 +111,7 @@ impl Flow {
         if bytes > 0 {
             self.uplink.pacer.charge_extra(clock::now(), bytes);
         }
-        Some(path(&info))
+        Some(self.path_of(&info))
     }
 
     pub(super) fn post(&self, event: Event) {

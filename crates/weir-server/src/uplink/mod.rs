@@ -6,6 +6,7 @@
 //! time. While nobody waits, a response that fits one grant takes its bytes from the pacer directly,
 //! without the gate.
 
+mod asked;
 mod events;
 mod flow;
 mod job;
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::{Notify, oneshot};
 use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead};
 
-use crate::config::UplinkConfig;
+use crate::config::{SwiftRoundTrip, UplinkConfig};
 use crate::identity::{self, PeerAddress};
 use crate::metrics::Metrics;
 
@@ -52,6 +53,8 @@ pub(crate) struct Uplink {
     grant: u64,
     /// The policy is told of every reading of a path.
     path_updates: bool,
+    /// The round trip that a request names stands for the measured one.
+    round_trip_is_asked: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
     /// Responses that wait at the gate, or are on their way there.
@@ -89,6 +92,7 @@ pub(crate) fn build(
         overhead: config.framing,
         grant: gate.grant_size(),
         path_updates: config.policy.needs().path_updates,
+        round_trip_is_asked: config.round_trip == SwiftRoundTrip::Request,
         in_kernel,
         waiting: AtomicUsize::new(0),
         next_number: AtomicU64::new(0),

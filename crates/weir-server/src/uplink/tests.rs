@@ -34,10 +34,15 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
+        Bench::with(SwiftRoundTrip::Measured)
+    }
+
+    fn with(round_trip: SwiftRoundTrip) -> Bench {
         let config = UplinkConfig {
             rate: BitRate::new(100_000_000).unwrap(),
             pace: 1.0,
             policy: policy::SRPT,
+            round_trip,
             framing: WireOverhead::ETHERNET,
             in_kernel: None,
         };
@@ -181,5 +186,26 @@ fn what_blocked_a_job_does_not_block_the_next_of_its_connection() {
         drop(dropped);
         let mut next = flow.begin(Some(1_000), None);
         assert!(bench.grant(&mut next).is_some(), "{blocked:?}");
+    }
+}
+
+#[test]
+fn the_round_trip_that_a_request_names_counts_only_where_it_is_asked_for() {
+    let named = Duration::from_millis(70);
+    for (round_trip, counts) in [(SwiftRoundTrip::Measured, false), (SwiftRoundTrip::Request, true)]
+    {
+        let mut bench = Bench::with(round_trip);
+        let flow = bench.open();
+        flow.answers(Some("rtt=70"));
+        let _job = flow.begin(Some(1_000), None);
+        let mut events = Vec::new();
+        bench.uplink.inbox.take(&mut events);
+        let arrives = |event: &Event| matches!(event, Event::Arrive { path: Some(path), .. } if path.round_trip == named);
+        assert_eq!(events.iter().any(arrives), counts);
+        let measured = flow.charge_extra().unwrap().round_trip;
+        assert_eq!(measured == named, counts);
+        // The next request of the connection names none.
+        flow.answers(None);
+        assert_ne!(flow.path().unwrap().round_trip, named);
     }
 }
