@@ -100,6 +100,14 @@ fn over_any_round_trips_nobody_is_later_than_sharing_by_more_than_his_window_tak
     }
 }
 
+/// Each order serves in its own way those who may go; the promise is the same.
+#[test]
+fn nor_is_anybody_under_another_order_inside_protective() {
+    for &policy in PolicyKind::ORDERS {
+        assert_few_are_late(policy, &lateness(policy, Hindrances::default(), 150));
+    }
+}
+
 /// By how much the latest of 3000 responses ends after exact sharing has sent it. Few are here when
 /// the first arrive and many when they finish, so a wrong share grows with their number.
 fn latest_of_many(link: &Link, policy: PolicyKind, seed: u64, round_trip: Duration) -> f64 {

@@ -1,4 +1,4 @@
-//! The promise of `fsp` and `protective`: nobody finishes later than under exact processor sharing
+//! The promise of `fsp` and of `protective` over each order: nobody finishes later than under exact processor sharing
 //! had nobody left, give or take a grant.
 
 use std::time::Duration;
@@ -13,6 +13,10 @@ const ONE_GRANT: f64 = 0.0011;
 /// What leavers were not sent is nobody's slack any more, so of those who came before and after
 /// them two may change places (3.4 ms in 20 000 cases).
 const WITH_LEAVERS: f64 = 0.01;
+
+fn promising() -> impl Iterator<Item = PolicyKind> {
+    [policy::FSP, policy::PROTECTIVE].iter().chain(PolicyKind::ORDERS).copied()
+}
 
 fn traces(leavers: bool) -> impl Strategy<Value = Vec<Request>> {
     let one = (0.0..0.05_f64, 3.0..5.5_f64, 0.0..1.0_f64, 0.0..1.0_f64);
@@ -44,7 +48,7 @@ proptest! {
 
     #[test]
     fn nobody_is_later_than_fair(requests in traces(false)) {
-        for policy in [policy::FSP, policy::PROTECTIVE] {
+        for policy in promising() {
             let late = worst_lateness(policy, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
         }
@@ -52,7 +56,7 @@ proptest! {
 
     #[test]
     fn nor_when_sockets_take_less_than_was_granted(requests in traces(false)) {
-        for policy in [policy::FSP, policy::PROTECTIVE] {
+        for policy in promising() {
             let link = Link { half_of_every: 3, ..Link::exact(policy) };
             let late = worst_lateness_on(&link, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
@@ -61,7 +65,7 @@ proptest! {
 
     #[test]
     fn nor_when_the_starved_are_relieved(requests in traces(false)) {
-        for policy in [policy::FSP, policy::PROTECTIVE] {
+        for policy in promising() {
             let starvation_interval = Some(Duration::from_millis(20));
             let late = worst_lateness_on(&Link { starvation_interval, ..Link::exact(policy) }, &requests);
             prop_assert!(late <= ONE_GRANT, "{policy}: {late}");
@@ -70,7 +74,7 @@ proptest! {
 
     #[test]
     fn nor_when_others_leave(requests in traces(true)) {
-        for policy in [policy::FSP, policy::PROTECTIVE] {
+        for policy in promising() {
             let late = worst_lateness(policy, &requests);
             prop_assert!(late <= WITH_LEAVERS, "{policy}: {late}");
         }
@@ -109,7 +113,7 @@ fn a_leaver_stays_in_the_virtual_server() {
     let unit = 100_000;
     let first = Request { leaves: Some(0.9), ..request(0.0, 10 * unit) };
     let requests = [first, request(0.0, 11 * unit), request(0.9, 6 * unit), request(1.2, 5 * unit)];
-    for policy in [policy::FSP, policy::PROTECTIVE] {
+    for policy in promising() {
         assert!(worst_lateness(policy, &requests) <= ONE_GRANT, "{policy}");
     }
 }
@@ -120,7 +124,7 @@ fn after_an_idle_time_leavers_do_not_weaken_the_promise() {
     // has the link for itself, virtually too.
     let gone = Request { leaves: Some(0.01), ..request(0.0, 300_000) };
     let requests = [gone, request(1.0, 100_000), request(1.0, 110_000), request(1.1, 20_000)];
-    for policy in [policy::FSP, policy::PROTECTIVE] {
+    for policy in promising() {
         assert!(worst_lateness(policy, &requests) <= ONE_GRANT, "{policy}");
     }
 }
@@ -137,7 +141,7 @@ fn a_share_missed_early_is_not_paid_for_late() {
             request(at, 10f64.powf(3.0 + 2.5 * numbers.unit()) as u64)
         };
         let requests: Vec<Request> = (0..600).map(|_| next()).collect();
-        for policy in [policy::FSP, policy::PROTECTIVE] {
+        for policy in promising() {
             let late = worst_lateness(policy, &requests);
             assert!(late <= ONE_GRANT, "seed {seed} {policy}: {late}");
         }
