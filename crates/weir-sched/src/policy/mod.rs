@@ -13,11 +13,9 @@ use crate::virtual_fair::Level;
 
 pub use descriptor::{Choice, Descriptor, Needs, PolicyKind, UnknownPolicy};
 pub use path::Path;
-pub use protective::{ORDERS, ProtectiveOrder};
+pub use protective::ProtectiveOrder;
 pub use ranked::{Facts, Ranked, Rule};
-pub use swift::{
-    SizeCutoffs, SwiftBasis, SwiftChoices, SwiftLevels, SwiftRounding, VARIANTS, swift_band,
-};
+pub use swift::{SizeCutoffs, SwiftBasis, SwiftChoices, SwiftLevels, SwiftRounding, swift_band};
 
 /// Names each policy's file and the descriptor in it.
 macro_rules! policies {
@@ -42,6 +40,10 @@ policies! {
     srrt::SRRT,
     burst::BURST,
 }
+
+// Beside these: what the simulator and the lab find by name.
+const ORDERS: &[PolicyKind] = protective::ORDERS;
+const VARIANTS: &[PolicyKind] = swift::VARIANTS;
 
 /// Where the virtual fair server stands.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,7 +12,8 @@ use crate::time::Time;
 use crate::virtual_fair::Level;
 use weir_units::BitRate;
 
-pub use orders::{ORDERS, ProtectiveOrder};
+pub(super) use orders::ORDERS;
+pub use orders::ProtectiveOrder;
 
 /// See the module.
 pub const PROTECTIVE: PolicyKind = PolicyKind::new(&Descriptor {

@@ -2,11 +2,11 @@
 //! rule as long as nobody ends later than under fair sharing. What the promise counts is the same
 //! for all. The setting `protective_order` chooses one, and the simulator takes them by name.
 
-use super::{NEEDS, Protective};
+use super::{NEEDS, PROTECTIVE, Protective};
 use crate::policy::burst::Burst;
 use crate::policy::srrt::Srrt;
 use crate::policy::swift::{Swift, SwiftChoices};
-use crate::policy::{Choice, Descriptor, Needs, PROTECTIVE, PolicyKind};
+use crate::policy::{Choice, Descriptor, Needs, PolicyKind};
 
 weir_units::choice! {
     /// The order among those who may go.
@@ -35,7 +35,7 @@ impl ProtectiveOrder {
 }
 
 /// `protective` over each order but its own.
-pub const ORDERS: &[PolicyKind] = &[SRRT, BURST, SWIFT];
+pub(in crate::policy) const ORDERS: &[PolicyKind] = &[SRRT, BURST, SWIFT];
 
 const SRRT: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective/srrt",

@@ -18,7 +18,7 @@ use crate::sizes::RecentSizes;
 pub use levels::{
     SizeCutoffs, SwiftBasis, SwiftChoices, SwiftLevels, SwiftRounding, swift_band,
 };
-pub use variants::VARIANTS;
+pub(super) use variants::VARIANTS;
 
 /// See the module.
 pub const SWIFT: PolicyKind = PolicyKind::new(&Descriptor {

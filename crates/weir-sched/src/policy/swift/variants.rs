@@ -24,7 +24,7 @@ macro_rules! variant {
 }
 
 /// All of them.
-pub const VARIANTS: &[PolicyKind] = &[
+pub(in crate::policy) const VARIANTS: &[PolicyKind] = &[
     variant!("initial", "SWIFT by the size that a response had on its arrival", {
         basis: SwiftBasis::Initial
     }),
