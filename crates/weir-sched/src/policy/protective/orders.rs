@@ -57,3 +57,31 @@ const SWIFT: PolicyKind = PolicyKind::new(&Descriptor {
     needs: Needs { bytes: true, choice: Choice::Grant, ..NEEDS },
     build: |rate| Box::new(Protective::on_a_link_of(rate, Swift::new(SwiftChoices::PAPER))),
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Arrival, FairState, Policy};
+    use crate::virtual_fair::VirtualFair;
+    use crate::{BitRate, Path, Time};
+
+    #[test]
+    fn a_key_that_changes_while_a_job_waits_or_is_served_changes_who_goes_first() {
+        let rate = BitRate::new(8_000_000).expect("not zero");
+        let (mut virtually, mut policy) =
+            (VirtualFair::default(), Protective::on_a_link_of(rate, Burst));
+        let fair = FairState { level: virtually.level(), behind: 0 };
+        for (id, size) in [(0, 50_000), (1, 60_000)] {
+            let (finish, path) = (virtually.join(id, size), Path::default());
+            let job = Arrival { order: id.into(), at: Time::ZERO, size, fair, finish, path };
+            policy.arrive(id, &job);
+            policy.ready(id);
+        }
+        assert_eq!(policy.pick(fair, 100), Some(0));
+        policy.path_changed(1, Path { window_credit: 10_000, ..Path::default() });
+        assert_eq!(policy.pick(fair, 100), Some(1));
+        // The credit is used up, and as much is left of both.
+        policy.served(1, 10_000);
+        assert_eq!(policy.pick(FairState { behind: 10_000, ..fair }, 100), Some(0));
+    }
+}
