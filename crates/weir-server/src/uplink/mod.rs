@@ -6,6 +6,7 @@
 //! time. While nobody waits, a response that fits one grant takes its bytes from the pacer directly,
 //! without the gate.
 
+pub mod bands;
 mod events;
 mod flow;
 mod job;
