@@ -115,14 +115,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The mechanism of the bands that are there, or the one wanted, or the best of this kernel.
-fn choose(
-    arguments: &Arguments,
-    root: &Root,
-    known: Option<&State>,
-) -> Result<Mechanism, Failure> {
+fn choose(arguments: &Arguments, root: &Root, known: Option<&State>) -> Result<Mechanism, Failure> {
     let there = match root {
         Root::Bands(mechanism, _) => Some(*mechanism),
-        Root::Part(_) => known.map(|state| state.mechanism),
+        Root::Part => known.map(|state| state.mechanism),
         _ => None,
     };
     match (there, arguments.mechanism) {
@@ -152,25 +148,23 @@ fn decide(
     match root {
         Root::Default => Ok((Task::Make(Vec::new(), bands.install()), None)),
         Root::Bands(..) => {
-            let same = |state: &&State| {
-                state.rate() == Some(*rate) && state.overhead == *overhead
-            };
-            let lacks_rules =
-                mechanism.needs_rules() && present::has_rules(device)? == Some(false);
+            let same = |state: &&State| state.rate() == Some(*rate) && state.overhead == *overhead;
+            let lacks_rules = mechanism.needs_rules() && present::has_rules(device)? == Some(false);
             let rules = lacks_rules.then(|| Step::nft(nft::install(device)));
             if known.filter(same).is_some() && rules.is_none() {
                 return Ok((Task::Nothing, before));
             }
             let old = known.and_then(|state| Some((state.rate()?, state.overhead)));
-            let back = old.map(|(rate, overhead)| Bands { rate, overhead, ..bands.clone() }.change());
+            let back =
+                old.map(|(rate, overhead)| Bands { rate, overhead, ..bands.clone() }.change());
             let change = bands.change().into_iter().chain(rules).collect();
             Ok((Task::Change(change, back.unwrap_or_default()), before))
         }
-        Root::Part(_) if known.is_some() => {
+        Root::Part if known.is_some() => {
             let clear = Bands::remove(device, *mechanism);
             Ok((Task::Make(clear, bands.install()), before))
         }
-        Root::Part(_) => Err(refusal(device, "an htb 7765: without weir's bands", "")),
+        Root::Part => Err(refusal(device, "an htb 7765: without weir's bands", "")),
         Root::Other(queue, has_others) => {
             let before = aside(queue, *has_others);
             match before {
@@ -179,7 +173,8 @@ fn decide(
                     Ok((Task::Make(clear, bands.install()), Some(before)))
                 }
                 Some(_) => {
-                    let advice = ", or put it aside with --replace (`weir uplink remove` brings it back)";
+                    let advice =
+                        ", or put it aside with --replace (`weir uplink remove` brings it back)";
                     Err(refusal(device, &queue.describe(), advice))
                 }
                 None => Err(refusal(device, &queue.describe(), "")),
@@ -203,12 +198,7 @@ fn refusal(device: &Device, queue: &str, advice: &str) -> Failure {
 }
 
 /// Takes away what is there and makes the bands; brings back what was there if that fails.
-fn make_all(
-    device: &Device,
-    state: &State,
-    clear: &[Step],
-    make: &[Step],
-) -> Result<(), Failure> {
+fn make_all(device: &Device, state: &State, clear: &[Step], make: &[Step]) -> Result<(), Failure> {
     let restore = state.before.iter().map(|before| before.restore(device)).collect::<Vec<_>>();
     let back = |done: usize| {
         // What stands at the root if nothing was made is not weir's to remove.
@@ -220,7 +210,9 @@ fn make_all(
     if matches!(root_of(device)?, Root::Bands(..)) {
         return Ok(());
     }
-    let message = format!("the bands of {device} were made and are gone: does another program set its queues?");
+    let message = format!(
+        "the bands of {device} were made and are gone: does another program set its queues?"
+    );
     Err(Failure { message, code: 1 })
 }
 

@@ -127,7 +127,9 @@ impl Bands {
                 let others = self.frame;
                 let responses = (f64::from(others) * (1.0 / OTHERS_SHARE - 1.0)).round();
                 let strict = BANDS - 2;
-                format!("ets bands {BANDS} strict {strict} quanta {responses} {others} priomap {map}")
+                format!(
+                    "ets bands {BANDS} strict {strict} quanta {responses} {others} priomap {map}"
+                )
             }
             _ => format!("prio bands {BANDS} priomap {map}"),
         }

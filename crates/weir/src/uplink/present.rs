@@ -53,6 +53,7 @@ pub(super) fn has_rules(device: &Device) -> Result<Option<bool>, Failure> {
 }
 
 fn unreadable(command: &str, error: &dyn std::fmt::Display) -> Failure {
-    let message = format!("`{command}` wrote what weir cannot read: {error}; is iproute2 5.0 or newer?");
+    let message =
+        format!("`{command}` wrote what weir cannot read: {error}; is iproute2 5.0 or newer?");
     Failure { message, code: 1 }
 }

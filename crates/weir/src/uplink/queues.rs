@@ -45,7 +45,7 @@ pub(super) enum Root {
     /// weir's bands.
     Bands(Mechanism, [Counters; BANDS]),
     /// Part of weir's bands: an installation or a removal did not come to its end.
-    Part(Mechanism),
+    Part,
     /// Somebody's, and whether queues hang from it.
     Other(Queue, bool),
 }
@@ -95,7 +95,7 @@ pub(super) fn root(queues: &[Queue], device: &str) -> Root {
     for (band, counters) in counters.iter_mut().enumerate() {
         match of_band(band) {
             Some(queue) => *counters = queue.counters,
-            None => return Root::Part(mechanism),
+            None => return Root::Part,
         }
     }
     Root::Bands(mechanism, counters)
@@ -159,9 +159,12 @@ mod tests {
         let Root::Bands(Mechanism::Htb, counters) = root_of(BANDS_OF_HTB) else { panic!() };
         let first = Counters { bytes: 540, packets: 10, drops: 0, backlog: 0, qlen: 0 };
         assert_eq!(counters[0], first);
-        assert_eq!((counters[5].drops, counters[5].qlen, counters[5].backlog), (3, 1000, 1_514_000));
+        assert_eq!(
+            (counters[5].drops, counters[5].qlen, counters[5].backlog),
+            (3, 1000, 1_514_000)
+        );
         let queues = parse(&BANDS_OF_HTB.replace("7772:", "9:")).expect("a list");
-        assert!(matches!(root(&queues, "eth0"), Root::Part(Mechanism::Htb)));
+        assert!(matches!(root(&queues, "eth0"), Root::Part));
     }
 
     #[test]
@@ -186,7 +189,8 @@ mod tests {
     fn devices_are_told_apart() {
         let one = BANDS_OF_HTB.replace("{\"kind\"", "{\"dev\":\"eth0\",\"kind\"");
         let other = NONE.replace("{\"kind\"", "{\"dev\":\"eth1\",\"kind\"");
-        let text = format!("{},{}", one.trim().trim_end_matches(']'), other.trim_start_matches('['));
+        let text =
+            format!("{},{}", one.trim().trim_end_matches(']'), other.trim_start_matches('['));
         let queues = parse(&text).expect("a list");
         assert_eq!(devices(&queues), ["eth0"]);
         assert!(matches!(root(&queues, "eth0"), Root::Bands(..)));

@@ -33,11 +33,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let known = State::read(directory, device)?;
     let root = queues::root(&present::queues(Some(device))?, device.as_ref());
     let (mechanism, why_not) = match (&root, &known) {
-        (Root::Bands(mechanism, _), _) | (Root::Part(mechanism), Some(State { mechanism, .. })) => {
-            (Some(*mechanism), String::new())
+        (Root::Bands(mechanism, _), _) => (Some(*mechanism), String::new()),
+        (Root::Part, Some(state)) => (Some(state.mechanism), String::new()),
+        (Root::Part, None) => (None, "an htb 7765: that weir did not make".into()),
+        (Root::Other(queue, _), _) => {
+            (None, format!("{}, which weir did not make", queue.describe()))
         }
-        (Root::Part(_), None) => (None, "an htb 7765: that weir did not make".into()),
-        (Root::Other(queue, _), _) => (None, format!("{}, which weir did not make", queue.describe())),
         (Root::Default, _) => (None, "the kernel's own".into()),
     };
     let Some(mechanism) = mechanism else {

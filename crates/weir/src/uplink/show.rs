@@ -8,8 +8,8 @@ use super::device::Device;
 use super::output;
 use super::present;
 use super::queues::{self, Queue, Root};
-use super::table::Shown;
 use super::table;
+use super::table::Shown;
 use crate::failure::Failure;
 
 /// As often as the kernel is asked at most.
@@ -75,7 +75,7 @@ fn shown(queues: &[Queue], device: Device) -> Result<Result<Shown, String>, Fail
             return Ok(Ok(Shown { device, mechanism, rate, has_rules, bands }));
         }
         Root::Default => format!("its queue is the kernel's own; {install} makes them"),
-        Root::Part(_) => format!("they are incomplete; {install} makes them anew"),
+        Root::Part => format!("they are incomplete; {install} makes them anew"),
         Root::Other(queue, _) => {
             format!("its queue is {}, which weir did not make", queue.describe())
         }

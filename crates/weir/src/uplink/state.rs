@@ -98,7 +98,9 @@ fn file(directory: &Path, device: &Device) -> PathBuf {
 
 fn failure(file: &Path, what: &str, error: &dyn std::fmt::Display) -> Failure {
     let advice = match what {
-        "understand" => "remove the file; the queue that was there before weir's is then not brought back",
+        "understand" => {
+            "remove the file; the queue that was there before weir's is then not brought back"
+        }
         _ => "run weir as root, or name another directory with --state",
     };
     let message = format!("cannot {what} {}: {error}; {advice}", file.display());

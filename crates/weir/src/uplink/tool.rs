@@ -90,7 +90,9 @@ impl From<Trouble> for Failure {
             Trouble::NoDevice(complaint) => {
                 format!("{complaint}; `ip link` lists the devices of this machine")
             }
-            Trouble::Failed(line, complaint) => format!("`{line}` failed: {complaint}{}", advice(&complaint)),
+            Trouble::Failed(line, complaint) => {
+                format!("`{line}` failed: {complaint}{}", advice(&complaint))
+            }
         };
         Failure { message, code: 1 }
     }
