@@ -28,7 +28,7 @@ impl FromStr for Device {
         Err(Invalid::new(
             text,
             "the name of a network device: at most 15 letters, digits, -, _ and .",
-            "such as eth0; `ip link` lists those of this machine",
+            "eth0, or another that `ip link` lists",
         ))
     }
 }

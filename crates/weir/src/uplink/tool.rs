@@ -101,7 +101,8 @@ impl From<Trouble> for Failure {
 /// What helps against a complaint whose own words do not say.
 fn advice(complaint: &str) -> &'static str {
     if complaint.contains("qdisc kind is unknown") || complaint.contains("Unknown qdisc") {
-        "; this kernel has no such queue: `modprobe sch_htb`, or a kernel with CONFIG_NET_SCH_HTB"
+        "; this kernel has no such queue: load its module (sch_htb, sch_prio, sch_ets, sch_fifo), or \
+         choose another with --mechanism"
     } else if complaint.contains("Operation not supported") {
         "; this kernel lacks what the rules need: `modprobe nf_tables`, or a kernel with CONFIG_NF_TABLES_INET"
     } else {
@@ -124,7 +125,7 @@ mod tests {
         let gone = trouble("tc qdisc show".into(), "Cannot find device \"x\"");
         assert!(message(gone).contains("ip link"));
         let old = trouble("tc qdisc add".into(), "Error: Specified qdisc kind is unknown.");
-        assert!(message(old).contains("modprobe"));
+        assert!(message(old).contains("load its module"));
         for (program, package) in [("tc", "iproute2"), ("nft", "nftables"), ("ip", "iproute2")] {
             assert!(message(Trouble::Missing(program)).contains(package));
         }
