@@ -57,10 +57,11 @@ impl Bench {
         bands.iter().map(|band| band[name].as_u64().expect("a number")).collect()
     }
 
-    /// The device's root queue, without counters.
+    /// The device's root queue, without counters and without the kernel's count of its users.
     fn root(&self) -> String {
         let all = self.link.tc(&format!("qdisc show dev {}", Link::DEVICE));
-        all.lines().next().unwrap_or_default().to_owned()
+        let line = all.lines().next().unwrap_or_default();
+        line.split(" refcnt ").map(|part| part.trim_start_matches(char::is_numeric)).collect()
     }
 
     fn tables(&self) -> String {

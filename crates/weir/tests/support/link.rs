@@ -33,6 +33,13 @@ impl Link {
         let device = Link::DEVICE;
         for namespace in [near, far] {
             assert!(ip(&format!("netns add {namespace}")), "this test needs root");
+            // Its neighbour discovery would be counted with the packets of a test.
+            within(namespace, || {
+                for which in ["all", "default"] {
+                    let setting = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+                    std::fs::write(setting, "1").expect("it can be set");
+                }
+            });
             assert!(ip(&format!("-n {namespace} link set lo up")));
         }
         let pair = format!("type veth peer name far0 netns {far}");
