@@ -175,6 +175,11 @@ impl Gate {
         self.grant
     }
 
+    /// What it is paced by.
+    pub fn pacer(&self) -> &Arc<Pacer> {
+        &self.pacer
+    }
+
     /// From now on one grant is worth so many bytes: for an owner that goes by a queue, not by a rate.
     pub fn set_grant(&mut self, bytes: u64) {
         self.grant = bytes.max(1);
