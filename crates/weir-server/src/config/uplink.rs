@@ -124,8 +124,8 @@ value! {
     BandCutoffs, "SIZES", |cutoffs| -> BandCutoffs { cutoffs }
     fn words() -> Vec<(&'static str, &'static str)> {
         vec![
-            ("learned", "from recent responses: equal shares of their bytes, but the first band for \
-                         half of the responses and the last for one in a hundred, if that is more"),
+            ("learned", "from recent responses: equal shares of their bytes, but the first band ends \
+                         at the median at the latest and the last has the largest hundredth at least"),
             ("paper", "1, 2, 5 and 50 KB (Schroeder & Harchol-Balter 2003)"),
             ("four sizes", "with commas between them"),
         ]
