@@ -6,13 +6,12 @@ use super::device::Device;
 use super::nft;
 use super::queues::{self, Queue};
 use super::tool::{self, Trouble};
-use crate::failure::Failure;
 
 /// Bytes of a header that the kernel counts with the packets of an Ethernet device.
 const ETHERNET_HEADER: u32 = 14;
 
 /// The queues of a device, or of all devices, with their counters. Needs no privilege.
-pub(super) fn queues(device: Option<&Device>) -> Result<Vec<Queue>, Failure> {
+pub(super) fn queues(device: Option<&Device>) -> Result<Vec<Queue>, Trouble> {
     let all = ["-j", "-s", "qdisc", "show"];
     let text = match device {
         Some(device) => tool::output("tc", &[&all[..], &["dev", device.as_ref()]].concat())?,
@@ -22,12 +21,12 @@ pub(super) fn queues(device: Option<&Device>) -> Result<Vec<Queue>, Failure> {
 }
 
 /// The classes of a device, as `tc` prints them. Needs no privilege.
-pub(super) fn classes(device: &Device) -> Result<String, Failure> {
-    Ok(tool::output("tc", &["class", "show", "dev", device.as_ref()])?)
+pub(super) fn classes(device: &Device) -> Result<String, Trouble> {
+    tool::output("tc", &["class", "show", "dev", device.as_ref()])
 }
 
 /// Bytes of the largest packet of a device as the kernel counts it. Needs no privilege.
-pub(super) fn frame(device: &Device) -> Result<u32, Failure> {
+pub(super) fn frame(device: &Device) -> Result<u32, Trouble> {
     #[derive(Deserialize)]
     struct Link {
         mtu: u32,
@@ -43,17 +42,16 @@ pub(super) fn frame(device: &Device) -> Result<u32, Failure> {
 }
 
 /// Whether the rules of a device are there; `None` without the privilege to ask.
-pub(super) fn has_rules(device: &Device) -> Result<Option<bool>, Failure> {
+pub(super) fn has_rules(device: &Device) -> Result<Option<bool>, Trouble> {
     match tool::output("nft", &["list", "table", "inet", &nft::table(device)]) {
         Ok(_) => Ok(Some(true)),
         Err(Trouble::Denied(_)) => Ok(None),
         Err(Trouble::Failed(..) | Trouble::NoDevice(_)) => Ok(Some(false)),
-        Err(trouble) => Err(trouble.into()),
+        Err(trouble) => Err(trouble),
     }
 }
 
-fn unreadable(command: &str, error: &dyn std::fmt::Display) -> Failure {
-    let message =
-        format!("`{command}` wrote what weir cannot read: {error}; is iproute2 5.0 or newer?");
-    Failure { message, code: 1 }
+fn unreadable(command: &str, error: &dyn std::fmt::Display) -> Trouble {
+    let complaint = format!("weir cannot read what it wrote: {error}; is iproute2 5.0 or newer?");
+    Trouble::Failed(command.to_owned(), complaint)
 }

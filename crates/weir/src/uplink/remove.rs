@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use weir_server::messages;
 
 use super::device::Device;
+use super::nft;
 use super::output;
 use super::plan::Bands;
 use super::present;
 use super::queues::{self, Root};
 use super::state::{self, State};
 use super::step::Step;
-use super::tool;
+use super::tool::{self, Trouble};
 use crate::failure::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -31,7 +32,11 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { device, dry_run, state: directory } = arguments;
     let known = State::read(directory, device)?;
-    let root = queues::root(&present::queues(Some(device))?, device.as_ref());
+    let queues = match (present::queues(Some(device)), &known) {
+        (Err(Trouble::NoDevice(_)), Some(_)) => return forget(arguments),
+        (queues, _) => queues?,
+    };
+    let root = queues::root(&queues, device.as_ref());
     let (mechanism, why_not) = match (&root, &known) {
         (Root::Bands(mechanism, _), _) => (Some(*mechanism), String::new()),
         (Root::Part, Some(state)) => (Some(state.mechanism), String::new()),
@@ -70,5 +75,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             "removed weir's bands from {device}; it has the kernel's own queue"
         )),
     }
+    Ok(())
+}
+
+/// The device has gone, and its queues with it: the rest is removed.
+fn forget(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { device, dry_run, state: directory } = arguments;
+    let rules = Step::nft(nft::remove(device));
+    if *dry_run {
+        return output::print_steps([rules].iter());
+    }
+    tool::run(&rules)?;
+    State::remove(directory, device)?;
+    messages::say(format_args!("{device} has gone, and weir's bands with it"));
     Ok(())
 }

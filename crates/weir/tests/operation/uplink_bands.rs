@@ -234,6 +234,40 @@ fn somebodys_queue_is_refused_or_put_aside_and_brought_back() {
     }
 }
 
+#[test]
+fn a_device_that_has_gone_leaves_nothing() {
+    let bench = Bench::new();
+    bench.installed("10mbit");
+    output_of(bench.link.near_command(&["ip", "link", "del", Link::DEVICE]));
+    let removed = output_of(bench.command("remove", &[]));
+    assert!(removed.contains("has gone"), "{removed}");
+    assert_eq!((bench.tables().as_str(), files(bench.state.path())), ("", 0));
+    let again = end_of(bench.command("remove", &[]));
+    assert_eq!(again.status.code(), Some(1), "{again:?}");
+}
+
+/// The commands of the example, for the device of the test.
+#[test]
+fn the_unit_of_systemd_makes_and_removes_the_bands() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/weir-uplink.service");
+    let unit = fs::read_to_string(unit).expect("the example");
+    let bench = Bench::new();
+    let run = |key: &str| {
+        let line =
+            unit.lines().find_map(|line| line.strip_prefix(&format!("{key}=/usr/bin/weir ")));
+        let line = line.expect("a command").replace("eth0", Link::DEVICE);
+        let mut command = bench.link.near_weir(&line.split(' ').collect::<Vec<_>>());
+        command.arg("--state").arg(bench.state.path());
+        output_of(command)
+    };
+    for (key, answer) in
+        [("ExecStart", "made"), ("ExecReload", "nothing is changed"), ("ExecStop", "removed")]
+    {
+        let said = run(key);
+        assert!(said.contains(answer), "{key}: {said}");
+    }
+}
+
 /// The last step fails: `nft` is one that refuses.
 #[test]
 fn an_installation_that_fails_is_undone() {
