@@ -81,6 +81,11 @@ impl TcpInfo {
         bytes.saturating_sub(self.notsent_bytes.into())
     }
 
+    /// Whether a whole segment is written that TCP has not sent yet.
+    pub(crate) fn has_unsent_segment(&self) -> bool {
+        self.notsent_bytes >= self.snd_mss.max(1)
+    }
+
     /// Whether the other end has closed its side, or both.
     pub(crate) fn is_closed_by_peer(&self) -> bool {
         // TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING (include/net/tcp_states.h).

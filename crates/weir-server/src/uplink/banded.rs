@@ -83,15 +83,14 @@ impl Banded {
     }
 
     /// Has what is sent from now on go through the band of a response with `left` bytes left; false if it
-    /// cannot yet, because packets in a later band would be overtaken.
+    /// cannot yet, because data of a later band are still here.
     pub(crate) fn enter_band(&self, left: u64) -> bool {
         let (has, wanted) = (self.priority.get(), self.classes.priority(left));
         if has == wanted || !self.uplink.in_order() {
             return true;
         }
         // A socket that never had a band has sent no data.
-        let overtakes = wanted > has && has != OTHERS_PRIORITY;
-        if overtakes && self.socket.queued_here().is_ok_and(|bytes| bytes > 0) {
+        if wanted > has && has != OTHERS_PRIORITY && self.has_data_here() {
             return false;
         }
         match self.socket.set_priority(wanted) {
@@ -99,6 +98,13 @@ impl Banded {
             Err(error) => self.uplink.priority_refused(&error),
         }
         true
+    }
+
+    /// Whether data that were handed over have not left this host: packets that would be overtaken, or bytes
+    /// that belong to the band they were handed over in. The part of a segment waits for what follows it.
+    fn has_data_here(&self) -> bool {
+        let is_unsent = || self.socket.tcp_info().is_ok_and(|info| info.has_unsent_segment());
+        self.socket.queued_here().is_ok_and(|bytes| bytes > 0) || is_unsent()
     }
 
     /// How many of the `left` bytes belong to the band that they have now.
