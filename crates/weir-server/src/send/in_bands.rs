@@ -6,8 +6,10 @@ use std::time::Duration;
 use super::{Outcome, Sending};
 use crate::uplink::{Banded, WHOLE};
 
-/// How often it is looked whether a connection's packets have left this host.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// When it is looked whether a connection's packets have left this host: after this time, and again
+/// whenever it has waited a quarter longer, at the latest after [`LOOK_AT_LEAST`].
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LOOK_AT_LEAST: Duration = Duration::from_millis(32);
 
 impl Sending<'_> {
     /// Sends through the bands of `lane`.
@@ -34,11 +36,14 @@ impl Sending<'_> {
         outcome
     }
 
-    /// How much of the next `count` bytes goes in one band, which it enters. It waits until packets that it
-    /// would overtake have left this host.
+    /// How much of the next `count` bytes goes in one band, which it enters. It waits until what was handed
+    /// over for a later band has left this host. The kernel has no event for that.
     pub(super) async fn to_cutoff(&self, lane: &Banded, count: u64) -> u64 {
+        let mut waited = Duration::ZERO;
         while !lane.enter_band(self.left()) {
-            tokio::time::sleep(LOOK_EVERY).await;
+            let wait = (waited / 4).clamp(FIRST_LOOK, LOOK_AT_LEAST);
+            tokio::time::sleep(wait).await;
+            waited += wait;
         }
         count.min(lane.to_cutoff(self.left()))
     }

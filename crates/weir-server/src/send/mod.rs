@@ -115,6 +115,7 @@ impl Sending<'_> {
                     tokio::task::yield_now().await;
                     Ok(())
                 }
+                Ok(Pushed::Full) if lane.is_some() => self.until_writable().await,
                 Ok(Pushed::Full) => self.until_room().await,
                 Ok(Pushed::Cold) => Box::pin(self.fetch()).await,
                 Err(outcome) => Err(outcome),

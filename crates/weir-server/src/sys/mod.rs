@@ -81,6 +81,11 @@ impl TcpInfo {
         bytes.saturating_sub(self.notsent_bytes.into())
     }
 
+    /// Whether a whole segment is written that TCP has not sent yet.
+    pub(crate) fn has_unsent_segment(&self) -> bool {
+        self.notsent_bytes >= self.snd_mss.max(1)
+    }
+
     /// Whether the other end has closed its side, or both.
     pub(crate) fn is_closed_by_peer(&self) -> bool {
         // TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING (include/net/tcp_states.h).
@@ -108,10 +113,25 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
 
 /// Bytes that were written to the connection and not yet acknowledged by the client.
 pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
+    ask_for_bytes(socket, libc::TIOCOUTQ)
+}
+
+/// Bytes that were written to the connection and that TCP has not sent yet.
+///
+/// # Errors
+///
+/// It is a Unix socket.
+pub(crate) fn unsent(socket: impl AsFd) -> io::Result<u64> {
+    /// include/uapi/linux/sockios.h; libc does not name it.
+    const SIOCOUTQNSD: libc::Ioctl = 0x894B;
+    ask_for_bytes(socket, SIOCOUTQNSD)
+}
+
+/// The answer to SIOCOUTQ (TIOCOUTQ) or SIOCOUTQNSD.
+fn ask_for_bytes(socket: impl AsFd, what: libc::Ioctl) -> io::Result<u64> {
     let mut bytes = MaybeUninit::<libc::c_int>::zeroed();
-    // SAFETY: TIOCOUTQ (SIOCOUTQ) writes one int to the pointer, which is valid for the call.
-    let result =
-        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, bytes.as_mut_ptr()) };
+    // SAFETY: both of these write one int to the pointer, which is valid for the call.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), what, bytes.as_mut_ptr()) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -244,7 +264,7 @@ mod tests {
         assert!(info.segs_out >= 1);
         assert!(unacknowledged(&client).unwrap() <= 10);
         // Loopback has no queue.
-        assert_eq!(queued_here(&client).unwrap(), 0);
+        assert_eq!((queued_here(&client).unwrap(), unsent(&client).unwrap()), (0, 0));
         drop(server);
     }
 }

@@ -11,12 +11,15 @@ use super::classes::Classes;
 use super::flow::Flow;
 use super::registry::Registry;
 use crate::identity::PeerAddress;
-use crate::transport::Transport;
+use crate::transport::{LEAST_UNSENT, Transport};
 
 /// A response of at most so many bytes is handed over as a whole and stays in its band: the kernel has
 /// all of it before the first of it is sent. It never waits in weir. So does the rest of a larger one
 /// from here on, which still changes bands. The paper's last cutoff.
 pub(crate) const WHOLE: u64 = 50_000;
+
+/// Bytes that a large response may have unsent where there is no cap.
+const UNCAPPED_UNSENT: u32 = 16 * 1024;
 
 /// See the module.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct Banded {
     worker: usize,
     /// The socket's, so that it is set only where it changes.
     priority: Cell<u32>,
+    /// How much it may have unsent, likewise.
+    unsent: Cell<u32>,
 }
 
 impl Banded {
@@ -40,8 +45,9 @@ impl Banded {
         socket: &Rc<Transport>,
         peer: PeerAddress,
     ) -> Banded {
-        let (socket, priority) = (socket.clone(), Cell::new(OTHERS_PRIORITY));
-        Banded { uplink, registry, classes, socket, peer, worker, priority }
+        let socket = socket.clone();
+        let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(LEAST_UNSENT));
+        Banded { uplink, registry, classes, socket, peer, worker, priority, unsent }
     }
 
     /// A response of `left` bytes begins, `u64::MAX` if nobody knows how many.
@@ -51,6 +57,18 @@ impl Banded {
         }
         // If packets of the response before are queued, this one follows them in their band.
         self.enter_band(left);
+        // All of a small one; of a large one as much as the cap lets through, since what is unsent when a
+        // response enters another band goes through that.
+        let unsent = match &self.uplink.in_kernel {
+            _ if left <= WHOLE => LEAST_UNSENT,
+            Some(in_kernel) => u32::try_from(in_kernel.cap()).unwrap_or(u32::MAX),
+            None => UNCAPPED_UNSENT,
+        };
+        if unsent != self.unsent.replace(unsent)
+            && let Err(error) = self.socket.limit_unsent(unsent)
+        {
+            tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
+        }
     }
 
     /// Whether a response waits in weir while it has so much left.
@@ -65,15 +83,14 @@ impl Banded {
     }
 
     /// Has what is sent from now on go through the band of a response with `left` bytes left; false if it
-    /// cannot yet, because packets in a later band would be overtaken.
+    /// cannot yet, because data of a later band are still here.
     pub(crate) fn enter_band(&self, left: u64) -> bool {
         let (has, wanted) = (self.priority.get(), self.classes.priority(left));
         if has == wanted || !self.uplink.in_order() {
             return true;
         }
         // A socket that never had a band has sent no data.
-        let overtakes = wanted > has && has != OTHERS_PRIORITY;
-        if overtakes && self.socket.queued_here().is_ok_and(|bytes| bytes > 0) {
+        if wanted > has && has != OTHERS_PRIORITY && self.has_data_here() {
             return false;
         }
         match self.socket.set_priority(wanted) {
@@ -81,6 +98,13 @@ impl Banded {
             Err(error) => self.uplink.priority_refused(&error),
         }
         true
+    }
+
+    /// Whether data that were handed over have not left this host: packets that would be overtaken, or bytes
+    /// that belong to the band they were handed over in. The part of a segment waits for what follows it.
+    fn has_data_here(&self) -> bool {
+        let is_unsent = || self.socket.tcp_info().is_ok_and(|info| info.has_unsent_segment());
+        self.socket.queued_here().is_ok_and(|bytes| bytes > 0) || is_unsent()
     }
 
     /// How many of the `left` bytes belong to the band that they have now.

@@ -118,7 +118,7 @@ mod tests {
         }
         // Equal shares of bytes end at sqrt(n / 5) of the largest size.
         let of = |left| classes.priority(left);
-        assert_eq!([44_000, 60_000, 74_000, 84_000, 97_000].map(of), [5, 4, 3, 2, 1]);
+        assert_eq!([40_000, 60_000, 74_000, 84_000, 97_000].map(of), [5, 4, 3, 2, 1]);
     }
 
     #[test]

@@ -12,7 +12,6 @@ use std::time::Duration;
 use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
 
 use super::events::Event;
-use super::kernel::InKernel;
 use super::meter::Meter;
 use super::registry::Registry;
 use super::{Uplink, client};
@@ -47,7 +46,7 @@ impl Flow {
         let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
-        if uplink.in_kernel.as_ref().is_none_or(InKernel::leaves_out_unsent)
+        if uplink.in_kernel.is_none()
             && let Err(error) = socket.limit_unsent(mss)
         {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");

@@ -40,7 +40,7 @@ const OBSERVED: u32 = 100;
 pub(super) struct InKernel {
     cap: AtomicU64,
     /// Only what is queued in this host counts, not what is on its way or waits for the client's window.
-    leaves_out_unsent: bool,
+    counts_queued_here: bool,
     adapts: Option<Adapts>,
     /// By worker, when it last counted.
     counted: Vec<AtomicU64>,
@@ -66,12 +66,12 @@ impl InKernel {
         let zeros = || (0..workers).map(|_| AtomicU64::new(0)).collect();
         let cap = AtomicU64::new(cap.max(1));
         let (counted, written) = (zeros(), zeros());
-        InKernel { cap, leaves_out_unsent: false, adapts: None, counted, written }
+        InKernel { cap, counts_queued_here: false, adapts: None, counted, written }
     }
 
     /// At most `cap` bytes in this host's queues.
     pub(super) fn queued_here(cap: u64, workers: usize) -> InKernel {
-        InKernel { leaves_out_unsent: true, ..InKernel::unacknowledged(cap, workers) }
+        InKernel { counts_queued_here: true, ..InKernel::unacknowledged(cap, workers) }
     }
 
     /// As many bytes in this host's queues as keep the link busy.
@@ -85,13 +85,18 @@ impl InKernel {
     }
 
     /// Whether only what is queued in this host counts.
-    pub(super) fn leaves_out_unsent(&self) -> bool {
-        self.leaves_out_unsent
+    pub(super) fn counts_queued_here(&self) -> bool {
+        self.counts_queued_here
+    }
+
+    /// The most bytes, as it is now.
+    pub(super) fn cap(&self) -> u64 {
+        self.cap.load(Ordering::Relaxed)
     }
 
     /// Bytes of one grant, which is at least a segment.
     pub(super) fn grant(&self) -> u64 {
-        (self.cap.load(Ordering::Relaxed) / 4).clamp(1, BLOCK)
+        (self.cap() / 4).clamp(1, BLOCK)
     }
 
     /// A worker has counted.
@@ -102,7 +107,7 @@ impl InKernel {
         }
         if let Some(adapts) = &self.adapts {
             let queued = self.counted.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-            let cap = adapts.next(self.cap.load(Ordering::Relaxed), queued);
+            let cap = adapts.next(self.cap(), queued);
             self.cap.store(cap, Ordering::Relaxed);
         }
     }
@@ -118,7 +123,7 @@ impl InKernel {
     pub(super) fn is_full(&self, granted: u64) -> bool {
         let known = self.counted.iter().chain(&self.written);
         let known: u64 = known.map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        let is_full = known + granted >= self.cap.load(Ordering::Relaxed);
+        let is_full = known + granted >= self.cap();
         if is_full && let Some(adapts) = &self.adapts {
             adapts.held_back.store(true, Ordering::Relaxed);
         }
@@ -190,7 +195,7 @@ mod tests {
             queued = queued.saturating_sub(sent);
             kernel.counted(0, queued);
         }
-        (kernel.cap.load(Ordering::Relaxed), idle)
+        (kernel.cap(), idle)
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl LocalUplink {
         loop {
             tokio::time::sleep(COUNT_EVERY).await;
             if self.uplink.waiting() > 0 {
-                let bytes = match in_kernel.leaves_out_unsent() {
+                let bytes = match in_kernel.counts_queued_here() {
                     true => self.registry.bytes_queued_here(),
                     false => self.registry.bytes_in_flight(),
                 };

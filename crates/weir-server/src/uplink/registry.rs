@@ -41,10 +41,15 @@ impl Registry {
         flows.values().filter_map(|socket| socket.unacknowledged().ok()).sum()
     }
 
-    /// Bytes of memory that packets of these connections take in this host's queues.
+    /// Bytes of these connections that wait for a device of this host: their packets in its queue, and what
+    /// TCP has not sent because those are enough (net.ipv4.tcp_limit_output_bytes). Where none are queued, it
+    /// is the client's window that is waited for.
     pub(super) fn bytes_queued_here(&self) -> u64 {
-        let flows = self.flows.borrow();
-        flows.values().filter_map(|socket| socket.queued_here().ok()).sum()
+        let queued = |socket: &Rc<Transport>| match socket.queued_here() {
+            Ok(bytes) if bytes > 0 => bytes + socket.unsent().unwrap_or(0),
+            _ => 0,
+        };
+        self.flows.borrow().values().map(queued).sum()
     }
 
     pub(super) fn add_job(&self, job: u64) {

@@ -8,6 +8,7 @@ mod access_log;
 mod admin;
 mod cli;
 mod examples;
+mod kernel_bands;
 mod logs;
 mod messages;
 mod signals;
