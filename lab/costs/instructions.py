@@ -5,6 +5,8 @@ are nearly the same from run to run on a busy machine, too.
 
     lab/costs/instructions.py [--keep DIR] WEIR...
 
+WEIR is a program, perhaps with flags of `weir serve` behind it: 'target/release/weir --uplink kernel'.
+
 One connection, one request at a time: the built-in page, its files of 1 KB and 10 KB, and 1 KB of a
 backend; in the case `close` the file of 1 KB with a connection for each request. Needs the Debian
 packages valgrind and strace. valgrind 3.19 does not know openat2, so files of a directory cannot be
@@ -15,6 +17,7 @@ last program stay in DIR, for callgrind_annotate; it names functions if the prog
 import ctypes
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -83,8 +86,9 @@ class Server:
             options.insert(0, directory)
         if case == "proxied":
             options += ["--proxy", "/=" + backend()]
+        program, *flags = shlex.split(weir)
         self.process = subprocess.Popen(
-            [*prefix, weir, "serve", *options], cwd=directory, preexec_fn=prepare,
+            [*prefix, os.path.abspath(program), "serve", *options, *flags], cwd=directory, preexec_fn=prepare,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.address = address
         while True:
@@ -178,7 +182,7 @@ def main():
         keep, programs = programs[1], programs[2:]
     print("| | weir | instructions | system calls |\n| --- | --- | ---: | ---: |")
     for case, path in CASES:
-        for weir in map(os.path.abspath, programs):
+        for weir in programs:
             with tempfile.TemporaryDirectory() as directory:
                 file = os.path.join(directory, "1k")
                 with open(file, "wb") as kilobyte:

@@ -3,6 +3,7 @@
 
 mod failure;
 mod serve;
+mod uplink;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -24,6 +25,8 @@ struct Arguments {
 enum Command {
     /// Serve a directory, or the small built-in site
     Serve(Box<serve::Arguments>),
+    /// Make, show and remove the kernel's priority bands of a device
+    Uplink(uplink::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
+        Some(Command::Uplink(arguments)) => uplink::run(arguments),
         None => serve::run(serve::Arguments::default()),
     };
     let code = match done {

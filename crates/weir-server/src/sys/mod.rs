@@ -4,6 +4,7 @@
 pub(crate) mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod keep_alive;
+pub(crate) mod queues;
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -80,6 +81,11 @@ impl TcpInfo {
         bytes.saturating_sub(self.notsent_bytes.into())
     }
 
+    /// Whether a whole segment is written that TCP has not sent yet.
+    pub(crate) fn has_unsent_segment(&self) -> bool {
+        self.notsent_bytes >= self.snd_mss.max(1)
+    }
+
     /// Whether the other end has closed its side, or both.
     pub(crate) fn is_closed_by_peer(&self) -> bool {
         // TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_CLOSING (include/net/tcp_states.h).
@@ -107,15 +113,55 @@ pub(crate) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
 
 /// Bytes that were written to the connection and not yet acknowledged by the client.
 pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
+    ask_for_bytes(socket, libc::TIOCOUTQ)
+}
+
+/// Bytes that were written to the connection and that TCP has not sent yet.
+///
+/// # Errors
+///
+/// It is a Unix socket.
+pub(crate) fn unsent(socket: impl AsFd) -> io::Result<u64> {
+    /// include/uapi/linux/sockios.h; libc does not name it.
+    const SIOCOUTQNSD: libc::Ioctl = 0x894B;
+    ask_for_bytes(socket, SIOCOUTQNSD)
+}
+
+/// The answer to SIOCOUTQ (TIOCOUTQ) or SIOCOUTQNSD.
+fn ask_for_bytes(socket: impl AsFd, what: libc::Ioctl) -> io::Result<u64> {
     let mut bytes = MaybeUninit::<libc::c_int>::zeroed();
-    // SAFETY: TIOCOUTQ (SIOCOUTQ) writes one int to the pointer, which is valid for the call.
-    let result =
-        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, bytes.as_mut_ptr()) };
+    // SAFETY: both of these write one int to the pointer, which is valid for the call.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), what, bytes.as_mut_ptr()) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: it was zeroed, and the kernel wrote an int.
     Ok(u64::try_from(unsafe { bytes.assume_init() }).unwrap_or(0))
+}
+
+/// Bytes of memory that packets of the connection take in this host's queues: those that TCP has given to
+/// a device and that have not left it. What is on its way to the client does not count, nor do
+/// acknowledgements. 0 for a Unix socket.
+pub(crate) fn queued_here(socket: impl AsFd) -> io::Result<u64> {
+    /// Where SO_MEMINFO has it (SK_MEMINFO_WMEM_ALLOC of include/uapi/linux/sock_diag.h), which is what
+    /// TCP itself goes by to keep its queues short (tcp_small_queue_check in net/ipv4/tcp_output.c).
+    const AT: usize = 2;
+    /// The beginning of what SO_MEMINFO tells; an old kernel tells no less.
+    type MemInfo = [u32; AT + 1];
+    let mut info = MemInfo::default();
+    let mut length = size_of::<MemInfo>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel writes at
+    // most `length` bytes.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(info[AT].into()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Has a listener's new connections wait in the kernel until their first bytes have come, up to about `wait`
@@ -217,6 +263,8 @@ mod tests {
         assert_eq!((info.data_segs_out, info.bytes_retrans), (1, 0));
         assert!(info.segs_out >= 1);
         assert!(unacknowledged(&client).unwrap() <= 10);
+        // Loopback has no queue.
+        assert_eq!((queued_here(&client).unwrap(), unsent(&client).unwrap()), (0, 0));
         drop(server);
     }
 }

@@ -1,6 +1,7 @@
 //! A connection that sends over the uplink: its socket, how its stream is cut into packets, and what
-//! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection;
-//! `send` sends small responses through it at once and begins a job on it for the others.
+//! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection, in kernel
+//! mode by [`super::Banded`] for each response that waits; `send` sends small responses through it at once
+//! and begins a job on it for the others.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

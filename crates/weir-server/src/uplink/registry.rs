@@ -41,6 +41,17 @@ impl Registry {
         flows.values().filter_map(|socket| socket.unacknowledged().ok()).sum()
     }
 
+    /// Bytes of these connections that wait for a device of this host: their packets in its queue, and what
+    /// TCP has not sent because those are enough (net.ipv4.tcp_limit_output_bytes). Where none are queued, it
+    /// is the client's window that is waited for.
+    pub(super) fn bytes_queued_here(&self) -> u64 {
+        let queued = |socket: &Rc<Transport>| match socket.queued_here() {
+            Ok(bytes) if bytes > 0 => bytes + socket.unsent().unwrap_or(0),
+            _ => 0,
+        };
+        self.flows.borrow().values().map(queued).sum()
+    }
+
     pub(super) fn add_job(&self, job: u64) {
         self.jobs.borrow_mut().insert(job, WaitingJob::default());
     }

@@ -133,6 +133,31 @@ fn cells_run_side_by_side_leave_their_files_and_run_only_once() {
 }
 
 #[test]
+fn the_kernels_bands_are_a_bottleneck_with_the_rate_of_the_cell() {
+    let out = tempfile::tempdir().unwrap();
+    let settings = settings(out.path());
+    let far = Network { round_trip_ms: 20.0, ..Network::default() };
+    let cells = vec![
+        ("near".to_owned(), cell("weir-kernel:bands --uplink-bands paper")),
+        ("far".to_owned(), Cell { network: far, ..cell("weir-kernel:bands") }),
+    ];
+    let outcomes = run_cells(&cells, &settings, &Told::default()).expect("this test needs root");
+    let [Some(near), Some(far)] = &outcomes[..] else { panic!("{outcomes:?}") };
+    for (name, outcome) in [("near", near), ("far", far)] {
+        assert_eq!(outcome.outcomes["ok"], outcome.requests, "{:?}", outcome.outcomes);
+        assert!(outcome.link_use[0] > 0.5 && outcome.link_use[0] < 1.05, "{:?}", outcome.link_use);
+        assert_eq!(outcome.dropped, 0);
+        let metrics = fs::read_to_string(out.path().join(name).join("metrics.txt")).unwrap();
+        let bands = "weir_uplink_kernel_bands{device=\"narrow\"} 1";
+        assert!(metrics.contains(bands), "{metrics}");
+    }
+    let routed = Network { router: true, ..Network::default() };
+    let routed = Cell { network: routed, ..cell("weir-kernel:bands") };
+    let error = run_cell(&routed, &settings, &out.path().join("x")).expect_err("it cannot run");
+    assert!(error.to_string().contains("router"), "{error}");
+}
+
+#[test]
 fn a_cell_that_cannot_run_says_why() {
     let out = tempfile::tempdir().unwrap();
     let settings = settings(out.path());

@@ -1,0 +1,171 @@
+//! Shows that in kernel mode responses go through the band of what they have left, that the kernel's queue
+//! is kept short, and what is told when bands are missing. The tests need root: they make network
+//! namespaces and queues.
+
+use std::io::Read;
+use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::link::Link;
+use crate::support::{Client, Server, eventually, output_of};
+
+const DEVICE: &str = Link::DEVICE;
+
+/// A link with bands at its near end, where servers are; clients are at the far end.
+struct Bench {
+    link: Link,
+    /// Where the state of the bands is kept.
+    state: TempDir,
+}
+
+impl Bench {
+    /// Runs `test` at the far end.
+    fn run(rate: &str, test: impl FnOnce(&Bench) + Send) {
+        let bench = Bench { link: Link::make(), state: tempfile::tempdir().expect("a directory") };
+        bench.make_bands(rate);
+        let link = &bench.link;
+        link.at_far(|| test(&bench));
+    }
+
+    fn make_bands(&self, rate: &str) {
+        let mut install = self.link.near_weir(&["uplink", "install", DEVICE, "--rate", rate]);
+        install.arg("--state").arg(self.state.path());
+        output_of(install);
+    }
+
+    /// A server at the near end, with `flags` added.
+    fn serve(&self, flags: &[&str]) -> Server {
+        let address = format!("{}:0", Link::NEAR);
+        let own = ["--uplink", "kernel", "--listen", &address, "--admin", &address];
+        Server::launch(self.link.near_weir(&["serve"]), &[&own[..], flags].concat())
+    }
+
+    /// What each band has sent, in `unit`: bytes or packets.
+    fn sent(&self, unit: &str) -> Vec<u64> {
+        let show = self.link.near_weir(&["uplink", "show", DEVICE, "--json"]);
+        let shown: Value = serde_json::from_str(&output_of(show)).expect("JSON");
+        let bands = shown["bands"].as_array().expect("bands");
+        bands.iter().map(|band| band[unit].as_u64().expect("a number")).collect()
+    }
+
+    /// Bytes that left each band while `work` was done.
+    fn sent_by(&self, work: impl FnOnce()) -> Vec<u64> {
+        let before = self.sent("bytes");
+        work();
+        self.sent("bytes").iter().zip(before).map(|(after, before)| after - before).collect()
+    }
+}
+
+#[test]
+fn a_response_goes_through_the_band_of_what_it_has_left() {
+    Bench::run("50mbit", |bench| {
+        for cap in ["auto", "off"] {
+            let flags =
+                ["--uplink-device", DEVICE, "--uplink-bands", "paper", "--uplink-kernel-cap", cap];
+            let server = bench.serve(&flags);
+            let mut client = server.connect();
+            let mut sent = |path: &str| bench.sent_by(|| assert_eq!(client.get(path).status, 200));
+            // Its head makes 1 KB longer than the first cutoff.
+            let small = sent("/files/1kb.bin");
+            assert!(small[2] > 1_000 && small[3..6] == [0; 3], "{small:?}");
+            let middling = sent("/files/10kb.bin");
+            assert!(middling[4] > 10_000 && middling[5] == 0, "{middling:?}");
+            // A large one begins in the last band and is in the one before it once 50 KB are left, and so on.
+            let large = sent("/files/1mb.bin");
+            assert!((900_000..1_050_000).contains(&large[5]), "{large:?}");
+            assert!((40_000..60_000).contains(&large[4]), "{large:?}");
+            // Up to a segment that was not full waits for what follows it, in the band of that.
+            let last: u64 = large[1..4].iter().sum();
+            assert!((4_000..8_000).contains(&last) && large[1] > 900, "{large:?}");
+            // A smaller response after a larger one gets its own band again.
+            let small = sent("/files/1kb.bin");
+            assert!(small[2] > 1_000 && small[3..6] == [0; 3], "{small:?}");
+        }
+    });
+}
+
+#[test]
+fn handshakes_go_first() {
+    Bench::run("50mbit", |bench| {
+        let server = bench.serve(&[]);
+        let before = bench.sent("packets");
+        let clients: Vec<Client> = (0..20).map(|_| server.connect()).collect();
+        let after = bench.sent("packets");
+        assert!(after[0] - before[0] >= 20, "{before:?} {after:?}");
+        drop(clients);
+    });
+}
+
+#[test]
+fn with_the_cap_a_shorter_response_overtakes_a_longer_one_of_the_same_band() {
+    Bench::run("8mbit", |bench| {
+        let overtaken_by = |cap: &str| {
+            let server = bench.serve(&["--uplink-bands", "paper", "--uplink-kernel-cap", cap]);
+            let mut large = server.connect();
+            large.ask("/files/100mb.bin");
+            let mut stream = large.stream.try_clone().expect("a descriptor");
+            // It reads all the time, until the server has gone.
+            let reader = thread::spawn(move || {
+                let mut room = [0; 65_536];
+                while matches!(stream.read(&mut room), Ok(count) if count > 0) {}
+            });
+            let before = bench.sent("bytes")[5];
+            eventually("the long response is under way", || {
+                bench.sent("bytes")[5] > before + 500_000
+            });
+            let sent =
+                bench.sent_by(|| assert_eq!(server.get("/files/1mb.bin").body.len(), 1_000_000));
+            drop(server);
+            reader.join().expect("it reads to the end");
+            sent[5]
+        };
+        // Nearly all that the band sends meanwhile is the shorter one; otherwise both share it.
+        let (auto, off) = (overtaken_by("auto"), overtaken_by("off"));
+        assert!(auto < 1_200_000, "{auto}");
+        assert!(off > 1_500_000, "{off}");
+    });
+}
+
+#[test]
+fn bands_that_go_and_come_back_are_noticed() {
+    Bench::run("50mbit", |bench| {
+        let server = bench.serve(&["--uplink-device", DEVICE]);
+        let has_bands = || {
+            let metrics = server.metrics();
+            let device = format!("{{device=\"{DEVICE}\"}}");
+            let bands =
+                metrics.value("weir_uplink_kernel_bands", &device).expect("the device is known");
+            (metrics.sum("weir_uplink_scheduled"), bands)
+        };
+        assert_eq!(has_bands(), (1.0, 1.0));
+        let other = "handle 1: tbf rate 50mbit burst 32k latency 50ms";
+        bench.link.tc(&format!("qdisc replace dev {DEVICE} root {other}"));
+        eventually("it is seen that the queue is another", || has_bands() == (0.0, 0.0));
+        assert_eq!(server.get("/files/1mb.bin").body.len(), 1_000_000);
+        assert_eq!(server.metrics().sum("weir_uplink_waiting_jobs"), 0.0);
+        bench.link.tc(&format!("qdisc del dev {DEVICE} root"));
+        bench.make_bands("50mbit");
+        eventually("it is seen that the bands are back", || has_bands() == (1.0, 1.0));
+        let log = server.stop_and_read_log();
+        let told = |words: &str| log.iter().filter(|line| line.contains(words)).count();
+        assert_eq!(told("the queue of near0 is not weir's (tbf 1:)"), 1, "{log:#?}");
+        assert_eq!(told("the bands of near0 put responses in order"), 2, "{log:#?}");
+    });
+}
+
+#[test]
+fn without_bands_responses_are_sent_and_a_message_says_what_is_missing() {
+    let server = Server::builtin(&["--uplink", "kernel", "--uplink-device", "no-device"]);
+    for path in ["/files/1kb.bin", "/files/10mb.bin"] {
+        assert_eq!(server.get(path).status, 200);
+    }
+    let metrics = server.metrics();
+    assert_eq!(metrics.sum("weir_uplink_scheduled"), 0.0);
+    assert_eq!(metrics.value("weir_uplink_kernel_bands", "{device=\"no-device\"}"), Some(0.0));
+    assert_eq!(metrics.sum("weir_uplink_grants_total"), 0.0);
+    let log = server.stop_and_read_log();
+    let told: Vec<_> = log.iter().filter(|line| line.contains("no device no-device")).collect();
+    assert!(told.len() == 1 && told[0].contains("WARN"), "{log:#?}");
+}
