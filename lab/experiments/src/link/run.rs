@@ -276,12 +276,13 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Law, Network, Users};
+    use crate::cell::{Law, LoadIs, Network, Users};
 
     #[test]
     fn link_use_is_of_the_periods_above_one() {
         let spans = |periods: &[(f64, f64)], duration| {
-            let demand = Demand::Open { law: Law::WorldCup, periods: periods.into(), duration };
+            let (law, periods, load_is) = (Law::WorldCup, periods.into(), LoadIs::Wire);
+            let demand = Demand::Open { law, periods, load_is, duration };
             let (network, users) = (Network::default(), Users::default());
             spans(&Cell { system: String::new(), network, users, demand, seed: 1 })
         };
