@@ -57,7 +57,7 @@ impl Case {
     /// load in file bytes, a queue of 100 packets together with an initial retransmission timeout
     /// of 3 s, packets of 1500 bytes, queues of 512 connections and no SYN cookies. What a row of
     /// the table changes is set after it.
-    pub(crate) fn as_in_the_paper(mut self) -> Case {
+    pub(crate) fn in_the_paper(mut self) -> Case {
         if let Demand::Open { load_is, .. } | Demand::Trace { load_is, .. } = &mut self.demand {
             *load_is = LoadIs::File;
         }
@@ -161,8 +161,7 @@ mod tests {
     fn the_paper_s_conditions_are_those_of_table_2_for_every_system() {
         for case in [Case::w1(Scale::Full), Case::w1(Scale::Full).traced("nasa.csv")] {
             for system in [APACHE, NGINX] {
-                let Cell { network, users, demand, .. } =
-                    case.clone().as_in_the_paper().cell(system);
+                let Cell { network, users, demand, .. } = case.clone().in_the_paper().cell(system);
                 let (Demand::Open { load_is, .. } | Demand::Trace { load_is, .. }) = demand else {
                     panic!("{system}: no open loop");
                 };

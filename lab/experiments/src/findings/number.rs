@@ -18,6 +18,7 @@ fn with_unit(text: String, unit: Unit) -> String {
     match unit {
         Unit::Times | Unit::Count => text,
         Unit::Ms => text + " ms",
+        Unit::Seconds => text + " s",
         Unit::Percent => text + " %",
     }
 }

@@ -14,6 +14,8 @@ pub enum Unit {
     Times,
     /// Milliseconds.
     Ms,
+    /// Seconds.
+    Seconds,
     /// A share, printed in per cent.
     Percent,
     /// A number.
@@ -137,7 +139,7 @@ impl Row {
             1 => words.push_str("; 1 void seed left out"),
             some => words.push_str(&format!("; {some} void seeds left out")),
         }
-        let times = matches!(self.unit, Unit::Ms | Unit::Times);
+        let times = matches!(self.unit, Unit::Ms | Unit::Seconds | Unit::Times);
         if times && self.ours.incomplete > UNMENTIONED {
             let share = self.ours.incomplete * 100.0;
             words.push_str(&format!(

@@ -16,7 +16,7 @@ const QUICK: [&str; 2] = [SRPT, APACHE];
 /// The paper's conditions or today's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conditions {
-    /// Table 2, row A: see [`Case::as_in_the_paper`].
+    /// Table 2, row A: see [`Case::in_the_paper`].
     Paper,
     /// Load in wire bytes, a queue of 1000 packets and the kernel's timeout of a second, unless a
     /// case says otherwise.
@@ -30,7 +30,7 @@ impl Conditions {
     /// W1, or any case, in these conditions. What a row of Table 2 changes comes after.
     pub(super) fn of(self, case: Case) -> Case {
         match self {
-            Conditions::Paper => case.as_in_the_paper(),
+            Conditions::Paper => case.in_the_paper(),
             Conditions::Today => case,
         }
     }
@@ -53,11 +53,13 @@ impl Conditions {
     }
 
     /// In what a row is unlike the paper's.
-    fn unlike(self) -> &'static str {
-        match self {
-            Conditions::Paper => "Apache 2.4, Linux 6, sizes of a law fitted to the trace",
+    fn unlike(self, scale: Scale) -> String {
+        let unlike = match self {
+            Conditions::Paper => "Apache 2.4, Linux 6, other requests",
             Conditions::Today => "load in wire bytes, the kernel's RTO of 1 s",
-        }
+        };
+        let runs = if scale == Scale::Paper { "" } else { ", shorter runs" };
+        format!("unlike the paper: {unlike}{runs}")
     }
 
     /// A row of these conditions. With a figure of the paper, it says what is unlike it.
@@ -65,8 +67,8 @@ impl Conditions {
         let what = self.named(&row.what);
         let note = match (row.paper.is_empty(), row.note.is_empty()) {
             (true, _) => row.note,
-            (false, true) => self.unlike().to_owned(),
-            (false, false) => format!("{}; {}", row.note, self.unlike()),
+            (false, true) => self.unlike(section.scale),
+            (false, false) => format!("{}; {}", row.note, self.unlike(section.scale)),
         };
         section.row(Row { what, note, ..row });
     }
@@ -86,4 +88,5 @@ pub(super) const AS_THE_PAPER: &str = "\"As the paper ran it\": load in bytes of
      queues of 512, no SYN cookies, Apache prefork with 350 processes (Table 2, row A; sections 2.1, \
      3.2 and 3.3.2), and what the row of Table 2 changes. \"Kernel bands\" are the paper's SRPT, cut at \
      1, 2, 5 and 50 KB. Unlike the paper: Apache 2.4 for 1.3, Linux 6 for 2.2, Poisson arrivals with \
-     sizes of a law fitted to its trace, runs of 150 s for half an hour.";
+     sizes of a law fitted to its trace (or another day of the NASA log), cubic congestion control, \
+     and at full scale 150 s of load for half an hour.";
