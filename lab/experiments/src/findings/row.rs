@@ -140,7 +140,8 @@ impl Row {
             some => words.push_str(&format!("; {some} void seeds left out")),
         }
         let times = matches!(self.unit, Unit::Ms | Unit::Seconds | Unit::Times);
-        if times && self.ours.incomplete > UNMENTIONED {
+        let found = self.ours.interval.is_some();
+        if times && found && self.ours.incomplete > UNMENTIONED {
             let share = self.ours.incomplete * 100.0;
             words.push_str(&format!(
                 "; up to {share:.1} % of a run's requests got no whole response and are in no \

@@ -77,6 +77,8 @@ fn a_mean_of_those_who_were_answered_says_who_was_not() {
     for unit in [Unit::Percent, Unit::Count] {
         assert_eq!(Row::new("a", "", some.clone(), unit).words(), "reported (1 seed)");
     }
+    let nothing = Ours { incomplete: 0.026, ..Ours::none() };
+    assert_eq!(Row::new("a", "", nothing, Unit::Ms).words(), "not run");
     let few = Ours { incomplete: 0.0009, ..ours(&[8.5]) };
     assert_eq!(Row::new("a", "", few, Unit::Times).words(), "reported (1 seed)");
 }
