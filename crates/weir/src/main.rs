@@ -15,7 +15,11 @@ use weir_server::messages;
 
 /// A web server that stays fast when it is overloaded.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = "Without a command: weir serve; so weir DIR serves DIR")]
+#[command(
+    version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_COMMIT"), ")"),
+    about,
+    after_help = "Without a command: weir serve; so weir DIR serves DIR"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

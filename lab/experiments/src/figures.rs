@@ -54,19 +54,31 @@ pub(crate) fn sort(requests: &mut [Request], records: &mut [Record]) {
     records.sort_by(|a, b| a.scheduled.total_cmp(&b.scheduled).then(a.size.cmp(&b.size)));
 }
 
+/// Requests as work for an exact server, in bytes on the wire.
+fn jobs(requests: &[Request], wire: &Wire) -> Vec<Job> {
+    let work = |request: &Request| wire.bytes(request.size.unwrap_or(0)) as f64;
+    requests.iter().map(|request| Job { arrival: request.at, work: work(request) }).collect()
+}
+
+/// Response times of requests that finish at these times.
+fn times(requests: &[Request], finish: &[f64]) -> Summary {
+    let pairs = requests.iter().zip(finish);
+    let times = pairs.map(|(request, finish)| (request.size.unwrap_or(0), finish - request.at));
+    summary(&times.collect::<Vec<_>>())
+}
+
+/// Mean response time in milliseconds of the same requests through exact SRPT at the whole rate,
+/// which no server that leaves some of the link free can have.
+pub(crate) fn srpt_at_full_rate(requests: &[Request], wire: &Wire, rate: u64) -> f64 {
+    times(requests, &ideal::srpt(&jobs(requests, wire), rate as f64 / 8.0)).mean
+}
+
 /// The same requests through exact servers, and how late the records are against one. Both are
 /// sorted, and of equal number.
 pub(crate) fn ideal(requests: &[Request], records: &[Record], wire: &Wire, rate: u64) -> Ideal {
-    let work = |request: &Request| wire.bytes(request.size.unwrap_or(0)) as f64;
-    let jobs: Vec<Job> =
-        requests.iter().map(|request| Job { arrival: request.at, work: work(request) }).collect();
+    let jobs = jobs(requests, wire);
     let speed = PACE * rate as f64 / 8.0;
     let (srpt, sharing) = (ideal::srpt(&jobs, speed), ideal::processor_sharing(&jobs, speed));
-    let times = |finish: &[f64]| {
-        let pairs = requests.iter().zip(finish);
-        let times = pairs.map(|(request, finish)| (request.size.unwrap_or(0), finish - request.at));
-        summary(&times.collect::<Vec<_>>())
-    };
     let finish = |record: &Record| match record.outcome {
         End::Ok => record.last_byte,
         _ => None,
@@ -74,8 +86,8 @@ pub(crate) fn ideal(requests: &[Request], records: &[Record], wire: &Wire, rate:
     let pairs = records.iter().map(finish).zip(sharing.iter().copied());
     let late = Lateness::of(pairs, LATE);
     Ideal {
-        srpt: times(&srpt),
-        sharing: times(&sharing),
+        srpt: times(requests, &srpt),
+        sharing: times(requests, &sharing),
         late: late.as_ref().map_or(0.0, |late| late.share),
         worst: late.and_then(|late| late.worst).map_or(f64::NAN, |worst| worst * 1e3),
     }
@@ -229,6 +241,9 @@ mod tests {
         // Both share the server: the larger ends with all the work, after 1.07 s.
         assert!((ideal.worst - 128.0).abs() < 3.0, "{}", ideal.worst);
         assert_eq!(ideal.late, 1.0);
+        // At the whole rate everything takes 0.99 of that.
+        let at_full_rate = srpt_at_full_rate(&requests, &wire, rate);
+        assert!((at_full_rate / ideal.srpt.mean - PACE).abs() < 1e-3, "{at_full_rate}");
     }
 
     #[test]

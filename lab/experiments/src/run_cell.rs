@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use weir_peers::{Error, Result, interrupt, namespace};
+use weir_peers::{Error, Result, interrupt, namespace, tool};
 
 use crate::cell::{Cell, Demand};
 use crate::link::{self, initial_rto};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, UNKNOWN};
 use crate::settings::Settings;
 use crate::{backend, kept, machine};
 
@@ -50,14 +50,39 @@ pub fn run_cell(cell: &Cell, settings: &Settings, directory: &Path) -> Result<Ou
     // An outcome of another cell must not stand beside this one's files.
     let _ = fs::remove_file(directory.join(kept::OUTCOME));
     kept::json(&directory.join("cell.json"), cell)?;
-    let outcome = match cell.demand {
+    let mut outcome = match cell.demand {
         Demand::Application { .. } => backend::run(cell, settings, &directory)?,
         _ => link::run(cell, settings, &directory, &out)?,
     };
+    outcome.commit = commit(&settings.weir);
     // Written aside, so that an interrupted run does not leave half of it.
     let aside = directory.join("outcome.json.part");
     kept::json(&aside, &outcome)?;
     let whole = directory.join(kept::OUTCOME);
     fs::rename(&aside, &whole).map_err(|e| Error::file("write", &whole, &e))?;
     Ok(outcome)
+}
+
+/// The commit that a weir was built from, as its `--version` says: `weir 0.1.0 (bfe8d23a14)`. A
+/// machine with other servers alone may have no weir.
+fn commit(weir: &Path) -> String {
+    let version = tool::output(&weir.display().to_string(), &["--version"]).unwrap_or_default();
+    named(&version).unwrap_or(UNKNOWN).to_owned()
+}
+
+fn named(version: &str) -> Option<&str> {
+    version.trim().strip_suffix(')')?.split_once(" (").map(|(_, commit)| commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commit_is_what_the_version_has_in_brackets() {
+        assert_eq!(named("weir 0.1.0 (bfe8d23a14)\n"), Some("bfe8d23a14"));
+        assert_eq!(named("weir 0.1.0 (bfe8d23a14 with changes)"), Some("bfe8d23a14 with changes"));
+        assert_eq!(named("weir 0.1.0"), None);
+        assert_eq!(commit(Path::new("/nowhere/weir")), UNKNOWN);
+    }
 }

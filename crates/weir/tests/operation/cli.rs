@@ -134,8 +134,18 @@ fn wrong_flags_are_refused_with_what_is_right() {
     ] {
         assert_refused(&[&["serve"][..], arguments].concat(), 2, parts);
     }
-    assert_eq!(run(&["--version"]).status.code(), Some(0));
     assert_eq!(run(&["serve", "--help"]).status.code(), Some(0));
+}
+
+#[test]
+fn the_version_names_the_commit() {
+    let output = run(&["--version"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let commit = text.trim().strip_prefix(concat!("weir ", env!("CARGO_PKG_VERSION"), " ("));
+    let commit = commit.and_then(|rest| rest.strip_suffix(')')).expect("a commit in brackets");
+    let hash = commit.strip_suffix(" with changes").unwrap_or(commit);
+    let is_hash = hash.len() >= 10 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(commit == "unknown" || is_hash, "{text}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::figures::Observation;
 use super::service::BODY;
 use super::{clock, proxies, service_log};
 use crate::cell::Cell;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, UNKNOWN};
 use crate::settings::Settings;
 use crate::{figures, kept, machine};
 
@@ -244,9 +244,11 @@ fn assess(
     }
     Outcome {
         cell: cell.clone(),
+        commit: UNKNOWN.to_owned(),
         requests: records.len(),
         measured: figures::summary(&responses),
         ideal: None,
+        srpt_at_full_rate: None,
         incomplete,
         incomplete_largest,
         outcomes: figures::outcomes(&records),

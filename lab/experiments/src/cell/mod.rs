@@ -6,6 +6,7 @@ mod name;
 use serde::{Deserialize, Serialize};
 
 pub use name::cell_name;
+pub use weir_workload::arrivals::LoadIs;
 
 /// One run of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,8 +97,11 @@ pub enum Demand {
     Open {
         /// Sizes.
         law: Law,
-        /// Periods: seconds and offered load (wire bytes asked ÷ rate).
+        /// Periods: seconds and offered load (bytes asked ÷ rate).
         periods: Vec<(f64, f64)>,
+        /// Which bytes the load counts.
+        #[serde(default)]
+        load_is: LoadIs,
         /// Seconds.
         duration: f64,
     },
@@ -107,6 +111,9 @@ pub enum Demand {
         file: String,
         /// Periods: seconds and offered load.
         periods: Vec<(f64, f64)>,
+        /// Which bytes the load counts.
+        #[serde(default)]
+        load_is: LoadIs,
         /// Seconds.
         duration: f64,
     },

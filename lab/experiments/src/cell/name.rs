@@ -3,19 +3,19 @@
 
 use std::fmt::Write as _;
 
-use super::{Cell, Demand, Network, Users};
+use super::{Cell, Demand, LoadIs, Network, Users};
 
 /// A name that people can read, and a checksum of the whole cell that tells apart what reads alike.
 pub fn cell_name(cell: &Cell) -> String {
     let mut name = slug(&cell.system);
     match &cell.demand {
-        Demand::Open { law, periods, duration } => {
-            let _ =
-                write!(name, "_{}_{}", slug(&format!("{law:?}")), periods_of(periods, *duration));
+        Demand::Open { law, periods, load_is, duration } => {
+            let law = slug(&format!("{law:?}"));
+            let _ = write!(name, "_{law}_{}", periods_of(periods, *load_is, *duration));
         }
-        Demand::Trace { file, periods, duration } => {
-            let stem = file.split('.').next().unwrap_or(file);
-            let _ = write!(name, "_{}_{}", slug(stem), periods_of(periods, *duration));
+        Demand::Trace { file, periods, load_is, duration } => {
+            let stem = slug(file.split('.').next().unwrap_or(file));
+            let _ = write!(name, "_{stem}_{}", periods_of(periods, *load_is, *duration));
         }
         Demand::Closed { users, duration } => {
             let _ = write!(name, "_{users}users_{duration}s");
@@ -62,9 +62,10 @@ fn users(name: &mut String, users: &Users) {
     }
 }
 
-fn periods_of(periods: &[(f64, f64)], duration: f64) -> String {
+fn periods_of(periods: &[(f64, f64)], load_is: LoadIs, duration: f64) -> String {
     let each: Vec<String> = periods.iter().map(|(s, load)| format!("{s}s{load}")).collect();
-    format!("{}_{duration}s", each.join("-"))
+    let of = if load_is == LoadIs::File { "-file" } else { "" };
+    format!("{}{of}_{duration}s", each.join("-"))
 }
 
 /// Letters, digits, points and dashes only.

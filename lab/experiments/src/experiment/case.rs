@@ -3,7 +3,7 @@
 
 use super::definition::Group;
 use super::workload::{W1, Workload};
-use crate::cell::{Cell, Demand, Law, Network, Users};
+use crate::cell::{Cell, Demand, Law, LoadIs, Network, Users};
 use crate::choice::Scale;
 
 /// Queues of half-open and of waiting connections, and Apache's, in section 3.2.
@@ -32,7 +32,8 @@ impl Case {
 
     /// The baseline under other periods of load.
     pub(crate) fn open(periods: Vec<(f64, f64)>, duration: f64) -> Case {
-        Case::from(Demand::Open { law: Law::WorldCup, periods, duration })
+        let (law, load_is) = (Law::WorldCup, LoadIs::Wire);
+        Case::from(Demand::Open { law, periods, load_is, duration })
     }
 
     /// SURGE's users.
@@ -46,10 +47,21 @@ impl Case {
 
     /// A recorded trace instead of the law, under the same periods.
     pub(crate) fn traced(mut self, file: &str) -> Case {
-        if let Demand::Open { periods, duration, .. } = self.demand {
-            self.demand = Demand::Trace { file: file.to_owned(), periods, duration };
+        if let Demand::Open { periods, load_is, duration, .. } = self.demand {
+            self.demand = Demand::Trace { file: file.to_owned(), periods, load_is, duration };
         }
         self
+    }
+
+    /// Schroeder's baseline as the paper ran it (Table 2, row A, and sections 2.1, 3.2 and 3.3.2):
+    /// load in file bytes, a queue of 100 packets together with an initial retransmission timeout
+    /// of 3 s, packets of 1500 bytes, queues of 512 connections and no SYN cookies. What a row of
+    /// the table changes is set after it.
+    pub(crate) fn in_the_paper(mut self) -> Case {
+        if let Demand::Open { load_is, .. } | Demand::Trace { load_is, .. } = &mut self.demand {
+            *load_is = LoadIs::File;
+        }
+        self.queue(100).initial_rto(3000).mtu(1500).backlog(PAPER_BACKLOG, false)
     }
 
     pub(crate) fn queue(mut self, packets: u32) -> Case {
@@ -137,5 +149,36 @@ impl Case {
 
     fn with(&self, systems: &[String], point: bool) -> impl Iterator<Item = Group> {
         systems.iter().map(move |system| Group { cell: self.cell(system), point })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::systems::{APACHE, NGINX};
+
+    #[test]
+    fn the_paper_s_conditions_are_those_of_table_2_for_every_system() {
+        for case in [Case::w1(Scale::Full), Case::w1(Scale::Full).traced("nasa.csv")] {
+            for system in [APACHE, NGINX] {
+                let Cell { network, users, demand, .. } = case.clone().in_the_paper().cell(system);
+                let (Demand::Open { load_is, .. } | Demand::Trace { load_is, .. }) = demand else {
+                    panic!("{system}: no open loop");
+                };
+                assert_eq!(load_is, LoadIs::File);
+                assert_eq!((network.queue, network.initial_rto_ms), (100, Some(3000)));
+                assert_eq!((network.backlog, network.syn_cookies), (512, false));
+                assert_eq!((network.mtu, users), (1500, Users::default()));
+            }
+        }
+    }
+
+    #[test]
+    fn today_s_load_counts_wire_bytes_and_only_apache_has_the_paper_s_backlog() {
+        let case = Case::w1(Scale::Full);
+        let Cell { network, demand, .. } = case.cell(NGINX);
+        assert!(matches!(demand, Demand::Open { load_is: LoadIs::Wire, .. }));
+        assert_eq!((network.queue, network.initial_rto_ms), (1000, None));
+        assert_eq!((network.backlog, case.cell(APACHE).network.backlog), (4096, PAPER_BACKLOG));
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn table(
         "largest 1 %",
         "very largest",
         "× exact SRPT",
+        "at the full rate",
         "late %",
         "worst late",
         "link use %",
@@ -37,7 +38,7 @@ pub(crate) fn table(
     for system in systems {
         let cell = case.cell(system);
         let value = |figure: Measure| evidence.runs.value(&cell, figure);
-        let columns: [(_, Unit); 12] = [
+        let columns: [(_, Unit); 13] = [
             (value(mean), Unit::Ms),
             (value(|o| o.measured.median), Unit::Ms),
             (value(|o| o.measured.p95), Unit::Ms),
@@ -46,6 +47,7 @@ pub(crate) fn table(
             (value(largest), Unit::Ms),
             (value(|o| o.measured.very_largest), Unit::Ms),
             (value(over_exact), Unit::Times),
+            (value(over_full_rate), Unit::Times),
             (value(late), Unit::Percent),
             (value(worst), Unit::Ms),
             (value(link_use), Unit::Percent),
@@ -56,7 +58,12 @@ pub(crate) fn table(
     table
 }
 
-/// Mean over that of exact SRPT.
+/// Mean over that of exact SRPT at the whole rate.
+pub(crate) fn over_full_rate(outcome: &Outcome) -> f64 {
+    outcome.srpt_at_full_rate.map_or(f64::NAN, |mean| outcome.measured.mean / mean)
+}
+
+/// Mean over that of exact SRPT at 0.99 × the rate, about what a paced server sends.
 pub(crate) fn over_exact(outcome: &Outcome) -> f64 {
     outcome.ideal.as_ref().map_or(f64::NAN, |ideal| outcome.measured.mean / ideal.srpt.mean)
 }
@@ -170,6 +177,25 @@ pub(crate) fn by_size(
             (sum.0 / count, sum.1 / count)
         });
         plot.series.push(series::line(system, points.collect()));
+    }
+    plot
+}
+
+/// A figure over conditions that have names instead of numbers.
+pub(crate) fn by_name(
+    evidence: &Evidence<'_>,
+    (title, y): (&str, &str),
+    cases: &[(String, Case)],
+    systems: &[String],
+    figure: Measure,
+) -> Plot {
+    let names = cases.iter().map(|(name, _)| name.clone());
+    let mut plot = Plot::new(title, Axis::names("workload", names), Axis::log(y));
+    for system in systems {
+        let points = cases.iter().enumerate().map(|(index, (_, case))| {
+            (index as f64, evidence.runs.value(&case.cell(system), figure))
+        });
+        plot.series.push(series::measured(system, points, 1.0));
     }
     plot
 }

@@ -75,10 +75,26 @@ impl Runs {
         runs.map(|(_, outcome)| outcome.incomplete).fold(0.0, f64::max)
     }
 
+    /// The commits of the weir that was measured, among the runs that count.
+    fn commits(&self, cells: &[&Cell]) -> BTreeSet<String> {
+        let runs = cells.iter().flat_map(|cell| self.of(cell));
+        runs.map(|(_, outcome)| outcome.commit.clone()).collect()
+    }
+
+    /// Values of these cells, one for each seed, and what is known of their runs.
+    fn ours(&self, cells: &[&Cell], values: impl Iterator<Item = f64>) -> Ours {
+        Ours {
+            interval: Interval::of(values),
+            left_out: self.void(cells),
+            incomplete: self.incomplete(cells),
+            commits: self.commits(cells),
+        }
+    }
+
     /// A figure over the seeds. A figure that is not a finite number is none.
     pub(crate) fn value(&self, cell: &Cell, figure: impl Fn(&Outcome) -> f64) -> Ours {
         let values = self.of(cell).map(|(_, outcome)| figure(outcome));
-        Ours { interval: Interval::of(values), left_out: self.void(&[cell]), ..Ours::none() }
+        self.ours(&[cell], values)
     }
 
     /// A figure of two cells on the same seeds.
@@ -92,9 +108,7 @@ impl Runs {
         let both = self.of(above).filter_map(|(seed, outcome)| {
             below_runs.get(&seed).map(|other| figure(outcome, other))
         });
-        let cells = [above, below];
-        let (left_out, incomplete) = (self.void(&cells), self.incomplete(&cells));
-        Ours { interval: Interval::of(both), left_out, incomplete }
+        self.ours(&[above, below], both)
     }
 
     /// A figure of one cell over that of another, seed by seed.

@@ -11,6 +11,9 @@ pub(crate) const NGINX: &str = "nginx";
 /// The paper's server, today's version.
 pub(crate) const APACHE: &str = "apache-prefork";
 
+/// The paper's SRPT: strict priorities of the kernel's queue, cut at 1, 2, 5 and 50 KB.
+pub(crate) const BANDS: &str = "weir-kernel:bands --uplink-bands paper";
+
 /// What the baseline compares.
 pub(crate) const SYSTEMS: [&str; 7] =
     [SRPT, PROTECTIVE, "weir:fsp", "weir:bands", FAIR, NGINX, APACHE];

@@ -1,7 +1,9 @@
 //! Figures in print: the median with its interval, and bars, in the unit of their row.
 
+use super::bar::Bar;
 use super::digits::number;
-use super::row::{Bar, Ours, Unit};
+use super::ours::Ours;
+use super::row::Unit;
 
 /// A value in its unit, without the unit's name.
 fn figure(value: f64, unit: Unit) -> String {
@@ -16,6 +18,7 @@ fn with_unit(text: String, unit: Unit) -> String {
     match unit {
         Unit::Times | Unit::Count => text,
         Unit::Ms => text + " ms",
+        Unit::Seconds => text + " s",
         Unit::Percent => text + " %",
     }
 }
@@ -39,6 +42,7 @@ pub(crate) fn bar(bar: Option<Bar>, unit: Unit) -> String {
         Some(Bar::AtMost(limit)) => format!("≤ {}", print(limit)),
         Some(Bar::AtLeast(limit)) => format!("≥ {}", print(limit)),
         Some(Bar::Above(limit)) => format!("> {}", print(limit)),
+        Some(Bar::Below(limit)) => format!("< {}", print(limit)),
         Some(Bar::Between(low, high)) => format!("{} to {}", print(low), print(high)),
     };
     with_unit(text, unit)

@@ -7,7 +7,8 @@ use serde::Serialize;
 use weir_plot::Plot;
 
 use super::number;
-use super::row::{Ours, Row, Unit};
+use super::ours::Ours;
+use super::row::{Row, Unit};
 use crate::choice::Scale;
 
 /// How many runs there are, and how many count.

@@ -3,7 +3,7 @@
 
 use weir_plot::Series;
 
-use super::row::Ours;
+use super::ours::Ours;
 
 /// A line through many points.
 pub(crate) fn line(system: &str, points: Vec<(f64, f64)>) -> Series {
@@ -39,6 +39,7 @@ pub(crate) fn label(system: &str) -> String {
         "nginx-expert" => "nginx, expert".to_owned(),
         "varnish" => "Varnish".to_owned(),
         "checking" => "application checks".to_owned(),
+        "weir-kernel:bands --uplink-bands paper" => "kernel bands".to_owned(),
         other => match other.strip_prefix("weir:proxy") {
             Some(flags) => format!("weir{}", flags.replace("--backend-order ", "")),
             None => other.replacen("weir:", "weir ", 1).replacen(
@@ -63,6 +64,7 @@ fn colour(system: &str) -> (usize, bool) {
         "haproxy" => (5, false),
         "haproxy-expert" => (6, false),
         "weir:srpt" => (0, false),
+        "weir-kernel:bands" => (0, true),
         "weir:protective" => (1, false),
         "weir:fair" => (2, false),
         "nginx" => (3, false),

@@ -22,7 +22,7 @@ use super::probe::{answers, probe_head};
 use super::sampling::{Observations, Sampler, UntilEnd};
 use super::systems::{self, ADMIN, Place};
 use crate::cell::{Cell, Demand};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, UNKNOWN};
 use crate::settings::Settings;
 use crate::{figures, kept, machine};
 use weir_peers::namespace::within;
@@ -246,15 +246,19 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
     let (responses_per_second, goodput_bytes) = figures::throughput(&records, duration(cell));
     let rate = cell.network.rate as f64 / 8.0;
     let exact = requests.filter(|_| wan.is_none());
-    let exact = exact.map(|all| figures::ideal(&all, &records, &wire(cell), cell.network.rate));
-    let served = || figures::served(&records, &Wire { head, ..wire(cell) }, link_bytes);
+    let (wire, bits) = (wire(cell), cell.network.rate);
+    let at_full_rate = exact.as_ref().map(|all| figures::srpt_at_full_rate(all, &wire, bits));
+    let exact = exact.map(|all| figures::ideal(&all, &records, &wire, bits));
+    let served = || figures::served(&records, &Wire { head, ..wire }, link_bytes);
     let cpu = |sample: Option<&crate::outcome::Sample>| sample.map_or(0.0, |sample| sample.cpu);
     let lag_p99 = report.lag[1] * 1e3;
     Outcome {
         cell: cell.clone(),
+        commit: UNKNOWN.to_owned(),
         requests: records.len(),
         measured: figures::summary(&responses),
         ideal: exact,
+        srpt_at_full_rate: at_full_rate,
         incomplete,
         incomplete_largest,
         outcomes: figures::outcomes(&records),
@@ -280,12 +284,13 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Law, Network, Users};
+    use crate::cell::{Law, LoadIs, Network, Users};
 
     #[test]
     fn link_use_is_of_the_periods_above_one() {
         let spans = |periods: &[(f64, f64)], duration| {
-            let demand = Demand::Open { law: Law::WorldCup, periods: periods.into(), duration };
+            let (law, periods, load_is) = (Law::WorldCup, periods.into(), LoadIs::Wire);
+            let demand = Demand::Open { law, periods, load_is, duration };
             let (network, users) = (Network::default(), Users::default());
             spans(&Cell { system: String::new(), network, users, demand, seed: 1 })
         };

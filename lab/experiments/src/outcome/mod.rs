@@ -15,6 +15,9 @@ pub use application::{Class, Estimate, Figures};
 pub struct Outcome {
     /// What was run.
     pub cell: Cell,
+    /// Commit of the weir that the run was made with: what its `--version` says.
+    #[serde(default = "unknown")]
+    pub commit: String,
     /// Requests of the workload.
     pub requests: usize,
     /// Response times of complete responses.
@@ -22,6 +25,9 @@ pub struct Outcome {
     /// The same trace through exact servers of 0.99 × the rate with heads of 200 bytes; absent in
     /// a closed loop and where the network has losses or delays of its own.
     pub ideal: Option<Ideal>,
+    /// Mean response time of exact SRPT at the whole rate, in milliseconds; absent where `ideal` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub srpt_at_full_rate: Option<f64>,
     /// Share of the requests without a complete response.
     pub incomplete: f64,
     /// The same among the largest 1 %.
@@ -149,6 +155,14 @@ impl Summary {
         }
     }
 }
+
+/// What outcomes say that were made before they had a commit.
+fn unknown() -> String {
+    UNKNOWN.to_owned()
+}
+
+/// The commit of a build from sources without their history, or of a program that does not tell.
+pub(crate) const UNKNOWN: &str = "unknown";
 
 /// JSON has no word for what is not a number; it is written as `null`.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {

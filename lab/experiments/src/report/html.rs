@@ -9,6 +9,12 @@ use crate::findings::{Counts, Row, Section, Table, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 
+/// What a verdict says.
+pub(super) const VERDICTS: &str = "A bar is what weir is to reach. Beside what a paper says, the \
+     verdict is \"as the paper says\" for a limit or a range, \"as in the paper, within a quarter\" for a \
+     figure, or by how much it is not. Behind it is the number of seeds, and in the last column the \
+     commit of the weir that was measured.";
+
 /// The page.
 pub fn html(report: &Report) -> String {
     let body =
@@ -23,7 +29,7 @@ fn head(report: &Report) -> Markup {
             "Experiments of papers on web servers under overload, repeated: the paper's figure, ours, "
             "and a verdict. Figures are medians over seeds; in brackets an interval that has the true "
             "median with about 94 % (of five seeds, least to most). Ratios between systems are taken "
-            "seed by seed on the same requests."
+            "seed by seed on the same requests. " (VERDICTS)
         }
         @for run in &report.runs {
             dl {
@@ -91,8 +97,8 @@ fn rows_with_bars(report: &Report) -> Vec<(&Section, &Row)> {
 
 fn verdict(row: &Row) -> Markup {
     let class = match row.verdict() {
-        Verdict::Reached => "reached",
-        Verdict::Missed => "missed",
+        Verdict::Reached | Verdict::Agrees => "reached",
+        Verdict::Missed | Verdict::Differs => "missed",
         _ => "soft",
     };
     html! { td class=(class) { (row.words()) } }
@@ -133,7 +139,7 @@ fn rows(section: &Section) -> Markup {
     html! {
         h3 { "Verdicts" }
         div.scroll { table.verdicts {
-            thead { tr { th { "what" } th { "paper" } th { "ours" } th { "bar" } th { "verdict" } } }
+            thead { tr { th { "what" } th { "paper" } th { "ours" } th { "bar" } th { "verdict" } th { "commit" } } }
             tbody {
                 @for row in section.rows() {
                     tr {
@@ -142,6 +148,7 @@ fn rows(section: &Section) -> Markup {
                         td { (ours(&row.ours, row.unit)) }
                         td { (bar(row.bar, row.unit)) }
                         (verdict(row))
+                        td.soft { (row.commits()) }
                     }
                 }
             }

@@ -28,8 +28,10 @@ pub fn markdown(report: &Report) -> String {
     }
     text.push_str(
         "Figures are medians over seeds; in brackets an interval that has the true median with about \
-         94 % (of five seeds, least to most). Ratios are taken seed by seed on the same requests.\n",
+         94 % (of five seeds, least to most). Ratios are taken seed by seed on the same requests. ",
     );
+    text.push_str(html::VERDICTS);
+    text.push('\n');
     report.sections.iter().for_each(|section| one(&mut text, section));
     text
 }
@@ -52,7 +54,8 @@ fn one(text: &mut String, section: &Section) {
     }
     if !section.rows().is_empty() {
         text.push_str(
-            "\n| what | paper | ours | bar | verdict |\n| --- | --- | --- | --- | --- |\n",
+            "\n| what | paper | ours | bar | verdict | commit |\n\
+             | --- | --- | --- | --- | --- | --- |\n",
         );
         section.rows().iter().for_each(|row| line(text, row));
     }
@@ -61,7 +64,7 @@ fn one(text: &mut String, section: &Section) {
 
 fn line(text: &mut String, row: &Row) {
     let words = match row.verdict() {
-        Verdict::Missed => format!("**{}**", row.words()),
+        Verdict::Missed | Verdict::Differs => format!("**{}**", row.words()),
         _ => row.words(),
     };
     let cells = [
@@ -70,6 +73,7 @@ fn line(text: &mut String, row: &Row) {
         ours(&row.ours, row.unit),
         bar(row.bar, row.unit),
         words,
+        row.commits(),
     ];
     let _ = writeln!(text, "| {} |", cells.map(|cell| escape(&cell)).join(" | "));
 }

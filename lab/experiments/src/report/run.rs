@@ -36,7 +36,7 @@ pub struct Machine {
     pub cores: usize,
     /// The processor's name; empty if it has none.
     pub processor: String,
-    /// Version of weir.
+    /// Version of the lab and of weir.
     pub weir: String,
 }
 

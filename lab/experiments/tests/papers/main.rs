@@ -3,5 +3,6 @@
 #[path = "../support/made_up.rs"]
 mod made_up;
 
+mod conditions;
 mod experiments;
 mod report;

@@ -70,7 +70,10 @@ fn rows_of_markdown_tables_have_the_columns_of_their_heads() {
             (true, Some(expected)) => assert_eq!(bars, expected, "{line}"),
         }
     }
-    assert!(text.contains("| reached |") && text.contains("$ weir-lab run <all> & more"));
+    assert!(
+        text.contains("| reached (5 seeds) | 0123456789 |")
+            && text.contains("$ weir-lab run <all> & more")
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ use weir_experiments::{Cell, Outcome};
 fn mean_of(system: &str) -> f64 {
     match system.split(' ').next().unwrap_or(system) {
         "weir:srpt" => 36.0,
+        "weir-kernel:bands" => 60.0,
         "weir:protective" => 38.0,
         "weir:fsp" => 40.0,
         "weir:bands" => 55.0,
@@ -49,6 +50,7 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
     });
     Outcome {
         cell: cell.clone(),
+        commit: "0123456789".to_owned(),
         requests: 23_000,
         measured: summary(mean, by_size.collect()),
         ideal: (wan == 0.0).then(|| Ideal {
@@ -57,8 +59,9 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
             late: if mean < 100.0 { 0.0005 } else { 0.6 },
             worst: if mean < 100.0 { 60.0 } else { 9000.0 },
         }),
-        incomplete: 0.0,
-        incomplete_largest: 0.0,
+        srpt_at_full_rate: (wan == 0.0).then_some(34.0 * wave(0.0)),
+        incomplete: impatient(cell, [0.004, 0.03]),
+        incomplete_largest: impatient(cell, [0.05, 0.1]),
         outcomes: BTreeMap::from([("ok".to_owned(), 23_000)]),
         link_use: vec![0.984, 0.985, 0.983],
         goodput_bytes: 780_000.0,
@@ -80,6 +83,15 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         invalid: Vec::new(),
         served: cell.users.abort_after.map(|_| served(&cell.system)),
         application: application(cell),
+    }
+}
+
+/// A share of users who left, of weir's and of others'; none where nobody leaves.
+fn impatient(cell: &Cell, [weir, others]: [f64; 2]) -> f64 {
+    match cell.users.abort_after {
+        None => 0.0,
+        Some(_) if cell.system.starts_with("weir") => weir,
+        Some(_) => others,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use weir_experiments::cell::{Demand, Law, Network, Users};
+use weir_experiments::cell::{Demand, Law, LoadIs, Network, Users};
 use weir_experiments::{Cell, Outcome, Progress, Settings, run_cell, run_cells};
 
 fn settings(out: &Path) -> Settings {
@@ -26,6 +26,7 @@ fn cell(system: &str) -> Cell {
         demand: Demand::Open {
             law: Law::WorldCup,
             periods: vec![(2.0, 1.2), (2.0, 0.2)],
+            load_is: LoadIs::Wire,
             duration: 4.0,
         },
         seed: 1,

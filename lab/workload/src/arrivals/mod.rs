@@ -9,6 +9,8 @@ mod stream;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::invalid::Invalid;
 use crate::law::Law;
 use crate::shape::{LONGEST, Shape};
@@ -46,7 +48,8 @@ pub struct Offered {
 }
 
 /// The bytes that offered load counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LoadIs {
     /// All bytes on the link, headers of packets and connections included: wire bytes asked for
     /// per second ÷ rate of the link.

@@ -6,7 +6,7 @@ use weir_workload::Invalid;
 use super::simulated::{Simulated, constant, over_load, refused, simulate};
 use crate::choice::Scale;
 use crate::experiment::{Evidence, Experiment};
-use crate::findings::{Bar, Interval, Ours, Row, Section, Table, Unit};
+use crate::findings::{Bar, Claim, Ours, Row, Section, Table, Unit};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "carter-load",
@@ -156,11 +156,12 @@ fn beyond(grid: &Grid) -> Table {
 
 fn throughput(grid: &Grid, section: &mut Section) {
     let mut row =
-        |figure: usize, timeout: f64, paper: &str, value: f64, bar: Option<(f64, f64)>| {
+        |figure: usize, timeout: f64, paper: &str, claim: Claim, bar: Option<(f64, f64)>| {
             let Some(point) = grid.at(figure, timeout, HIGHEST) else { return };
             let (name, ..) = FIGURES[figure];
             let what = format!("{name}, 300 %, {timeout} s: useful throughput");
-            let row = Row::new(what, paper, point.useful(), Unit::Percent).paper_is(value);
+            let mut row = Row::new(what, paper, point.useful(), Unit::Percent);
+            row.claim = Some(claim);
             section.row(match bar {
                 Some((value, by)) => {
                     row.bar(Bar::Between((value - by) / 100.0, (value + by) / 100.0))
@@ -168,34 +169,34 @@ fn throughput(grid: &Grid, section: &mut Section) {
                 None => row,
             });
         };
-    row(0, 5.0, "0 % (livelock)", 0.0, Some((0.0, 0.5)));
-    row(0, 8.0, "about 3 % (figure 20)", 0.03, Some((1.9, 0.5)));
-    row(0, 9.0, "about 15 % (figure 20)", 0.15, Some((14.4, 1.5)));
-    row(0, 10.0, "about 40 %", 0.40, Some((43.6, 3.0)));
-    row(1, 5.0, "around 85 %", 0.85, Some((85.6, 1.0)));
-    row(1, 8.0, "95 to 98 %", 0.95, Some((95.1, 1.0)));
-    row(1, 9.0, "95 to 98 %", 0.965, Some((96.6, 1.0)));
-    row(1, 10.0, "95 to 98 %", 0.98, Some((97.8, 1.0)));
-    row(2, 5.0, "very similar to no retry", 0.0, None);
-    row(2, 10.0, "slightly worse than no retry", 0.40, None);
+    let none = Claim::Holds(Bar::AtMost(0.005));
+    let most = Claim::Holds(Bar::Between(0.95, 0.98));
+    row(0, 5.0, "0 % (livelock)", none, Some((0.0, 0.5)));
+    row(0, 8.0, "about 3 % (figure 20)", Claim::Is(0.03), Some((1.9, 0.5)));
+    row(0, 9.0, "about 15 % (figure 20)", Claim::Is(0.15), Some((14.4, 1.5)));
+    row(0, 10.0, "about 40 %", Claim::Is(0.40), Some((43.6, 3.0)));
+    row(1, 5.0, "around 85 %", Claim::Is(0.85), Some((85.6, 1.0)));
+    row(1, 8.0, "95 to 98 %", most, Some((95.1, 1.0)));
+    row(1, 9.0, "95 to 98 %", most, Some((96.6, 1.0)));
+    row(1, 10.0, "95 to 98 %", most, Some((97.8, 1.0)));
+    row(2, 5.0, "very similar to no retry", none, None);
+    row(2, 10.0, "slightly worse than no retry", Claim::Holds(Bar::Below(0.40)), None);
     let lowest = LOADS.iter().filter(|&&load| load > 1.0).filter_map(|&load| {
         let middle = grid.at(3, 5.0, load)?.useful().middle()?;
         Some((middle, load))
     });
     if let Some((least, load)) = lowest.min_by(|one, other| one.0.total_cmp(&other.0)) {
         let what = "Figure 5: check, one retry, 5 s: load of the lowest useful throughput";
-        let found = Ours { interval: Interval::of([load]), ..Ours::none() };
+        let found = Ours::computed(load);
         let note = format!("{:.1} % there", least * 100.0);
         section.row(Row::new(what, "150 %", found, Unit::Percent).paper_is(1.5).note(note));
     }
     let recovery = |load| grid.at(3, 5.0, load).map(Simulated::useful);
     if let (Some(high), Some(low)) = (recovery(HIGHEST), recovery(1.5)) {
         let ratio = high.middle().zip(low.middle()).map(|(high, low)| high / low);
-        let interval = ratio.and_then(|ratio| Interval::of([ratio]));
         let what = "Figure 5: check, one retry, 5 s: useful throughput at 300 % ÷ at 150 %";
-        let found = Ours { interval, ..Ours::none() };
-        section
-            .row(Row::new(what, "above 1: it recovers", found, Unit::Times).bar(Bar::Above(1.0)));
+        let found = ratio.map_or(Ours::none(), Ours::computed);
+        section.row(Row::new(what, "it recovers", found, Unit::Times).bar(Bar::Above(1.0)));
     }
 }
 
@@ -204,7 +205,7 @@ fn discrimination(grid: &Grid, section: &mut Section) {
     let size = point.ours(|results| Some(results.mean_successful_size_bytes? / MEAN_SIZE));
     let what =
         "Figure 6: check, one retry, 300 %, 5 s: mean size of what succeeds ÷ of what is asked";
-    section.row(Row::new(what, "below 1 in all cases", size, Unit::Times).bar(Bar::AtMost(1.0)));
+    section.row(Row::new(what, "smaller in all cases", size, Unit::Times).bar(Bar::AtMost(1.0)));
     let late = point.ours(|results| Some(results.in_service_timeout_percent? / 100.0));
     let what = "Figure 8: check, one retry, 300 %, 5 s: timed out in service";
     section.row(Row::new(what, "14 %", late, Unit::Percent).paper_is(0.14));

@@ -9,7 +9,7 @@ use weir_workload::law::{Law, carter};
 use super::simulated::{constant, refused, simulate};
 use crate::choice::Scale;
 use crate::experiment::{Evidence, Experiment};
-use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
+use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Unit, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "carter-model",
@@ -83,7 +83,7 @@ fn simulated(scale: Scale, section: &mut Section) -> Result<(), Invalid> {
 }
 
 fn one(value: f64) -> Ours {
-    Ours { interval: Interval::of([value]), ..Ours::none() }
+    Ours::computed(value)
 }
 
 fn throughput() -> Result<Plot, Invalid> {

@@ -26,6 +26,10 @@ pub(in crate::papers) const CONCURRENCY: Experiment = Experiment {
     report: report_concurrency,
 };
 
+/// In what a row is unlike the paper's, beside the scale of its users.
+const UNLIKE: &str = "unlike the paper: 10 Mbit/s for 100, users in proportion, Apache 2.4 for 1.2.5, \
+     at full scale 150 s for 10 minutes";
+
 const OWN: [&str; 3] = [SRPT, FAIR, APACHE];
 
 /// Users who ask for as much as a 10 Mbit/s link carries, if answers came at once: SURGE's users of
@@ -47,6 +51,13 @@ const CAPS: [(f64, &str); 6] =
     [(16e3, "16kb"), (64e3, "64kb"), (256e3, "256kb"), (1e6, "1mb"), (4e6, "4mb"), (16e6, "16mb")];
 /// Little enough that the server orders nearly everything.
 const CONTROLLED: &str = "64kb";
+
+/// A row with a figure of the paper, which says in what it is unlike it.
+fn beside(section: &mut Section, row: Row) {
+    let note =
+        if row.note.is_empty() { UNLIKE.to_owned() } else { format!("{}; {UNLIKE}", row.note) };
+    section.row(row.note(note));
+}
 
 fn case(scale: Scale, users: u32) -> Case {
     let seconds = match scale {
@@ -77,7 +88,8 @@ fn report_load(evidence: &Evidence<'_>, section: &mut Section) {
     let systems = evidence.choice.systems(&OWN);
     section.text(
         "SURGE's user equivalents ask, wait for the answer and think. The paper ran 400 to 2000 of \
-         them on a 100 Mbit/s network and found its server's network queue to grow from 1000 on; a \
+         them on a 100 Mbit/s network, of which half of the load had 10 Mbit/s only (section 4.2), and \
+         found its server's network queue to grow from 1000 on; a \
          link of 10 Mbit/s is full at about 340. Their size-independent server is weir's fair, \
          their shortest connection first is weir's srpt. A closed loop cannot be overloaded: users \
          who wait do not ask.",
@@ -121,38 +133,32 @@ fn load_rows(evidence: &Evidence<'_>, section: &mut Section, scale: Scale) {
         evidence.runs.ratio(&case.cell(above), &case.cell(below), figure)
     };
     let null = Bar::Between(0.9, 1.1);
-    let paper = "no difference below 1000 users";
+    let ratio = |what: String, paper: &str, ours| Row::new(what, paper, ours, Unit::Times);
+    let none = "no difference below 1000 users";
     let what = format!("null result: weir fair ÷ weir srpt, means, {LIGHT} users (load 0.1)");
-    section.row(
-        Row::new(what, paper, over(FAIR, SRPT, LIGHT, mean), Unit::Times)
-            .paper_is(1.0)
-            .bar(null)
-            .note("where nothing queues, order should not matter"),
-    );
+    let row = ratio(what, none, over(FAIR, SRPT, LIGHT, mean)).paper_is(1.0).bar(null);
+    beside(section, row.note("where nothing queues, order should not matter"));
     if scale != Scale::Quick {
-        let what = "weir fair ÷ weir srpt, means, 240 users (below saturation)";
-        section.row(
-            Row::new(what, paper, over(FAIR, SRPT, 240, mean), Unit::Times).paper_is(1.0).note(
-                "here every byte is ordered at the link, so order matters before the link is full",
-            ),
-        );
+        let what = "weir fair ÷ weir srpt, means, 240 users (below saturation)".to_owned();
+        let note =
+            "here every byte is ordered at the link, so order matters before the link is full";
+        let row = ratio(what, none, over(FAIR, SRPT, 240, mean)).paper_is(1.0);
+        beside(section, row.note(note));
     }
-    let what = format!("weir fair ÷ weir srpt, means, {MODERATE} users (the paper's 1400)");
-    section.row(
-        Row::new(what, "4 to 5", over(FAIR, SRPT, MODERATE, mean), Unit::Times)
-            .paper_is(4.5)
-            .note("srpt's paced link is at most 98.5 % used, and users who wait less ask more"),
-    );
-    let what = format!("Apache prefork ÷ weir fair, means, {MODERATE} users");
-    section.row(
-        Row::new(what, "very similar", over(APACHE, FAIR, MODERATE, mean), Unit::Times)
-            .paper_is(1.0),
-    );
-    for (users, paper) in
-        [(MODERATE, "large jobs do not fare worse"), (ABOVE, "large jobs begin to suffer")]
-    {
-        let what = format!("weir srpt ÷ weir fair, largest 1 %, {users} users");
-        section.row(Row::new(what, paper, over(SRPT, FAIR, users, largest), Unit::Times));
+    let what = format!("weir fair ÷ weir srpt, means, {MODERATE} users (its 1400)");
+    let row = ratio(what, "a factor of 4 to 5", over(FAIR, SRPT, MODERATE, mean));
+    let note = "srpt's paced link is at most 98.5 % used, and users who wait less ask more";
+    beside(section, row.paper_says(Bar::Between(4.0, 5.0)).note(note));
+    let what = format!("Apache prefork ÷ weir fair, means, {MODERATE} users (its 1400)");
+    let row = ratio(what, "very similar", over(APACHE, FAIR, MODERATE, mean));
+    beside(section, row.paper_is(1.0));
+    for (users, its, paper, limit) in [
+        (MODERATE, 1400, "large jobs do not fare worse", Bar::AtMost(1.0)),
+        (ABOVE, 1800, "large jobs begin to suffer", Bar::Above(1.0)),
+    ] {
+        let what = format!("weir srpt ÷ weir fair, largest 1 %, {users} users (its {its})");
+        let row = ratio(what, paper, over(SRPT, FAIR, users, largest));
+        beside(section, row.paper_says(limit));
     }
 }
 
@@ -217,49 +223,35 @@ fn report_concurrency(evidence: &Evidence<'_>, section: &mut Section) {
 }
 
 fn concurrency_rows(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
-    let gain = |cap: &str| {
-        evidence.runs.ratio(&case.cell(&capped(FAIR, cap)), &case.cell(&capped(SRPT, cap)), mean)
+    let of = |above: String, below: String, figure: Measure| {
+        evidence.runs.ratio(&case.cell(&above), &case.cell(&below), figure)
     };
-    let convergence = Bar::Between(0.9, 1.1);
-    section.row(
-        Row::new(
-            "convergence: weir fair ÷ weir srpt, means, cap of 16 MB",
-            "no difference at 60 threads",
-            gain("16mb"),
-            Unit::Times,
-        )
-        .paper_is(1.0)
-        .bar(convergence)
-        .note("with everything in the kernel, the kernel orders"),
-    );
+    let gain = |cap: &str| of(capped(FAIR, cap), capped(SRPT, cap), mean);
+    let ratio = |what: String, paper: &str, ours| Row::new(what, paper, ours, Unit::Times);
+    let goodput: Measure = |outcome| outcome.goodput_bytes;
+    let what = "convergence: weir fair ÷ weir srpt, means, cap of 16 MB".to_owned();
+    let row = ratio(what, "no effect at about 60 threads", gain("16mb"));
+    let row = row.paper_is(1.0).bar(Bar::Between(0.9, 1.1));
+    beside(section, row.note("with everything in the kernel, the kernel orders"));
     let what = format!("weir fair ÷ weir srpt, means, cap of {CONTROLLED}");
-    section.row(
-        Row::new(what, "more than 4 to 5", gain(CONTROLLED), Unit::Times).bar(Bar::Above(1.1)),
-    );
-    section.row(
-        Row::new(
-            "weir fair ÷ weir srpt, means, cap of 1mb",
-            "4 to 5 at 35 threads",
-            gain("1mb"),
-            Unit::Times,
-        )
-        .paper_is(4.5),
-    );
-    let least = evidence.runs.ratio(
-        &case.cell(&capped(SRPT, CAPS[0].1)),
-        &case.cell(&capped(SRPT, CAPS[CAPS.len() - 1].1)),
-        |outcome| outcome.goodput_bytes,
-    );
-    section.row(Row::new(
-        "weir srpt, goodput with the least cap ÷ with the most",
-        "grows with the number of threads",
-        least,
-        Unit::Times,
-    ));
-    let apache =
-        evidence.runs.ratio(&case.cell(&capped(SRPT, "1mb")), &case.cell(APACHE), |outcome| {
-            outcome.goodput_bytes
-        });
+    let row = ratio(what, "even greater than 4 to 5 with fewer threads", gain(CONTROLLED));
+    beside(section, row.paper_says(Bar::Above(4.0)).bar(Bar::Above(1.1)));
+    let what = "weir fair ÷ weir srpt, means, cap of 1mb (about its 35 threads)".to_owned();
+    let row = ratio(what, "a factor of 4 to 5", gain("1mb"));
+    beside(section, row.paper_says(Bar::Between(4.0, 5.0)));
+    let what = "weir srpt, goodput with the least cap ÷ with the most".to_owned();
+    let ends = [CAPS[0].1, CAPS[CAPS.len() - 1].1].map(|cap| capped(SRPT, cap));
+    let [least, most] = ends;
+    let row = ratio(what, "grows with the number of threads", of(least, most, goodput));
+    beside(section, row.paper_says(Bar::Below(1.0)));
+    for (_, cap) in CAPS {
+        let what = format!("weir srpt ÷ weir fair, goodput, cap of {cap}");
+        let ours = of(capped(SRPT, cap), capped(FAIR, cap), goodput);
+        let row = ratio(what, "slightly higher in all cases", ours);
+        beside(section, row.paper_says(Bar::Above(1.0)));
+    }
     let what = format!("weir srpt with a cap of 1mb ÷ {}, goodput", label(APACHE));
-    section.row(Row::new(what, "above 1 at 35 threads", apache, Unit::Times));
+    let ours = of(capped(SRPT, "1mb"), APACHE.to_owned(), goodput);
+    let row = ratio(what, "higher at 35 threads", ours);
+    beside(section, row.paper_says(Bar::Above(1.0)));
 }

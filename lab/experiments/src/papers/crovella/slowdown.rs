@@ -6,7 +6,7 @@ use weir_workload::Invalid;
 use weir_workload::law::{BoundedPareto, Exponential, Law};
 
 use crate::experiment::{Evidence, Experiment};
-use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
+use crate::findings::{Axis, Bar, Claim, Ours, Plot, Row, Section, Unit, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "crovella-slowdown",
@@ -74,21 +74,22 @@ fn rows(
     heavy: &[(f64, f64)],
     most: &[(f64, f64)],
 ) {
-    let mut row = |what: &str, paper: &str, value: Option<f64>, ours: f64, bar: Option<Bar>| {
-        let ours = Ours { interval: Interval::of([ours]), ..Ours::none() };
-        let mut row = Row::new(what, paper, ours, Unit::Times);
-        row.paper_value = value;
+    let mut row = |what: &str, paper: &str, claim: Option<Claim>, ours: f64, bar: Option<Bar>| {
+        let mut row = Row::new(what, paper, Ours::computed(ours), Unit::Times);
+        row.claim = claim;
         row.bar = bar;
         section.row(row);
     };
+    let holds = |limit| Some(Claim::Holds(limit));
     let largest_5 = exponential.iter().filter(|(percentile, _)| *percentile >= 95.0);
     let least = largest_5.map(|(_, slowdown)| *slowdown).fold(f64::INFINITY, f64::min);
     let what = "Figure 7: exponential, least slowdown of the largest 5 %";
-    row(what, "5.6 or more", Some(5.6), least, None);
+    row(what, "5.6 or more", holds(Bar::AtLeast(5.6)), least, None);
     let what = "Figure 7: exponential, largest slowdown";
-    row(what, "10 to 11", Some(10.5), largest(exponential), None);
+    row(what, "10 to 11", holds(Bar::Between(10.0, 11.0)), largest(exponential), None);
     let what = "Figure 7: bounded Pareto (α = 1.1), largest slowdown";
-    row(what, "no more than 1.6", Some(1.6), largest(heavy), Some(Bar::AtMost(1.65)));
+    let no_more = holds(Bar::AtMost(1.6));
+    row(what, "no more than 1.6", no_more, largest(heavy), Some(Bar::AtMost(1.65)));
     let of = |exponent: f64| most.iter().find(|(other, _)| *other == exponent);
     for (exponent, said, bar) in [
         (0.5, "so close to 1 as to be invisible", Some(Bar::AtMost(1.1))),

@@ -11,7 +11,7 @@ use weir_workload::shape::Shape;
 
 use crate::choice::Scale;
 use crate::experiment::{Evidence, Experiment};
-use crate::findings::{Axis, Bar, Interval, Ours, Plot, Row, Section, Unit, series};
+use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Unit, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-onoff",
@@ -58,8 +58,7 @@ fn figures(scale: Scale, section: &mut Section) -> Result<(), Invalid> {
     section.plot(numbers(&model, &simulated));
     section.plot(by_percentile(&model)?);
     let mut row = |what: String, paper: &str, value: f64, unit: Unit, bar: Option<Bar>| {
-        let ours = Ours { interval: Interval::of([value]), ..Ours::none() };
-        let mut row = Row::new(what, paper, ours, unit);
+        let mut row = Row::new(what, paper, Ours::computed(value), unit);
         row.bar = bar;
         section.row(row);
     };

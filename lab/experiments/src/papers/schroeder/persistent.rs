@@ -1,5 +1,7 @@
 //! Schroeder 2003, section 4.1 (A), persistent overload: a load of 1.2 that does not end.
 
+use super::conditions::{self, AS_THE_PAPER, BOTH, Conditions};
+use super::gains::{self, Figure, is, says, words};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
@@ -7,7 +9,7 @@ use crate::experiment::{
     Evidence, Experiment, Group, Measure, link_use, listen_drops, mean, most_connections, pieces,
 };
 use crate::findings::{Bar, Row, Section, Table, Unit, label};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Sample};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-persistent",
@@ -19,6 +21,8 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
 };
 
 const OWN: [&str; 5] = [SRPT, PROTECTIVE, FAIR, NGINX, APACHE];
+/// Apache's processes, the paper's limit of connections.
+const PROCESSES: f64 = 350.0;
 /// What is asked for after the end waits behind what is left over.
 const LOAD: f64 = 1.2;
 
@@ -32,7 +36,11 @@ fn case(scale: Scale) -> Case {
 }
 
 fn groups(choice: &Choice) -> Vec<Group> {
-    case(choice.scale).groups(&choice.systems(&OWN)).collect()
+    let of = |conditions: Conditions| {
+        let case = conditions.of(case(choice.scale));
+        conditions::groups([&case], &conditions.systems(choice, &OWN))
+    };
+    BOTH.into_iter().flat_map(of).collect()
 }
 
 /// Growth of the mean response time, in seconds per second: from the seconds 20 to 40 to the last 20
@@ -69,86 +77,128 @@ fn around(outcome: &Outcome, second: usize) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Seconds until a connection was first refused; infinite if none was.
+/// When the server first had as many connections as Apache has processes, in seconds.
+fn all_processes(outcome: &Outcome) -> f64 {
+    let busy = |sample: &&Sample| f64::from(sample.established + sample.closing) >= PROCESSES;
+    outcome.samples.iter().find(busy).map_or(f64::NAN, |sample| sample.at)
+}
+
+/// When a connection was first refused, in seconds.
 fn first_drop(outcome: &Outcome) -> f64 {
     let first = outcome.samples.iter().find(|sample| sample.listen_drops > 0);
-    first.map_or(f64::NAN, |sample| sample.at * 1e3)
+    first.map_or(f64::NAN, |sample| sample.at)
 }
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
-    let case = case(evidence.choice.scale);
-    let systems = evidence.choice.systems(&OWN);
     section.text(
         "A fixed load of 1.2 for the whole run. The paper counts only responses that end before the \
          last request; here what is still open at the end may finish, so late response times are \
          those of a load that then stops. Figure 5 ends at 70 s.",
     );
-    section.plot(pieces::connections(
-        evidence,
-        "Figure 5 (left): connections at the server",
-        &case,
-        &systems,
-    ));
-    section.plot(pieces::over_time(evidence, "Figure 5 (right): response times", &case, &systems));
-    section.table(table(evidence, &case, &systems));
+    section.text(AS_THE_PAPER);
+    for conditions in BOTH {
+        let case = conditions.of(case(evidence.choice.scale));
+        let systems = conditions.systems(evidence.choice, &OWN);
+        let title = conditions.named("Figure 5 (left): connections at the server");
+        section.plot(pieces::connections(evidence, &title, &case, &systems));
+        let title = conditions.named("Figure 5 (right): response times");
+        section.plot(pieces::over_time(evidence, &title, &case, &systems));
+        let caption = conditions.named("Persistent overload");
+        section.table(table(evidence, caption, &case, &systems));
+        match conditions {
+            Conditions::Paper => paper_rows(evidence, section, &case),
+            Conditions::Today => today_rows(evidence, section, &case),
+        }
+    }
+}
+
+/// Section 4.1 (A), persistent overload.
+fn paper_rows(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
+    const FIGURES: [Figure; 6] = [
+        Figure {
+            word: "time until it has 350 connections",
+            fair: Some(says("40 to 50 s", Bar::Between(40.0, 50.0))),
+            srpt: None,
+            figure: all_processes,
+            unit: Unit::Seconds,
+        },
+        Figure {
+            word: "most connections",
+            fair: None,
+            srpt: Some(says("350 after more than 300 s", Bar::Below(PROCESSES))),
+            figure: most_connections,
+            unit: Unit::Count,
+        },
+        Figure {
+            word: "time until a connection is refused",
+            fair: Some(words("from 350 connections on")),
+            srpt: None,
+            figure: first_drop,
+            unit: Unit::Seconds,
+        },
+        Figure {
+            word: "refused connections",
+            fair: None,
+            srpt: Some(says("none in 300 s", Bar::AtMost(0.0))),
+            figure: listen_drops,
+            unit: Unit::Count,
+        },
+        Figure {
+            word: "mean response time at 10 s",
+            fair: Some(is("5 s", 5000.0)),
+            srpt: None,
+            figure: |outcome| around(outcome, 10),
+            unit: Unit::Ms,
+        },
+        Figure {
+            word: "mean response time at 70 s",
+            fair: None,
+            srpt: Some(says("less than 5 s", Bar::Below(5000.0))),
+            figure: |outcome| around(outcome, 70),
+            unit: Unit::Ms,
+        },
+    ];
+    for figure in &FIGURES {
+        gains::each(evidence, section, case, figure);
+    }
+    let said = ("link use", is("the same byte throughput", 1.0));
+    gains::price(evidence, section, case, said, link_use);
+}
+
+fn today_rows(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
+    let mut row = |row: Row| Conditions::Today.row(section, row);
     let value = |system: &str, figure: Measure| evidence.runs.value(&case.cell(system), figure);
     let what = "p95 of requests under 10 KB, last minute ÷ second minute";
     let short = match evidence.choice.scale {
         Scale::Quick => "a quick run has no third minute",
         _ => "",
     };
-    section.row(
-        Row::new(format!("weir srpt, {what}"), "", value(SRPT, decay), Unit::Times)
-            .bar(Bar::AtMost(1.2))
-            .note(short),
-    );
-    let promise = "under lasting overload the promise of no later than fair costs something";
-    section.row(
-        Row::new(format!("weir protective, {what}"), "", value(PROTECTIVE, decay), Unit::Times)
-            .note(promise),
-    );
-    let at_10 = |outcome: &Outcome| around(outcome, 10);
-    let at_70 = |outcome: &Outcome| around(outcome, 70);
+    let ours = value(SRPT, decay);
+    row(Row::new(format!("weir srpt, {what}"), "", ours, Unit::Times)
+        .bar(Bar::AtMost(1.2))
+        .note(short));
+    let ours = value(PROTECTIVE, decay);
+    row(Row::new(format!("weir protective, {what}"), "", ours, Unit::Times)
+        .note("under lasting overload the promise of no later than fair costs something"));
     for system in [APACHE, NGINX] {
         let what = format!("{}, mean response time at 10 s", label(system));
-        section.row(Row::new(what, "5 s", value(system, at_10), Unit::Ms).paper_is(5000.0));
+        let ours = value(system, |outcome| around(outcome, 10));
+        row(Row::new(what, "5 s", ours, Unit::Ms).paper_is(5000.0));
     }
-    section.row(
-        Row::new(
-            "weir srpt, mean response time at 70 s",
-            "less than 5 s",
-            value(SRPT, at_70),
-            Unit::Ms,
-        )
-        .bar(Bar::AtMost(5000.0)),
-    );
-    section.row(
-        Row::new(
-            "Apache prefork, first refused connection",
-            "40 to 50 s",
-            value(APACHE, first_drop),
-            Unit::Ms,
-        )
-        .note("350 processes and two queues of 512, as the paper's; none refused gives no figure"),
-    );
-    section.row(
-        Row::new(
-            "weir srpt, refused connections",
-            "none in 300 s",
-            value(SRPT, listen_drops),
-            Unit::Count,
-        )
-        .bar(Bar::AtMost(0.0)),
-    );
+    let (what, paper) = ("weir srpt, mean response time at 70 s", "less than 5 s");
+    let ours = value(SRPT, |outcome| around(outcome, 70));
+    row(Row::new(what, paper, ours, Unit::Ms).bar(Bar::AtMost(5000.0)));
+    let (what, paper) = ("weir srpt, refused connections", "none in 300 s");
+    let ours = value(SRPT, listen_drops);
+    row(Row::new(what, paper, ours, Unit::Count).bar(Bar::AtMost(0.0)));
     let same = evidence.runs.ratio(&case.cell(SRPT), &case.cell(NGINX), link_use);
-    section.row(
-        Row::new("weir srpt ÷ nginx, link use", "the same byte throughput", same, Unit::Times)
-            .paper_is(1.0)
-            .note("weir leaves 1.5 % of the rate free, so that the queue is its own"),
-    );
+    let what = "weir srpt ÷ nginx, link use";
+    row(Row::new(what, "the same byte throughput", same, Unit::Times)
+        .paper_is(1.0)
+        .note("weir leaves 1.5 % of the rate free, so that the queue is its own"));
 }
 
-fn table(evidence: &Evidence<'_>, case: &Case, systems: &[String]) -> Table {
+fn table(evidence: &Evidence<'_>, caption: String, case: &Case, systems: &[String]) -> Table {
     let columns = [
         "system",
         "mean, ms",
@@ -159,7 +209,7 @@ fn table(evidence: &Evidence<'_>, case: &Case, systems: &[String]) -> Table {
         "incomplete %",
         "small p95, last ÷ second minute",
     ];
-    let mut table = Table::new("Persistent overload, queue of 1000 packets.", &columns);
+    let mut table = Table::new(caption + ".", &columns);
     for system in systems {
         let value = |figure: Measure| evidence.runs.value(&case.cell(system), figure);
         let figures = [

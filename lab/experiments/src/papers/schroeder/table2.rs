@@ -1,19 +1,22 @@
 //! Schroeder 2003, Table 2, the rows that change one thing of the baseline: persistent connections
 //! (E), initial RTO (F), SYN cookies (G), packet length (I).
 
+use super::conditions::{self, AS_THE_PAPER, BOTH, Conditions};
+use super::gains::{self, Figure, Said, is, says};
+use super::ranges::{self, Range};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::{Case, PAPER_BACKLOG};
-use crate::experiment::systems::{APACHE, NGINX, RIVALS, SRPT};
-use crate::experiment::workload::{W1, W4};
-use crate::experiment::{Evidence, Experiment, Group, listen_drops, mean, pieces};
-use crate::findings::{Axis, Ours, Row, Section, Unit, label};
+use crate::experiment::systems::{APACHE, BANDS, NGINX, RIVALS, SRPT};
+use crate::experiment::workload::{W1, W4, Workload};
+use crate::experiment::{Evidence, Experiment, Group, mean, pieces};
+use crate::findings::{Axis, Bar, Row, Section, Unit, label};
 
 pub(in crate::papers) const PERSISTENT_CONNECTIONS: Experiment = Experiment {
     name: "schroeder-persistent-connections",
     paper: "Schroeder 2003",
     repeats: "Figure 6 (E); Table 2, row E",
     title: "Persistent connections",
-    groups: |choice| of(choice, &persistent(choice.scale)),
+    groups: |choice| of(choice, |base| ranges::requests(&base)),
     report: report_persistent,
 };
 
@@ -22,7 +25,7 @@ pub(in crate::papers) const RTO: Experiment = Experiment {
     paper: "Schroeder 2003",
     repeats: "Figure 6 (F); Table 2, row F",
     title: "The initial retransmission timeout",
-    groups: |choice| of(choice, &timeouts(choice.scale)),
+    groups: |choice| of(choice, |base| ranges::timeouts(&base.queue(100))),
     report: report_rto,
 };
 
@@ -32,9 +35,9 @@ pub(in crate::papers) const SYN_COOKIES: Experiment = Experiment {
     repeats: "Section 4.1 (G); Table 2, row G",
     title: "SYN cookies",
     groups: |choice| {
-        let systems = choice.systems(&COOKIE_SYSTEMS);
         let cases = cookies(choice.scale);
-        cases.iter().flat_map(|(_, case)| case.groups(&systems).collect::<Vec<_>>()).collect()
+        let systems = Conditions::Paper.systems(choice, &RIVALS);
+        conditions::groups(cases.iter().map(|(_, case)| case), &systems)
     },
     report: report_cookies,
 };
@@ -44,125 +47,129 @@ pub(in crate::papers) const PACKET_LENGTH: Experiment = Experiment {
     paper: "Schroeder 2003",
     repeats: "Figure 6 (I); Table 2, row I",
     title: "Packet length",
-    groups: |choice| of(choice, &lengths(choice.scale)),
+    groups: |choice| of(choice, |base| ranges::lengths(&base)),
     report: report_lengths,
 };
 
-fn of(choice: &Choice, cases: &[(f64, Case)]) -> Vec<Group> {
-    let systems = choice.systems(&RIVALS);
-    cases.iter().flat_map(|(_, case)| case.groups(&systems).collect::<Vec<_>>()).collect()
+/// The range of a row in the paper's conditions and in today's.
+fn of(choice: &Choice, range: impl Fn(Case) -> Range) -> Vec<Group> {
+    let in_conditions = |conditions: Conditions| {
+        let cases = range(conditions.of(Case::w1(choice.scale)));
+        let systems = conditions.systems(choice, &RIVALS);
+        conditions::groups(cases.iter().map(|(_, case)| case), &systems)
+    };
+    BOTH.into_iter().flat_map(in_conditions).collect()
 }
-
-/// Requests on a connection.
-fn persistent(scale: Scale) -> Vec<(f64, Case)> {
-    [1, 5, 10].map(|n| (f64::from(n), Case::w1(scale).requests_per_connection(n))).to_vec()
-}
-
-/// Initial RTO in ms. The paper's queue, so that something is lost: SYN-ACKs too.
-fn timeouts(scale: Scale) -> Vec<(f64, Case)> {
-    let case = Case::w1(scale).queue(100);
-    let set = |ms: u32| (f64::from(ms), case.clone().initial_rto(ms));
-    vec![set(500), (1000.0, case.clone()), set(3000)]
-}
-
-/// Bytes of a packet.
-fn lengths(scale: Scale) -> Vec<(f64, Case)> {
-    [576, 1000, 1500].map(|n| (f64::from(n), Case::w1(scale).mtu(n))).to_vec()
-}
-
-const COOKIE_SYSTEMS: [&str; 3] = [SRPT, NGINX, APACHE];
 
 fn cookies(scale: Scale) -> Vec<(String, Case)> {
-    let each = [(W1, false), (W1, true), (W4, false), (W4, true)];
-    let case = |(workload, on): (crate::experiment::workload::Workload, bool)| {
+    let case = |(workload, on): (&Workload, bool)| {
         let word = if on { "on" } else { "off" };
-        let case = Case::of(&workload, scale).backlog(PAPER_BACKLOG, on);
+        let case = Conditions::Paper.of(Case::of(workload, scale)).backlog(PAPER_BACKLOG, on);
         (format!("{}, cookies {word}", workload.name), case)
     };
-    each.map(case).to_vec()
+    [(&W1, false), (&W1, true), (&W4, false), (&W4, true)].map(case).to_vec()
 }
 
-/// Plot, table and the gains of the others over `srpt` at each condition.
+/// Plot and table of a range.
 fn range(
     evidence: &Evidence<'_>,
     section: &mut Section,
-    (title, x, word): (&str, Axis, &str),
-    cases: &[(f64, Case)],
+    (conditions, title, x): (Conditions, &str, &str),
+    cases: &Range,
 ) {
-    let systems = evidence.choice.systems(&RIVALS);
-    let y = Axis::linear("mean response time, s");
-    section.plot(pieces::curve(evidence, title, (x, y), cases, &systems, (mean, 1e-3)));
-    let named = cases.iter().map(|(at, case)| (format!("{at} {word}"), case.clone()));
-    section.table(pieces::range_table(evidence, title, word, &named.collect::<Vec<_>>(), &systems));
+    let systems = conditions.systems(evidence.choice, &RIVALS);
+    let axes = (Axis::linear(x), Axis::linear("mean response time, s"));
+    let title = conditions.named(title);
+    section.plot(pieces::curve(evidence, &title, axes, cases, &systems, (mean, 1e-3)));
+    let named = named(cases);
+    section.table(pieces::range_table(evidence, &(title + "."), x, &named, &systems));
 }
 
-fn gain(evidence: &Evidence<'_>, system: &str, case: &Case) -> Ours {
-    evidence.runs.ratio(&case.cell(system), &case.cell(SRPT), mean)
+fn named(cases: &Range) -> Vec<(String, Case)> {
+    cases.iter().map(|(at, case)| (at.to_string(), case.clone())).collect()
 }
 
-/// A system under a case over the same under another.
-fn change(evidence: &Evidence<'_>, system: &str, above: &Case, below: &Case) -> Ours {
-    evidence.runs.ratio(&above.cell(system), &below.cell(system), mean)
+/// Today's rows: the others over `srpt` in one case, with the paper's figure beside them.
+fn today(evidence: &Evidence<'_>, section: &mut Section, case: &Case, word: &str, said: Said) {
+    for system in [NGINX, APACHE] {
+        let ours = evidence.runs.ratio(&case.cell(system), &case.cell(SRPT), mean);
+        let what = format!("{} ÷ weir srpt, {word}", label(system));
+        let row = Row { claim: said.claim, ..Row::new(what, said.words, ours, Unit::Times) };
+        Conditions::Today.row(section, row);
+    }
 }
 
 fn report_persistent(evidence: &Evidence<'_>, section: &mut Section) {
-    let cases = persistent(evidence.choice.scale);
     section.text(
         "A request takes an idle connection that has not carried its number of requests yet, and makes \
          a new one if there is none (section 3.3.3).",
     );
-    let x = Axis::linear("requests per connection");
-    range(evidence, section, ("Figure 6 (E): requests per connection", x, "requests"), &cases);
-    let [one, five, ten] = [&cases[0].1, &cases[1].1, &cases[2].1];
-    for system in [NGINX, APACHE, SRPT] {
-        let (paper, value) = if system == SRPT { ("hardly affected", 1.0) } else { ("0.5", 0.5) };
-        let what = format!("{}, 5 requests per connection ÷ 1, means", label(system));
-        let ours = change(evidence, system, five, one);
-        section.row(Row::new(what, paper, ours, Unit::Times).paper_is(value));
-    }
-    for system in [NGINX, APACHE] {
-        let what = format!("{} ÷ weir srpt, 10 requests per connection", label(system));
-        section.row(Row::new(what, "3", gain(evidence, system, ten), Unit::Times).paper_is(3.0));
+    section.text(AS_THE_PAPER);
+    let gains = says("still a factor of 3 with up to 10", Bar::AtLeast(3.0));
+    for conditions in BOTH {
+        let cases = ranges::requests(&conditions.of(Case::w1(evidence.choice.scale)));
+        let title = "Figure 6 (E): requests per connection";
+        range(evidence, section, (conditions, title, "requests"), &cases);
+        let [(_, one), (_, five), (_, ten)] = cases.as_slice() else { continue };
+        if conditions == Conditions::Today {
+            today(evidence, section, ten, "10 requests per connection", gains);
+            continue;
+        }
+        for (system, said) in [
+            (APACHE, is("0.5", 0.5)),
+            (BANDS, is("hardly affected", 1.0)),
+            (SRPT, is("hardly affected", 1.0)),
+        ] {
+            let word = "5 requests per connection ÷ 1";
+            gains::change(evidence, section, (system, five, one), (word, said));
+        }
+        gains::gain(evidence, section, ten, ("10 requests per connection", gains));
     }
 }
 
 fn report_rto(evidence: &Evidence<'_>, section: &mut Section) {
-    let cases = timeouts(evidence.choice.scale);
     section.text(
-        "Queue of 100 packets, as in the paper, where SYN-ACKs are lost in the server's own queue. Linux \
-         has waited 1 s instead of 3 for the first answer since 2011 (RFC 6298): that is today's \
-         baseline, between the paper's two.",
+        "Queue of 100 packets in all, as in the paper, where SYN-ACKs are lost in the server's own \
+         queue. Linux has waited 1 s instead of 3 for the first answer since 2011 (RFC 6298).",
     );
-    let x = Axis::linear("initial RTO, ms");
-    range(evidence, section, ("Figure 6 (F): initial RTO, queue of 100", x, "ms"), &cases);
-    let [short, today, long] = [&cases[0].1, &cases[1].1, &cases[2].1];
-    for system in [NGINX, APACHE] {
-        let label = label(system);
-        let what = format!("{label}, RTO 0.5 s ÷ 3 s, means");
-        let ours = change(evidence, system, short, long);
-        section.row(Row::new(what, "0.73 (0.8 s ÷ 1.1 s)", ours, Unit::Times).paper_is(0.73));
-        let what = format!("{label} ÷ weir srpt, RTO 0.5 s");
-        let ours = gain(evidence, system, short);
-        section
-            .row(Row::new(what, "at least 4; section 5.1 says 7", ours, Unit::Times).paper_is(7.0));
-    }
-    for system in [NGINX, APACHE] {
-        let label = label(system);
-        let row = Row::new(
-            format!("{label} ÷ weir srpt, RTO 3 s"),
-            "8",
-            gain(evidence, system, long),
-            Unit::Times,
-        );
-        section.row(row.paper_is(8.0));
-        let today = gain(evidence, system, today);
-        let row = Row::new(format!("{label} ÷ weir srpt, RTO 1 s"), "", today, Unit::Times);
-        section.row(row.note("the kernel's own"));
+    section.text(AS_THE_PAPER);
+    let least = says("always at least a factor of 4", Bar::AtLeast(4.0));
+    for conditions in BOTH {
+        let base = conditions.of(Case::w1(evidence.choice.scale)).queue(100);
+        let cases = ranges::timeouts(&base);
+        let title = "Figure 6 (F): initial RTO, queue of 100";
+        range(evidence, section, (conditions, title, "RTO, ms"), &cases);
+        let [(_, short), (_, second), (_, long)] = cases.as_slice() else { continue };
+        if conditions == Conditions::Today {
+            today(evidence, section, second, "RTO 1 s, the kernel's own, queue of 100", least);
+            continue;
+        }
+        let word = "RTO 0.5 s ÷ 3 s";
+        for (system, said) in [
+            (APACHE, is("0.73 (0.8 s ÷ 1.1 s)", 0.73)),
+            (BANDS, is("does not improve", 1.0)),
+            (SRPT, is("does not improve", 1.0)),
+        ] {
+            gains::change(evidence, section, (system, short, long), (word, said));
+        }
+        gains::each(evidence, section, short, &SHORT_MEAN);
+        gains::least_gain(evidence, section, &named(&cases), ("least over the RTOs, ms", least));
+        let said = is("still a factor of 7 (section 5.1)", 7.0);
+        gains::gain(evidence, section, short, ("RTO 0.5 s", said));
     }
 }
 
+/// Of row F's own case.
+const SHORT_MEAN: Figure = Figure {
+    word: "mean, RTO 0.5 s",
+    fair: Some(is("0.8 s", 800.0)),
+    srpt: None,
+    figure: mean,
+    unit: Unit::Ms,
+};
+
 fn report_cookies(evidence: &Evidence<'_>, section: &mut Section) {
-    let systems = evidence.choice.systems(&COOKIE_SYSTEMS);
+    let systems = Conditions::Paper.systems(evidence.choice, &RIVALS);
     let cases = cookies(evidence.choice.scale);
     section.text(
         "Listen queues of 512. The paper's Linux 2.2 kept a queue of half-open connections of its own \
@@ -171,49 +178,63 @@ fn report_cookies(evidence: &Evidence<'_>, section: &mut Section) {
          only when half-open connections fill the backlog. Without a flood of SYNs from nowhere they \
          never do, so the switch has nothing to act on.",
     );
+    section.text(AS_THE_PAPER);
     let caption = "SYN cookies, listen queues of 512.";
     section.table(pieces::range_table(evidence, caption, "workload", &cases, &systems));
     let reason =
         "half-open connections do not fill the backlog on this kernel, so no cookie is sent";
     for (workload, off, on) in [("W1", 0, 1), ("W4", 2, 3)] {
-        for system in [NGINX, APACHE, SRPT] {
-            let label = label(system);
-            let what = format!("{label}, {workload}, cookies on ÷ off, means");
-            let ours = change(evidence, system, &cases[on].1, &cases[off].1);
-            let paper =
-                if workload == "W1" { "no effect" } else { "0.95 to 0.98 where SYNs are dropped" };
-            section.row(Row::new(what, paper, ours, Unit::Times).not_comparable(reason));
+        for system in [APACHE, BANDS, SRPT] {
+            let what = format!("{}, {workload}, cookies on ÷ off, means", label(system));
+            let ours =
+                evidence.runs.ratio(&cases[on].1.cell(system), &cases[off].1.cell(system), mean);
+            let paper = match (system, workload) {
+                (APACHE, "W4") => "0.95 to 0.98",
+                (APACHE, _) => "hardly affected",
+                _ => "not affected",
+            };
+            let row = Row::new(what, paper, ours, Unit::Times).not_comparable(reason);
+            Conditions::Paper.row(section, row);
         }
     }
-    let refused = evidence.runs.value(&cases[2].1.cell(APACHE), listen_drops);
-    let paper = "1 % of the SYNs";
-    section.row(Row::new("Apache prefork, W4, connections refused", paper, refused, Unit::Count));
 }
 
 fn report_lengths(evidence: &Evidence<'_>, section: &mut Section) {
-    let cases = lengths(evidence.choice.scale);
     section.text(
         "Packets of 576 bytes carry segments of 524 with timestamps (536 without, the default of RFC \
-         1122). Offered load counts the headers of the packets that are really sent, so fewer requests \
-         are asked for where packets are short; the paper's load counts file bytes only, and its \
-         response times grow more.",
+         1122). Today's load counts the headers of the packets that are really sent, so fewer \
+         requests are asked for where packets are short; the paper's load counts file bytes only.",
     );
-    let x = Axis::linear("packet length, bytes");
-    range(evidence, section, ("Figure 6 (I): packet length", x, "bytes"), &cases);
-    let [small, _, full] = [&cases[0].1, &cases[1].1, &cases[2].1];
-    for (system, paper, value) in [
-        (NGINX, "1.45 (1.6 s ÷ 1.1 s)", 1.45),
-        (APACHE, "1.45 (1.6 s ÷ 1.1 s)", 1.45),
-        (SRPT, "1.88 (260 ms ÷ 138 ms)", 1.88),
-    ] {
-        let what = format!("{}, 576 bytes ÷ 1500, means", label(system));
-        let ours = change(evidence, system, small, full);
-        section.row(Row::new(what, paper, ours, Unit::Times).paper_is(value));
-    }
-    for system in [NGINX, APACHE] {
-        let what = format!("{} ÷ weir srpt, 576 bytes", label(system));
-        section.row(
-            Row::new(what, "at least 6", gain(evidence, system, small), Unit::Times).paper_is(6.0),
-        );
+    section.text(AS_THE_PAPER);
+    let least = says("always at least a factor of 6", Bar::AtLeast(6.0));
+    for conditions in BOTH {
+        let cases = ranges::lengths(&conditions.of(Case::w1(evidence.choice.scale)));
+        let title = "Figure 6 (I): packet length";
+        range(evidence, section, (conditions, title, "packet length, bytes"), &cases);
+        let [(_, small), _, (_, full)] = cases.as_slice() else { continue };
+        if conditions == Conditions::Today {
+            today(evidence, section, small, "576 bytes", least);
+            continue;
+        }
+        for (system, said) in [
+            (APACHE, is("almost 1.5 (1.6 s ÷ 1.1 s)", 1.45)),
+            (BANDS, is("doubles (260 ms ÷ 138 ms)", 1.88)),
+            (SRPT, is("doubles (260 ms ÷ 138 ms)", 1.88)),
+        ] {
+            let word = "576 bytes ÷ 1500";
+            gains::change(evidence, section, (system, small, full), (word, said));
+        }
+        gains::each(evidence, section, small, &SMALL_MEAN);
+        let word = "least over the lengths, bytes";
+        gains::least_gain(evidence, section, &named(&cases), (word, least));
     }
 }
+
+/// Of row I's own case.
+const SMALL_MEAN: Figure = Figure {
+    word: "mean, 576 bytes",
+    fair: Some(is("1.6 s", 1600.0)),
+    srpt: Some(is("260 ms", 260.0)),
+    figure: mean,
+    unit: Unit::Ms,
+};

@@ -1,11 +1,11 @@
 //! Schroeder 2003, section 4.1 (A), transient overload: workload W1 on the simple baseline.
 
+use super::conditions::{self, AS_THE_PAPER, Conditions};
+use super::w1_paper;
 use crate::choice::Choice;
 use crate::experiment::case::Case;
-use crate::experiment::systems::{FAIR, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS};
-use crate::experiment::{
-    Evidence, Experiment, Group, largest, link_use, mean, most_connections, pieces,
-};
+use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS};
+use crate::experiment::{Evidence, Experiment, Group, largest, link_use, mean, pieces};
 use crate::findings::{Bar, Row, Section, Table, Unit, label};
 use crate::outcome::Outcome;
 
@@ -18,51 +18,44 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
+/// Packets of the transmit queue today: the kernel's default, and Linux 2.2's for comparison.
+fn today(choice: &Choice) -> [(u32, Case); 2] {
+    QUEUES.map(|queue| (queue, Conditions::Today.of(Case::w1(choice.scale)).queue(queue)))
+}
+
 fn groups(choice: &Choice) -> Vec<Group> {
-    let systems = choice.systems(&SYSTEMS);
-    let of_queue = |queue| Case::w1(choice.scale).queue(queue).groups(&systems).collect::<Vec<_>>();
-    QUEUES.into_iter().flat_map(of_queue).collect()
+    let paper = w1_paper::case(choice.scale);
+    let mut groups = conditions::groups([&paper], &Conditions::Paper.systems(choice, &SYSTEMS));
+    let systems = Conditions::Today.systems(choice, &SYSTEMS);
+    groups.extend(today(choice).iter().flat_map(|(_, case)| case.groups(&systems)));
+    groups
 }
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
-    let systems = evidence.choice.systems(&SYSTEMS);
-    let case = Case::w1(evidence.choice.scale).queue(1000);
     section.text(
         "Load alternates between 25 s at 1.2 and 25 s at 0.2 of a 10 Mbit/s uplink; one connection \
-         per request. The paper's FAIR server is Apache 1.3 on Linux 2.2 with a queue of 100 \
-         packets; today's kernels have 1000, so both are run.",
+         per request. Today's conditions: load in wire bytes, the kernel's queue of 1000 packets (and \
+         the paper's of 100), and its initial retransmission timeout of a second.",
     );
-    section.plot(pieces::over_time(
-        evidence,
-        "Figure 6 (A): response times over time, queue of 1000",
-        &case,
-        &systems,
-    ));
-    section.plot(pieces::distribution(
-        evidence,
-        "Figure 7 (left): distribution of response times, queue of 1000",
-        &case,
-        &systems,
-    ));
-    section.plot(pieces::by_size(
-        evidence,
-        "Figure 7 (right): response time by size, queue of 1000",
-        &case,
-        &systems,
-    ));
-    section.plot(pieces::connections(
-        evidence,
-        "Connections at the server over time, queue of 1000",
-        &case,
-        &systems,
-    ));
-    for queue in QUEUES {
-        let case = Case::w1(evidence.choice.scale).queue(queue);
-        let caption = format!("W1, queue of {queue} packets.");
+    section.text(AS_THE_PAPER);
+    w1_paper::report(evidence, section);
+    let systems = Conditions::Today.systems(evidence.choice, &SYSTEMS);
+    let [(_, case), _] = &today(evidence.choice);
+    let titled = |what: &str| format!("{what}, queue of 1000, today");
+    let title = titled("Response times over time");
+    section.plot(pieces::over_time(evidence, &title, case, &systems));
+    let title = titled("Distribution of response times");
+    section.plot(pieces::distribution(evidence, &title, case, &systems));
+    let title = titled("Response time by size");
+    section.plot(pieces::by_size(evidence, &title, case, &systems));
+    let title = titled("Connections at the server over time");
+    section.plot(pieces::connections(evidence, &title, case, &systems));
+    for (queue, case) in today(evidence.choice) {
+        let caption = format!("W1, queue of {queue} packets, today.");
         section.table(pieces::table(evidence, caption, &case, &systems));
     }
-    section.table(deciles(evidence, &case));
-    rows(evidence, section, &case);
+    section.table(deciles(evidence, case));
+    rows(evidence, section, case);
 }
 
 /// `protective` against `fair` by decile of size.
@@ -99,92 +92,39 @@ pub(super) fn worst_by_size(above: &Outcome, below: &Outcome) -> f64 {
 }
 
 fn rows(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
-    let (runs, scale) = (evidence.runs, evidence.choice.scale);
-    let (srpt, fair) = (case.cell(SRPT), case.cell(FAIR));
-    let short = Case::w1(scale).queue(100);
-    let gain = |system: &str, case: &Case| runs.ratio(&case.cell(system), &case.cell(SRPT), mean);
-    let paper = "8.0 (1.1 s ÷ 138 ms)";
-    let row = |what: &str, ours| Row::new(what, paper, ours, Unit::Times).paper_is(8.0);
-    section.row(
-        row("nginx ÷ weir srpt, means, queue of 1000", gain(NGINX, case)).bar(Bar::AtLeast(10.5)),
-    );
-    section.row(
-        row("nginx ÷ weir srpt, means, queue of 100", gain(NGINX, &short)).bar(Bar::AtLeast(19.0)),
-    );
-    section
-        .row(row("Apache prefork ÷ weir srpt, means, queue of 1000", gain("apache-prefork", case)));
-    section.row(row(
-        "Apache prefork ÷ weir srpt, means, queue of 100",
-        gain("apache-prefork", &short),
-    ));
-    section.row(row("weir fair ÷ weir srpt, means", gain(FAIR, case)));
-    section.row(
-        Row::new(
-            "weir srpt ÷ exact SRPT, means",
-            "",
-            runs.value(&srpt, pieces::over_exact),
-            Unit::Times,
-        )
-        .bar(Bar::AtMost(1.20)),
-    );
-    section.row(
-        Row::new(
-            "weir srpt, link use in overload",
-            "fully used",
-            runs.value(&srpt, link_use),
-            Unit::Percent,
-        )
-        .bar(Bar::AtLeast(0.98)),
-    );
-    let protective = case.cell(PROTECTIVE);
-    section.row(
-        Row::new("protective ÷ srpt, means", "", runs.ratio(&protective, &srpt, mean), Unit::Times)
-            .bar(Bar::AtMost(1.12)),
-    );
-    section.row(
-        Row::new(
-            "protective ÷ fair, worst of the size deciles and the largest 1 %",
-            "",
-            runs.paired(&protective, &fair, worst_by_size),
-            Unit::Times,
-        )
-        .bar(Bar::AtMost(1.03)),
-    );
-    large(evidence, section, case);
-    for (what, system, paper, value) in [
-        ("weir srpt, variance in s²", SRPT, "1.08", 1.08),
-        ("Apache prefork, variance in s²", "apache-prefork", "6.39", 6.39),
-        ("nginx, variance in s²", NGINX, "6.39", 6.39),
-    ] {
-        let ours = runs.value(&case.cell(system), |outcome| outcome.measured.variance);
-        section.row(Row::new(what, paper, ours, Unit::Count).paper_is(value));
+    let runs = evidence.runs;
+    let (srpt, fair, protective) = (case.cell(SRPT), case.cell(FAIR), case.cell(PROTECTIVE));
+    let mut row = |row: Row| Conditions::Today.row(section, row);
+    for (queue, case) in today(evidence.choice) {
+        for (system, bar) in
+            [(NGINX, Some(if queue == 1000 { 10.5 } else { 19.0 })), (APACHE, None)]
+        {
+            let what = format!("{} ÷ weir srpt, means, queue of {queue}", label(system));
+            let ours = runs.ratio(&case.cell(system), &case.cell(SRPT), mean);
+            let paper = "8.0 (1.1 s ÷ 138 ms)";
+            let found = Row::new(what, paper, ours, Unit::Times).paper_is(8.0);
+            row(Row { bar: bar.map(Bar::AtLeast), ..found });
+        }
     }
-    for (what, system, paper) in [
-        ("weir srpt, most connections", SRPT, "never above 50"),
-        ("Apache prefork, most connections", "apache-prefork", "often above 200"),
-        ("nginx, most connections", NGINX, "often above 200"),
-    ] {
-        let ours = runs.value(&case.cell(system), most_connections);
-        section.row(Row::new(what, paper, ours, Unit::Count));
-    }
-    let incomplete = runs.value(&srpt, |outcome| outcome.incomplete);
-    section.row(
-        Row::new("weir srpt, incomplete responses", "none", incomplete, Unit::Percent)
-            .bar(Bar::AtMost(0.0)),
-    );
-}
-
-/// What large requests pay.
-fn large(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
-    let srpt = case.cell(SRPT);
-    for other in [NGINX, "apache-prefork"] {
-        let cell = case.cell(other);
-        let what = format!("weir srpt ÷ {}, largest 1 %", label(other));
-        let ours = evidence.runs.ratio(&srpt, &cell, largest);
-        let row = Row::new(what, "0.97 (2.8 s ÷ 2.9 s)", ours, Unit::Times).paper_is(0.97);
-        section.row(if other == NGINX { row.bar(Bar::AtMost(1.0)) } else { row });
-        let what = format!("weir srpt ÷ {}, the very largest", label(other));
-        let ours = evidence.runs.ratio(&srpt, &cell, |outcome| outcome.measured.very_largest);
-        section.row(Row::new(what, "1.09 (19.4 s ÷ 17.8 s)", ours, Unit::Times).paper_is(1.09));
-    }
+    let ours = runs.ratio(&fair, &srpt, mean);
+    row(Row::new("weir fair ÷ weir srpt, means", "", ours, Unit::Times));
+    let ours = runs.value(&srpt, pieces::over_exact);
+    let what = "weir srpt ÷ exact SRPT at 0.99 × the rate, means";
+    row(Row::new(what, "", ours, Unit::Times).bar(Bar::AtMost(1.20)));
+    let ours = runs.value(&srpt, pieces::over_full_rate);
+    row(Row::new("weir srpt ÷ exact SRPT at the full rate, means", "", ours, Unit::Times));
+    let ours = runs.value(&srpt, link_use);
+    let what = "weir srpt, link use in overload";
+    row(Row::new(what, "", ours, Unit::Percent).bar(Bar::AtLeast(0.98)));
+    let ours = runs.ratio(&protective, &srpt, mean);
+    row(Row::new("protective ÷ srpt, means", "", ours, Unit::Times).bar(Bar::AtMost(1.12)));
+    let ours = runs.paired(&protective, &fair, worst_by_size);
+    let what = "protective ÷ fair, worst of the size deciles and the largest 1 %";
+    row(Row::new(what, "", ours, Unit::Times).bar(Bar::AtMost(1.03)));
+    let ours = runs.ratio(&srpt, &case.cell(NGINX), largest);
+    let what = "weir srpt ÷ nginx, largest 1 %";
+    row(Row::new(what, "", ours, Unit::Times).bar(Bar::AtMost(1.0)));
+    let ours = runs.value(&srpt, |outcome| outcome.incomplete);
+    let what = "weir srpt, incomplete responses";
+    row(Row::new(what, "", ours, Unit::Percent).bar(Bar::AtMost(0.0)));
 }

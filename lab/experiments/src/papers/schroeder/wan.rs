@@ -1,34 +1,31 @@
 //! Schroeder 2003, section 4.1 (D): a round trip of 100 ms and 5 % loss.
 
-use crate::cell::Cell;
+use super::conditions::{self, AS_THE_PAPER, BOTH, Conditions};
+use super::gains::{self, Figure, is};
+use super::ranges::{self, DELAY, LOSS};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::mean;
 use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT};
-use crate::experiment::{Evidence, Experiment, Group, pieces};
-use crate::findings::{Bar, Row, Section, Unit};
+use crate::experiment::{Evidence, Experiment, Group, mean, pieces};
+use crate::findings::{Bar, Row, Section, Unit, label};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-wan",
     paper: "Schroeder 2003",
-    repeats: "Figure 6 (D); Table 2, row D",
+    repeats: "Figure 6 (D); Table 2, row D and its range",
     title: "Round-trip times and losses together",
     groups,
     report,
 };
 
-/// Round trip of row D's own case, in milliseconds.
-pub(super) const DELAY: f64 = 100.0;
-/// Its loss each way, as a share.
-pub(super) const LOSS: f64 = 0.05;
 /// The load of "the same trace without load".
 const IDLE: f64 = 0.05;
 
 const MAIN: [&str; 5] = [SRPT, PROTECTIVE, FAIR, NGINX, APACHE];
 
-/// W1 over an emulated link of this round trip in milliseconds and this loss.
-pub(super) fn wan(scale: Scale, delay: f64, loss: f64) -> Case {
-    Case::w1(scale).wan(delay, loss)
+/// W1 over row D's link.
+fn both(conditions: Conditions, scale: Scale) -> Case {
+    conditions.of(Case::w1(scale)).wan(DELAY, LOSS)
 }
 
 /// Twice as long, since so little is asked for.
@@ -44,15 +41,23 @@ fn idle(scale: Scale) -> Case {
 fn groups(choice: &Choice) -> Vec<Group> {
     let scale = choice.scale;
     let pair = choice.systems(&[SRPT, NGINX]);
-    let main = match scale {
-        Scale::Quick => choice.systems(&[SRPT, NGINX]),
-        _ => choice.systems(&MAIN),
-    };
-    let mut groups: Vec<Group> = Vec::new();
-    groups.extend(wan(scale, DELAY, LOSS).groups(&main));
-    groups.extend(wan(scale, DELAY, LOSS).queue(100).groups(&main));
+    let main = if scale == Scale::Quick { pair.clone() } else { choice.systems(&MAIN) };
+    let plane = plane(scale);
+    let plane = plane.iter().map(|(_, case)| case);
+    let mut groups = conditions::groups(plane, &Conditions::Paper.systems(choice, &MAIN));
+    let today = both(Conditions::Today, scale);
+    groups.extend(conditions::groups([&today, &today.clone().queue(100)], &main));
     groups.extend(idle(scale).groups(&pair));
     groups
+}
+
+/// Row D as the paper ran it; of its range, a quick run has its own case.
+fn plane(scale: Scale) -> Vec<(String, Case)> {
+    let mut plane = ranges::plane(&Conditions::Paper.of(Case::w1(scale)));
+    if scale == Scale::Quick {
+        plane.truncate(1);
+    }
+    plane
 }
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
@@ -62,54 +67,61 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          trip each way, and each packet lost independently with the same probability each way, as the \
          paper's Dummynet does. \"Without load\" is the same law of sizes at a constant load of 0.05.",
     );
-    let main = wan(scale, DELAY, LOSS);
-    let systems = evidence.choice.systems(&MAIN);
-    section.plot(pieces::over_time(
-        evidence,
-        "Figure 6 (D): 100 ms and 5 %, over time",
-        &main,
-        &systems,
-    ));
-    section.plot(pieces::by_size(evidence, "100 ms and 5 %: by size", &main, &systems));
-    for queue in [1000, 100] {
-        let caption = format!("100 ms and 5 % (D), queue of {queue} packets.");
-        section.table(pieces::table(evidence, caption, &main.clone().queue(queue), &systems));
+    section.text(AS_THE_PAPER);
+    for conditions in BOTH {
+        let case = both(conditions, scale);
+        let systems = conditions.systems(evidence.choice, &MAIN);
+        let title = conditions.named("Figure 6 (D): 100 ms and 5 %, over time");
+        section.plot(pieces::over_time(evidence, &title, &case, &systems));
+        let title = conditions.named("100 ms and 5 %: by size");
+        section.plot(pieces::by_size(evidence, &title, &case, &systems));
     }
-    rows(evidence, section, scale);
+    paper(evidence, section);
+    let systems = evidence.choice.systems(&MAIN);
+    for queue in [1000, 100] {
+        let caption = format!("100 ms and 5 % (D), queue of {queue} packets, today.");
+        let case = both(Conditions::Today, scale).queue(queue);
+        section.table(pieces::table(evidence, caption, &case, &systems));
+    }
+    today(evidence, section);
 }
 
-fn rows(evidence: &Evidence<'_>, section: &mut Section, scale: Scale) {
-    let gain = |system: &str, case: &Case| {
-        let ours = evidence.runs.ratio(&case.cell(system), &case.cell(SRPT), mean);
-        (ours, Unit::Times)
+fn paper(evidence: &Evidence<'_>, section: &mut Section) {
+    let systems = Conditions::Paper.systems(evidence.choice, &MAIN);
+    let case = both(Conditions::Paper, evidence.choice.scale);
+    let plane = plane(evidence.choice.scale);
+    let caption = "100 ms and 5 % (D), as the paper ran it.";
+    section.table(pieces::table(evidence, caption, &case, &systems));
+    let caption = "Figure 6 (D), right, as the paper ran it.";
+    section.table(pieces::range_table(evidence, caption, "link", &plane, &systems));
+    let said = is("a factor of 2", 2.0);
+    gains::gain(evidence, section, &case, ("100 ms and 5 %", said));
+    let figure = Figure {
+        word: "mean, 100 ms and 5 %",
+        fair: Some(is("2.5 s", 2500.0)),
+        srpt: Some(is("1.2 s", 1200.0)),
+        figure: mean,
+        unit: Unit::Ms,
     };
-    let row = |what: String, paper: &str, value: f64, (ours, unit)| {
-        Row::new(what, paper, ours, unit).paper_is(value)
-    };
-    let both = wan(scale, DELAY, LOSS);
-    for (queue, bar) in [(1000, 2.2), (100, 3.0)] {
-        let what = format!("nginx ÷ weir srpt, 100 ms and 5 %, queue of {queue}");
-        let case = both.clone().queue(queue);
-        section.row(row(what, "2.0", 2.0, gain(NGINX, &case)).bar(Bar::AtLeast(bar)));
-    }
-    for queue in [1000, 100] {
-        let case = both.clone().queue(queue);
-        let what = format!("Apache prefork ÷ weir srpt, 100 ms and 5 %, queue of {queue}");
-        section.row(row(what, "2.0", 2.0, gain(APACHE, &case)));
+    gains::each(evidence, section, &case, &figure);
+}
+
+fn today(evidence: &Evidence<'_>, section: &mut Section) {
+    let scale = evidence.choice.scale;
+    let case = both(Conditions::Today, scale);
+    for (system, bars) in [(NGINX, [Some(2.2), Some(3.0)]), (APACHE, [None, None])] {
+        for (queue, bar) in [1000, 100].into_iter().zip(bars) {
+            let case = case.clone().queue(queue);
+            let what = format!("{} ÷ weir srpt, 100 ms and 5 %, queue of {queue}", label(system));
+            let ours = evidence.runs.ratio(&case.cell(system), &case.cell(SRPT), mean);
+            let row = Row::new(what, "a factor of 2", ours, Unit::Times).paper_is(2.0);
+            Conditions::Today.row(section, Row { bar: bar.map(Bar::AtLeast), ..row });
+        }
     }
     let quiet = idle(scale);
-    let without = |system: &str| {
-        let (loaded, idle): (Cell, Cell) = (both.cell(system), quiet.cell(system));
-        evidence.runs.ratio(&loaded, &idle, mean)
-    };
-    section.row(
-        Row::new(
-            "weir srpt, 100 ms and 5 %, under W1 ÷ without load",
-            "",
-            without(SRPT),
-            Unit::Times,
-        )
-        .bar(Bar::AtMost(1.25)),
-    );
-    section.row(Row::new("nginx, the same", "", without(NGINX), Unit::Times));
+    for (system, bar) in [(SRPT, Some(Bar::AtMost(1.25))), (NGINX, None)] {
+        let ours = evidence.runs.ratio(&case.cell(system), &quiet.cell(system), mean);
+        let what = format!("{}, 100 ms and 5 %, under W1 ÷ without load", label(system));
+        Conditions::Today.row(section, Row { bar, ..Row::new(what, "", ours, Unit::Times) });
+    }
 }

@@ -1,92 +1,135 @@
-//! Schroeder 2003, section 4.1 (B) and (C): ranges of round-trip times and of losses, and the plane of
-//! both around row D's own case.
+//! Schroeder 2003, section 4.1 (B) and (C): ranges of round-trip times and of losses. Both together are in
+//! schroeder-wan.
 
-use super::wan::{DELAY, LOSS, wan};
+use super::conditions::{self, AS_THE_PAPER, BOTH, Conditions};
+use super::gains::{self, Figure, Said, is, says};
+use super::ranges::{self, DELAY, LOSS, Range};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
-use crate::experiment::mean;
-use crate::experiment::systems::{FEW, NGINX, SRPT};
-use crate::experiment::{Evidence, Experiment, Group, pieces};
-use crate::findings::{Axis, Row, Section, Unit};
+use crate::experiment::systems::{APACHE, BANDS, FEW, NGINX, SRPT};
+use crate::experiment::{Evidence, Experiment, Group, mean, pieces};
+use crate::findings::{Axis, Bar, Row, Section, Unit};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "schroeder-wan-range",
     paper: "Schroeder 2003",
-    repeats: "Figure 6 (B) and (C); Table 2, rows B and C; the range of row D",
+    repeats: "Figure 6 (B) and (C); Table 2, rows B and C",
     title: "Round-trip times, and losses",
     groups,
     report,
 };
 
-/// Column 4 of rows B and C.
-const DELAYS: [f64; 4] = [0.0, 50.0, 100.0, 150.0];
-const LOSSES: [f64; 4] = [0.0, 0.05, 0.10, 0.15];
-/// What of row D's plane is run beside its own case.
-const BOTH: [(f64, f64); 4] = [(50.0, 0.05), (150.0, 0.05), (100.0, 0.10), (100.0, 0.15)];
+/// A row of Table 2 on a base: its range.
+type Of = fn(&Case) -> Range;
 
-fn groups(choice: &Choice) -> Vec<Group> {
-    let scale = choice.scale;
-    let few = choice.systems(&FEW);
-    let pair = choice.systems(&[SRPT, NGINX]);
-    let mut groups: Vec<Group> = Vec::new();
-    for case in [wan(scale, DELAY, 0.0), wan(scale, 0.0, LOSS)] {
-        groups.extend(case.clone().groups(&few));
-        groups.extend(case.queue(100).groups(&pair));
+/// Rows B and C: title, axis and range.
+const ROWS: [(&str, &str, Of); 2] = [
+    ("Figure 6 (B): round-trip time", "round-trip time, ms", ranges::delays),
+    ("Figure 6 (C): loss", "loss, %", ranges::losses),
+];
+
+/// The range of a row; a quick run and today's have what Table 2, column 3, has, and nothing of it.
+fn range(conditions: Conditions, scale: Scale, of: Of) -> Range {
+    let mut range = of(&conditions.of(Case::w1(scale)));
+    if conditions == Conditions::Today || scale == Scale::Quick {
+        range.retain(|(at, _)| [0.0, DELAY, LOSS * 100.0].contains(at));
     }
-    groups.extend(wan(scale, 0.0, 0.0).groups(&few));
-    if scale != Scale::Quick {
-        for (delay, loss) in curve_points() {
-            groups.extend(wan(scale, delay, loss).points(&few));
-        }
-    }
-    groups
+    range
 }
 
-fn curve_points() -> impl Iterator<Item = (f64, f64)> {
-    let delays = DELAYS.into_iter().map(|delay| (delay, 0.0));
-    let losses = LOSSES.into_iter().map(|loss| (0.0, loss));
-    delays.chain(losses).chain(BOTH)
+fn groups(choice: &Choice) -> Vec<Group> {
+    let of = |conditions: Conditions| {
+        let systems = conditions.systems(choice, &FEW);
+        let ranges = ROWS.map(|(_, _, of)| range(conditions, choice.scale, of));
+        conditions::groups(ranges.iter().flatten().map(|(_, case)| case), &systems)
+    };
+    BOTH.into_iter().flat_map(of).collect()
 }
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
-    let scale = evidence.choice.scale;
-    let few = evidence.choice.systems(&FEW);
     section.text("Delay and loss as in schroeder-wan.");
-    let seconds = || Axis::linear("mean response time, s");
-    let delays: Vec<(f64, Case)> =
-        DELAYS.iter().map(|&delay| (delay, wan(scale, delay, 0.0))).collect();
-    let losses: Vec<(f64, Case)> =
-        LOSSES.iter().map(|&loss| (loss * 100.0, wan(scale, 0.0, loss))).collect();
-    for (title, x, cases) in [
-        ("Figure 6 (B): round-trip time", Axis::linear("round-trip time, ms"), &delays),
-        ("Figure 6 (C): loss", Axis::linear("loss, %"), &losses),
-    ] {
-        section.plot(pieces::curve(evidence, title, (x, seconds()), cases, &few, (mean, 1e-3)));
-    }
-    let named = curve_points().chain([(DELAY, LOSS)]).map(|(delay, loss)| {
-        (format!("{delay} ms, {:.0} %", loss * 100.0), wan(scale, delay, loss))
-    });
-    let caption = "Round-trip time and loss, queue of 1000.";
-    section.table(pieces::range_table(evidence, caption, "link", &named.collect::<Vec<_>>(), &few));
-    rows(evidence, section, scale);
-}
-
-fn rows(evidence: &Evidence<'_>, section: &mut Section, scale: Scale) {
-    let mut row = |what: String, paper: &str, value: f64, case: &Case| {
-        let ours = evidence.runs.ratio(&case.cell(NGINX), &case.cell(SRPT), mean);
-        section.row(Row::new(what, paper, ours, Unit::Times).paper_is(value));
-    };
-    for (word, paper, value, case) in [
-        ("100 ms", "at least 2.5", 2.5, wan(scale, DELAY, 0.0)),
-        ("5 % loss", "2.0 (1.9 s ÷ 0.93 s)", 2.04, wan(scale, 0.0, LOSS)),
-    ] {
-        for queue in [1000, 100] {
-            let what = format!("nginx ÷ weir srpt, {word}, queue of {queue}");
-            row(what, paper, value, &case.clone().queue(queue));
+    section.text(AS_THE_PAPER);
+    for conditions in BOTH {
+        let systems = conditions.systems(evidence.choice, &FEW);
+        for (title, x, of) in ROWS {
+            let range = range(conditions, evidence.choice.scale, of);
+            let axes = (Axis::linear(x), Axis::linear("mean response time, s"));
+            let title = conditions.named(title);
+            section.plot(pieces::curve(evidence, &title, axes, &range, &systems, (mean, 1e-3)));
+            let named = named(&range);
+            section.table(pieces::range_table(evidence, &(title + "."), x, &named, &systems));
         }
     }
-    if scale != Scale::Quick {
-        let what = "nginx ÷ weir srpt, 15 % loss, queue of 1000".to_owned();
-        row(what, "about 1.5", 1.5, &wan(scale, 0.0, 0.15));
+    delays(evidence, section);
+    losses(evidence, section);
+    today(evidence, section);
+}
+
+fn named(range: &Range) -> Vec<(String, Case)> {
+    range.iter().map(|(at, case)| (at.to_string(), case.clone())).collect()
+}
+
+/// Section 4.1 (B).
+fn delays(evidence: &Evidence<'_>, section: &mut Section) {
+    let range = range(Conditions::Paper, evidence.choice.scale, ranges::delays);
+    let said = says("at least a factor of 2.5 for all", Bar::AtLeast(2.5));
+    gains::least_gain(evidence, section, &named(&range), ("least over the round trips, ms", said));
+    let of = |ms: f64| range.iter().find(|(at, _)| *at == ms).map(|(_, case)| case);
+    let (Some(far), Some(near)) = (of(DELAY), of(0.0)) else { return };
+    let doubles = says("more than doubles", Bar::Above(2.0));
+    for (system, said) in [(APACHE, is("hardly affected", 1.0)), (BANDS, doubles), (SRPT, doubles)]
+    {
+        gains::change(evidence, section, (system, far, near), ("100 ms ÷ none", said));
+    }
+}
+
+/// Section 4.1 (C).
+fn losses(evidence: &Evidence<'_>, section: &mut Section) {
+    let range = range(Conditions::Paper, evidence.choice.scale, ranges::losses);
+    let of = |loss: f64| range.iter().find(|(at, _)| *at == loss).map(|(_, case)| case);
+    if let (Some(some), Some(none)) = (of(5.0), of(0.0)) {
+        let said = is("almost a factor of 2 (1.9 s ÷ 1.1 s)", 1.73);
+        gains::change(evidence, section, (APACHE, some, none), ("5 % loss ÷ none", said));
+        gains::each(
+            evidence,
+            section,
+            some,
+            &mean_at("mean, 5 % loss", [is("1.9 s", 1900.0), is("around 930 ms", 930.0)]),
+        );
+        let said = is("2.0 (1.9 s ÷ 0.93 s)", 2.04);
+        gains::gain(evidence, section, some, ("5 % loss", said));
+    }
+    if let Some(most) = of(15.0) {
+        gains::each(
+            evidence,
+            section,
+            most,
+            &mean_at(
+                "mean, 15 % loss",
+                [
+                    says("more than 6 s", Bar::Above(6000.0)),
+                    says("more than 4 s", Bar::Above(4000.0)),
+                ],
+            ),
+        );
+        let said = is("about a factor of 1.5", 1.5);
+        gains::gain(evidence, section, most, ("15 % loss", said));
+    }
+}
+
+fn mean_at(word: &'static str, [fair, srpt]: [Said; 2]) -> Figure {
+    Figure { word, fair: Some(fair), srpt: Some(srpt), figure: mean, unit: Unit::Ms }
+}
+
+fn today(evidence: &Evidence<'_>, section: &mut Section) {
+    for (word, said, case) in [
+        ("100 ms", says("at least a factor of 2.5 for all", Bar::AtLeast(2.5)), (DELAY, 0.0)),
+        ("5 % loss", is("2.0 (1.9 s ÷ 0.93 s)", 2.04), (0.0, LOSS)),
+    ] {
+        let case = Case::w1(evidence.choice.scale).wan(case.0, case.1);
+        let ours = evidence.runs.ratio(&case.cell(NGINX), &case.cell(SRPT), mean);
+        let what = format!("nginx ÷ weir srpt, {word}");
+        let row = Row { claim: said.claim, ..Row::new(what, said.words, ours, Unit::Times) };
+        Conditions::Today.row(section, row);
     }
 }

@@ -1,6 +1,9 @@
 //! Schroeder 2003, section 4.2: the nine workloads of Table 1 on the baseline.
 
+use super::conditions::{self, AS_THE_PAPER, Conditions};
+use super::gains::Extreme;
 use super::w1::worst_by_size;
+use super::workloads_paper;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, SRPT, SYSTEMS};
@@ -8,7 +11,7 @@ use crate::experiment::workload::{WORKLOADS, Workload};
 use crate::experiment::{
     Evidence, Experiment, Group, Measure, Runs, largest, listen_drops, mean, pieces,
 };
-use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
+use crate::findings::{Bar, Ours, Row, Section, Table, Unit, label};
 use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
@@ -21,60 +24,43 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// A quick run has fewer, so that all its cells fit side by side.
-const QUICK: [&str; 3] = [SRPT, PROTECTIVE, NGINX];
+const QUICK: [&str; 2] = [SRPT, NGINX];
 
-fn systems(choice: &Choice) -> Vec<String> {
-    match choice.scale {
-        Scale::Quick => choice.systems(&QUICK),
-        _ => choice.systems(&SYSTEMS),
-    }
+fn today(choice: &Choice) -> Vec<String> {
+    Conditions::Today.systems(choice, if choice.scale == Scale::Quick { &QUICK } else { &SYSTEMS })
 }
 
 fn groups(choice: &Choice) -> Vec<Group> {
-    let systems = systems(choice);
-    let of = |workload| Case::of(workload, choice.scale).groups(&systems).collect::<Vec<_>>();
-    WORKLOADS.iter().flat_map(of).collect()
+    let cases = WORKLOADS.each_ref().map(|workload| Case::of(workload, choice.scale));
+    let paper = workloads_paper::cases(choice.scale);
+    let paper = paper.iter().map(|(_, case)| case);
+    let mut groups = conditions::groups(paper, &Conditions::Paper.systems(choice, &SYSTEMS));
+    groups.extend(conditions::groups(&cases, &today(choice)));
+    groups
 }
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
-    let systems = systems(evidence.choice);
     section.text(
         "W1 to W5 alternate between overload and low load, W6 to W9 have spikes of twice the rate. \
-         Queue of 1000 packets.",
+         Today's conditions: load in wire bytes, a queue of 1000 packets.",
     );
+    section.text(AS_THE_PAPER);
+    workloads_paper::report(evidence, section);
+    let systems = today(evidence.choice);
     let figures: [(&str, &str, Measure); 2] = [
-        ("Figure 9 (left): mean response time", "mean response time, ms", mean),
-        ("Figure 9 (right): largest 1 %", "mean response time of the largest 1 %, ms", largest),
+        ("Mean response time, today", "mean response time, ms", mean),
+        ("Largest 1 %, today", "mean response time of the largest 1 %, ms", largest),
     ];
+    let cases =
+        WORKLOADS.each_ref().map(|it| (it.name.to_owned(), Case::of(it, evidence.choice.scale)));
     for (title, label, figure) in figures {
-        section.plot(by_workload(evidence, title, label, &systems, figure));
+        section.plot(pieces::by_name(evidence, (title, label), &cases, &systems, figure));
     }
     section.table(overview(evidence, &systems));
-    for workload in &WORKLOADS {
-        let case = Case::of(workload, evidence.choice.scale);
-        let caption = format!("{}.", workload.name);
-        section.table(pieces::table(evidence, caption, &case, &systems));
+    for (name, case) in &cases {
+        section.table(pieces::table(evidence, format!("{name}, today."), case, &systems));
     }
     rows(evidence, section);
-}
-
-fn by_workload(
-    evidence: &Evidence<'_>,
-    title: &str,
-    label: &str,
-    systems: &[String],
-    figure: Measure,
-) -> Plot {
-    let names = WORKLOADS.iter().map(|workload| workload.name.to_owned());
-    let mut plot = Plot::new(title, Axis::names("workload", names), Axis::log(label));
-    for system in systems {
-        let points = WORKLOADS.iter().enumerate().map(|(index, workload)| {
-            let cell = Case::of(workload, evidence.choice.scale).cell(system);
-            (index as f64, evidence.runs.value(&cell, figure))
-        });
-        plot.series.push(series::measured(system, points, 1.0));
-    }
-    plot
 }
 
 fn overview(evidence: &Evidence<'_>, systems: &[String]) -> Table {
@@ -100,40 +86,12 @@ fn over_all(
     extreme: Extreme,
     figure: impl Fn(&Runs, &Case) -> Ours,
 ) -> Row {
-    let case = |workload| Case::of(workload, evidence.choice.scale);
-    let each: Vec<(Ours, &Workload)> = WORKLOADS
-        .iter()
-        .map(|workload| (figure(evidence.runs, &case(workload)), workload))
-        .collect();
-    let left_out = each.iter().map(|(ours, _)| ours.left_out).sum();
-    let known = each.iter().filter_map(|(ours, workload)| Some((ours.middle()?, ours, workload)));
-    let count = known.clone().count();
-    let found = match extreme {
-        Extreme::Least => known.min_by(|one, other| one.0.total_cmp(&other.0)),
-        Extreme::Most => known.max_by(|one, other| one.0.total_cmp(&other.0)),
+    let of = |workload: &Workload| {
+        let case = Case::of(workload, evidence.choice.scale);
+        (workload.name.to_owned(), figure(evidence.runs, &case))
     };
-    let Some((_, ours, workload)) = found else {
-        return Row::new(what, paper, Ours { left_out, ..Ours::none() }, Unit::Times);
-    };
-    let missing: Vec<&str> = each
-        .iter()
-        .filter(|(ours, _)| ours.middle().is_none())
-        .map(|(_, workload)| workload.name)
-        .collect();
-    if !missing.is_empty() {
-        return Row::new(what, paper, Ours { left_out, ..Ours::none() }, Unit::Times)
-            .note(format!("no run that counts on {}", missing.join(", ")));
-    }
-    let word = if extreme == Extreme::Least { "least" } else { "most" };
-    Row::new(what, paper, Ours { left_out, ..ours.clone() }, Unit::Times)
-        .note(format!("{word} of {count} workloads, on {}", workload.name))
-}
-
-/// Which workload counts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Extreme {
-    Least,
-    Most,
+    let (ours, note) = extreme.of(WORKLOADS.iter().map(of).collect());
+    Row::new(what, paper, ours, Unit::Times).note(note)
 }
 
 fn rows(evidence: &Evidence<'_>, section: &mut Section) {
@@ -145,34 +103,37 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
             evidence.runs.ratio(&case.cell(NGINX), &case.cell(SRPT), mean)
         });
         let what = format!("nginx ÷ weir srpt, means, {name}");
-        section.row(Row::new(what, paper, ours, Unit::Times).bar(Bar::AtLeast(limit)));
+        let row = Row::new(what, paper, ours, Unit::Times).bar(Bar::AtLeast(limit));
+        Conditions::Today.row(section, row.paper_says(Bar::Between(4.0, 8.0)));
     }
     for rival in [NGINX, APACHE] {
         let figures: [(&str, Measure); 2] =
             [("means", mean), ("medians", |outcome| outcome.measured.median)];
         for (word, figure) in figures {
             let what = format!("{} ÷ weir srpt, {word}", label(rival));
-            let paper = if word == "means" { paper } else { "" };
-            let row = over_all(evidence, (&what, paper), Extreme::Least, |runs, case| {
-                runs.ratio(&case.cell(rival), &case.cell(SRPT), figure)
-            });
-            section.row(row.bar(Bar::Above(1.0)));
+            let row = over_all(
+                evidence,
+                (&what, if word == "means" { paper } else { "" }),
+                Extreme::Least,
+                |runs, case| runs.ratio(&case.cell(rival), &case.cell(SRPT), figure),
+            );
+            Conditions::Today.row(section, row.bar(Bar::Above(1.0)));
         }
     }
-    let largest_ones = ("weir srpt ÷ nginx, largest 1 %", "at most 1.10 on any workload");
+    let largest_ones = ("weir srpt ÷ nginx, largest 1 %", "never more than 10 % higher");
     let row = over_all(evidence, largest_ones, Extreme::Most, |runs, case| {
         runs.ratio(&case.cell(SRPT), &case.cell(NGINX), largest)
     });
-    section.row(row.bar(Bar::AtMost(1.0)));
+    Conditions::Today.row(section, row.bar(Bar::AtMost(1.0)).paper_says(Bar::AtMost(1.10)));
     let row = over_all(evidence, ("protective ÷ srpt, means", ""), Extreme::Most, |runs, case| {
         runs.ratio(&case.cell(PROTECTIVE), &case.cell(SRPT), mean)
     });
-    section.row(row.bar(Bar::AtMost(1.12)));
+    Conditions::Today.row(section, row.bar(Bar::AtMost(1.12)));
     let what = "protective ÷ fair, worst of the size deciles and the largest 1 %";
     let row = over_all(evidence, (what, ""), Extreme::Most, |runs, case| {
         runs.paired(&case.cell(PROTECTIVE), &case.cell(FAIR), worst_by_size)
     });
-    section.row(row.bar(Bar::AtMost(1.03)));
+    Conditions::Today.row(section, row.bar(Bar::AtMost(1.03)));
     shares(evidence, section);
 }
 
@@ -187,18 +148,17 @@ fn shares(evidence: &Evidence<'_>, section: &mut Section) {
     let incomplete = |outcome: &Outcome| outcome.incomplete;
     for system in [SRPT, PROTECTIVE] {
         let what = format!("{}, incomplete responses, most over the seeds", label(system));
-        let row = over_all(evidence, (&what, "none"), Extreme::Most, |runs, case| {
+        let row = over_all(evidence, (&what, ""), Extreme::Most, |runs, case| {
             runs.value(&case.cell(system), incomplete).worst()
         });
-        section.row(Row { unit: Unit::Percent, ..row }.bar(Bar::AtMost(0.0)));
+        Conditions::Today.row(section, Row { unit: Unit::Percent, ..row }.bar(Bar::AtMost(0.0)));
     }
     for system in [PROTECTIVE, SRPT] {
         let what = format!("{}, later than exact sharing by more than 50 ms", label(system));
-        section.row(most(&what, "", system, Unit::Percent, pieces::late));
+        Conditions::Today.row(section, most(&what, "", system, Unit::Percent, pieces::late));
         let what = format!("{}, worst lateness against exact sharing", label(system));
-        section.row(most(&what, "", system, Unit::Ms, pieces::worst));
+        Conditions::Today.row(section, most(&what, "", system, Unit::Ms, pieces::worst));
     }
-    let paper = "1 to 3 % of SYNs on W3 and W4";
     let what = "Apache prefork, refused connections";
-    section.row(most(what, paper, APACHE, Unit::Count, listen_drops));
+    Conditions::Today.row(section, most(what, "", APACHE, Unit::Count, listen_drops));
 }

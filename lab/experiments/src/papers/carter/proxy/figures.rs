@@ -23,7 +23,9 @@ impl<'a, 'b> Comparison<'a, 'b> {
     /// A figure over the seeds; what has no value is none.
     pub(super) fn value(&self, system: &str, figure: impl Fn(&Figures) -> Option<f64>) -> Ours {
         let cell = self.conditions.cell(self.evidence.choice.scale, system);
-        self.evidence.runs.value(&cell, |outcome| of(outcome, &figure))
+        // Those who left had no response time; they are told elsewhere.
+        let ours = self.evidence.runs.value(&cell, |outcome| of(outcome, &figure));
+        Ours { incomplete: 0.0, ..ours }
     }
 
     /// A mean over the window. Of a single seed the interval is that of its batches.
