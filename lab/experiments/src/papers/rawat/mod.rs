@@ -1,0 +1,9 @@
+//! Rawat & Kshemkalyani 2003: SWIFT, which puts the far before the near. Clients far away among others
+//! beside the server, simulated.
+
+mod beside;
+mod claims;
+mod curves;
+mod played;
+mod scene;
+pub(super) mod simulated;
