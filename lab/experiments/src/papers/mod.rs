@@ -20,7 +20,7 @@ use crate::report::{Report, Run};
 pub use figures::{FIGURES, Figure, State};
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 25] = [
+pub const EXPERIMENTS: [Experiment; 26] = [
     schroeder::w1::EXPERIMENT,
     schroeder::persistent::EXPERIMENT,
     schroeder::workloads::EXPERIMENT,
@@ -46,6 +46,7 @@ pub const EXPERIMENTS: [Experiment; 25] = [
     carter::proxy::EXPERIMENT,
     carter::uplink::EXPERIMENT,
     rawat::simulated::EXPERIMENT,
+    rawat::promise::EXPERIMENT,
 ];
 
 /// The experiment of this name.

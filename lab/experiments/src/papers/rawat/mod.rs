@@ -5,5 +5,6 @@ mod beside;
 mod claims;
 mod curves;
 mod played;
+pub(super) mod promise;
 mod scene;
 pub(super) mod simulated;

@@ -210,3 +210,6 @@ fn play(
     });
     times.collect()
 }
+
+#[cfg(test)]
+mod tests;

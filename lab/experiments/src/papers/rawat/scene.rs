@@ -205,3 +205,6 @@ fn with_load(
 fn speed() -> f64 {
     RATE.bits() as f64 / 8.0
 }
+
+#[cfg(test)]
+mod tests;
