@@ -7,18 +7,21 @@ use weir_sched::{PolicyKind, policy};
 use super::claims::gain;
 use super::played::{Times, Trials};
 use super::scene::{Added, Scene, Site};
+use crate::choice::Scale;
 use crate::findings::{Bar, Ours, Row, Section, Table, Unit};
 
 /// Where other policies and other choices are looked at.
 const LOOKED_AT: Scene = Scene::new(Site::Austin, 0.9, 250);
 
-/// The policies that a scene of the figures has beside those of the figures.
-pub(super) fn policies(scene: &Scene) -> Vec<PolicyKind> {
+/// The policies that a scene of the figures has beside those of the figures. A quick run leaves out
+/// variants.
+pub(super) fn policies(scene: &Scene, scale: Scale) -> Vec<PolicyKind> {
     if *scene != LOOKED_AT {
         return Vec::new();
     }
     let others = [SRRT, BURST, PROTECTIVE, BANDS];
-    others.iter().chain(ORDERS).chain(VARIANTS).copied().collect()
+    let variants = ORDERS.iter().chain(VARIANTS).filter(|_| scale != Scale::Quick);
+    others.iter().chain(variants).copied().collect()
 }
 
 /// What the paper leaves open about its requests: what is chosen otherwise, and the scene with that.
@@ -40,16 +43,19 @@ fn equal() -> Scene {
     Scene { background_ms: far, added: Added::Constant, ..LOOKED_AT }
 }
 
-/// The scenes beside those of the figures.
-pub(super) fn scenes() -> Vec<(Scene, Vec<PolicyKind>)> {
+/// The scenes beside those of the figures; a quick run has equal round trips alone.
+pub(super) fn scenes(scale: Scale) -> Vec<(Scene, Vec<PolicyKind>)> {
     let others = choices().map(|(_, scene)| (scene, vec![SWIFT, SRPT]));
-    others.into_iter().chain([(equal(), vec![SWIFT, SRPT, BANDS])]).collect()
+    others
+        .into_iter()
+        .filter(|_| scale != Scale::Quick)
+        .chain([(equal(), vec![SWIFT, SRPT, BANDS])])
+        .collect()
 }
 
 /// Rows and tables.
 pub(super) fn report(trials: &Trials, figures: &[Scene], section: &mut Section) {
     let mut loads: Vec<f64> = figures.iter().map(|scene| scene.load).collect();
-    loads.dedup();
     loads.sort_by(f64::total_cmp);
     loads.dedup();
     for load in loads {
@@ -85,7 +91,7 @@ pub(super) fn report(trials: &Trials, figures: &[Scene], section: &mut Section) 
     );
     let mut table =
         table(format!("Policies, {at}: gains over SRPT in %, the others' mean ÷ SRPT's"));
-    let all = [SWIFT, policy::FAIR].into_iter().chain(policies(&LOOKED_AT));
+    let all = [SWIFT, policy::FAIR].into_iter().chain(policies(&LOOKED_AT, section.scale));
     for policy in all {
         table.row(policy.name(), &figures_of(trials, policy, &LOOKED_AT));
     }

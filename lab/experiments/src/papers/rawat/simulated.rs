@@ -20,11 +20,12 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-/// The scenes of the figures; a quick run has the ends alone.
+/// The scenes of the figures; a quick run has the ends alone, of one site.
 fn scenes(scale: Scale) -> Vec<Scene> {
     let ends = |at: usize| scale != Scale::Quick || at == 0 || at == 3;
     let mut scenes = Vec::new();
-    for site in Site::ALL {
+    let sites = if scale == Scale::Quick { &Site::ALL[..1] } else { &Site::ALL };
+    for &site in sites {
         for (_, load) in LOADS.into_iter().enumerate().filter(|(at, _)| ends(*at)) {
             for (_, trip) in ROUND_TRIPS_MS.into_iter().enumerate().filter(|(at, _)| ends(*at)) {
                 scenes.push(Scene::new(site, load, trip));
@@ -75,10 +76,10 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
 fn played(scenes: &[Scene], choice: &Choice) -> Result<Trials, String> {
     let figures = scenes.iter().map(|scene| {
         let mut policies: Vec<PolicyKind> = vec![SWIFT, SRPT, FAIR];
-        policies.extend(beside::policies(scene));
+        policies.extend(beside::policies(scene, choice.scale));
         (*scene, policies)
     });
-    let all: Vec<_> = figures.chain(beside::scenes()).collect();
+    let all: Vec<_> = figures.chain(beside::scenes(choice.scale)).collect();
     let seeds = choice.seeds.unwrap_or(choice.scale.seeds()).max(1);
     Trials::play(&all, seeds as usize, seconds(choice.scale))
 }
