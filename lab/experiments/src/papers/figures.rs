@@ -37,7 +37,7 @@ const fn of(paper: &'static str, name: &'static str, shows: &'static str, state:
 }
 
 const DISKS: State = Later("needs the experiments of disk-bound servers");
-const SWIFT: State = Later("needs the policy swift and the experiments of clients far and near");
+const SWIFT: State = Here(&["rawat"]);
 
 /// All of them, paper by paper.
 pub const FIGURES: &[Figure] = &[

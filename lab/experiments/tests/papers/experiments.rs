@@ -202,14 +202,16 @@ fn with_all_outcomes_every_row_has_a_figure() {
 #[test]
 fn what_is_simulated_needs_no_outcomes() {
     let simulated: Vec<_> = EXPERIMENTS.iter().filter(|e| e.is_simulated()).collect();
-    assert_eq!(simulated.len(), 5);
+    assert_eq!(simulated.len(), 7);
     for experiment in simulated {
         let section = experiment.section(&Choice::of(Scale::Quick), &Runs::default());
         assert!(!section.rows().is_empty() && !section.plots.is_empty(), "{}", experiment.name);
         for row in section.rows() {
             assert!(row.ours.interval.is_some(), "{}: {row:?}", experiment.name);
-            // Carter's have intervals wider than their bars in so short a time.
-            let sure = !experiment.name.starts_with("carter");
+            // Carter's have intervals wider than their bars in so short a time, and so few large
+            // responses as Rawat's have then say nothing.
+            let unsure = ["carter", "rawat"];
+            let sure = !unsure.iter().any(|paper| experiment.name.starts_with(paper));
             assert!(!sure || row.verdict() != Verdict::Missed, "{}: {}", row.what, row.words());
         }
     }

@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 use weir_sched::{BitRate, PolicyKind, policy};
-use weir_sim::uplink::{self, Client, Finish, Invalid, Link, Request, finishes, grant_for};
+use weir_sim::uplink::{
+    self, Client, Finish, Invalid, Lateness, Link, Request, finishes, grant_for,
+};
 use weir_workload::arrivals::Offered;
 
 use super::round_trips::RoundTrip;
@@ -70,10 +72,6 @@ impl Cell {
         for played in &mut played {
             played.to_srpt = played.response_ms_mean / srpt;
         }
-        let paced = scenario.rate.scaled(link.pace);
-        let packets = link.packets;
-        let grant = (paced.bits() / 8000).max(packets.mss.into());
-        let grant = paced.time_for(packets.wire(grant)).as_secs_f64();
         let trips = requests.iter().map(|request| request.client.round_trip);
         Ok(Cell {
             uplink_bits_per_second: scenario.rate.bits(),
@@ -81,10 +79,10 @@ impl Cell {
             workload: scenario.workload.clone(),
             seed: scenario.seed,
             requests: requests.len() as u64,
-            reference_ms_mean: mean_ms(&requests, reference.iter().map(|at| at.received)),
-            two_grants_ms: 2e3 * grant,
+            reference_ms_mean: 1e3 * uplink::mean_response_time(&requests, &reference),
+            two_grants_ms: 1e3 * link.two_grants(),
             round_trip_ms: trips.max().unwrap_or_default().as_secs_f64() * 1e3,
-            alone_to_srpt: alone_to_srpt(&link, paced, &requests)?,
+            alone_to_srpt: alone_to_srpt(&link, link.paced(), &requests)?,
             policies: played,
         })
     }
@@ -127,18 +125,15 @@ impl Played {
         finish: &[Finish],
         reference: &[Finish],
     ) -> Played {
-        let late = |index: usize| finish[index].received - reference[index].received;
-        let beyond = |index: usize| late(index) - requests[index].client.round_trip.as_secs_f64();
-        let latest = (0..requests.len()).max_by(|a, b| late(*a).total_cmp(&late(*b)));
-        let most_beyond = (0..requests.len()).map(beyond).fold(0.0, f64::max);
+        let found = Lateness::of(requests, finish, reference);
         Played {
             policy: policy.name(),
-            response_ms_mean: mean_ms(requests, finish.iter().map(|at| at.received)),
+            response_ms_mean: 1e3 * found.mean,
             to_srpt: f64::NAN,
-            latest_ms: latest.map_or(0.0, |index| 1e3 * late(index).max(0.0)),
-            latest_bytes: latest.map_or(0, |index| requests[index].size),
-            latest_asked_at_s: latest.map_or(0.0, |index| requests[index].at),
-            latest_beyond_round_trip_ms: 1e3 * most_beyond,
+            latest_ms: 1e3 * found.latest,
+            latest_bytes: found.latest_request.map_or(0, |index| requests[index].size),
+            latest_asked_at_s: found.latest_request.map_or(0.0, |index| requests[index].at),
+            latest_beyond_round_trip_ms: 1e3 * found.beyond_round_trip,
         }
     }
 }
