@@ -52,3 +52,4 @@ pub use app::{check, serve};
 pub use config::{Config, ConfigError, Settings};
 pub use error::ServeError;
 pub use logs::messages;
+pub use uplink::bands;

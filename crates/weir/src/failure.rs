@@ -1,4 +1,4 @@
-//! Why a command failed: made by [`crate::serve`], told to the user by `main`.
+//! Why a command failed: made by the commands, told to the user by `main`.
 
 /// The message, and the exit status that a script sees: 1 for what happened, 2 for invalid usage.
 #[derive(Debug)]

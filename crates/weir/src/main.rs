@@ -3,6 +3,7 @@
 
 mod failure;
 mod serve;
+mod uplink;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,6 +29,8 @@ struct Arguments {
 enum Command {
     /// Serve a directory, or the small built-in site
     Serve(Box<serve::Arguments>),
+    /// Make, show and remove the kernel's priority bands of a device
+    Uplink(uplink::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
+        Some(Command::Uplink(arguments)) => uplink::run(arguments),
         None => serve::run(serve::Arguments::default()),
     };
     let code = match done {

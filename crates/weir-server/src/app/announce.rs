@@ -11,6 +11,9 @@ pub(super) fn announce(
     let what = described(config);
     let how = match config.uplink_config() {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
+        None if config.kernel_config().is_some() => {
+            format!(", uplink in the kernel with policy {}", config.policy)
+        }
         None => String::new(),
     };
     for address in addresses {

@@ -1,6 +1,6 @@
 //! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
-//! at the directory, the access log, the addresses to listen on and the names of backends, and changes
-//! nothing.
+//! at the directory, the access log, the addresses to listen on, the names of backends and the kernel's
+//! bands, and changes nothing.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,6 +13,7 @@ use crate::error::ServeError;
 use crate::listen;
 use crate::listen::cannot_listen;
 use crate::logs::access_log;
+use crate::uplink::{self, Sight};
 
 /// Looks at what the server would need to start, and returns what might go wrong all the same.
 ///
@@ -38,6 +39,12 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     for backend in config.routes.iter().flat_map(backends).filter(|at| seen.insert(*at)) {
         if let Err(error) = find(backend) {
             warnings.push(format!("backend {backend} cannot be found at present: {error}"));
+        }
+    }
+    if let Some(kernel) = config.kernel_config() {
+        match uplink::look(kernel.device.as_deref()) {
+            Sight::Bands(_) => {}
+            missing => warnings.push(missing.to_string()),
         }
     }
     Ok(warnings)

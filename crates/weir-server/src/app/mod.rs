@@ -39,10 +39,12 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::new());
     let (stop_sender, stop) = stop::channel();
     let access_log = access_log::open(&config.access_log)?;
-    let (uplink, gate) = config
-        .uplink_config()
-        .map(|link| uplink::build(link, config.workers, metrics.clone()))
-        .unzip();
+    let paced = config.uplink_config();
+    let paced = paced.map(|link| uplink::build(link, config.workers, metrics.clone()));
+    let in_kernel = config.kernel_config();
+    let in_kernel =
+        in_kernel.map(|link| uplink::build_in_kernel(&link, config.workers, metrics.clone()));
+    let (uplink, gate) = paced.or(in_kernel).unzip();
     let shared = Shared {
         disk: Disk::new(config.disk_timeout, metrics.clone()),
         routes: proxy::Shared::open(config)?,

@@ -105,6 +105,7 @@ async fn run(plan: Plan) -> io::Result<usize> {
     let Plan { index, shared, site, listeners, gate, queries } = plan;
     let owned = shared.uplink.clone().zip(gate).map(|(uplink, gate)| {
         spawn_local(own_gate(uplink.clone(), gate));
+        spawn_local(watch_bands(uplink.clone()));
         uplink
     });
     let context = Rc::new(context(index, shared, site));
@@ -154,6 +155,10 @@ async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
         messages::finish();
         std::process::abort();
     }
+}
+
+async fn watch_bands(uplink: Arc<Uplink>) {
+    uplink.watch_bands().await;
 }
 
 async fn distribute(context: Rc<Context>) {

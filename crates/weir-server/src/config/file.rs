@@ -161,7 +161,7 @@ mod tests {
         };
         let flags = Settings { keys, routes: Vec::new() };
         let config = Config::from_settings(flags.over(file)).unwrap();
-        assert_eq!(config.uplink.map(|rate| rate.bits()), Some(2_000_000));
+        assert_eq!(config.uplink.rate().map(|rate| rate.bits()), Some(2_000_000));
         assert_eq!(config.workers, 3);
         assert_eq!(config.proxy_protocol, ProxyProtocol::Off);
     }

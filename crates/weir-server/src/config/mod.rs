@@ -16,6 +16,7 @@ mod resolve;
 mod routes;
 mod settings;
 mod table;
+mod uplink;
 mod value;
 mod values;
 
@@ -24,12 +25,13 @@ pub use error::ConfigError;
 pub use file::{parse, read};
 pub use proxy_protocol::ProxyProtocol;
 pub use reference::reference;
-pub use resolve::UplinkConfig;
+pub use resolve::{KernelConfig, UplinkConfig};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
     Action, BackendAddress, DetectWhen, Detection, DisconnectDetection, FieldEdits, FileRoute,
     Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag, RouteConfig,
 };
 pub use settings::{Config, Settings};
-pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, UplinkRate, Workers};
+pub use uplink::{BandCutoffs, KernelCap, UplinkMode};
+pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, Workers};
 pub use weir_units::Size;

@@ -11,7 +11,7 @@ use super::routes;
 use super::settings::{ServerKeys, Settings};
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 19] = [
+const VALUES: [(&str, &str); 20] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
@@ -29,13 +29,14 @@ const VALUES: [(&str, &str); 19] = [
     ("PATH=URL[,URL]", "a path, `=`, and its backends with commas between them"),
     (
         "RATE",
-        "bits per second with a unit (`bit`, `kbit`, `mbit`, `gbit`), such as `300mbit` or `1.5gbit`, at least `8kbit`; or `off`",
+        "bits per second with a unit (`bit`, `kbit`, `mbit`, `gbit`), such as `300mbit` or `1.5gbit`, at least `8kbit`; or a word, as listed",
     ),
     ("SHARE", "a fraction or a percentage, such as `0.99` or `99%`"),
     (
         "SIZE",
         "bytes: a whole number, alone or with `KB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024), such as `64MB`",
     ),
+    ("SIZES", "a word, or sizes with commas between them, as listed"),
     ("STATUS", "a status code of HTTP"),
     ("TARGET", "one of the words listed, or a file"),
     (
@@ -140,8 +141,10 @@ fn entry(page: &mut String, key: &Key, table: &str, flag: Option<String>) {
     if let Some(flag) = flag {
         line(&format!("- flag: `{flag}`"));
     }
-    if let Some(needs) = key.needs {
-        line(&format!("- has no effect without `{needs}`"));
+    match key.needs {
+        Some(needs) if needs.contains(' ') => line(&format!("- has no effect without {needs}")),
+        Some(needs) => line(&format!("- has no effect without `{needs}`")),
+        None => {}
     }
     line(&format!("- example: `{} = {}`", key.name, key.example));
 }

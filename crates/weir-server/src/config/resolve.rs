@@ -3,15 +3,16 @@
 
 use std::collections::HashSet;
 
-use weir_sched::{BitRate, PolicyKind, WireOverhead};
+use weir_sched::{BitRate, PolicyKind, WireOverhead, policy};
 
 use super::address::ListenAddress;
 use super::error::ConfigError;
 use super::key::Table as _;
 use super::routes::{self, Action};
 use super::settings::{Config, ServerKeys, Settings};
+use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 
-/// The uplink and how it is shared.
+/// An uplink whose queue is in weir, and how it is shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UplinkConfig {
     /// The rate of the link as it was given.
@@ -24,6 +25,17 @@ pub struct UplinkConfig {
     pub framing: WireOverhead,
     /// Bytes that may be sent and not acknowledged, over all connections, instead of a pace.
     pub in_kernel: Option<u64>,
+}
+
+/// An uplink whose queue is in the kernel, and how its bands are used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelConfig {
+    /// The one device that must have weir's bands; `None`: whichever have.
+    pub device: Option<String>,
+    /// Where bands end.
+    pub cutoffs: BandCutoffs,
+    /// How much of large responses may be queued in this host.
+    pub cap: KernelCap,
 }
 
 impl Config {
@@ -43,6 +55,7 @@ impl Config {
         let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
         let without_effect = without_effect(&keys, has_backends);
         let config = keys.resolve(routes, without_effect);
+        check_order(&config)?;
         if config.listen.is_empty() {
             return Err(ConfigError::new("`listen` names no address; give at least one"));
         }
@@ -54,14 +67,23 @@ impl Config {
         Ok(config)
     }
 
-    /// The uplink; `None`: nothing is paced.
+    /// The uplink that weir paces, if it does.
     pub fn uplink_config(&self) -> Option<UplinkConfig> {
-        self.uplink.map(|rate| UplinkConfig {
+        self.uplink.rate().map(|rate| UplinkConfig {
             rate,
             pace: self.uplink_pace,
             policy: self.policy,
             framing: self.uplink_overhead,
             in_kernel: self.uplink_in_kernel,
+        })
+    }
+
+    /// The uplink whose queue the kernel keeps, if it does.
+    pub fn kernel_config(&self) -> Option<KernelConfig> {
+        (self.uplink == UplinkMode::Kernel).then(|| KernelConfig {
+            device: self.uplink_device.clone(),
+            cutoffs: self.uplink_bands,
+            cap: self.uplink_kernel_cap,
         })
     }
 
@@ -88,8 +110,23 @@ fn listed_twice<'a>(
     sockets.find(|address| !seen.insert(*address))
 }
 
-/// What a key needs that no key of the server stands for: some route to backends.
+/// The kernel cannot follow every policy: it has a few bands.
+fn check_order(config: &Config) -> Result<(), ConfigError> {
+    let policy = config.policy;
+    if config.uplink == UplinkMode::Kernel && policy != policy::BANDS {
+        return Err(ConfigError::new(format!(
+            "the kernel's queue cannot follow the policy {policy}; with `uplink = \"kernel\"` say \
+             `policy = \"bands\"`, or give `uplink` a rate"
+        )));
+    }
+    Ok(())
+}
+
+/// What keys need that no key of the server stands for alone: some route to backends, an uplink that weir
+/// paces, an uplink in the kernel.
 const BACKENDS: &str = "backends";
+const PACED: &str = "a rate as uplink";
+const IN_KERNEL: &str = "kernel as uplink";
 
 /// The keys that were given and change nothing, with what they would need.
 fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
@@ -97,9 +134,15 @@ fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
     let missing = |needs: &str| match needs {
         BACKENDS if has_backends => None,
         BACKENDS => Some("no route has backends".to_owned()),
+        PACED if keys.is_in_kernel() => {
+            Some("with `uplink = \"kernel\"` the kernel keeps the queue".to_owned())
+        }
+        IN_KERNEL if keys.is_in_kernel() => None,
+        IN_KERNEL => Some("`uplink` is not `kernel`".to_owned()),
+        PACED if given.contains(&"uplink") => None,
         key if given.contains(&key) => None,
         // Who turned the uplink off knows.
-        "uplink" => Some(
+        "uplink" | PACED => Some(
             "there is no `uplink`, so everything is sent as fast as the kernel takes it".to_owned(),
         ),
         key => Some(format!("there is no `{key}`")),
@@ -119,8 +162,32 @@ mod tests {
     #[test]
     fn what_a_key_needs_is_a_key_or_a_route_to_backends() {
         for key in ServerKeys::keys() {
-            let known = |needs| needs == BACKENDS || ServerKeys::NAMES.contains(&needs);
+            let others = [BACKENDS, PACED, IN_KERNEL];
+            let known = |needs| others.contains(&needs) || ServerKeys::NAMES.contains(&needs);
             assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
+        }
+    }
+
+    #[test]
+    fn in_the_kernel_there_are_bands_alone() {
+        let read = |text: &str| Config::from_settings(crate::config::parse(text).unwrap());
+        let kernel = read("uplink = \"kernel\"\nuplink_device = \"eth0\"").unwrap();
+        assert_eq!((kernel.policy, kernel.uplink_config()), (policy::BANDS, None));
+        assert_eq!(
+            kernel.kernel_config().and_then(|config| config.device),
+            Some("eth0".to_owned())
+        );
+        assert!(kernel.without_effect.is_empty(), "{:?}", kernel.without_effect);
+        assert_eq!(read("uplink = \"1mbit\"").unwrap().kernel_config(), None);
+        let wrong = read("uplink = \"kernel\"\npolicy = \"srpt\"").unwrap_err().to_string();
+        assert!(wrong.contains("cannot follow the policy srpt"), "{wrong}");
+        for (text, why) in [
+            ("uplink = \"kernel\"\nuplink_pace = 0.9", "the kernel keeps the queue"),
+            ("uplink = \"1mbit\"\nuplink_bands = \"paper\"", "`uplink` is not `kernel`"),
+            ("uplink_in_kernel = \"1kb\"", "there is no `uplink`"),
+        ] {
+            let told = read(text).unwrap().without_effect;
+            assert!(told.len() == 1 && told[0].contains(why), "{told:?}");
         }
     }
 

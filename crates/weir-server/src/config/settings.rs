@@ -5,7 +5,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
+use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead, policy};
 use weir_units::Size;
 
 use super::address::ListenAddress;
@@ -13,7 +13,8 @@ use super::key::Table as _;
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{FileRoute, ProxyFlag, RouteConfig};
 use super::table::settings;
-use super::values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, UplinkRate, Workers};
+use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
+use super::values::{AccessLog, LogLevel, Overhead, Pace, Prefix, Timeout, Workers};
 
 settings! {
     /// Flags of `weir serve` and keys of `weir.toml`, as far as they were given.
@@ -56,8 +57,8 @@ settings! {
 
         /// Worker threads
         #[arg(long)]
-        workers: Workers => |given| if given.has_uplink() { Workers(1) } else { cores() },
-        else "1 with an uplink, otherwise one per core",
+        workers: Workers => |given| if given.is_paced() { Workers(1) } else { cores() },
+        else "1 with a rate as uplink, otherwise one per core",
         example 4;
 
         /// Whether every connection begins with a PROXY header, and the networks of the load
@@ -97,17 +98,25 @@ settings! {
     }
 
     "Uplink" {
-        /// Rate of the uplink, such as 300mbit; `off`: send as fast as the kernel takes it
+        /// Rate of the uplink, such as 300mbit; `kernel`: in the kernel's bands; `off`: send as fast as
+        /// the kernel takes it
         ///
         /// Say a little less than the rate of your line if you are not sure of it: only a queue in
-        /// weir can be put in order.
+        /// weir, or one of weir's in the kernel, can be put in order.
         #[arg(long)]
-        uplink: UplinkRate = UplinkRate(None),
+        uplink: UplinkMode = UplinkMode::Off,
         example "300mbit";
 
         /// Which response is sent next
+        ///
+        /// In the kernel's bands there is `bands` alone.
         #[arg(long)]
-        policy: PolicyKind = PolicyKind::default(),
+        policy: PolicyKind => |given| if given.is_in_kernel() {
+            policy::BANDS
+        } else {
+            PolicyKind::default()
+        },
+        else "protective; with `uplink = \"kernel\"`, bands",
         needs "uplink",
         example "srpt";
 
@@ -117,13 +126,13 @@ settings! {
         /// and not in the network; less would not shorten that queue any more.
         #[arg(long)]
         uplink_pace: Pace = Pace(0.99),
-        needs "uplink",
+        needs "a rate as uplink",
         example 0.98;
 
         /// What a packet costs on the uplink beside its payload
         #[arg(long)]
         uplink_overhead: Overhead = Overhead(WireOverhead::ETHERNET),
-        needs "uplink",
+        needs "a rate as uplink",
         example "pppoe";
 
         /// Address or network of clients that are not behind this uplink, such as 192.168.0.0/16;
@@ -139,7 +148,32 @@ settings! {
         #[arg(long)]
         uplink_in_kernel: Size,
         else "off",
-        needs "uplink",
+        needs "a rate as uplink",
+        example "64KB";
+
+        /// Device of the uplink, such as eth0
+        ///
+        /// Its queue must be the one that `weir uplink install` made. weir looks at it once a second;
+        /// without it responses are sent as fast as the kernel takes them.
+        #[arg(long)]
+        uplink_device: String,
+        else "every device with weir's bands",
+        needs "kernel as uplink",
+        example "eth0";
+
+        /// Below which remaining sizes responses are in the first, second, third and fourth of five bands
+        #[arg(long)]
+        uplink_bands: BandCutoffs = BandCutoffs::Learned,
+        needs "kernel as uplink",
+        example "paper";
+
+        /// Most bytes of responses above 50 KB that are in the queue of this host at once
+        ///
+        /// The rest waits in weir, which sends the response with the least left first. What is on its
+        /// way to a distant client does not count.
+        #[arg(long)]
+        uplink_kernel_cap: KernelCap = KernelCap::Auto,
+        needs "kernel as uplink",
         example "64KB";
     }
 
@@ -269,8 +303,14 @@ impl ServerKeys {
         self.proxy.as_deref().unwrap_or_default()
     }
 
-    fn has_uplink(&self) -> bool {
-        matches!(self.uplink, Some(UplinkRate(Some(_))))
+    /// weir itself keeps the uplink's queue.
+    pub(super) fn is_paced(&self) -> bool {
+        matches!(self.uplink, Some(UplinkMode::Paced(_)))
+    }
+
+    /// The kernel keeps it.
+    pub(super) fn is_in_kernel(&self) -> bool {
+        self.uplink == Some(UplinkMode::Kernel)
     }
 }
 

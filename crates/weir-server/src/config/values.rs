@@ -1,5 +1,4 @@
-//! Values of the server's keys beyond plain quantities: rates that can be paced, timeouts, networks,
-//! logs. Read by the tables of keys; the server gets what they resolve to.
+//! Values of the server's keys beyond plain quantities: shares, timeouts, networks, logs. Read by the tables of keys; the server gets what they resolve to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,45 +8,10 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use tracing::level_filters::LevelFilter;
-use weir_sched::{BitRate, WireOverhead};
+use weir_sched::WireOverhead;
 use weir_units::{Invalid, Share, TimeSpan};
 
 use super::value::value;
-
-/// The rate of the uplink, or `off`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UplinkRate(pub Option<BitRate>);
-
-/// The least rate in bit/s that a single segment a second fits into.
-const LEAST_RATE: u64 = 8_000;
-
-impl FromStr for UplinkRate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim().eq_ignore_ascii_case("off") {
-            return Ok(UplinkRate(None));
-        }
-        let rate: BitRate = text.parse().map_err(|wrong| format!("{wrong}, or off"))?;
-        if rate.bits() < LEAST_RATE {
-            return Err(format!(
-                "a rate of \"{text}\" cannot be paced; write 8kbit or more, or off"
-            ));
-        }
-        Ok(UplinkRate(Some(rate)))
-    }
-}
-
-impl fmt::Display for UplinkRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(rate) => rate.fmt(f),
-            None => f.write_str("off"),
-        }
-    }
-}
-
-value!(UplinkRate, "RATE", |rate| -> Option<BitRate> { rate.0 });
 
 /// The share of the uplink's rate that is used, 0.5 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -295,24 +259,6 @@ value! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_read_as_links_are_named() {
-        let bits = |text: &str| text.parse::<UplinkRate>().map(|u| u.0.map(BitRate::bits));
-        assert_eq!(bits("300mbit"), Ok(Some(300_000_000)));
-        assert_eq!(bits("1.5gbit"), Ok(Some(1_500_000_000)));
-        assert_eq!(bits("10 Mbit/s"), Ok(Some(10_000_000)));
-        assert_eq!(bits("off"), Ok(None));
-        for (wrong, message) in [
-            ("0mbit", "\"0mbit\" is not a rate of a link from 1bit to 10tbit; write such as"),
-            ("7kbit", "a rate of \"7kbit\" cannot be paced; write 8kbit or more, or off"),
-            ("10mbps", "\"10mbps\" is not a rate: bps stands for"),
-            ("", "\"\" is not a rate of a link; write bits per second"),
-        ] {
-            let error = bits(wrong).unwrap_err();
-            assert!(error.starts_with(message) && error.ends_with(", or off"), "{error}");
-        }
-    }
 
     #[test]
     fn times_and_networks() {

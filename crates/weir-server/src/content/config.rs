@@ -54,7 +54,7 @@ impl SiteConfig {
             names: (NAMES / config.workers).max(1024),
             hot: usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers,
             open: (descriptors::limit() / 8 / config.workers).min(MOST_OPEN),
-            window: window(config.uplink.map(|rate| rate.bits() / 8)),
+            window: window(config.uplink.rate().map(|rate| rate.bits() / 8)),
         }))
     }
 }

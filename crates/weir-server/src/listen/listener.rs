@@ -37,6 +37,9 @@ impl Listener {
         match address {
             ListenAddress::Tcp(address) => {
                 let listener = sockets::open(*address, shared, config.send_timeout)?;
+                if config.kernel_config().is_some() {
+                    sockets::give_handshakes_priority(&listener);
+                }
                 let address = ListenAddress::Tcp(listener.local_addr()?);
                 Ok(Listener { address, file: None, socket: listener.into() })
             }

@@ -7,11 +7,12 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_tcp_quickack;
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, Protocol, SockRef, Type};
 
 use crate::sys;
 use crate::sys::keep_alive::keep_alive;
 use crate::transport::LEAST_UNSENT;
+use crate::uplink::bands::CONTROL_PRIORITY;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
 pub(super) const BACKLOG: i32 = 4096;
@@ -39,6 +40,13 @@ pub(crate) fn open(
     set_tcp_quickack(&socket, false)?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+/// Has SYN-ACKs of `listener` go before all responses in the kernel's bands: they carry its priority.
+/// Connections do not inherit it.
+pub(super) fn give_handshakes_priority(listener: &TcpListener) {
+    // If it is refused, so are those of responses, and that is told.
+    let _ = SockRef::from(listener).set_priority(CONTROL_PRIORITY);
 }
 
 /// Has connections to `listener` accepted together with their first bytes. Most requests come right behind

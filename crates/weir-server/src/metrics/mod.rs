@@ -5,6 +5,7 @@
 mod backends;
 mod exposition;
 mod fairness;
+mod kernel_bands;
 mod listeners;
 #[cfg(test)]
 mod reference;
@@ -27,6 +28,7 @@ use crate::logs::lines::{self, Kind};
 pub(crate) use backends::{Backends, Reading};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
+pub(crate) use kernel_bands::InForce;
 pub(crate) use listeners::{listen_overflows, listen_queue};
 pub(crate) use size_classes::{Label, SIZES, size_class};
 pub(crate) use stalls::{Cause, Stalls};
@@ -63,6 +65,7 @@ pub(crate) struct Metrics {
     pub(crate) fairness: Fairness,
     pub(crate) backends: Backends,
     pub(crate) waiting: Waiting,
+    pub(crate) in_force: InForce,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
 }
@@ -105,6 +108,7 @@ impl Metrics {
             fairness: Fairness::register(&mut registry),
             backends: Backends::register(&mut registry),
             waiting: Waiting::register(&mut registry),
+            in_force: InForce::register(&mut registry),
             stalls: Stalls::register(&mut registry),
             cache_hits,
             cache_misses,

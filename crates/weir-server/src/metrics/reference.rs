@@ -25,7 +25,8 @@ const SECTIONS: [(&str, &[&str]); 5] = [
 ];
 
 /// Labels whose values are not few and known.
-const OPEN: [(&str, &str); 2] = [("backend", "its address"), ("status", "the status code")];
+const OPEN: [(&str, &str); 3] =
+    [("backend", "its address"), ("device", "its name"), ("status", "the status code")];
 
 /// What is known of a metric.
 #[derive(Default)]
@@ -40,6 +41,7 @@ struct Family {
 fn registry() -> Metrics {
     let metrics = Metrics::new();
     metrics.backends.read("http://127.0.0.1:9000", &Reading::default());
+    metrics.in_force.bands("eth0", true);
     metrics
 }
 

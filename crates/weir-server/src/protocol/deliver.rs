@@ -9,14 +9,14 @@ use super::serving::Serving;
 use crate::client::Client;
 use crate::response::Response;
 use crate::send::{Outcome, Sending};
-use crate::uplink::Flow;
+use crate::uplink::Lane;
 
 /// Sends `response`, counts it and logs it. `request`: what it answers, if that was one; `begun`: when it
 /// had come.
 pub(super) async fn deliver(
     serving: &Serving,
     client: &Client,
-    flow: Option<&Flow>,
+    lane: Option<&Lane>,
     request: Option<&Request<'_>>,
     response: &Response<'_>,
     begun: Time,
@@ -26,10 +26,11 @@ pub(super) async fn deliver(
     let mut under_way =
         UnderWay { serving, client, request, response, begun, sending, is_over: false };
     let sending = &mut under_way.sending;
-    let outcome = match flow {
+    let outcome = match lane {
         // Boxed: a connection without an uplink need not be larger for it.
-        Some(flow) => Box::pin(sending.over(flow)).await,
-        None => sending.directly().await,
+        Some(Lane::Paced(flow)) => Box::pin(sending.over(flow)).await,
+        Some(Lane::Banded(bands)) => sending.in_bands(bands).await,
+        None => sending.directly(None).await,
     };
     under_way.is_over = true;
     under_way.note(outcome == Outcome::Complete);

@@ -35,8 +35,8 @@ pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: PeerAddre
     drop(serving);
     if let Some(source) = source {
         client.peer = source;
-        let flow = context.uplink.as_ref().and_then(|link| link.open_flow(&client.socket, source));
-        h1::serve(&context, &client, &mut input, flow).await;
+        let lane = context.uplink.as_ref().and_then(|link| link.open_lane(&client.socket, source));
+        h1::serve(&context, &client, &mut input, lane).await;
     }
     context.metrics.connections.dec();
 }

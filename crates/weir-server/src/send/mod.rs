@@ -2,6 +2,7 @@
 //! decides which response goes next. Used by connections, for every response.
 
 mod fetch;
+mod in_bands;
 mod push;
 
 use std::cell::RefCell;
@@ -17,7 +18,7 @@ use crate::content::{CHUNK, Site};
 use crate::metrics::Metrics;
 use crate::response::Response;
 use crate::runtime::turn;
-use crate::uplink::{Blocked, Flow, Job};
+use crate::uplink::{Banded, Blocked, Flow, Job, WHOLE};
 
 /// Bytes that are handed to the kernel without a gate before other tasks of the worker have their turn:
 /// 0.2 ms of sending, as with nginx's default (sendfile_max_chunk). What does not fit the client's window
@@ -100,10 +101,13 @@ impl Sending<'_> {
         self.response.length().map_or(u64::MAX, |length| length - self.sent)
     }
 
-    /// Sends without a gate.
-    pub(crate) async fn directly(&mut self) -> Outcome {
+    /// Sends without a gate. `lane`: what is sent changes bands as less is left.
+    pub(crate) async fn directly(&mut self, lane: Option<&Banded>) -> Outcome {
         while self.left() > 0 {
-            let count = self.to_chunk();
+            let mut count = self.to_chunk();
+            if let Some(lane) = lane {
+                count = Box::pin(self.to_cutoff(lane, count)).await;
+            }
             let more = self.left() > count || self.response.close;
             let went_on = match self.push(count, more) {
                 Ok(_) if self.left() == 0 => Ok(()),
@@ -164,14 +168,16 @@ impl Sending<'_> {
         }
         let size = self.response.length().map(|length| length - self.sent);
         let mut job = flow.begin(size, self.response.answer.range_of);
-        let outcome = self.as_granted(&mut job).await;
+        let outcome = self.as_granted(&mut job, None).await;
         job.end(outcome == Outcome::Complete);
         outcome
     }
 
-    async fn as_granted(&mut self, job: &mut Job<'_>) -> Outcome {
+    /// Sends grant by grant, with `lane` until no more than [`WHOLE`] is left.
+    async fn as_granted(&mut self, job: &mut Job<'_>, lane: Option<&Banded>) -> Outcome {
         let mut half_closed = false;
-        while self.left() > 0 {
+        let until = if lane.is_some() { WHOLE } else { 0 };
+        while self.left() > until {
             let grant = tokio::select! {
                 biased;
                 grant = job.granted() => grant,
@@ -186,12 +192,16 @@ impl Sending<'_> {
                 () = self.client.reset(), if half_closed => return Outcome::ClientLeft,
             };
             let last = grant.bytes >= self.left();
-            let more = if last { self.response.close } else { grant.more };
+            let more = if last { self.response.close } else { grant.more || lane.is_some() };
+            if let Some(lane) = lane {
+                // If packets of it are queued, this grant follows them in their band.
+                let _ = lane.enter_band(self.left());
+            }
             let before = self.sent;
             let pushed = self.push(grant.bytes, more);
             let sent = self.sent - before;
             let waited = match pushed {
-                Ok(_) if self.left() == 0 => {
+                Ok(_) if self.left() <= until => {
                     job.used(&grant, sent, Blocked::No);
                     Ok(())
                 }

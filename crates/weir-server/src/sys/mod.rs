@@ -4,6 +4,7 @@
 pub(crate) mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod keep_alive;
+pub(crate) mod queues;
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -118,6 +119,31 @@ pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
     Ok(u64::try_from(unsafe { bytes.assume_init() }).unwrap_or(0))
 }
 
+/// Bytes of memory that packets of the connection take in this host's queues: those that TCP has given to
+/// a device and that have not left it. What is on its way to the client does not count, nor do
+/// acknowledgements. 0 for a Unix socket.
+pub(crate) fn queued_here(socket: impl AsFd) -> io::Result<u64> {
+    /// Where SO_MEMINFO has it (SK_MEMINFO_WMEM_ALLOC of include/uapi/linux/sock_diag.h), which is what
+    /// TCP itself goes by to keep its queues short (tcp_small_queue_check in net/ipv4/tcp_output.c).
+    const AT: usize = 2;
+    /// The beginning of what SO_MEMINFO tells; an old kernel tells no less.
+    type MemInfo = [u32; AT + 1];
+    let mut info = MemInfo::default();
+    let mut length = size_of::<MemInfo>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel writes at
+    // most `length` bytes.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(info[AT].into()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Has a listener's new connections wait in the kernel until their first bytes have come, up to about `wait`
 /// (TCP_DEFER_ACCEPT, tcp(7)); the kernel counts in seconds. A `wait` of zero: they do not wait.
 pub(crate) fn defer_accept(listener: impl AsFd, wait: Duration) -> io::Result<()> {
@@ -217,6 +243,8 @@ mod tests {
         assert_eq!((info.data_segs_out, info.bytes_retrans), (1, 0));
         assert!(info.segs_out >= 1);
         assert!(unacknowledged(&client).unwrap() <= 10);
+        // Loopback has no queue.
+        assert_eq!(queued_here(&client).unwrap(), 0);
         drop(server);
     }
 }

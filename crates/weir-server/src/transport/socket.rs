@@ -155,6 +155,24 @@ impl Socket {
         SockRef::from(&*self.fd).set_tcp_notsent_lowat(bytes)
     }
 
+    /// Bytes of memory that its packets take in this host's queues.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not say.
+    pub(crate) fn queued_here(&self) -> io::Result<u64> {
+        sys::queued_here(&*self.fd)
+    }
+
+    /// What is sent from now on has this priority in the kernel's queues (SO_PRIORITY).
+    ///
+    /// # Errors
+    ///
+    /// It is refused.
+    pub(crate) fn set_priority(&self, priority: u32) -> io::Result<()> {
+        SockRef::from(&*self.fd).set_priority(priority)
+    }
+
     /// Whether the kernel sends at a rate that it has estimated (BBR), rather than whatever the window lets
     /// through.
     pub(crate) fn is_paced(&self) -> bool {

@@ -1,6 +1,7 @@
 //! A connection that sends over the uplink: its socket, how its stream is cut into packets, and what
-//! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection;
-//! `send` sends small responses through it at once and begins a job on it for the others.
+//! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection, in kernel
+//! mode by [`super::Banded`] for each response that waits; `send` sends small responses through it at once
+//! and begins a job on it for the others.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
 
 use super::events::Event;
+use super::kernel::InKernel;
 use super::meter::Meter;
 use super::registry::Registry;
 use super::{Uplink, client};
@@ -45,7 +47,7 @@ impl Flow {
         let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));
         // With at most a segment unsent in the kernel, a connection that cannot take more is
         // noticed, and no response waits behind another's data.
-        if uplink.in_kernel.is_none()
+        if uplink.in_kernel.as_ref().is_none_or(InKernel::leaves_out_unsent)
             && let Err(error) = socket.limit_unsent(mss)
         {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");

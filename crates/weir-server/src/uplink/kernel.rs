@@ -1,13 +1,24 @@
-//! The other way to keep the queue in weir (`uplink_in_kernel`): not a pace, but a cap on the bytes that
-//! were handed to the kernel and are not acknowledged. With a small cap the policy decides what is sent
-//! next; with a large one the kernel does, whatever the policy (Crovella 1999, section 5.4, where the
-//! number of writing threads is the cap). Used by the gate's owner and by the workers, which count.
+//! The other way to keep the queue in weir: not a pace, but a cap on the bytes in the kernel. With a small
+//! cap the policy decides what is sent next; with a large one the kernel does, whatever the policy (Crovella
+//! 1999, section 5.4, where the number of writing threads is the cap). Used by the gate's owner and by the
+//! workers, which count.
+//!
+//! `uplink_in_kernel` caps what is not acknowledged, for study. In kernel mode the cap is on what is queued
+//! in this host, so that it is the same at any round trip; by itself it is as small as keeps the link busy.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+
+use weir_sched::BitRate;
 
 /// The pacer's rate, in multiples of the link's, where it should not be what limits.
 pub(super) const UNPACED: f64 = 100.0;
+
+/// The pacer's rate where the link's is not known: 100 Gbit/s.
+pub(super) const NO_RATE: BitRate = match BitRate::new(100_000_000_000) {
+    Some(rate) => rate,
+    None => BitRate::LARGEST,
+};
 
 /// The most one grant hands over: the block of Crovella 1999, section 3.1.
 const BLOCK: u64 = 32 * 1024;
@@ -15,26 +26,72 @@ const BLOCK: u64 = 32 * 1024;
 /// How often workers count the bytes of their connections.
 pub(super) const COUNT_EVERY: Duration = Duration::from_millis(1);
 
+/// The cap that an adaptive one begins with, its least and its most, in bytes: the least is four grants of
+/// some segments, the most what 100 Gbit/s send in a millisecond or two.
+const FIRST: u64 = 64 * 1024;
+const LEAST: u64 = 16 * 1024;
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// Over how many counts it is seen how much of an adaptive cap was never needed.
+const OBSERVED: u32 = 100;
+
 /// The bytes in the kernel, as far as they are known.
 #[derive(Debug)]
 pub(super) struct InKernel {
-    cap: u64,
+    cap: AtomicU64,
+    /// Only what is queued in this host counts, not what is on its way or waits for the client's window.
+    leaves_out_unsent: bool,
+    adapts: Option<Adapts>,
     /// By worker, when it last counted.
     counted: Vec<AtomicU64>,
     /// Bytes each has written since.
     written: Vec<AtomicU64>,
 }
 
+/// What an adaptive cap goes by, as the kernel's limit for the queue of a network card does
+/// (lib/dynamic_queue_limits.c): if the queue ran empty while the cap held bytes back, it was too small;
+/// what was queued even when least was, over a while, was too much.
+#[derive(Debug)]
+struct Adapts {
+    /// It has held bytes back since the last count.
+    held_back: AtomicBool,
+    /// The least that was queued at any of these counts.
+    least: AtomicU64,
+    counts: AtomicU32,
+}
+
 impl InKernel {
-    /// At most `cap` bytes and the rest of one grant, in the connections of so many workers.
-    pub(super) fn new(cap: u64, workers: usize) -> InKernel {
+    /// At most `cap` unacknowledged bytes and the rest of one grant, in the connections of so many workers.
+    pub(super) fn unacknowledged(cap: u64, workers: usize) -> InKernel {
         let zeros = || (0..workers).map(|_| AtomicU64::new(0)).collect();
-        InKernel { cap: cap.max(1), counted: zeros(), written: zeros() }
+        let cap = AtomicU64::new(cap.max(1));
+        let (counted, written) = (zeros(), zeros());
+        InKernel { cap, leaves_out_unsent: false, adapts: None, counted, written }
+    }
+
+    /// At most `cap` bytes in this host's queues.
+    pub(super) fn queued_here(cap: u64, workers: usize) -> InKernel {
+        InKernel { leaves_out_unsent: true, ..InKernel::unacknowledged(cap, workers) }
+    }
+
+    /// As many bytes in this host's queues as keep the link busy.
+    pub(super) fn adaptive(workers: usize) -> InKernel {
+        let adapts = Adapts {
+            held_back: AtomicBool::new(false),
+            least: AtomicU64::new(u64::MAX),
+            counts: AtomicU32::new(0),
+        };
+        InKernel { adapts: Some(adapts), ..InKernel::queued_here(FIRST, workers) }
+    }
+
+    /// Whether only what is queued in this host counts.
+    pub(super) fn leaves_out_unsent(&self) -> bool {
+        self.leaves_out_unsent
     }
 
     /// Bytes of one grant, which is at least a segment.
     pub(super) fn grant(&self) -> u64 {
-        (self.cap / 4).clamp(1, BLOCK)
+        (self.cap.load(Ordering::Relaxed) / 4).clamp(1, BLOCK)
     }
 
     /// A worker has counted.
@@ -42,6 +99,11 @@ impl InKernel {
         if let (Some(count), Some(written)) = (self.counted.get(worker), self.written.get(worker)) {
             count.store(bytes, Ordering::Relaxed);
             written.store(0, Ordering::Relaxed);
+        }
+        if let Some(adapts) = &self.adapts {
+            let queued = self.counted.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
+            let cap = adapts.next(self.cap.load(Ordering::Relaxed), queued);
+            self.cap.store(cap, Ordering::Relaxed);
         }
     }
 
@@ -56,7 +118,34 @@ impl InKernel {
     pub(super) fn is_full(&self, granted: u64) -> bool {
         let known = self.counted.iter().chain(&self.written);
         let known: u64 = known.map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        known + granted >= self.cap
+        let is_full = known + granted >= self.cap.load(Ordering::Relaxed);
+        if is_full && let Some(adapts) = &self.adapts {
+            adapts.held_back.store(true, Ordering::Relaxed);
+        }
+        is_full
+    }
+}
+
+impl Adapts {
+    /// What follows a cap of `cap` when `queued` bytes were counted.
+    fn next(&self, cap: u64, queued: u64) -> u64 {
+        let held_back = self.held_back.swap(false, Ordering::Relaxed);
+        if held_back && queued == 0 {
+            self.begin_anew();
+            return (2 * cap).min(MOST);
+        }
+        let least = self.least.fetch_min(queued, Ordering::Relaxed).min(queued);
+        if self.counts.fetch_add(1, Ordering::Relaxed) + 1 < OBSERVED {
+            return cap;
+        }
+        self.begin_anew();
+        // By half: with all of it, one late count would let the queue run empty.
+        cap.saturating_sub(least / 2).max(LEAST)
+    }
+
+    fn begin_anew(&self) {
+        self.least.store(u64::MAX, Ordering::Relaxed);
+        self.counts.store(0, Ordering::Relaxed);
     }
 }
 
@@ -66,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_granted_written_or_unacknowledged_counts() {
-        let kernel = InKernel::new(10_000, 2);
+        let kernel = InKernel::unacknowledged(10_000, 2);
         assert_eq!(kernel.grant(), 2_500);
         assert!(!kernel.is_full(9_999));
         assert!(kernel.is_full(10_000));
@@ -83,7 +172,42 @@ mod tests {
 
     #[test]
     fn a_grant_is_at_most_a_block() {
-        assert_eq!(InKernel::new(10_000_000, 1).grant(), 32 * 1024);
-        assert_eq!(InKernel::new(1, 1).grant(), 1);
+        assert_eq!(InKernel::unacknowledged(10_000_000, 1).grant(), 32 * 1024);
+        assert_eq!(InKernel::unacknowledged(1, 1).grant(), 1);
+    }
+
+    /// A link that sends so many bytes between two counts, and responses without end: the cap after a
+    /// while, and how many bytes of the link were not used meanwhile.
+    fn settled(kernel: &InKernel, bytes_per_count: u64, busy_with_others: bool) -> (u64, u64) {
+        let (mut queued, mut idle) = (0_u64, 0);
+        for _ in 0..5_000 {
+            while !kernel.is_full(0) {
+                kernel.written(0, kernel.grant());
+                queued += kernel.grant();
+            }
+            let sent = if busy_with_others { 0 } else { bytes_per_count };
+            idle += sent.saturating_sub(queued);
+            queued = queued.saturating_sub(sent);
+            kernel.counted(0, queued);
+        }
+        (kernel.cap.load(Ordering::Relaxed), idle)
+    }
+
+    #[test]
+    fn an_adaptive_cap_is_as_small_as_keeps_the_link_busy() {
+        // 10 Mbit/s, 1 Gbit/s and 10 Gbit/s.
+        for bytes_per_count in [1_250, 125_000, 1_250_000] {
+            let kernel = InKernel::adaptive(1);
+            let (cap, idle) = settled(&kernel, bytes_per_count, false);
+            assert!(cap <= (3 * bytes_per_count).max(LEAST), "{bytes_per_count}: {cap}");
+            assert!(idle <= 10 * bytes_per_count, "{bytes_per_count}: {idle} bytes were idle");
+        }
+    }
+
+    #[test]
+    fn a_cap_that_shrank_while_others_had_the_link_grows_again() {
+        let kernel = InKernel::adaptive(1);
+        assert_eq!(settled(&kernel, 125_000, true).0, LEAST);
+        assert!(settled(&kernel, 125_000, false).0 >= 125_000);
     }
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use weir_sched::Grant;
 
+use super::banded::Banded;
+use super::classes::Classes;
 use super::events::{Blocked, Event};
 use super::flow::Flow;
 use super::kernel::COUNT_EVERY;
+use super::lane::Lane;
 use super::registry::Registry;
 use super::{InFlightQuery, Uplink};
 use crate::config::Prefix;
@@ -24,21 +27,31 @@ pub(crate) struct LocalUplink {
     exempt: Vec<Prefix>,
     /// The worker's number.
     worker: usize,
+    /// In kernel mode: which band responses belong to.
+    classes: Option<Rc<Classes>>,
 }
 
 impl LocalUplink {
     /// For the worker of that number.
     pub(crate) fn new(uplink: Arc<Uplink>, exempt: Vec<Prefix>, worker: usize) -> LocalUplink {
-        LocalUplink { uplink, registry: Rc::default(), exempt, worker }
+        let classes = uplink.bands.as_ref().map(|(_, cutoffs)| Rc::new(Classes::new(*cutoffs)));
+        LocalUplink { uplink, registry: Rc::default(), exempt, worker, classes }
     }
 
-    /// The place of a connection at the uplink; `None` if its client is not behind it.
-    pub(crate) fn open_flow(&self, socket: &Rc<Transport>, peer: PeerAddress) -> Option<Flow> {
+    /// How a connection sends over the uplink; `None` if its client is not behind it.
+    pub(crate) fn open_lane(&self, socket: &Rc<Transport>, peer: PeerAddress) -> Option<Lane> {
         let address = peer.ip().to_canonical();
         if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
             return None;
         }
-        Some(Flow::open(self.uplink.clone(), self.registry.clone(), self.worker, socket, peer))
+        let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
+        Some(match &self.classes {
+            None => Lane::Paced(Flow::open(uplink, registry, self.worker, socket, peer)),
+            Some(classes) => {
+                let classes = classes.clone();
+                Lane::Banded(Banded::open(uplink, registry, classes, self.worker, socket, peer))
+            }
+        })
     }
 
     /// Hands grants to the responses of the worker's connections, for as long as the worker runs.
@@ -69,7 +82,11 @@ impl LocalUplink {
         loop {
             tokio::time::sleep(COUNT_EVERY).await;
             if self.uplink.waiting() > 0 {
-                in_kernel.counted(self.worker, self.registry.bytes_in_flight());
+                let bytes = match in_kernel.leaves_out_unsent() {
+                    true => self.registry.bytes_queued_here(),
+                    false => self.registry.bytes_in_flight(),
+                };
+                in_kernel.counted(self.worker, bytes);
                 self.uplink.inbox.filled.notify_one();
             }
         }

@@ -5,11 +5,20 @@
 //! events to it; grants come back to the responses, one batch and one wake-up for each worker at a
 //! time. While nobody waits, a response that fits one grant takes its bytes from the pacer directly,
 //! without the gate.
+//!
+//! In kernel mode (`uplink = "kernel"`) the queue is the kernel's, in [`bands`]: a connection is
+//! [`Banded`], and its responses get the band of what they have left. The gate holds those that are
+//! large, so that the kernel's queue is short and the one with the least left is in it.
 
+mod banded;
+pub mod bands;
+mod classes;
 mod events;
 mod flow;
+mod in_force;
 mod job;
 mod kernel;
+mod lane;
 mod local;
 mod mailbox;
 mod meter;
@@ -23,19 +32,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead};
+use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead, policy};
 
-use crate::config::UplinkConfig;
+use crate::config::{BandCutoffs, KernelCap, KernelConfig, UplinkConfig};
 use crate::identity::{self, PeerAddress};
 use crate::metrics::Metrics;
 
 use events::Event;
+use in_force::BandsInForce;
 use kernel::InKernel;
 use mailbox::Mailbox;
 
+pub(crate) use banded::{Banded, WHOLE};
 pub(crate) use events::Blocked;
 pub(crate) use flow::Flow;
+pub(crate) use in_force::{Sight, look};
 pub(crate) use job::Job;
+pub(crate) use lane::Lane;
 pub(crate) use local::LocalUplink;
 pub(crate) use owner::run_gate;
 
@@ -54,6 +67,8 @@ pub(crate) struct Uplink {
     path_updates: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
+    /// In kernel mode: whether bands are in force, and where they end.
+    bands: Option<(BandsInForce, BandCutoffs)>,
     /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection or response.
@@ -67,41 +82,98 @@ pub(crate) struct Uplink {
     metrics: Arc<Metrics>,
 }
 
-/// A gate for the uplink of the configuration, and what its users share.
+/// A gate for the uplink that weir paces, and what its users share.
 pub(crate) fn build(
     config: UplinkConfig,
     workers: usize,
     metrics: Arc<Metrics>,
 ) -> (Arc<Uplink>, Gate) {
-    let in_kernel = config.in_kernel.map(|cap| InKernel::new(cap, workers));
-    let pacer = match in_kernel {
-        None => Pacer::new(config.rate.scaled(config.pace)),
-        Some(_) => Pacer::new(config.rate.scaled(kernel::UNPACED)),
+    let in_kernel = config.in_kernel.map(|cap| InKernel::unacknowledged(cap, workers));
+    let rate = match in_kernel {
+        None => config.rate.scaled(config.pace),
+        Some(_) => config.rate.scaled(kernel::UNPACED),
     };
-    let pacer = Arc::new(pacer);
+    metrics.in_force.scheduled(true);
     let mut gate_config = GateConfig::new(config.policy);
     if let Some(in_kernel) = &in_kernel {
-        gate_config.grant = pacer.rate().time_for(in_kernel.grant());
+        gate_config.grant = rate.time_for(in_kernel.grant());
     }
-    let gate = Gate::new(gate_config, pacer.clone());
+    let gate = Gate::new(gate_config, Arc::new(Pacer::new(rate)));
     let uplink = Uplink {
-        pacer,
         overhead: config.framing,
-        grant: gate.grant_size(),
         path_updates: config.policy.needs().path_updates,
         in_kernel,
-        waiting: AtomicUsize::new(0),
-        next_number: AtomicU64::new(0),
-        open: AtomicUsize::new(0),
-        unused: Notify::new(),
-        inbox: Mailbox::default(),
-        outboxes: (0..workers).map(|_| Mailbox::default()).collect(),
-        metrics,
+        ..Uplink::new(&gate, workers, metrics)
     };
     (Arc::new(uplink), gate)
 }
 
+/// The same for the uplink that is in the kernel. The policy in weir is SRPT: it orders what bands cannot
+/// tell apart.
+pub(crate) fn build_in_kernel(
+    config: &KernelConfig,
+    workers: usize,
+    metrics: Arc<Metrics>,
+) -> (Arc<Uplink>, Gate) {
+    let in_kernel = match config.cap {
+        KernelCap::Off => None,
+        KernelCap::Auto => Some(InKernel::adaptive(workers)),
+        KernelCap::Bytes(cap) => Some(InKernel::queued_here(cap, workers)),
+    };
+    // Only the cap limits.
+    let pacer = Arc::new(Pacer::new(kernel::NO_RATE));
+    let gate = Gate::new(GateConfig::new(policy::SRPT), pacer);
+    let in_force = BandsInForce::new(config.device.clone(), metrics.clone());
+    let bands = Some((in_force, config.cutoffs));
+    let uplink = Uplink { in_kernel, bands, ..Uplink::new(&gate, workers, metrics) };
+    (Arc::new(uplink), gate)
+}
+
 impl Uplink {
+    /// Paced by the gate's pacer, on Ethernet.
+    fn new(gate: &Gate, workers: usize, metrics: Arc<Metrics>) -> Uplink {
+        Uplink {
+            pacer: gate.pacer().clone(),
+            overhead: WireOverhead::ETHERNET,
+            grant: gate.grant_size(),
+            path_updates: false,
+            in_kernel: None,
+            bands: None,
+            waiting: AtomicUsize::new(0),
+            next_number: AtomicU64::new(0),
+            open: AtomicUsize::new(0),
+            unused: Notify::new(),
+            inbox: Mailbox::default(),
+            outboxes: (0..workers).map(|_| Mailbox::default()).collect(),
+            metrics,
+        }
+    }
+
+    /// In kernel mode, looks again and again whether a device has bands.
+    pub(crate) async fn watch_bands(&self) {
+        if let Some((in_force, _)) = &self.bands {
+            in_force.watch().await;
+        }
+    }
+
+    /// Whether the order is in force: always where weir paces, in kernel mode while there are bands.
+    fn in_order(&self) -> bool {
+        self.bands.as_ref().is_none_or(|(in_force, _)| in_force.hold())
+    }
+
+    /// The kernel has refused a priority.
+    fn priority_refused(&self, error: &std::io::Error) {
+        if let Some((in_force, _)) = &self.bands {
+            in_force.refuse(error);
+        }
+    }
+
+    /// Whether the kernel has so much that no more may be granted, while grants for `granted` bytes are
+    /// out.
+    fn is_full(&self, granted: u64) -> bool {
+        self.in_order() && self.in_kernel.as_ref().is_some_and(|kernel| kernel.is_full(granted))
+    }
+
     /// Responses that wait for the link.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)

@@ -142,9 +142,14 @@ impl Owner {
     pub(super) fn grant(&mut self) -> Next {
         let now = clock::now();
         self.gate.tick(now);
+        if self.uplink.bands.is_some()
+            && let Some(in_kernel) = &self.uplink.in_kernel
+        {
+            self.gate.set_grant(in_kernel.grant());
+        }
         loop {
             // The owner is woken by the next count of what is in the kernel.
-            if self.uplink.in_kernel.as_ref().is_some_and(|kernel| kernel.is_full(self.granted)) {
+            if self.uplink.is_full(self.granted) {
                 return Next::Idle;
             }
             match self.gate.next(now) {
@@ -167,9 +172,12 @@ impl Owner {
         }
     }
 
+    /// Notes what responses won and lost, if the link's rate is known: in kernel mode it is not.
     fn report(&mut self) {
         for settled in self.gate.fairness_records() {
-            self.uplink.metrics.fairness.settled(&settled);
+            if self.uplink.bands.is_none() {
+                self.uplink.metrics.fairness.settled(&settled);
+            }
         }
     }
 

@@ -41,6 +41,12 @@ impl Registry {
         flows.values().filter_map(|socket| socket.unacknowledged().ok()).sum()
     }
 
+    /// Bytes of memory that packets of these connections take in this host's queues.
+    pub(super) fn bytes_queued_here(&self) -> u64 {
+        let flows = self.flows.borrow();
+        flows.values().filter_map(|socket| socket.queued_here().ok()).sum()
+    }
+
     pub(super) fn add_job(&self, job: u64) {
         self.jobs.borrow_mut().insert(job, WaitingJob::default());
     }

@@ -50,9 +50,11 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         self.clients.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let (server, peer) = listener.accept().unwrap();
-        self.local
-            .open_flow(&Rc::new(Socket::new(OwnedFd::from(server))), PeerAddress::Ip(peer))
-            .unwrap()
+        let socket = Rc::new(Socket::new(OwnedFd::from(server)));
+        match self.local.open_lane(&socket, PeerAddress::Ip(peer)) {
+            Some(Lane::Paced(flow)) => flow,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// The owner has its turn: it reads what was posted and hands out grants.

@@ -15,5 +15,6 @@ mod stopping;
 mod timeouts;
 mod unix_sockets;
 mod uplink;
+mod uplink_bands;
 mod uplink_loops;
 mod uplink_order;

@@ -5,6 +5,7 @@
 
 mod backend;
 mod client;
+pub mod link;
 pub mod loops;
 mod metrics;
 mod programs;

@@ -42,7 +42,11 @@ pub(crate) fn label(system: &str) -> String {
         "weir-kernel:bands --uplink-bands paper" => "kernel bands".to_owned(),
         other => match other.strip_prefix("weir:proxy") {
             Some(flags) => format!("weir{}", flags.replace("--backend-order ", "")),
-            None => other.replacen("weir:", "weir ", 1),
+            None => other.replacen("weir:", "weir ", 1).replacen(
+                "weir-kernel:",
+                "weir in the kernel, ",
+                1,
+            ),
         },
     }
 }

@@ -60,7 +60,8 @@ impl Counters {
         within(namespace, || open(NETLINK_SOCK_DIAG))
     }
 
-    /// The root queue of a device, HTB's, which counts its leaf's packets as its own.
+    /// The root queue of a device, HTB's, which counts the packets of all queues below it as its own:
+    /// those of its one leaf, or of weir's bands.
     pub(crate) fn queue(&mut self, device: i32) -> Result<Queue> {
         let mut found = None;
         let question = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::with_index(device));

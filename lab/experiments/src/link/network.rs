@@ -1,6 +1,6 @@
 //! The network of a cell: a namespace for the server, one for the users, with a router one between
 //! them, joined by veth pairs or the emulated link; the bottleneck is an HTB class with a packet
-//! queue. All of it is removed when the value is dropped.
+//! queue, or weir's bands. All of it is removed when the value is dropped.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use weir_peers::tool::run;
-use weir_peers::{Error, Result, interrupt};
+use weir_peers::tool::{output, run};
+use weir_peers::{Error, Result, interrupt, weir};
 use weir_wan::{Class, Direction, End, Loss, Wan};
 
 use crate::cell;
@@ -32,6 +32,19 @@ pub(crate) struct Network {
     pub(crate) address: SocketAddrV4,
 }
 
+/// What holds the packets that wait for the bottleneck's rate.
+pub(crate) enum Bottleneck<'a> {
+    /// One queue, of as many packets as the cell says.
+    OneQueue,
+    /// The bands of `weir uplink install`; each holds as many packets as weir gives it.
+    Bands {
+        /// The program.
+        weir: &'a Path,
+        /// Where it keeps what was there before.
+        state: &'a Path,
+    },
+}
+
 /// One side of a link that is to be made.
 struct Side<'a> {
     namespace: &'a Namespace,
@@ -41,8 +54,12 @@ struct Side<'a> {
 
 impl Network {
     /// Make the namespaces, the links and the bottleneck.
-    pub(crate) fn make(wanted: &cell::Network, seed: u64) -> Result<Network> {
-        check(wanted)?;
+    pub(crate) fn make(
+        wanted: &cell::Network,
+        seed: u64,
+        bottleneck: &Bottleneck<'_>,
+    ) -> Result<Network> {
+        check(wanted, bottleneck)?;
         // Two first calls of `ip netns add` at once mount over each other.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +95,12 @@ impl Network {
             set_congestion(&server, algorithm)?;
             set_congestion(&client, algorithm)?;
         }
-        shape(&near, wanted, wan.is_some())?;
+        match bottleneck {
+            Bottleneck::OneQueue => shape(&near, wanted, wan.is_some())?,
+            Bottleneck::Bands { weir, state } => {
+                install_bands(&near, wanted.rate, wan.is_some(), weir, state)?;
+            }
+        }
         let address = SocketAddrV4::new(SERVER, 8080);
         Ok(Network { wan, server, client, router, address })
     }
@@ -100,7 +122,7 @@ impl Network {
 }
 
 /// Refuse what cannot be built.
-fn check(wanted: &cell::Network) -> Result<()> {
+fn check(wanted: &cell::Network, bottleneck: &Bottleneck<'_>) -> Result<()> {
     let wrong = |what: String| Err(Error(format!("the cell's network: {what}")));
     let cell::Network { rate, queue, mtu, backlog, .. } = *wanted;
     if rate < 8000 || queue == 0 || backlog == 0 {
@@ -108,6 +130,13 @@ fn check(wanted: &cell::Network) -> Result<()> {
             "a rate of {rate} bit/s, a queue of {queue} packets and a backlog of {backlog}: give \
              at least 8000 bit/s, 1 packet and 1 connection"
         ));
+    }
+    if wanted.router && matches!(bottleneck, Bottleneck::Bands { .. }) {
+        return wrong(
+            "the bands must be where the server is, since SO_PRIORITY does not go through a \
+             router; give weir-kernel a cell without a router"
+                .into(),
+        );
     }
     if !(296..=9000).contains(&mtu) {
         return wrong(format!("packets of {mtu} bytes; give 296 to 9000"));
@@ -178,6 +207,26 @@ fn shape(near: &Side<'_>, wanted: &cell::Network, wan: bool) -> Result<()> {
     Ok(())
 }
 
+/// weir's bands at the bottleneck, as an operator makes them. They count whole frames, too.
+fn install_bands(near: &Side<'_>, rate: u64, wan: bool, weir: &Path, state: &Path) -> Result<()> {
+    let program = weir.to_str().ok_or_else(|| Error(format!("{}: no UTF-8", weir.display())))?;
+    let rate = weir::rate(rate);
+    let overhead = if wan { ETHERNET } else { 0 }.to_string();
+    let state = state.to_string_lossy();
+    let words = [
+        "uplink",
+        "install",
+        near.device,
+        "--rate",
+        &rate,
+        "--overhead",
+        &overhead,
+        "--state",
+        &state,
+    ];
+    within(near.namespace.name(), || output(program, &words).map(|_| ()))
+}
+
 fn kernel_settings(wanted: &cell::Network) -> Result<()> {
     set("net/ipv4/tcp_no_metrics_save", "1")?;
     // Neighbour discovery and router solicitations are not part of the trace.
@@ -202,7 +251,13 @@ mod tests {
     #[test]
     fn networks_that_cannot_be_are_refused_before_anything_is_made() {
         let sane = cell::Network::default();
-        assert!(check(&sane).is_ok());
+        assert!(check(&sane, &Bottleneck::OneQueue).is_ok());
+        let nowhere = Path::new("/nowhere");
+        let bands = Bottleneck::Bands { weir: nowhere, state: nowhere };
+        assert!(check(&sane, &bands).is_ok());
+        let routed = cell::Network { router: true, ..sane.clone() };
+        let error = check(&routed, &bands).expect_err("it cannot be built").to_string();
+        assert!(error.contains("router"), "{error}");
         let wrong = [
             cell::Network { rate: 10, ..sane.clone() },
             cell::Network { queue: 0, ..sane.clone() },
@@ -211,7 +266,8 @@ mod tests {
             cell::Network { round_trip_ms: f64::NAN, ..sane.clone() },
         ];
         for network in wrong {
-            let error = check(&network).expect_err("it cannot be built").to_string();
+            let error =
+                check(&network, &Bottleneck::OneQueue).expect_err("it cannot be built").to_string();
             assert!(error.contains("give"), "{error}");
         }
     }

@@ -17,7 +17,7 @@ use weir_workload::surge::SurgeUsers;
 use super::counters::tcp_counters;
 use super::demand::{Requests, Workload, duration, wire};
 use super::initial_rto;
-use super::network::Network;
+use super::network::{Bottleneck, Network};
 use super::probe::{answers, probe_head};
 use super::sampling::{Observations, Sampler, UntilEnd};
 use super::systems::{self, ADMIN, Place};
@@ -47,7 +47,11 @@ pub(crate) fn run(
     let root = workload.make_documents(out)?;
     // Held until everything that it is for has ended; the threads and processes of this one.
     let _timeout = cell.network.initial_rto_ms.map(initial_rto::set).transpose()?;
-    let network = Network::make(&cell.network, cell.seed)?;
+    let bottleneck = match systems::has_bands(&cell.system) {
+        true => Bottleneck::Bands { weir: &settings.weir, state: directory },
+        false => Bottleneck::OneQueue,
+    };
+    let network = Network::make(&cell.network, cell.seed, &bottleneck)?;
     let place = Place {
         address: network.address,
         root: &root,

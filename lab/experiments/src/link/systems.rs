@@ -34,9 +34,17 @@ pub(crate) struct Place<'a> {
     pub(crate) rate: u64,
 }
 
+/// weir whose queue is in the kernel's bands.
+const IN_KERNEL: &str = "weir-kernel";
+
 /// Whether a system has an admin address with figures of its own.
 pub(crate) fn has_metrics(system: &str) -> bool {
-    system.starts_with("weir:")
+    system.starts_with("weir:") || has_bands(system)
+}
+
+/// Whether a system sends through the kernel's bands, which `weir uplink install` makes.
+pub(crate) fn has_bands(system: &str) -> bool {
+    system.split(':').next() == Some(IN_KERNEL)
 }
 
 /// How the system of a cell is started, in the foreground. Each serves with `sendfile`, where it has
@@ -52,7 +60,13 @@ pub(crate) fn program(
     settings: &Settings,
 ) -> Result<Program> {
     match system.split_once(':') {
-        Some(("weir", options)) => return weir_program(options, place, settings),
+        Some(("weir", options)) => {
+            let uplink = weir::rate(place.rate);
+            return weir_program(options, ("protective", uplink), place, settings);
+        }
+        Some((IN_KERNEL, options)) => {
+            return weir_program(options, ("bands", "kernel".into()), place, settings);
+        }
         Some(("command", line)) => return given(line, place),
         _ => {}
     }
@@ -82,21 +96,28 @@ pub(crate) fn program(
         "h2o" => h2o::program(&options),
         "caddy" => caddy::program(&options),
         _ => Err(Error(format!(
-            "no system {system}: use weir:POLICY, nginx, apache-prefork, apache-event, lighttpd, \
+            "no system {system}: use weir:POLICY, weir-kernel:POLICY, nginx, apache-prefork, apache-event, lighttpd, \
              h2o, caddy or command:PROGRAM …"
         ))),
     }
 }
 
-/// `options` are the policy and then flags of `weir serve`.
-fn weir_program(options: &str, place: &Place<'_>, settings: &Settings) -> Result<Program> {
+/// `options` are the policy and then flags of `weir serve`; `usual` are the policy without any, and the
+/// uplink.
+fn weir_program(
+    options: &str,
+    usual: (&str, String),
+    place: &Place<'_>,
+    settings: &Settings,
+) -> Result<Program> {
     let (policy, flags) = weir::words(options);
+    let (usual_policy, uplink) = usual;
     let defaults = [
         ("--listen", place.address.to_string()),
         ("--admin", SocketAddr::from(ADMIN).to_string()),
         ("--access-log", "off".into()),
-        ("--policy", policy.unwrap_or("protective").into()),
-        ("--uplink", weir::rate(place.rate)),
+        ("--policy", policy.unwrap_or(usual_policy).into()),
+        ("--uplink", uplink),
         ("--workers", "1".into()),
         ("--idle-timeout", format!("{KEEP_ALIVE}s")),
     ];
@@ -167,6 +188,20 @@ mod tests {
             (after(&own, "--workers"), after(&own, "--uplink")),
             ("4".into(), "5mbit".into())
         );
+    }
+
+    #[test]
+    fn weir_in_the_kernel_is_told_so_and_has_bands() {
+        let words = words(
+            "weir-kernel:bands --uplink-bands paper",
+            Path::new("/srv/x"),
+            &settings("/bin/sh"),
+        );
+        let line = words.join(" ");
+        assert!(line.contains("--policy bands --uplink kernel "), "{line}");
+        assert!(line.contains(" --uplink-bands paper"), "{line}");
+        assert!(has_bands("weir-kernel:bands") && has_metrics("weir-kernel:bands"));
+        assert!(!has_bands("weir:bands") && !has_bands("nginx"));
     }
 
     #[test]

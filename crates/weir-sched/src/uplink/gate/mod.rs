@@ -175,6 +175,17 @@ impl Gate {
         self.grant
     }
 
+    /// What it is paced by.
+    pub fn pacer(&self) -> &Arc<Pacer> {
+        &self.pacer
+    }
+
+    /// From now on one grant is worth so many bytes: for an owner that goes by a queue, not by a rate.
+    pub fn set_grant(&mut self, bytes: u64) {
+        self.grant = bytes.max(1);
+        self.largest_grant = self.largest_grant.max(self.grant);
+    }
+
     /// Counts bytes on the wire that no job asked for: handshakes, acknowledgements,
     /// retransmissions ([`Pacer::charge_extra`]).
     pub fn charge(&mut self, now: Time, wire_bytes: u64) {

@@ -21,7 +21,7 @@ use crate::response::Response;
 use crate::runtime::turn;
 use crate::send::Outcome;
 use crate::service::Destination;
-use crate::uplink::Flow;
+use crate::uplink::Lane;
 
 /// See the module.
 pub(super) struct Exchanging<'a> {
@@ -37,7 +37,7 @@ impl Exchanging<'_> {
     /// another one.
     pub(super) async fn answer(
         &self,
-        flow: Option<&Flow>,
+        lane: Option<&Lane>,
         request: &Request<'_>,
         fields: &Fields<'_>,
         to: Destination,
@@ -49,7 +49,7 @@ impl Exchanging<'_> {
             return Some(End::Broken);
         };
         let response = encode(&mut answered.answer, self.framing(request, request.keep_alive));
-        let outcome = self.deliver(flow, Some(request), &response).await;
+        let outcome = self.deliver(lane, Some(request), &response).await;
         self.ended(request, &response, outcome)
     }
 
@@ -57,13 +57,13 @@ impl Exchanging<'_> {
     pub(super) async fn refuse(
         &self,
         input: &mut Input,
-        flow: Option<&Flow>,
+        lane: Option<&Lane>,
         status: StatusCode,
     ) -> Option<End> {
         let date = self.context.date.at(turn::began());
         let mut answer = Answer::error(status);
         let response = encode(&mut answer, Framing::closing(date));
-        let outcome = self.deliver(flow, None, &response).await;
+        let outcome = self.deliver(lane, None, &response).await;
         input.answered(input.bytes().len());
         Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
     }
@@ -76,11 +76,11 @@ impl Exchanging<'_> {
 
     pub(super) async fn deliver(
         &self,
-        flow: Option<&Flow>,
+        lane: Option<&Lane>,
         request: Option<&Request<'_>>,
         response: &Response<'_>,
     ) -> Outcome {
-        deliver(self.serving, self.client, flow, request, response, self.begun).await
+        deliver(self.serving, self.client, lane, request, response, self.begun).await
     }
 
     /// What follows on the connection after a response; `None`: the next request.

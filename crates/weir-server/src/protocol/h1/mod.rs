@@ -23,16 +23,16 @@ use crate::client::{Client, Read, Times, Waits};
 use crate::runtime::turn;
 use crate::service::Destination;
 use crate::service::Service;
-use crate::uplink::Flow;
+use crate::uplink::Lane;
 
 /// Serves a connection to its end.
 pub(super) async fn serve(
     context: &Context,
     client: &Client,
     input: &mut Input,
-    flow: Option<Flow>,
+    lane: Option<Lane>,
 ) {
-    match answer_requests(context, client, input, flow.as_ref()).await {
+    match answer_requests(context, client, input, lane.as_ref()).await {
         End::Broken => {}
         end => close(context, client, input, end).await,
     }
@@ -54,7 +54,7 @@ async fn answer_requests(
     context: &Context,
     client: &Client,
     input: &mut Input,
-    flow: Option<&Flow>,
+    lane: Option<&Lane>,
 ) -> End {
     // The first head may have begun to come together with a PROXY header.
     let mut head_begun = beginning(input);
@@ -77,13 +77,13 @@ async fn answer_requests(
                 if needs_input(&request, &to) {
                     input.refill(&received.bytes()[length..]);
                     let answered =
-                        with_body::answer(&exchanging, input, flow, &request, &fields, to);
+                        with_body::answer(&exchanging, input, lane, &request, &fields, to);
                     // Boxed: idle connections are smaller for it.
                     let end = Box::pin(answered).await;
                     input.recycle(received);
                     end
                 } else {
-                    let end = exchanging.answer(flow, &request, &fields, to).await;
+                    let end = exchanging.answer(lane, &request, &fields, to).await;
                     input.put_back(received, length);
                     end
                 }
@@ -100,7 +100,7 @@ async fn answer_requests(
                     Read::TimedOut if !input.bytes().is_empty() => {
                         let serving = context.serving.get();
                         let exchanging = Exchanging { context, serving: &serving, client, begun };
-                        exchanging.refuse(input, flow, StatusCode::REQUEST_TIMEOUT).await
+                        exchanging.refuse(input, lane, StatusCode::REQUEST_TIMEOUT).await
                     }
                     Read::Stopped => {
                         let left = LINGER_AT_STOP.saturating_sub(turn::began().since(connected));
@@ -120,7 +120,7 @@ async fn answer_requests(
             Head::Bad(status) => {
                 input.put_back(received, 0);
                 let exchanging = Exchanging { context, serving: &serving, client, begun };
-                exchanging.refuse(input, flow, status).await
+                exchanging.refuse(input, lane, status).await
             }
         };
         match end {

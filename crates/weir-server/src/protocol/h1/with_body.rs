@@ -18,7 +18,7 @@ use crate::protocol::exchange::{Asked, exchange};
 use crate::send::Outcome;
 use crate::service::Destination;
 use crate::service::proxy::{UnreadBody, Upstream};
-use crate::uplink::Flow;
+use crate::uplink::Lane;
 
 /// How long a backend may go on sending after the client of a switched connection has ended its side.
 const AFTERWARDS: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const AFTERWARDS: Duration = Duration::from_secs(30);
 pub(super) async fn answer(
     exchanging: &Exchanging<'_>,
     input: &mut Input,
-    flow: Option<&Flow>,
+    lane: Option<&Lane>,
     request: &Request<'_>,
     fields: &Fields<'_>,
     to: Destination,
@@ -55,7 +55,7 @@ pub(super) async fn answer(
     // The rest of a body that was not read to its end could not be told from the next request.
     let is_read = body.as_ref().is_none_or(H1Body::has_ended);
     let response = encode(&mut answer, exchanging.framing(request, request.persistent && is_read));
-    let down = exchanging.deliver(flow, Some(request), &response);
+    let down = exchanging.deliver(lane, Some(request), &response);
     let outcome = match (upstream, unread, &mut body) {
         (Some(upstream), ..) => switched(exchanging, input, down, upstream).await,
         (None, Some(unread), Some(body)) => uploading(down, unread, body).await,

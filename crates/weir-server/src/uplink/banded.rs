@@ -1,0 +1,90 @@
+//! A connection whose responses go through the kernel's bands. Opened by [`super::LocalUplink`] in kernel
+//! mode; `send` asks it, before it hands bytes over, for the right band and how much may go in it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::Uplink;
+use super::bands::OTHERS_PRIORITY;
+use super::classes::Classes;
+use super::flow::Flow;
+use super::registry::Registry;
+use crate::identity::PeerAddress;
+use crate::transport::Transport;
+
+/// A response of at most so many bytes is handed over as a whole and stays in its band: the kernel has
+/// all of it before the first of it is sent. It never waits in weir. So does the rest of a larger one
+/// from here on, which still changes bands. The paper's last cutoff.
+pub(crate) const WHOLE: u64 = 50_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Banded {
+    uplink: Arc<Uplink>,
+    registry: Rc<Registry>,
+    classes: Rc<Classes>,
+    socket: Rc<Transport>,
+    peer: PeerAddress,
+    worker: usize,
+    /// The socket's, so that it is set only where it changes.
+    priority: Cell<u32>,
+}
+
+impl Banded {
+    pub(super) fn open(
+        uplink: Arc<Uplink>,
+        registry: Rc<Registry>,
+        classes: Rc<Classes>,
+        worker: usize,
+        socket: &Rc<Transport>,
+        peer: PeerAddress,
+    ) -> Banded {
+        let (socket, priority) = (socket.clone(), Cell::new(OTHERS_PRIORITY));
+        Banded { uplink, registry, classes, socket, peer, worker, priority }
+    }
+
+    /// A response of `left` bytes begins, `u64::MAX` if nobody knows how many.
+    pub(crate) fn begins(&self, left: u64) {
+        if left != u64::MAX {
+            self.classes.begins(left);
+        }
+        // If packets of the response before are queued, this one follows them in their band.
+        self.enter_band(left);
+    }
+
+    /// Whether a response waits in weir while it has so much left.
+    pub(crate) fn waits(&self, left: u64) -> bool {
+        left > WHOLE && self.uplink.in_kernel.is_some() && self.uplink.in_order()
+    }
+
+    /// Its place at the gate, for a response that waits.
+    pub(crate) fn at_gate(&self) -> Flow {
+        let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
+        Flow::open(uplink, registry, self.worker, &self.socket, self.peer)
+    }
+
+    /// Has what is sent from now on go through the band of a response with `left` bytes left; false if it
+    /// cannot yet, because packets in a later band would be overtaken.
+    pub(crate) fn enter_band(&self, left: u64) -> bool {
+        let (has, wanted) = (self.priority.get(), self.classes.priority(left));
+        if has == wanted || !self.uplink.in_order() {
+            return true;
+        }
+        // A socket that never had a band has sent no data.
+        let overtakes = wanted > has && has != OTHERS_PRIORITY;
+        if overtakes && self.socket.queued_here().is_ok_and(|bytes| bytes > 0) {
+            return false;
+        }
+        match self.socket.set_priority(wanted) {
+            Ok(()) => self.priority.set(wanted),
+            Err(error) => self.uplink.priority_refused(&error),
+        }
+        true
+    }
+
+    /// How many of the `left` bytes belong to the band that they have now.
+    pub(crate) fn to_cutoff(&self, left: u64) -> u64 {
+        self.classes.to_cutoff(left)
+    }
+}
