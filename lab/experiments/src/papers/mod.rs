@@ -4,6 +4,7 @@
 mod carter;
 mod crovella;
 mod figures;
+mod rawat;
 mod schroeder;
 
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::report::{Report, Run};
 pub use figures::{FIGURES, Figure, State};
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 24] = [
+pub const EXPERIMENTS: [Experiment; 25] = [
     schroeder::w1::EXPERIMENT,
     schroeder::persistent::EXPERIMENT,
     schroeder::workloads::EXPERIMENT,
@@ -44,6 +45,7 @@ pub const EXPERIMENTS: [Experiment; 24] = [
     carter::model::EXPERIMENT,
     carter::proxy::EXPERIMENT,
     carter::uplink::EXPERIMENT,
+    rawat::wan::EXPERIMENT,
 ];
 
 /// The experiment of this name.

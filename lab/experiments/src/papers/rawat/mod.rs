@@ -1,0 +1,3 @@
+//! Rawat 2003, SWIFT.
+
+pub(super) mod wan;
