@@ -46,6 +46,16 @@ pub(crate) fn summary(responses: &[Response]) -> Summary {
     }
 }
 
+/// Response times by class of clients, in milliseconds; nothing where there is one class.
+pub(crate) fn by_class(records: &[Record]) -> Vec<Summary> {
+    let last = records.iter().map(|record| record.class).max().unwrap_or(0);
+    let of = |class: u16| {
+        let own = records.iter().filter(|record| record.class == class).cloned();
+        summary(&weir_stats::responses(&own.collect::<Vec<_>>()))
+    };
+    if last == 0 { Vec::new() } else { (0..=last).map(of).collect() }
+}
+
 /// Bring records into the order of the requests they are of: that of time, and of size where times
 /// are equal.
 pub(crate) fn sort(requests: &mut [Request], records: &mut [Record]) {

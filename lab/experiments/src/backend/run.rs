@@ -247,6 +247,7 @@ fn assess(
         commit: UNKNOWN.to_owned(),
         requests: records.len(),
         measured: figures::summary(&responses),
+        by_class: Vec::new(),
         ideal: None,
         srpt_at_full_rate: None,
         incomplete,

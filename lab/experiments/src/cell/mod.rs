@@ -38,6 +38,10 @@ pub struct Network {
     pub router: bool,
     /// Milliseconds of round-trip time added by the emulated link; 0 and no loss use plain veth.
     pub round_trip_ms: f64,
+    /// The same for each class of clients ([`Demand::Classes`]), in their order; empty: all have
+    /// `round_trip_ms`.
+    #[serde(default)]
+    pub class_round_trips_ms: Vec<f64>,
     /// Probability that a packet is lost, each way.
     pub loss: f64,
     /// Bytes of the largest IP packet (1500; 576 for segments of 536 bytes).
@@ -60,6 +64,7 @@ impl Default for Network {
             queue: 1000,
             router: false,
             round_trip_ms: 0.0,
+            class_round_trips_ms: Vec::new(),
             loss: 0.0,
             mtu: 1500,
             congestion: Some("cubic".into()),
@@ -117,6 +122,16 @@ pub enum Demand {
         /// Seconds.
         duration: f64,
     },
+    /// Poisson arrivals of several classes of clients, each with a constant offered load (wire bytes
+    /// asked ÷ rate).
+    Classes {
+        /// Sizes.
+        law: Law,
+        /// Offered load of each class.
+        loads: Vec<f64>,
+        /// Seconds.
+        duration: f64,
+    },
     /// SURGE user equivalents in a closed loop.
     Closed {
         /// How many.
@@ -146,6 +161,7 @@ impl Demand {
         match self {
             Demand::Open { duration, .. }
             | Demand::Trace { duration, .. }
+            | Demand::Classes { duration, .. }
             | Demand::Closed { duration, .. } => *duration,
             Demand::Application { warm_up, window, after, .. } => warm_up + window + after,
         }

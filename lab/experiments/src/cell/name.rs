@@ -17,6 +17,11 @@ pub fn cell_name(cell: &Cell) -> String {
             let stem = slug(file.split('.').next().unwrap_or(file));
             let _ = write!(name, "_{stem}_{}", periods_of(periods, *load_is, *duration));
         }
+        Demand::Classes { law, loads, duration } => {
+            let law = slug(&format!("{law:?}"));
+            let loads: Vec<String> = loads.iter().map(f64::to_string).collect();
+            let _ = write!(name, "_{law}_{}_{duration}s", loads.join("-"));
+        }
         Demand::Closed { users, duration } => {
             let _ = write!(name, "_{users}users_{duration}s");
         }
@@ -41,6 +46,10 @@ fn network(name: &mut String, network: &Network) {
     }
     if network.round_trip_ms > 0.0 {
         let _ = write!(name, "_rtt{}", network.round_trip_ms);
+    }
+    if !network.class_round_trips_ms.is_empty() {
+        let each: Vec<String> = network.class_round_trips_ms.iter().map(f64::to_string).collect();
+        let _ = write!(name, "_rtt{}", each.join("-"));
     }
     if network.loss > 0.0 {
         let _ = write!(name, "_loss{}", network.loss);

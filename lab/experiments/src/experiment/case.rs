@@ -41,6 +41,14 @@ impl Case {
         Case::from(Demand::Closed { users, duration })
     }
 
+    /// Classes of clients, each with its offered load and its round-trip time in milliseconds.
+    pub(crate) fn classes(classes: &[(f64, f64)], duration: f64) -> Case {
+        let (loads, round_trips) = classes.iter().copied().unzip();
+        let mut case = Case::from(Demand::Classes { law: Law::WorldCup, loads, duration });
+        case.network.class_round_trips_ms = round_trips;
+        case
+    }
+
     fn from(demand: Demand) -> Case {
         Case { network: Network::default(), users: Users::default(), demand, backlog: None }
     }
@@ -110,7 +118,7 @@ impl Case {
     pub(crate) fn periods(&self) -> &[(f64, f64)] {
         match &self.demand {
             Demand::Open { periods, .. } | Demand::Trace { periods, .. } => periods,
-            Demand::Closed { .. } | Demand::Application { .. } => &[],
+            Demand::Classes { .. } | Demand::Closed { .. } | Demand::Application { .. } => &[],
         }
     }
 

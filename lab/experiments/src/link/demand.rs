@@ -56,6 +56,7 @@ impl Workload {
             Demand::Trace { file, periods, load_is, duration } => {
                 trace(cell, file, (periods, *load_is), *duration, settings)
             }
+            Demand::Classes { law, loads, duration } => classes(cell, *law, loads, *duration),
             Demand::Closed { users, .. } => {
                 let users = Model::new(*users, cell.seed).users().map_err(invalid)?;
                 let files = users.file_set().files();
@@ -175,6 +176,30 @@ fn open(
         content,
         name: law.to_string().replace([':', ','], "-"),
     })
+}
+
+/// Each class has arrivals of its own, so that the requests of one are the same whatever the others' load.
+/// A request says its class's round trip in milliseconds, for a server that is told to believe it.
+fn classes(cell: &Cell, law: cell::Law, loads: &[f64], duration: f64) -> Result<Workload> {
+    let mut all: Option<Workload> = None;
+    let mut requests = Vec::new();
+    for (class, load) in (0..).zip(loads) {
+        let seed = cell.seed.wrapping_add(u64::from(class) << 32);
+        let alone = Cell { seed, ..cell.clone() };
+        let load: Load<'_> = (&[(duration, *load)], LoadIs::Wire);
+        let of_class = open(&alone, law, load, duration)?;
+        let round_trip = cell.network.class_round_trips_ms.get(usize::from(class)).unwrap_or(&0.0);
+        if let Requests::Open(asked) = &of_class.requests {
+            requests.extend(asked.iter().map(|request| {
+                let path = format!("{}?rtt={round_trip}", request.path).into();
+                Request { class, path, ..request.clone() }
+            }));
+        }
+        all = Some(of_class);
+    }
+    let all = all.ok_or_else(|| Error("a cell of classes has none".to_owned()))?;
+    requests.sort_by(|a, b| a.at.total_cmp(&b.at));
+    Ok(Workload { requests: Requests::Open(requests), ..all })
 }
 
 /// A recorded trace with its own interarrivals, begun at a request that follows from the seed, each
@@ -339,6 +364,25 @@ mod tests {
         // The papers' 1.2 is 1.36 on this wire: 5 KB of a file are 5.7 KB there.
         let ratio = asked(LoadIs::File) / asked(LoadIs::Wire);
         assert!((ratio - 1.364 / 1.2).abs() < 0.02, "{ratio}");
+    }
+
+    #[test]
+    fn each_class_has_its_load_whatever_the_others_have() {
+        let of = |loads: [f64; 2]| {
+            let (law, loads) = (cell::Law::WorldCup, loads.to_vec());
+            let mut cell = cell(Demand::Classes { law, loads, duration: 200.0 });
+            cell.network.class_round_trips_ms = vec![250.0, 0.2];
+            let workload = Workload::of(&cell, &settings(None)).expect("a demand");
+            let requests = requests(&workload).to_vec();
+            assert!(requests.windows(2).all(|pair| pair[0].at <= pair[1].at));
+            let class = |class| requests.iter().filter(|r| r.class == class).cloned().collect();
+            [class(0), class(1)]
+        };
+        let [far, near]: [Vec<Request>; 2] = of([0.3, 0.6]);
+        let ratio = near.len() as f64 / far.len() as f64;
+        assert!((ratio - 2.0).abs() < 0.3, "{ratio}");
+        assert!(far[0].path.ends_with(".bin?rtt=250") && near[0].path.ends_with(".bin?rtt=0.2"));
+        assert_eq!(of([0.3, 0.1])[0], far);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct Network {
     router: Option<Namespace>,
     /// Where the server listens.
     pub(crate) address: SocketAddrV4,
+    /// The address of each class of clients; none if there are no classes.
+    pub(crate) clients: Vec<Ipv4Addr>,
 }
 
 /// What holds the packets that wait for the bottleneck's rate.
@@ -83,7 +85,8 @@ impl Network {
             None => (side(&server, BOTTLENECK, SERVER), at(0, 2)),
         };
         let far = side(&client, "client", far);
-        let wan = match wanted.round_trip_ms > 0.0 || wanted.loss > 0.0 {
+        let has_classes = !wanted.class_round_trips_ms.is_empty();
+        let wan = match wanted.round_trip_ms > 0.0 || has_classes || wanted.loss > 0.0 {
             true => Some(emulated(&near, &far, wanted, seed)?),
             false => veth(&near, &far, wanted.mtu).map(|()| None)?,
         };
@@ -102,7 +105,11 @@ impl Network {
             }
         }
         let address = SocketAddrV4::new(SERVER, 8080);
-        Ok(Network { wan, server, client, router, address })
+        let clients = match has_classes {
+            true => class_addresses(far.address, wanted),
+            false => Vec::new(),
+        };
+        Ok(Network { wan, server, client, router, address, clients })
     }
 
     /// The namespace of the bottleneck.
@@ -141,8 +148,13 @@ fn check(wanted: &cell::Network, bottleneck: &Bottleneck<'_>) -> Result<()> {
     if !(296..=9000).contains(&mtu) {
         return wrong(format!("packets of {mtu} bytes; give 296 to 9000"));
     }
-    if !(wanted.round_trip_ms >= 0.0 && wanted.round_trip_ms <= 60_000.0) {
-        return wrong(format!("a round trip of {} ms; give 0 to 60000", wanted.round_trip_ms));
+    let classes = &wanted.class_round_trips_ms;
+    let impossible = |ms: &&f64| !(**ms >= 0.0 && **ms <= 60_000.0);
+    if let Some(ms) = [wanted.round_trip_ms].iter().chain(classes).find(impossible) {
+        return wrong(format!("a round trip of {ms} ms; give 0 to 60000"));
+    }
+    if classes.len() > 100 {
+        return wrong(format!("{} classes of clients; give at most 100", classes.len()));
     }
     if !(0.0..1.0).contains(&wanted.loss) {
         return wrong(format!("a loss of {}; give a share from 0 to less than 1", wanted.loss));
@@ -164,27 +176,40 @@ fn veth(a: &Side<'_>, b: &Side<'_>, mtu: u32) -> Result<()> {
     Ok(())
 }
 
+/// The address of each class of clients, one after the other; one address if there are no classes.
+fn class_addresses(first: Ipv4Addr, wanted: &cell::Network) -> Vec<Ipv4Addr> {
+    let count = wanted.class_round_trips_ms.len().max(1) as u32;
+    (0..count).map(|class| Ipv4Addr::from(u32::from(first) + class)).collect()
+}
+
 /// The emulated link: delay and loss only, the rate is HTB's.
 fn emulated(near: &Side<'_>, far: &Side<'_>, wanted: &cell::Network, seed: u64) -> Result<Wan> {
-    let end = |side: &Side<'_>| End {
+    let end = |side: &Side<'_>, addresses: Vec<Ipv4Addr>| End {
         namespace: side.namespace.name().to_owned(),
         device: side.device.to_owned(),
-        addresses: vec![format!("{}/24", side.address)],
+        addresses: addresses.iter().map(|address| format!("{address}/24")).collect(),
         mtu: wanted.mtu,
     };
     let loss = if wanted.loss > 0.0 { Loss::Random(wanted.loss) } else { Loss::None };
     let direction = Direction { loss, ..Direction::default() };
+    let clients = class_addresses(far.address, wanted);
+    let round_trips = match wanted.class_round_trips_ms.as_slice() {
+        [] => &[wanted.round_trip_ms][..],
+        each => each,
+    };
+    let class = |(address, ms): (&Ipv4Addr, &f64)| Class {
+        network: IpAddr::V4(*address),
+        prefix: 32,
+        delay: Duration::from_secs_f64(ms / 2e3),
+    };
     let options = weir_wan::Options {
         down: direction.clone(),
         up: direction,
-        classes: vec![Class {
-            network: IpAddr::V4(far.address),
-            prefix: 32,
-            delay: Duration::from_secs_f64(wanted.round_trip_ms / 2e3),
-        }],
+        classes: clients.iter().zip(round_trips).map(class).collect(),
         seed,
     };
-    Wan::start(&end(near), &end(far), &options).map_err(|e| Error(e.to_string()))
+    Wan::start(&end(near, vec![near.address]), &end(far, clients.clone()), &options)
+        .map_err(|e| Error(e.to_string()))
 }
 
 /// The rate and the queue of the bottleneck. HTB counts whole frames (1514 bytes for a full one).
@@ -264,6 +289,7 @@ mod tests {
             cell::Network { mtu: 20, ..sane.clone() },
             cell::Network { loss: 1.0, ..sane.clone() },
             cell::Network { round_trip_ms: f64::NAN, ..sane.clone() },
+            cell::Network { class_round_trips_ms: vec![0.0, -1.0], ..sane.clone() },
         ];
         for network in wrong {
             let error =

@@ -1,13 +1,13 @@
 //! One cell with a link, from beginning to end: documents, network, server, probe, load, figures. What
 //! was made is removed on every way out by the values' drops.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
-use weir_load::{Body, Live, Plan, Report, Step};
+use weir_load::{Body, Live, Plan, Report, Source, Step};
 use weir_peers::{Error, Result, Server, interrupt, probe};
 use weir_stats::Record;
 use weir_workload::Wire;
@@ -130,7 +130,7 @@ fn observe(
         server: SocketAddr::V4(network.address),
         host: network.address.to_string(),
         headers: String::new(),
-        sources: Vec::new(),
+        sources: network.clients.iter().map(source).collect(),
         requests_per_connection: cell.users.requests_per_connection,
         abort_after: cell.users.abort_after,
         retries: cell.users.retries,
@@ -190,6 +190,11 @@ fn observe(
     let link_bytes = sampler.sent()? - before;
     let (dropped, wan) = (sampler.dropped()?, network.wan());
     Ok(Observed { requests, records, report, seen, dropped, link_bytes, wan })
+}
+
+/// The source addresses of a class of clients.
+fn source(address: &Ipv4Addr) -> Source {
+    Source { addresses: vec![IpAddr::V4(*address)] }
 }
 
 /// Documents begin with the pool; those that are holes are only counted.
@@ -257,6 +262,7 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         commit: UNKNOWN.to_owned(),
         requests: records.len(),
         measured: figures::summary(&responses),
+        by_class: figures::by_class(&records),
         ideal: exact,
         srpt_at_full_rate: at_full_rate,
         incomplete,

@@ -22,6 +22,9 @@ pub struct Outcome {
     pub requests: usize,
     /// Response times of complete responses.
     pub measured: Summary,
+    /// The same for each class of clients, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<Summary>,
     /// The same trace through exact servers of 0.99 × the rate with heads of 200 bytes; absent in
     /// a closed loop and where the network has losses or delays of its own.
     pub ideal: Option<Ideal>,

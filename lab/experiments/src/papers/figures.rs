@@ -37,7 +37,7 @@ const fn of(paper: &'static str, name: &'static str, shows: &'static str, state:
 }
 
 const DISKS: State = Later("needs the experiments of disk-bound servers");
-const SWIFT: State = Here(&["rawat"]);
+const SWIFT: State = Here(&["rawat", "rawat-wan"]);
 
 /// All of them, paper by paper.
 pub const FIGURES: &[Figure] = &[

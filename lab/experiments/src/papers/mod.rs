@@ -20,7 +20,7 @@ use crate::report::{Report, Run};
 pub use figures::{FIGURES, Figure, State};
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 26] = [
+pub const EXPERIMENTS: [Experiment; 27] = [
     schroeder::w1::EXPERIMENT,
     schroeder::persistent::EXPERIMENT,
     schroeder::workloads::EXPERIMENT,
@@ -47,6 +47,7 @@ pub const EXPERIMENTS: [Experiment; 26] = [
     carter::uplink::EXPERIMENT,
     rawat::simulated::EXPERIMENT,
     rawat::promise::EXPERIMENT,
+    rawat::wan::EXPERIMENT,
 ];
 
 /// The experiment of this name.

@@ -35,7 +35,9 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         Demand::Open { periods, duration, .. } | Demand::Trace { periods, duration, .. } => {
             (periods.clone(), *duration)
         }
-        Demand::Closed { duration, .. } => (Vec::new(), *duration),
+        Demand::Classes { duration, .. } | Demand::Closed { duration, .. } => {
+            (Vec::new(), *duration)
+        }
         Demand::Application { load, warm_up, window, after, .. } => {
             (vec![(warm_up + window, *load), (after + 1e-3, 0.5)], cell.demand.seconds())
         }
@@ -53,6 +55,11 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         commit: "0123456789".to_owned(),
         requests: 23_000,
         measured: summary(mean, by_size.collect()),
+        by_class: network
+            .class_round_trips_ms
+            .iter()
+            .map(|ms| summary(mean + ms, Vec::new()))
+            .collect(),
         ideal: (wan == 0.0).then(|| Ideal {
             srpt: summary(35.0 * wave(0.0), Vec::new()),
             sharing: summary(200.0 * wave(0.0), Vec::new()),

@@ -1,7 +1,7 @@
 //! What Rawat & Kshemkalyani do not give: what the requests beside the server pay, other policies, equal
 //! round trips, and the effect of what the paper leaves open. Part of the simulated experiment.
 
-use weir_sched::policy::{BANDS, BURST, ORDERS, PROTECTIVE, SRPT, SRRT, SWIFT, VARIANTS};
+use weir_sched::policy::{BANDS, BURST, PROTECTIVE, SRPT, SRRT, SWIFT};
 use weir_sched::{PolicyKind, policy};
 
 use super::claims::gain;
@@ -20,7 +20,8 @@ pub(super) fn policies(scene: &Scene, scale: Scale) -> Vec<PolicyKind> {
         return Vec::new();
     }
     let others = [SRRT, BURST, PROTECTIVE, BANDS];
-    let variants = ORDERS.iter().chain(VARIANTS).filter(|_| scale != Scale::Quick);
+    let variants =
+        PolicyKind::ORDERS.iter().chain(PolicyKind::VARIANTS).filter(|_| scale != Scale::Quick);
     others.iter().chain(variants).copied().collect()
 }
 

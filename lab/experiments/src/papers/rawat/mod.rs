@@ -1,5 +1,5 @@
 //! Rawat & Kshemkalyani 2003: SWIFT, which puts the far before the near. Clients far away among others
-//! beside the server, simulated.
+//! beside the server, simulated and over an emulated link.
 
 mod beside;
 mod claims;
@@ -8,3 +8,4 @@ mod played;
 pub(super) mod promise;
 mod scene;
 pub(super) mod simulated;
+pub(super) mod wan;

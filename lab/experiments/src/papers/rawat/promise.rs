@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_sched::PolicyKind;
-use weir_sched::policy::{FSP, ORDERS, PROTECTIVE, SRPT};
+use weir_sched::policy::{FSP, PROTECTIVE, SRPT};
 use weir_sim::replications;
 use weir_sim::uplink::{Client, Lateness, Link, Request};
 use weir_workload::arrivals::Offered;
@@ -52,7 +52,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
         Scale::Paper => 1800.0,
     };
     let mut policies = vec![SRPT, FSP, PROTECTIVE];
-    policies.extend(ORDERS);
+    policies.extend(PolicyKind::ORDERS);
     let played = replications::each(LOADS.len() * seeds, |index| {
         let (_, shape) = LOADS[index / seeds];
         play(shape, 1 + (index % seeds) as u64, seconds, &policies)
@@ -140,13 +140,13 @@ impl Found<'_> {
 
     fn report(&self, section: &mut Section) {
         let load = self.load;
-        for &order in ORDERS {
+        for &order in PolicyKind::ORDERS {
             let what = format!("{load}: {order}, mean below that of protective by");
             let mut row = Row::new(what, "", self.gain(order, PROTECTIVE), Unit::Percent);
             row.bar = BETTER.contains(&order.name()).then_some(Bar::Above(0.0));
             section.row(row);
         }
-        for order in [PROTECTIVE].iter().chain(ORDERS) {
+        for order in [PROTECTIVE].iter().chain(PolicyKind::ORDERS) {
             let what = format!("{load}: {order}, seeds in which somebody is later than promised");
             section.row(
                 Row::new(what, "", self.broken(*order).worst(), Unit::Count)
