@@ -191,7 +191,7 @@ settings! {
         #[arg(long)]
         uplink_kernel_cap: KernelCap = KernelCap::Auto,
         needs "kernel as uplink",
-        example "64KB";
+        example "16KB";
     }
 
     "Applications" {

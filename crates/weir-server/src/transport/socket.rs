@@ -182,6 +182,11 @@ impl Socket {
         SockRef::from(&*self.fd).set_priority(priority)
     }
 
+    #[cfg(test)]
+    pub(crate) fn priority(&self) -> io::Result<u32> {
+        SockRef::from(&*self.fd).priority()
+    }
+
     /// Whether the kernel sends at a rate that it has estimated (BBR), rather than whatever the window lets
     /// through.
     pub(crate) fn is_paced(&self) -> bool {

@@ -57,11 +57,12 @@ impl Banded {
         }
         // If packets of the response before are queued, this one follows them in their band.
         self.enter_band(left);
-        // All of a small one; of a large one as much as the cap lets through, since what is unsent when a
-        // response enters another band goes through that.
+        // All of a small one; of a large one twice what the cap lets through, since the kernel tells of room
+        // only when half of it is free, and up to the cap the socket must not count as full: others would
+        // be sent meanwhile.
         let unsent = match &self.uplink.in_kernel {
             _ if left <= WHOLE => LEAST_UNSENT,
-            Some(in_kernel) => u32::try_from(in_kernel.cap()).unwrap_or(u32::MAX),
+            Some(in_kernel) => u32::try_from(2 * in_kernel.cap()).unwrap_or(u32::MAX),
             None => UNCAPPED_UNSENT,
         };
         if unsent != self.unsent.replace(unsent)

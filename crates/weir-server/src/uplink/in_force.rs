@@ -76,7 +76,7 @@ impl BandsInForce {
         self.metrics.in_force.scheduled(self.hold());
     }
 
-    fn note(&self, sight: Sight) {
+    pub(super) fn note(&self, sight: Sight) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.as_ref() == Some(&sight) {
             return;

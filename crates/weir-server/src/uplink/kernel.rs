@@ -26,10 +26,11 @@ const BLOCK: u64 = 32 * 1024;
 /// How often workers count the bytes of their connections.
 pub(super) const COUNT_EVERY: Duration = Duration::from_millis(1);
 
-/// The cap that an adaptive one begins with, its least and its most, in bytes: the least is four grants of
-/// some segments, the most what 100 Gbit/s send in a millisecond or two.
+/// The cap that an adaptive one begins with, its least and its most, in bytes: the least is two full
+/// packets, so that one is at hand when the other has been sent; the most is what 100 Gbit/s send in a
+/// millisecond or two.
 const FIRST: u64 = 64 * 1024;
-const LEAST: u64 = 16 * 1024;
+const LEAST: u64 = 3_000;
 const MOST: u64 = 16 * 1024 * 1024;
 
 /// Over how many counts it is seen how much of an adaptive cap was never needed.

@@ -211,3 +211,48 @@ fn the_round_trip_that_a_request_names_counts_only_where_it_is_asked_for() {
         assert_ne!(flow.path().unwrap().round_trip, named);
     }
 }
+
+/// A connection in kernel mode, with bands in force as far as the server knows, and its client's end.
+fn banded() -> (Arc<Uplink>, Rc<Socket>, Banded, TcpStream) {
+    let config = KernelConfig {
+        device: None,
+        cutoffs: BandCutoffs::Fixed(BandCutoffs::PAPER),
+        cap: KernelCap::Auto,
+    };
+    let (uplink, _) = build_in_kernel(&config, 1, Arc::new(Metrics::new()));
+    let (in_force, _) = uplink.bands.as_ref().unwrap();
+    in_force.note(Sight::Bands(vec!["eth0".to_owned()]));
+    let local = LocalUplink::new(uplink.clone(), Vec::new(), 0);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, peer) = listener.accept().unwrap();
+    let socket = Rc::new(Socket::new(OwnedFd::from(server)));
+    match local.open_lane(&socket, PeerAddress::Ip(peer)) {
+        Some(Lane::Banded(lane)) => (uplink, socket, lane, client),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_sockets_priority_follows_what_is_left() {
+    let (_uplink, socket, lane, _client) = banded();
+    assert_eq!(socket.priority().unwrap(), 0);
+    for (left, priority) in [(700, 5), (1_500, 4), (700, 5), (1_000_000, 1), (49_000, 2)] {
+        lane.begins(left);
+        assert_eq!(socket.priority().unwrap(), priority, "{left}");
+    }
+    assert!(lane.waits(50_001) && !lane.waits(50_000));
+    // Whatever sets it: it is not asked what it is.
+    socket.set_priority(3).unwrap();
+    assert!(lane.enter_band(49_000));
+    assert_eq!(socket.priority().unwrap(), 3);
+}
+
+#[test]
+fn after_a_refusal_nothing_waits_and_no_priority_is_tried() {
+    let (uplink, socket, lane, _client) = banded();
+    lane.begins(1_000_000);
+    uplink.priority_refused(&std::io::ErrorKind::PermissionDenied.into());
+    assert!(!lane.waits(1_000_000) && lane.enter_band(700));
+    assert_eq!(socket.priority().unwrap(), 1);
+}
