@@ -59,6 +59,10 @@ pub(crate) struct RunArguments {
     /// Systems under test instead of the experiments' own, with commas between
     #[arg(long, value_delimiter = ',', value_name = "SYSTEM")]
     systems: Option<Vec<String>>,
+    /// Only cells whose names contain one of these, with commas between: `-file` is the load of the
+    /// papers, `_q1000` a queue of 1000 packets; the report has the others as not run
+    #[arg(long, value_delimiter = ',', value_name = "PART")]
+    matching: Option<Vec<String>>,
     /// The weir to test [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     weir: Option<PathBuf>,
@@ -152,7 +156,7 @@ fn run_experiments(arguments: &RunArguments) -> Result<(), Failure> {
     let names = experiments.iter().map(|experiment| experiment.name.to_owned()).collect();
     let command: Vec<String> = std::env::args().collect();
     let this = Run::now(names, choice.clone(), command_line(&command));
-    let cells = cells(&experiments, &choice);
+    let cells = matching(cells(&experiments, &choice), arguments.matching.as_deref())?;
     this.keep(&settings.out).map_err(failed)?;
     eprintln!("{} cells, {} at once", cells.len(), settings.side_by_side);
     let progress = progress::Lines::new();
@@ -232,6 +236,23 @@ fn cells(experiments: &[&Experiment], choice: &Choice) -> Vec<(String, Cell)> {
     cells
 }
 
+/// Those whose names contain one of the parts; all if there are none.
+fn matching(
+    mut cells: Vec<(String, Cell)>,
+    parts: Option<&[String]>,
+) -> Result<Vec<(String, Cell)>, Failure> {
+    let Some(parts) = parts else { return Ok(cells) };
+    let example = cells.first().map(|(name, _)| name.clone()).unwrap_or_default();
+    cells.retain(|(name, _)| parts.iter().any(|part| name.contains(part)));
+    match cells.is_empty() {
+        false => Ok(cells),
+        true => Err(invalid_usage(format!(
+            "--matching {}: no cell is called so; one is {example}",
+            parts.join(",")
+        ))),
+    }
+}
+
 fn report_again(arguments: &ReportArguments) -> Result<(), Failure> {
     let mut runs = Vec::new();
     let mut outcomes = Vec::new();
@@ -289,6 +310,21 @@ mod tests {
         let typed = ["/x/weir-lab", "run", "--systems", "weir:srpt --workers 4"];
         let shown = command_line(&typed.map(str::to_owned));
         assert_eq!(shown, "weir-lab run --systems 'weir:srpt --workers 4'");
+    }
+
+    #[test]
+    fn a_part_of_their_names_chooses_cells() {
+        let choice = Choice::of(Scale::Quick);
+        let all = || cells(&[find("schroeder-w1").expect("there is one")], &choice);
+        let chosen = |parts: &[&str]| {
+            let parts: Vec<String> = parts.iter().map(|&part| part.to_owned()).collect();
+            matching(all(), Some(&parts)).map(|cells| cells.len())
+        };
+        let (paper, today) = (chosen(&["-file"]).unwrap(), chosen(&["_q1000"]).unwrap());
+        assert!(paper > 0 && today > 0 && paper + today < all().len());
+        assert_eq!(chosen(&["-file", "_q1000"]).unwrap(), paper + today);
+        assert_eq!(matching(all(), None).unwrap().len(), all().len());
+        assert!(chosen(&["nowhere"]).unwrap_err().message.contains("one is weir-srpt"));
     }
 
     #[test]

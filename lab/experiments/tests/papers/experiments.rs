@@ -208,8 +208,8 @@ fn what_is_simulated_needs_no_outcomes() {
         assert!(!section.rows().is_empty() && !section.plots.is_empty(), "{}", experiment.name);
         for row in section.rows() {
             assert!(row.ours.interval.is_some(), "{}: {row:?}", experiment.name);
-            // Carter's have intervals wider than their bars in so short a time, and so few large
-            // responses as Rawat's have then say nothing.
+            // In so short a time Carter's have intervals wider than their bars, and a null of Rawat's
+            // has few large responses.
             let unsure = ["carter", "rawat"];
             let sure = !unsure.iter().any(|paper| experiment.name.starts_with(paper));
             assert!(!sure || row.verdict() != Verdict::Missed, "{}: {}", row.what, row.words());

@@ -88,7 +88,7 @@ impl Claims<'_> {
     fn large(&self, load: f64) -> Row {
         let what = format!("load {load}: large responses, gain of SWIFT");
         Row::new(what, "2.5 to 10 %", self.at(load, of_large), Unit::Percent)
-            .bar(Bar::AtLeast(0.025))
+            .paper_says(Bar::Between(0.025, 0.1))
     }
 
     fn tenth(&self, load: f64) -> Row {
@@ -102,14 +102,14 @@ impl Claims<'_> {
     fn less_at_high_load(&self) -> Row {
         let less = self.more(|scene| scene.load == 0.5, |scene| scene.load == 0.9, of_large);
         let what = "large responses, gain at load 0.5 less that at 0.9, points";
-        Row::new(what, "lower under high load", less, Unit::Percent).bar(Bar::Above(0.0))
+        Row::new(what, "lower under high load", less, Unit::Percent).paper_says(Bar::Above(0.0))
     }
 
     fn share(&self, load: f64) -> Row {
         let figure = |swift: &Times, srpt: &Times| swift.share_that_gains(srpt, 0.0);
         let what = format!("load {load}: sizes that gain, share of the requests");
         Row::new(what, "nearly 40 to 80 %", self.at(load, figure), Unit::Percent)
-            .bar(Bar::AtLeast(0.4))
+            .paper_says(Bar::Between(0.4, 0.8))
     }
 
     fn share_with_distance(&self, load: f64) -> Row {
@@ -119,7 +119,7 @@ impl Claims<'_> {
         let what =
             format!("load {load}: sizes that gain at {far} ms less those at {near} ms, points");
         let more = self.more(at(far), at(near), figure);
-        Row::new(what, "larger with distance", more, Unit::Percent).bar(Bar::Above(0.0))
+        Row::new(what, "larger with distance", more, Unit::Percent).paper_says(Bar::Above(0.0))
     }
 
     fn large_with_distance(&self, load: f64) -> Row {
@@ -129,14 +129,14 @@ impl Claims<'_> {
             "load {load}: large responses, gain at {far} ms less that at {near} ms, points"
         );
         let more = self.more(at(far), at(near), of_large);
-        Row::new(what, "increases with round trip", more, Unit::Percent).bar(Bar::Above(0.0))
+        Row::new(what, "increases with round trip", more, Unit::Percent).paper_says(Bar::Above(0.0))
     }
 
     fn all_above(&self, load: f64, above: f64, paper: &str) -> Row {
         let ours = self.at(load, |swift, srpt| swift.share_that_gains(srpt, above));
         let what =
             format!("load {load}: of the sizes above the {above}th percentile, those that gain");
-        Row::new(what, paper, ours, Unit::Percent).bar(Bar::AtLeast(1.0))
+        Row::new(what, paper, ours, Unit::Percent).paper_says(Bar::AtLeast(1.0))
     }
 
     fn small(&self, load: f64) -> Row {
@@ -145,7 +145,7 @@ impl Claims<'_> {
         });
         let what = format!("load {load}: smallest 40 %, SWIFT ÷ SRPT, means");
         Row::new(what, "not adversely affected by much", ours, Unit::Times)
-            .bar(Bar::AtMost(NOT_MUCH))
+            .paper_says(Bar::AtMost(NOT_MUCH))
             .note("the paper has no number; 5 % is tolerated")
     }
 
@@ -155,6 +155,6 @@ impl Claims<'_> {
             swift.largest.seconds() / fair.largest.seconds()
         });
         let what = format!("load {load}: responses of 1 MB or more, SWIFT ÷ fair sharing, means");
-        Row::new(what, "goes up", ours, Unit::Times).bar(Bar::Above(1.0))
+        Row::new(what, "goes up", ours, Unit::Times).paper_says(Bar::Above(1.0))
     }
 }
