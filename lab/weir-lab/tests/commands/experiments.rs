@@ -104,7 +104,7 @@ fn a_report_is_made_again_from_several_directories() {
     assert!(html.contains("schroeder-router-full") && html.contains("crovella-full"));
     let tables = fs::read_to_string(one.path().join("report.md")).unwrap();
     let row = tables.lines().find(|line| line.starts_with("| nginx ÷ weir srpt, means |")).unwrap();
-    assert!(row.ends_with("| ≥ 20.0 | reached |"), "{row}");
+    assert!(row.ends_with("| ≥ 20.0 | reached (5 seeds) | 0123456789 |"), "{row}");
 }
 
 #[test]
