@@ -11,12 +11,15 @@ pub(crate) const NGINX: &str = "nginx";
 /// The paper's server, today's version.
 pub(crate) const APACHE: &str = "apache-prefork";
 
-/// The paper's SRPT: strict priorities of the kernel's queue, cut at 1, 2, 5 and 50 KB.
-pub(crate) const BANDS: &str = "weir-kernel:bands --uplink-bands paper";
+/// The paper's SRPT: strict priorities of the kernel's queue, cut at 1, 2, 5 and 50 KB, and no order
+/// within one.
+pub(crate) const BANDS: &str = "weir-kernel:bands --uplink-bands paper --uplink-kernel-cap off";
+/// Kernel mode as it comes: bands that are learned, and a cap on what large responses have queued.
+pub(crate) const KERNEL: &str = "weir-kernel:bands";
 
 /// What the baseline compares.
-pub(crate) const SYSTEMS: [&str; 7] =
-    [SRPT, PROTECTIVE, "weir:fsp", "weir:bands", FAIR, NGINX, APACHE];
+pub(crate) const SYSTEMS: [&str; 9] =
+    [SRPT, PROTECTIVE, "weir:fsp", "weir:bands", KERNEL, BANDS, FAIR, NGINX, APACHE];
 
 /// What single conditions compare; the first is what others are divided by.
 pub(crate) const RIVALS: [&str; 4] = [SRPT, FAIR, NGINX, APACHE];

@@ -39,7 +39,10 @@ pub(crate) fn label(system: &str) -> String {
         "nginx-expert" => "nginx, expert".to_owned(),
         "varnish" => "Varnish".to_owned(),
         "checking" => "application checks".to_owned(),
-        "weir-kernel:bands --uplink-bands paper" => "kernel bands".to_owned(),
+        "weir-kernel:bands --uplink-bands paper --uplink-kernel-cap off" => {
+            "kernel bands".to_owned()
+        }
+        "weir-kernel:bands" => "weir, kernel bands and cap".to_owned(),
         other => match other.strip_prefix("weir:proxy") {
             Some(flags) => format!("weir{}", flags.replace("--backend-order ", "")),
             None => other.replacen("weir:", "weir ", 1).replacen(

@@ -38,7 +38,7 @@ pub(crate) struct Network {
 pub(crate) enum Bottleneck<'a> {
     /// One queue, of as many packets as the cell says.
     OneQueue,
-    /// The bands of `weir uplink install`; each holds as many packets as weir gives it.
+    /// The bands of `weir uplink install`, each a queue of as many packets as the cell says.
     Bands {
         /// The program.
         weir: &'a Path,
@@ -102,6 +102,7 @@ impl Network {
             Bottleneck::OneQueue => shape(&near, wanted, wan.is_some())?,
             Bottleneck::Bands { weir, state } => {
                 install_bands(&near, wanted.rate, wan.is_some(), weir, state)?;
+                limit_bands(&near, wanted.queue)?;
             }
         }
         let address = SocketAddrV4::new(SERVER, 8080);
@@ -250,6 +251,31 @@ fn install_bands(near: &Side<'_>, rate: u64, wan: bool, weir: &Path, state: &Pat
         &state,
     ];
     within(near.namespace.name(), || output(program, &words).map(|_| ()))
+}
+
+/// Each band holds as many packets as the cell says, as the paper's bands did (Schroeder 2003, section
+/// 5.1: "subdividing the transmit queue into separate shorter queues").
+fn limit_bands(near: &Side<'_>, packets: u32) -> Result<()> {
+    let Side { namespace, device, .. } = near;
+    let shown = output("tc", &["-n", namespace.name(), "-j", "qdisc", "show", "dev", device])?;
+    let queues: Vec<Queue> = serde_json::from_str(&shown)
+        .map_err(|error| Error(format!("what tc says of {device} cannot be read: {error}")))?;
+    for Queue { handle, parent, .. } in queues.iter().filter(|queue| queue.kind == "pfifo") {
+        run(&format!(
+            "tc -n {namespace} qdisc change dev {device} parent {parent} handle {handle} pfifo \
+             limit {packets}"
+        ))?;
+    }
+    Ok(())
+}
+
+/// A queue as `tc -j qdisc show` gives it.
+#[derive(serde::Deserialize)]
+struct Queue {
+    kind: String,
+    handle: String,
+    #[serde(default)]
+    parent: String,
 }
 
 fn kernel_settings(wanted: &cell::Network) -> Result<()> {

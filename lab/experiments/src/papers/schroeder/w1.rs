@@ -4,7 +4,9 @@ use super::conditions::{self, AS_THE_PAPER, Conditions};
 use super::w1_paper;
 use crate::choice::Choice;
 use crate::experiment::case::Case;
-use crate::experiment::systems::{APACHE, FAIR, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS};
+use crate::experiment::systems::{
+    APACHE, BANDS, FAIR, KERNEL, NGINX, PROTECTIVE, QUEUES, SRPT, SYSTEMS,
+};
 use crate::experiment::{Evidence, Experiment, Group, largest, link_use, mean, pieces};
 use crate::findings::{Bar, Row, Section, Table, Unit, label};
 use crate::outcome::Outcome;
@@ -116,6 +118,29 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
     let ours = runs.value(&srpt, link_use);
     let what = "weir srpt, link use in overload";
     row(Row::new(what, "", ours, Unit::Percent).bar(Bar::AtLeast(0.98)));
+    for (system, what, bar) in
+        [(KERNEL, "kernel bands and cap", Some(1.15)), (BANDS, "kernel bands alone", None)]
+    {
+        let cell = case.cell(system);
+        let over = runs.value(&cell, pieces::over_exact);
+        let over = Row::new(
+            format!("{what} ÷ exact SRPT at 0.99 × the rate, means"),
+            "",
+            over,
+            Unit::Times,
+        );
+        row(Row { bar: bar.map(Bar::AtMost), ..over });
+        let over = runs.value(&cell, pieces::over_full_rate);
+        row(Row::new(
+            format!("{what} ÷ exact SRPT at the full rate, means"),
+            "",
+            over,
+            Unit::Times,
+        ));
+        let used = runs.value(&cell, link_use);
+        let used = Row::new(format!("{what}, link use in overload"), "", used, Unit::Percent);
+        row(Row { bar: bar.map(|_| Bar::AtLeast(0.99)), ..used });
+    }
     let ours = runs.ratio(&protective, &srpt, mean);
     row(Row::new("protective ÷ srpt, means", "", ours, Unit::Times).bar(Bar::AtMost(1.12)));
     let ours = runs.paired(&protective, &fair, worst_by_size);
