@@ -61,7 +61,7 @@ pub(crate) struct RunArguments {
     systems: Option<Vec<String>>,
     /// Only cells whose names contain one of these, with commas between: `-file` is the load of the
     /// papers, `_q1000` a queue of 1000 packets; the report has the others as not run
-    #[arg(long, value_delimiter = ',', value_name = "PART")]
+    #[arg(long, value_delimiter = ',', value_name = "PART", allow_hyphen_values = true)]
     matching: Option<Vec<String>>,
     /// The weir to test [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
