@@ -25,7 +25,7 @@ pub use error::ConfigError;
 pub use file::{parse, read};
 pub use proxy_protocol::ProxyProtocol;
 pub use reference::reference;
-pub use resolve::{KernelConfig, UplinkConfig};
+pub use resolve::{KernelConfig, KernelOrder, UplinkConfig};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
     Action, BackendAddress, DetectWhen, Detection, DisconnectDetection, FieldEdits, FileRoute,

@@ -36,10 +36,19 @@ pub struct UplinkConfig {
 pub struct KernelConfig {
     /// The one device that must have weir's bands; `None`: whichever have.
     pub device: Option<String>,
-    /// Where bands end.
-    pub cutoffs: BandCutoffs,
+    /// What bands go by.
+    pub order: KernelOrder,
     /// How much of large responses may be queued in this host.
     pub cap: KernelCap,
+}
+
+/// What the kernel's bands of responses go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelOrder {
+    /// What is left, with these cutoffs.
+    Size(BandCutoffs),
+    /// The priorities of SWIFT, with the round trip from here.
+    Swift(SwiftRoundTrip),
 }
 
 impl Config {
@@ -93,7 +102,10 @@ impl Config {
     pub fn kernel_config(&self) -> Option<KernelConfig> {
         (self.uplink == UplinkMode::Kernel).then(|| KernelConfig {
             device: self.uplink_device.clone(),
-            cutoffs: self.uplink_bands,
+            order: match self.policy == policy::SWIFT {
+                true => KernelOrder::Swift(self.swift_round_trip),
+                false => KernelOrder::Size(self.uplink_bands),
+            },
             cap: self.uplink_kernel_cap,
         })
     }
@@ -151,10 +163,10 @@ fn listed_twice<'a>(
 /// The kernel cannot follow every policy: it has a few bands.
 fn check_order(config: &Config) -> Result<(), ConfigError> {
     let policy = config.policy;
-    if config.uplink == UplinkMode::Kernel && policy != policy::BANDS {
+    if config.uplink == UplinkMode::Kernel && ![policy::BANDS, policy::SWIFT].contains(&policy) {
         return Err(ConfigError::new(format!(
             "the kernel's queue cannot follow the policy {policy}; with `uplink = \"kernel\"` say \
-             `policy = \"bands\"`, or give `uplink` a rate"
+             `policy = \"bands\"` or `policy = \"swift\"`, or give `uplink` a rate"
         )));
     }
     Ok(())
@@ -190,7 +202,12 @@ fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
         let why = missing(key.needs?)?;
         Some(format!("`{}` has no effect: {why}", key.name))
     });
-    in_vain.collect()
+    let mut in_vain: Vec<String> = in_vain.collect();
+    if keys.is_in_kernel() && keys.policy == Some(policy::SWIFT) && keys.uplink_bands.is_some() {
+        in_vain
+            .push("`uplink_bands` has no effect: policy swift has cutoffs of its own".to_owned());
+    }
+    in_vain
 }
 
 #[cfg(test)]
@@ -250,8 +267,15 @@ mod tests {
         assert_eq!(read("uplink = \"1mbit\"").unwrap().kernel_config(), None);
         let wrong = read("uplink = \"kernel\"\npolicy = \"srpt\"").unwrap_err().to_string();
         assert!(wrong.contains("cannot follow the policy srpt"), "{wrong}");
+        assert!(wrong.contains("\"bands\"") && wrong.contains("\"swift\""), "{wrong}");
+        let swift = "uplink = \"kernel\"\npolicy = \"swift\"\n";
+        let order = |text: &str| read(text).unwrap().kernel_config().unwrap().order;
+        assert_eq!(order(swift), KernelOrder::Swift(SwiftRoundTrip::Measured));
+        let asked = format!("{swift}swift_round_trip = \"request\"");
+        assert_eq!(order(&asked), KernelOrder::Swift(SwiftRoundTrip::Request));
         for (text, why) in [
             ("uplink = \"kernel\"\nuplink_pace = 0.9", "the kernel keeps the queue"),
+            (&format!("{swift}uplink_bands = \"paper\""), "swift has cutoffs of its own"),
             ("uplink = \"1mbit\"\nuplink_bands = \"paper\"", "`uplink` is not `kernel`"),
             ("uplink_in_kernel = \"1kb\"", "there is no `uplink`"),
         ] {

@@ -32,7 +32,10 @@ pub(super) async fn deliver(
             flow.answers(request.and_then(|request| request.query));
             Box::pin(sending.over(flow)).await
         }
-        Some(Lane::Banded(bands)) => sending.in_bands(bands).await,
+        Some(Lane::Banded(bands)) => {
+            bands.answers(request.and_then(|request| request.query));
+            sending.in_bands(bands).await
+        }
         None => sending.directly(None).await,
     };
     under_way.is_over = true;

@@ -81,6 +81,11 @@ impl TcpInfo {
         bytes.saturating_sub(self.notsent_bytes.into())
     }
 
+    /// The smoothed round trip to the client; zero before the first measurement.
+    pub(crate) fn round_trip(&self) -> Duration {
+        Duration::from_micros(self.rtt.into())
+    }
+
     /// Whether a whole segment is written that TCP has not sent yet.
     pub(crate) fn has_unsent_segment(&self) -> bool {
         self.notsent_bytes >= self.snd_mss.max(1)

@@ -4,10 +4,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Uplink;
 use super::bands::OTHERS_PRIORITY;
-use super::classes::Classes;
+use super::classes::{Classes, Progress};
 use super::flow::Flow;
 use super::registry::Registry;
 use crate::identity::PeerAddress;
@@ -34,6 +35,11 @@ pub(crate) struct Banded {
     priority: Cell<u32>,
     /// How much it may have unsent, likewise.
     unsent: Cell<u32>,
+    /// The round trip that the request under way names, if requests are asked for it.
+    asked: Cell<Option<Duration>>,
+    /// Bytes of the response under way, and the round trip when it began.
+    size: Cell<u64>,
+    round_trip: Cell<Duration>,
 }
 
 impl Banded {
@@ -47,7 +53,25 @@ impl Banded {
     ) -> Banded {
         let socket = socket.clone();
         let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(LEAST_UNSENT));
-        Banded { uplink, registry, classes, socket, peer, worker, priority, unsent }
+        let (asked, size, round_trip) = Default::default();
+        Banded {
+            uplink,
+            registry,
+            classes,
+            socket,
+            peer,
+            worker,
+            priority,
+            unsent,
+            asked,
+            size,
+            round_trip,
+        }
+    }
+
+    /// The next response answers a request with this query.
+    pub(crate) fn answers(&self, query: Option<&str>) {
+        self.asked.set(self.uplink.asked(query));
     }
 
     /// A response of `left` bytes begins, `u64::MAX` if nobody knows how many.
@@ -55,11 +79,17 @@ impl Banded {
         if left != u64::MAX {
             self.classes.begins(left);
         }
+        self.size.set(left);
+        if self.classes.need_round_trip() {
+            let measured = || Some(self.socket.tcp_info().ok()?.round_trip());
+            let round_trip = self.asked.get().or_else(measured);
+            self.round_trip.set(round_trip.unwrap_or_default());
+        }
         // If packets of the response before are queued, this one follows them in their band.
         self.enter_band(left);
-        // All of a small one; of a large one twice what the cap lets through, since the kernel tells of room
-        // only when half of it is free, and up to the cap the socket must not count as full: others would
-        // be sent meanwhile.
+        // All of a small one. Of a large one twice the cap: the kernel tells of room only when less than
+        // half of this is unsent, and what is below the cap must not count as full, since others would be
+        // sent meanwhile. The gate keeps what is queued to the cap; this does not limit it.
         let unsent = match &self.uplink.in_kernel {
             _ if left <= WHOLE => LEAST_UNSENT,
             Some(in_kernel) => u32::try_from(2 * in_kernel.cap()).unwrap_or(u32::MAX),
@@ -80,13 +110,15 @@ impl Banded {
     /// Its place at the gate, for a response that waits.
     pub(crate) fn at_gate(&self) -> Flow {
         let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
-        Flow::open(uplink, registry, self.worker, &self.socket, self.peer)
+        let flow = Flow::open(uplink, registry, self.worker, &self.socket, self.peer);
+        flow.asked.set(self.asked.get());
+        flow
     }
 
     /// Has what is sent from now on go through the band of a response with `left` bytes left; false if it
     /// cannot yet, because data of a later band are still here.
     pub(crate) fn enter_band(&self, left: u64) -> bool {
-        let (has, wanted) = (self.priority.get(), self.classes.priority(left));
+        let (has, wanted) = (self.priority.get(), self.classes.priority(self.progress(left)));
         if has == wanted || !self.uplink.in_order() {
             return true;
         }
@@ -110,6 +142,10 @@ impl Banded {
 
     /// How many of the `left` bytes belong to the band that they have now.
     pub(crate) fn to_cutoff(&self, left: u64) -> u64 {
-        self.classes.to_cutoff(left)
+        self.classes.to_cutoff(self.progress(left))
+    }
+
+    fn progress(&self, left: u64) -> Progress {
+        Progress { size: self.size.get(), left, round_trip: self.round_trip.get() }
     }
 }

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
 
-use super::asked;
 use super::events::Event;
 use super::meter::Meter;
 use super::registry::Registry;
@@ -34,7 +33,7 @@ pub(crate) struct Flow {
     packets: Packets,
     meter: RefCell<Meter>,
     /// The round trip that the request under way names, if requests are asked for it.
-    asked: Cell<Option<Duration>>,
+    pub(super) asked: Cell<Option<Duration>>,
 }
 
 impl Flow {
@@ -94,9 +93,7 @@ impl Flow {
 
     /// The next response answers a request with this query.
     pub(crate) fn answers(&self, query: Option<&str>) {
-        if self.uplink.round_trip_is_asked {
-            self.asked.set(query.and_then(asked::round_trip));
-        }
+        self.asked.set(self.uplink.asked(query));
     }
 
     fn path_of(&self, info: &TcpInfo) -> Path {
@@ -121,9 +118,8 @@ impl Flow {
 }
 
 fn path(info: &TcpInfo) -> Path {
-    let round_trip = Duration::from_micros(info.rtt.into());
     let window = u64::from(info.snd_cwnd) * u64::from(info.snd_mss);
-    Path { round_trip, window, window_credit: info.window_credit() }
+    Path { round_trip: info.round_trip(), window, window_credit: info.window_credit() }
 }
 
 impl Drop for Flow {

@@ -34,7 +34,7 @@ pub(crate) struct LocalUplink {
 impl LocalUplink {
     /// For the worker of that number.
     pub(crate) fn new(uplink: Arc<Uplink>, exempt: Vec<Prefix>, worker: usize) -> LocalUplink {
-        let classes = uplink.bands.as_ref().map(|(_, cutoffs)| Rc::new(Classes::new(*cutoffs)));
+        let classes = uplink.bands.as_ref().map(|(_, order)| Rc::new(Classes::new(*order)));
         LocalUplink { uplink, registry: Rc::default(), exempt, worker, classes }
     }
 

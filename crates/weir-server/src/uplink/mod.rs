@@ -13,6 +13,8 @@
 mod asked;
 mod banded;
 pub mod bands;
+mod by_size;
+mod by_swift;
 mod classes;
 mod events;
 mod flow;
@@ -31,11 +33,12 @@ mod tests;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead, policy};
 
-use crate::config::{BandCutoffs, KernelCap, KernelConfig, SwiftRoundTrip, UplinkConfig};
+use crate::config::{KernelCap, KernelConfig, KernelOrder, SwiftRoundTrip, UplinkConfig};
 use crate::identity::{self, PeerAddress};
 use crate::metrics::Metrics;
 
@@ -70,8 +73,8 @@ pub(crate) struct Uplink {
     round_trip_is_asked: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
     in_kernel: Option<InKernel>,
-    /// In kernel mode: whether bands are in force, and where they end.
-    bands: Option<(BandsInForce, BandCutoffs)>,
+    /// In kernel mode: whether bands are in force, and what they go by.
+    bands: Option<(BandsInForce, KernelOrder)>,
     /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection or response.
@@ -112,8 +115,8 @@ pub(crate) fn build(
     (Arc::new(uplink), gate)
 }
 
-/// The same for the uplink that is in the kernel. The policy in weir is SRPT: it orders what bands cannot
-/// tell apart.
+/// The same for the uplink that is in the kernel. The policy in weir orders what bands cannot tell
+/// apart: SRPT, or SWIFT with bands by SWIFT.
 pub(crate) fn build_in_kernel(
     config: &KernelConfig,
     workers: usize,
@@ -126,10 +129,15 @@ pub(crate) fn build_in_kernel(
     };
     // Only the cap limits.
     let pacer = Arc::new(Pacer::new(kernel::NO_RATE));
-    let gate = Gate::new(GateConfig::new(policy::SRPT), pacer);
+    let (policy, round_trip_is_asked) = match config.order {
+        KernelOrder::Size(_) => (policy::SRPT, false),
+        KernelOrder::Swift(round_trip) => (policy::SWIFT, round_trip == SwiftRoundTrip::Request),
+    };
+    let gate = Gate::new(GateConfig::new(policy), pacer);
     let in_force = BandsInForce::new(config.device.clone(), metrics.clone());
-    let bands = Some((in_force, config.cutoffs));
-    let uplink = Uplink { in_kernel, bands, ..Uplink::new(&gate, workers, metrics) };
+    let bands = Some((in_force, config.order));
+    let uplink =
+        Uplink { in_kernel, bands, round_trip_is_asked, ..Uplink::new(&gate, workers, metrics) };
     (Arc::new(uplink), gate)
 }
 
@@ -171,6 +179,11 @@ impl Uplink {
         if let Some((in_force, _)) = &self.bands {
             in_force.refuse(error);
         }
+    }
+
+    /// The round trip that a request with this query names, if requests are asked for it.
+    fn asked(&self, query: Option<&str>) -> Option<Duration> {
+        query.filter(|_| self.round_trip_is_asked).and_then(asked::round_trip)
     }
 
     /// Whether the kernel has so much that no more may be granted, while grants for `granted` bytes are

@@ -10,6 +10,7 @@ use weir_sched::{BitRate, policy};
 
 use super::owner::Owner;
 use super::*;
+use crate::config::BandCutoffs;
 use crate::identity::PeerAddress;
 use crate::transport::Socket;
 
@@ -214,11 +215,11 @@ fn the_round_trip_that_a_request_names_counts_only_where_it_is_asked_for() {
 
 /// A connection in kernel mode, with bands in force as far as the server knows, and its client's end.
 fn banded() -> (Arc<Uplink>, Rc<Socket>, Banded, TcpStream) {
-    let config = KernelConfig {
-        device: None,
-        cutoffs: BandCutoffs::Fixed(BandCutoffs::PAPER),
-        cap: KernelCap::Auto,
-    };
+    banded_by(KernelOrder::Size(BandCutoffs::Fixed(BandCutoffs::PAPER)))
+}
+
+fn banded_by(order: KernelOrder) -> (Arc<Uplink>, Rc<Socket>, Banded, TcpStream) {
+    let config = KernelConfig { device: None, order, cap: KernelCap::Auto };
     let (uplink, _) = build_in_kernel(&config, 1, Arc::new(Metrics::new()));
     let (in_force, _) = uplink.bands.as_ref().unwrap();
     in_force.note(Sight::Bands(vec!["eth0".to_owned()]));
@@ -254,5 +255,38 @@ fn after_a_refusal_nothing_waits_and_no_priority_is_tried() {
     lane.begins(1_000_000);
     uplink.priority_refused(&std::io::ErrorKind::PermissionDenied.into());
     assert!(!lane.waits(1_000_000) && lane.enter_band(700));
+    assert_eq!(socket.priority().unwrap(), 1);
+}
+
+#[test]
+fn by_swift_a_far_clients_socket_has_an_earlier_band_than_a_near_ones() {
+    let priorities = |round_trip| {
+        let (_uplink, socket, lane, _client) = banded_by(KernelOrder::Swift(round_trip));
+        [Some("rtt=1"), Some("rtt=350"), None].map(|query| {
+            lane.answers(query);
+            lane.begins(800_000);
+            socket.priority().unwrap()
+        })
+    };
+    // By the request; one that names none has the measured one, which is near.
+    assert_eq!(priorities(SwiftRoundTrip::Request), [1, 4, 1]);
+    assert_eq!(priorities(SwiftRoundTrip::Measured), [1, 1, 1]);
+}
+
+#[test]
+fn data_that_are_here_keep_a_response_from_an_earlier_band_but_not_from_a_later_one() {
+    let (_uplink, socket, lane, _client) = banded();
+    lane.begins(1_000_000);
+    assert!(lane.enter_band(4_000));
+    lane.begins(1_000_000);
+    // Its client reads nothing, so that soon whole segments are unsent.
+    let data = vec![0; 1 << 20];
+    while matches!(socket.write(&data, false), Ok(Some(_))) {}
+    assert!(!lane.enter_band(4_000));
+    assert_eq!(socket.priority().unwrap(), 1);
+    let (_uplink, socket, lane, _client) = banded();
+    lane.begins(700);
+    while matches!(socket.write(&data, false), Ok(Some(_))) {}
+    assert!(lane.enter_band(1_000_000));
     assert_eq!(socket.priority().unwrap(), 1);
 }

@@ -92,6 +92,14 @@ pub struct SwiftLevels {
 }
 
 impl SwiftLevels {
+    /// Bytes that are sent before the priority is found anew (Rawat 2003, section 3.2.3, step 5;
+    /// `IOBUFSIZE` of the paper's Apache).
+    pub const STEP: u64 = 8192;
+
+    /// The cutoffs of sizes are learned anew after so many responses: the paper learned them once, from
+    /// the trace.
+    pub const RELEARN: u64 = 1_000;
+
     /// As weir reads the paper, with its cutoffs of round trips and these of sizes.
     pub fn new(sizes: SizeCutoffs) -> SwiftLevels {
         SwiftLevels::with(SwiftChoices::PAPER, sizes)
@@ -113,6 +121,16 @@ impl SwiftLevels {
     /// The choices that it was made with.
     pub fn choices(&self) -> SwiftChoices {
         self.choices
+    }
+
+    /// The priority of a response of `size` bytes of which `sent` are sent: by what was left after the
+    /// last whole [`STEP`](Self::STEP), or by its size if that is what counts.
+    pub fn level_after(&self, size: u64, sent: u64, round_trip: Duration) -> u8 {
+        let counts = match self.choices.basis {
+            SwiftBasis::Remaining => sent / Self::STEP * Self::STEP,
+            SwiftBasis::Initial => 0,
+        };
+        self.level(size.saturating_sub(counts), round_trip)
     }
 
     /// The priority of a response of `size` bytes, or with so many left: 0 to 15, the lowest number

@@ -31,13 +31,6 @@ pub const SWIFT: PolicyKind = PolicyKind::new(&Descriptor {
 /// The priority may fall by service.
 const NEEDS: Needs = Needs { bytes: true, choice: Choice::Grant, ..Needs::SIZES };
 
-/// Bytes that are sent before the priority is found anew (`IOBUFSIZE` of the paper's Apache).
-const STEP: u64 = 8192;
-
-/// The cutoffs of sizes are learned anew after so many responses: the paper learned them once, from
-/// the trace.
-const RELEARN: u64 = 1_000;
-
 #[derive(Debug)]
 pub(super) struct Swift {
     levels: SwiftLevels,
@@ -49,7 +42,7 @@ pub(super) struct Swift {
 impl Swift {
     pub(super) fn new(choices: SwiftChoices) -> Swift {
         let levels = SwiftLevels::with(choices, SizeCutoffs::WORLD_CUP);
-        Swift { levels, recent: RecentSizes::default(), unlearned: RELEARN }
+        Swift { levels, recent: RecentSizes::default(), unlearned: SwiftLevels::RELEARN }
     }
 }
 
@@ -60,18 +53,14 @@ impl Rule for Swift {
         self.recent.add(size);
         self.unlearned -= 1;
         if self.unlearned == 0 {
-            self.unlearned = RELEARN;
+            self.unlearned = SwiftLevels::RELEARN;
             let cutoffs = SizeCutoffs::of(&self.recent).unwrap_or(SizeCutoffs::WORLD_CUP);
             self.levels = SwiftLevels::with(self.levels.choices(), cutoffs);
         }
     }
 
     fn key(&self, job: &Facts) -> u8 {
-        let sent = match self.levels.choices().basis {
-            SwiftBasis::Remaining => job.attained / STEP * STEP,
-            SwiftBasis::Initial => 0,
-        };
-        self.levels.level(job.size.saturating_sub(sent), job.path.round_trip)
+        self.levels.level_after(job.size, job.attained, job.path.round_trip)
     }
 }
 
@@ -107,7 +96,7 @@ mod tests {
     fn cutoffs_follow_the_sizes_that_arrive() {
         let mut rule = rule();
         let before = rule.key(&job(5_000, 0));
-        for _ in 0..RELEARN - 1 {
+        for _ in 0..SwiftLevels::RELEARN - 1 {
             rule.arrives(20_000);
         }
         assert_eq!(rule.key(&job(5_000, 0)), before);
