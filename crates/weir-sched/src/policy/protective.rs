@@ -201,6 +201,7 @@ impl<R: Rule<Key: Into<u64>>> Policy for Protective<R> {
     }
 
     fn depart(&mut self, id: u32) {
+        self.order.departs();
         let job = &mut self.jobs[id as usize];
         job.departed = true;
         if job.shares {

@@ -44,6 +44,9 @@ pub trait Rule: fmt::Debug + Send {
         let _ = size;
     }
 
+    /// A job departs: for a rule that counts who is there.
+    fn departs(&mut self) {}
+
     /// The key of a job. It is asked for when something changes for that job, never because time
     /// passes.
     fn key(&self, job: &Facts) -> Self::Key;
@@ -142,6 +145,7 @@ impl<R: Rule> Policy for Ranked<R> {
     }
 
     fn depart(&mut self, id: u32) {
+        self.rule.departs();
         self.blocked(id);
     }
 

@@ -15,7 +15,7 @@ weir_units::choice! {
         Srpt = "srpt",
         /// The least left times round trip by congestion window: the near before the far.
         Srrt = "srrt",
-        /// The least left, or the least that the window takes at once.
+        /// The least left, or the least window where few wait and the round trip is long.
         Burst = "burst",
         /// 16 priorities by what is left and the round trip.
         Swift = "swift",
@@ -48,7 +48,7 @@ const BURST: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective/burst",
     help: "burst, as long as nobody ends later than under fair sharing",
     needs: Needs { path_updates: true, choice: Choice::Grant, ..NEEDS },
-    build: |rate| Box::new(Protective::on_a_link_of(rate, Burst)),
+    build: |rate| Box::new(Protective::on_a_link_of(rate, Burst::on_a_link_of(rate))),
 });
 
 const SWIFT: PolicyKind = PolicyKind::new(&Descriptor {
@@ -64,12 +64,13 @@ mod tests {
     use crate::policy::{Arrival, FairState, Policy};
     use crate::virtual_fair::VirtualFair;
     use crate::{BitRate, Path, Time};
+    use std::time::Duration;
 
     #[test]
     fn a_key_that_changes_while_a_job_waits_or_is_served_changes_who_goes_first() {
         let rate = BitRate::new(8_000_000).expect("not zero");
         let (mut virtually, mut policy) =
-            (VirtualFair::default(), Protective::on_a_link_of(rate, Burst));
+            (VirtualFair::default(), Protective::on_a_link_of(rate, Burst::on_a_link_of(rate)));
         let fair = FairState { level: virtually.level(), behind: 0 };
         // So many that they stand in several rows: the last has no slack, and its row is gone through.
         for id in 0..80 {
@@ -80,10 +81,21 @@ mod tests {
             policy.ready(id);
         }
         assert_eq!(policy.pick(fair, 100), Some(0));
-        policy.path_changed(1, Path { window_credit: 10_000, ..Path::default() });
+        let far = |millis| Path {
+            round_trip: Duration::from_millis(millis),
+            window: 10_000,
+            window_credit: 10_000,
+        };
+        policy.path_changed(1, far(3_000));
         assert_eq!(policy.pick(fair, 100), Some(1));
-        // The credit is used up, and as much is left of both.
+        // Too near for so many others; as much is left of both.
         policy.served(1, 10_000);
-        assert_eq!(policy.pick(FairState { behind: 10_000, ..fair }, 100), Some(0));
+        policy.path_changed(1, far(100));
+        let fair = FairState { behind: 10_000, ..fair };
+        assert_eq!(policy.pick(fair, 100), Some(0));
+        // One other is left.
+        (2..80).for_each(|id| policy.depart(id));
+        policy.path_changed(1, far(100));
+        assert_eq!(policy.pick(fair, 100), Some(1));
     }
 }
