@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use super::Uplink;
 use super::bands::OTHERS_PRIORITY;
-use super::classes::{Classes, Progress};
+use super::classes::Classes;
 use super::flow::Flow;
+use super::progress::Progress;
 use super::registry::Registry;
 use crate::identity::PeerAddress;
 use crate::transport::{LEAST_UNSENT, Transport};

@@ -7,7 +7,7 @@ use weir_sched::RecentSizes;
 use weir_sched::policy::{SizeCutoffs, SwiftLevels, swift_band};
 
 use super::bands::RESPONSE_PRIORITIES;
-use super::classes::Progress;
+use super::progress::Progress;
 
 /// Over how many steps it is looked for the end of a band: no more is handed to the kernel at once anyway.
 const LOOK_AHEAD: u64 = 64;

@@ -1,10 +1,9 @@
 //! Which band of the kernel a response belongs to: by what it has left, or by SWIFT. A worker has one for
 //! all of its connections, since both learn from the sizes of its responses.
 
-use std::time::Duration;
-
 use super::by_size::BySize;
 use super::by_swift::BySwift;
+use super::progress::Progress;
 use crate::config::KernelOrder;
 
 /// See the module.
@@ -12,17 +11,6 @@ use crate::config::KernelOrder;
 pub(super) enum Classes {
     Size(BySize),
     Swift(BySwift),
-}
-
-/// How far a response is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
-    /// Its bytes, `u64::MAX` if nobody knows.
-    pub(super) size: u64,
-    /// Those that are still to be sent, likewise.
-    pub(super) left: u64,
-    /// To its client, when it began; zero if that is not known.
-    pub(super) round_trip: Duration,
 }
 
 impl Classes {

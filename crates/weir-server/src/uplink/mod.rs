@@ -26,6 +26,7 @@ mod local;
 mod mailbox;
 mod meter;
 mod owner;
+mod progress;
 mod registry;
 #[cfg(test)]
 mod tests;
