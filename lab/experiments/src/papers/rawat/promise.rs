@@ -31,10 +31,15 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
 const ROUND_TRIPS_MS: [u64; 6] = [10, 25, 50, 100, 150, 250];
 
 /// What is asked for: its name here, and its shape.
-const LOADS: [(&str, &str); 2] = [("load 0.9", "constant:load=0.9"), ("W1", "w1")];
+const LOADS: [(&str, &str); 4] = [
+    ("load 0.5", "constant:load=0.5"),
+    ("load 0.7", "constant:load=0.7"),
+    ("load 0.9", "constant:load=0.9"),
+    ("W1", "w1"),
+];
 
-/// Orders that are to be better than least remaining size; others are reported.
-const BETTER: [&str; 2] = ["protective/srrt", "protective/burst"];
+/// The order that is to be better than least remaining size; others are reported.
+const BETTER: [&str; 1] = ["protective/burst"];
 
 fn report(evidence: &Evidence<'_>, section: &mut Section) {
     section.text(
