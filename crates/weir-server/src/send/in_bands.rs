@@ -11,6 +11,10 @@ use crate::uplink::{Banded, WHOLE};
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LOOK_AT_LEAST: Duration = Duration::from_millis(32);
 
+/// What waits for the client's window, and not for a device of this host, may do so for ever: after this
+/// time the rest goes in the band that it has, and the limits for slow clients hold.
+const CLIENT_MAY_HOLD: Duration = Duration::from_secs(1);
+
 impl Sending<'_> {
     /// Sends through the bands of `lane`.
     pub(crate) async fn in_bands(&mut self, lane: &Banded) -> Outcome {
@@ -39,11 +43,13 @@ impl Sending<'_> {
     /// How much of the next `count` bytes goes in one band, which it enters. It waits until what was handed
     /// over for a later band has left this host. The kernel has no event for that.
     pub(super) async fn to_cutoff(&self, lane: &Banded, count: u64) -> u64 {
-        let mut waited = Duration::ZERO;
-        while !lane.enter_band(self.left()) {
+        let (mut waited, mut held_by_client) = (Duration::ZERO, Duration::ZERO);
+        while held_by_client < CLIENT_MAY_HOLD && !lane.enter_band(self.left()) {
             let wait = (waited / 4).clamp(FIRST_LOOK, LOOK_AT_LEAST);
             tokio::time::sleep(wait).await;
             waited += wait;
+            let is_queued = lane.has_packets_here();
+            held_by_client = if is_queued { Duration::ZERO } else { held_by_client + wait };
         }
         count.min(lane.to_cutoff(self.left()))
     }

@@ -138,7 +138,12 @@ impl Banded {
     /// that belong to the band they were handed over in. The part of a segment waits for what follows it.
     fn has_data_here(&self) -> bool {
         let is_unsent = || self.socket.tcp_info().is_ok_and(|info| info.has_unsent_segment());
-        self.socket.queued_here().is_ok_and(|bytes| bytes > 0) || is_unsent()
+        self.has_packets_here() || is_unsent()
+    }
+
+    /// Whether packets of the connection wait for a device of this host.
+    pub(crate) fn has_packets_here(&self) -> bool {
+        self.socket.queued_here().is_ok_and(|bytes| bytes > 0)
     }
 
     /// How many of the `left` bytes belong to the band that they have now.

@@ -87,6 +87,22 @@ fn a_response_goes_through_the_band_of_what_it_has_left() {
     });
 }
 
+/// What is unsent for want of the client's window never leaves this host by itself.
+#[test]
+fn a_client_that_does_not_read_holds_a_response_at_no_cutoff() {
+    Bench::run("50mbit", |bench| {
+        let server = bench.serve(&["--uplink-bands", "paper"]);
+        let mut client = server.connect();
+        // More than the client's window takes at once, and little enough for the server's buffer.
+        client.ask("/files/100kb.bin");
+        client.ask("/files/1kb.bin");
+        eventually("the second response begins", || {
+            server.metrics().sum("weir_responses_total") == 2.0
+        });
+        drop(client);
+    });
+}
+
 #[test]
 fn handshakes_go_first() {
     Bench::run("50mbit", |bench| {

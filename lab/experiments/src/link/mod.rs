@@ -9,5 +9,6 @@ mod probe;
 mod run;
 mod sampling;
 mod systems;
+mod users;
 
 pub(crate) use run::run;

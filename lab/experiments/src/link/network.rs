@@ -3,15 +3,15 @@
 //! queue, or weir's bands. All of it is removed when the value is dropped.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use weir_peers::tool::{output, run};
 use weir_peers::{Error, Result, interrupt, weir};
-use weir_wan::{Class, Direction, End, Loss, Wan};
+use weir_wan::{Direction, End, Loss, Wan};
 
+use super::users;
 use crate::cell;
 use weir_peers::namespace::{Namespace, set_congestion, unique, within};
 
@@ -30,8 +30,8 @@ pub(crate) struct Network {
     router: Option<Namespace>,
     /// Where the server listens.
     pub(crate) address: SocketAddrV4,
-    /// The address of each class of clients; none if there are no classes.
-    pub(crate) clients: Vec<Ipv4Addr>,
+    /// The users' addresses, by class.
+    pub(crate) users: Vec<Vec<Ipv4Addr>>,
 }
 
 /// What holds the packets that wait for the bottleneck's rate.
@@ -85,8 +85,8 @@ impl Network {
             None => (side(&server, BOTTLENECK, SERVER), at(0, 2)),
         };
         let far = side(&client, "client", far);
-        let has_classes = !wanted.class_round_trips_ms.is_empty();
-        let wan = match wanted.round_trip_ms > 0.0 || has_classes || wanted.loss > 0.0 {
+        let is_far = wanted.round_trip_ms > 0.0 || !wanted.class_round_trips_ms.is_empty();
+        let wan = match is_far || wanted.loss > 0.0 {
             true => Some(emulated(&near, &far, wanted, seed)?),
             false => veth(&near, &far, wanted.mtu).map(|()| None)?,
         };
@@ -94,6 +94,7 @@ impl Network {
             run(&format!("ip -n {server} route add default via {}", at(0, 254)))?;
             run(&format!("ip -n {client} route add default via {}", at(1, 254)))?;
         }
+        users::route_to(near.namespace, far.address, &client)?;
         if let Some(algorithm) = &wanted.congestion {
             set_congestion(&server, algorithm)?;
             set_congestion(&client, algorithm)?;
@@ -106,11 +107,8 @@ impl Network {
             }
         }
         let address = SocketAddrV4::new(SERVER, 8080);
-        let clients = match has_classes {
-            true => class_addresses(far.address, wanted),
-            false => Vec::new(),
-        };
-        Ok(Network { wan, server, client, router, address, clients })
+        let users = users::addresses(wanted);
+        Ok(Network { wan, server, client, router, address, users })
     }
 
     /// The namespace of the bottleneck.
@@ -177,40 +175,23 @@ fn veth(a: &Side<'_>, b: &Side<'_>, mtu: u32) -> Result<()> {
     Ok(())
 }
 
-/// The address of each class of clients, one after the other; one address if there are no classes.
-fn class_addresses(first: Ipv4Addr, wanted: &cell::Network) -> Vec<Ipv4Addr> {
-    let count = wanted.class_round_trips_ms.len().max(1) as u32;
-    (0..count).map(|class| Ipv4Addr::from(u32::from(first) + class)).collect()
-}
-
 /// The emulated link: delay and loss only, the rate is HTB's.
 fn emulated(near: &Side<'_>, far: &Side<'_>, wanted: &cell::Network, seed: u64) -> Result<Wan> {
-    let end = |side: &Side<'_>, addresses: Vec<Ipv4Addr>| End {
+    let end = |side: &Side<'_>| End {
         namespace: side.namespace.name().to_owned(),
         device: side.device.to_owned(),
-        addresses: addresses.iter().map(|address| format!("{address}/24")).collect(),
+        addresses: vec![format!("{}/24", side.address)],
         mtu: wanted.mtu,
     };
     let loss = if wanted.loss > 0.0 { Loss::Random(wanted.loss) } else { Loss::None };
     let direction = Direction { loss, ..Direction::default() };
-    let clients = class_addresses(far.address, wanted);
-    let round_trips = match wanted.class_round_trips_ms.as_slice() {
-        [] => &[wanted.round_trip_ms][..],
-        each => each,
-    };
-    let class = |(address, ms): (&Ipv4Addr, &f64)| Class {
-        network: IpAddr::V4(*address),
-        prefix: 32,
-        delay: Duration::from_secs_f64(ms / 2e3),
-    };
     let options = weir_wan::Options {
         down: direction.clone(),
         up: direction,
-        classes: clients.iter().zip(round_trips).map(class).collect(),
+        classes: users::distances(wanted),
         seed,
     };
-    Wan::start(&end(near, vec![near.address]), &end(far, clients.clone()), &options)
-        .map_err(|e| Error(e.to_string()))
+    Wan::start(&end(near), &end(far), &options).map_err(|e| Error(e.to_string()))
 }
 
 /// The rate and the queue of the bottleneck. HTB counts whole frames (1514 bytes for a full one).

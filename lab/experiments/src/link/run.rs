@@ -130,7 +130,7 @@ fn observe(
         server: SocketAddr::V4(network.address),
         host: network.address.to_string(),
         headers: String::new(),
-        sources: network.clients.iter().map(source).collect(),
+        sources: network.users.iter().map(source).collect(),
         requests_per_connection: cell.users.requests_per_connection,
         abort_after: cell.users.abort_after,
         retries: cell.users.retries,
@@ -192,9 +192,9 @@ fn observe(
     Ok(Observed { requests, records, report, seen, dropped, link_bytes, wan })
 }
 
-/// The source addresses of a class of clients.
-fn source(address: &Ipv4Addr) -> Source {
-    Source { addresses: vec![IpAddr::V4(*address)] }
+/// The source addresses of a class of users.
+fn source(addresses: &Vec<Ipv4Addr>) -> Source {
+    Source { addresses: addresses.iter().copied().map(IpAddr::V4).collect() }
 }
 
 /// Documents begin with the pool; those that are holes are only counted.
