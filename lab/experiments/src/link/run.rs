@@ -130,7 +130,7 @@ fn observe(
         server: SocketAddr::V4(network.address),
         host: network.address.to_string(),
         headers: String::new(),
-        sources: network.users.iter().map(source).collect(),
+        sources: network.users.iter().map(|addresses| source(addresses)).collect(),
         requests_per_connection: cell.users.requests_per_connection,
         abort_after: cell.users.abort_after,
         retries: cell.users.retries,
@@ -193,7 +193,7 @@ fn observe(
 }
 
 /// The source addresses of a class of users.
-fn source(addresses: &Vec<Ipv4Addr>) -> Source {
+fn source(addresses: &[Ipv4Addr]) -> Source {
     Source { addresses: addresses.iter().copied().map(IpAddr::V4).collect() }
 }
 
