@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(settings) => {
             if let Ok(config) = Config::from_settings(settings) {
                 assert!(config.workers >= 1 && !config.listen.is_empty());
-                assert!(config.uplink.is_none_or(|rate| rate.bits() >= 8_000));
+                assert!(config.uplink.rate().is_none_or(|rate| rate.bits() >= 8_000));
             }
         }
         Err(error) => {
