@@ -112,7 +112,7 @@ settings! {
 
         /// Which response is sent next
         ///
-        /// In the kernel's bands there is `bands` alone.
+        /// In the kernel's bands there are `bands` and `swift` alone.
         #[arg(long)]
         policy: PolicyKind => |given| if given.is_in_kernel() {
             policy::BANDS

@@ -146,7 +146,7 @@ fn ask_for_bytes(socket: impl AsFd, what: libc::Ioctl) -> io::Result<u64> {
 
 /// Bytes of memory that packets of the connection take in this host's queues: those that TCP has given to
 /// a device and that have not left it. What is on its way to the client does not count, nor do
-/// acknowledgements. 0 for a Unix socket.
+/// acknowledgements. Of a Unix socket it is what the peer has not read.
 pub(crate) fn queued_here(socket: impl AsFd) -> io::Result<u64> {
     /// Where SO_MEMINFO has it (SK_MEMINFO_WMEM_ALLOC of include/uapi/linux/sock_diag.h), which is what
     /// TCP itself goes by to keep its queues short (tcp_small_queue_check in net/ipv4/tcp_output.c).

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Uplink;
@@ -52,6 +53,7 @@ impl Banded {
         socket: &Rc<Transport>,
         peer: PeerAddress,
     ) -> Banded {
+        uplink.open.fetch_add(1, Ordering::Relaxed);
         let socket = socket.clone();
         let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(LEAST_UNSENT));
         let (asked, size, round_trip) = Default::default();
@@ -93,7 +95,7 @@ impl Banded {
         // sent meanwhile. The gate keeps what is queued to the cap; this does not limit it.
         let unsent = match &self.uplink.in_kernel {
             _ if left <= WHOLE => LEAST_UNSENT,
-            Some(in_kernel) => u32::try_from(2 * in_kernel.cap()).unwrap_or(u32::MAX),
+            Some(in_kernel) => u32::try_from(in_kernel.cap().saturating_mul(2)).unwrap_or(u32::MAX),
             None => UNCAPPED_UNSENT,
         };
         if unsent != self.unsent.replace(unsent)
@@ -153,5 +155,14 @@ impl Banded {
 
     fn progress(&self, left: u64) -> Progress {
         Progress { size: self.size.get(), left, round_trip: self.round_trip.get() }
+    }
+}
+
+/// The gate lives as long as any connection may come to it.
+impl Drop for Banded {
+    fn drop(&mut self) {
+        if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.uplink.unused.notify_one();
+        }
     }
 }

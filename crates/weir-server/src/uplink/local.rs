@@ -45,6 +45,11 @@ impl LocalUplink {
             return None;
         }
         let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
+        // The client at a Unix socket is on this host and behind no device. It may be a proxy, and the bands
+        // of a device have no order for what it reads.
+        if self.classes.is_some() && socket.tcp_info().is_err() {
+            return None;
+        }
         Some(match &self.classes {
             None => Lane::Paced(Flow::open(uplink, registry, self.worker, socket, peer)),
             Some(classes) => {
