@@ -223,7 +223,7 @@ fn the_issue_s_bars_are_all_there() {
         let section = section(name, |_| ());
         section.rows().iter().filter(|row| row.bar.is_some()).count()
     };
-    assert_eq!(bars("schroeder-w1"), 8);
+    assert_eq!(bars("schroeder-w1"), 10);
     assert_eq!(bars("schroeder-workloads"), 11);
     assert_eq!(bars("schroeder-wan"), 3);
     assert_eq!(bars("schroeder-realistic"), 2);
