@@ -199,7 +199,7 @@ impl Metrics {
             ),
             (
                 "uplink_used_bytes",
-                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, retransmissions",
+                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, retransmissions; in kernel mode only of responses above 50 KB",
                 &self.at_reading.uplink_bytes,
             ),
         ];

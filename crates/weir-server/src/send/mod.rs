@@ -195,8 +195,7 @@ impl Sending<'_> {
             let last = grant.bytes >= self.left();
             let more = if last { self.response.close } else { grant.more || lane.is_some() };
             if let Some(lane) = lane {
-                // If packets of it are queued, this grant follows them in their band.
-                let _ = lane.enter_band(self.left());
+                lane.goes_on(self.left());
             }
             let before = self.sent;
             let pushed = self.push(grant.bytes, more);

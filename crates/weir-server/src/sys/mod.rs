@@ -74,11 +74,20 @@ impl TcpInfo {
     /// Bytes that the congestion window lets through at once, beyond those that are under way or
     /// queued in the socket (`tcp_packets_in_flight` in the kernel's include/net/tcp.h).
     pub(crate) fn window_credit(&self) -> u64 {
+        self.window_room().saturating_sub(self.notsent_bytes.into())
+    }
+
+    /// Unsent bytes that the congestion window would let through at once.
+    pub(crate) fn unsent_in_window(&self) -> u64 {
+        self.window_room().min(self.notsent_bytes.into())
+    }
+
+    /// Bytes of the congestion window that are not under way.
+    fn window_room(&self) -> u64 {
         let lost = self.sacked.saturating_add(self.lost);
         let under_way = self.unacked.saturating_add(self.retrans).saturating_sub(lost);
         let segments = self.snd_cwnd.saturating_sub(under_way);
-        let bytes = u64::from(segments) * u64::from(self.snd_mss);
-        bytes.saturating_sub(self.notsent_bytes.into())
+        u64::from(segments) * u64::from(self.snd_mss)
     }
 
     /// The smoothed round trip to the client; zero before the first measurement.
@@ -100,43 +109,37 @@ impl TcpInfo {
 
 /// What TCP knows of a connection, or of a listener. Fields that an old kernel lacks are zero.
 pub(crate) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
-    let mut info = TcpInfo::default();
-    let mut length = size_of::<TcpInfo>() as libc::socklen_t;
-    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel
-    // writes at most `length` bytes, and every bit pattern is a valid `TcpInfo`.
+    // SAFETY: every bit pattern is a valid `TcpInfo`.
+    unsafe { option(socket, libc::IPPROTO_TCP, libc::TCP_INFO) }
+}
+
+/// What the kernel tells of a socket's option; what it does not fill in keeps its default.
+///
+/// # Safety
+///
+/// Every bit pattern must be a valid `T`.
+unsafe fn option<T: Default>(
+    socket: impl AsFd,
+    level: libc::c_int,
+    name: libc::c_int,
+) -> io::Result<T> {
+    let mut value = T::default();
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `value`, which outlives the call; the kernel writes at
+    // most `length` bytes.
     let result = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            (&raw mut info).cast(),
-            &raw mut length,
-        )
+        let descriptor = socket.as_fd().as_raw_fd();
+        libc::getsockopt(descriptor, level, name, (&raw mut value).cast(), &raw mut length)
     };
-    if result == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+    if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Bytes that were written to the connection and not yet acknowledged by the client.
 pub(crate) fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
-    ask_for_bytes(socket, libc::TIOCOUTQ)
-}
-
-/// Bytes that were written to the connection and that TCP has not sent yet.
-///
-/// # Errors
-///
-/// It is a Unix socket.
-pub(crate) fn unsent(socket: impl AsFd) -> io::Result<u64> {
-    /// include/uapi/linux/sockios.h; libc does not name it.
-    const SIOCOUTQNSD: libc::Ioctl = 0x894B;
-    ask_for_bytes(socket, SIOCOUTQNSD)
-}
-
-/// The answer to SIOCOUTQ (TIOCOUTQ) or SIOCOUTQNSD.
-fn ask_for_bytes(socket: impl AsFd, what: libc::Ioctl) -> io::Result<u64> {
     let mut bytes = MaybeUninit::<libc::c_int>::zeroed();
-    // SAFETY: both of these write one int to the pointer, which is valid for the call.
-    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), what, bytes.as_mut_ptr()) };
+    // SAFETY: TIOCOUTQ (SIOCOUTQ) writes one int to the pointer, which is valid for the call.
+    let result =
+        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, bytes.as_mut_ptr()) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -153,20 +156,9 @@ pub(crate) fn queued_here(socket: impl AsFd) -> io::Result<u64> {
     const AT: usize = 2;
     /// The beginning of what SO_MEMINFO tells; an old kernel tells no less.
     type MemInfo = [u32; AT + 1];
-    let mut info = MemInfo::default();
-    let mut length = size_of::<MemInfo>() as libc::socklen_t;
-    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel writes at
-    // most `length` bytes.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MEMINFO,
-            (&raw mut info).cast(),
-            &raw mut length,
-        )
-    };
-    if result == 0 { Ok(info[AT].into()) } else { Err(io::Error::last_os_error()) }
+    // SAFETY: integers have no invalid bit patterns.
+    let info: MemInfo = unsafe { option(socket, libc::SOL_SOCKET, libc::SO_MEMINFO) }?;
+    Ok(info[AT].into())
 }
 
 /// Has a listener's new connections wait in the kernel until their first bytes have come, up to about `wait`
@@ -269,7 +261,7 @@ mod tests {
         assert!(info.segs_out >= 1);
         assert!(unacknowledged(&client).unwrap() <= 10);
         // Loopback has no queue.
-        assert_eq!((queued_here(&client).unwrap(), unsent(&client).unwrap()), (0, 0));
+        assert_eq!((queued_here(&client).unwrap(), info.unsent_in_window()), (0, 0));
         drop(server);
     }
 }

@@ -164,15 +164,6 @@ impl Socket {
         sys::queued_here(&*self.fd)
     }
 
-    /// Bytes that were written and that TCP has not sent yet: its window or its queue is full.
-    ///
-    /// # Errors
-    ///
-    /// It is a Unix socket.
-    pub(crate) fn unsent(&self) -> io::Result<u64> {
-        sys::unsent(&*self.fd)
-    }
-
     /// What is sent from now on has this priority in the kernel's queues (SO_PRIORITY).
     ///
     /// # Errors

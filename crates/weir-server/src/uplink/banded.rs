@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Uplink;
-use super::bands::OTHERS_PRIORITY;
+use super::bands::{CONTROL_PRIORITY, OTHERS_PRIORITY};
 use super::classes::Classes;
 use super::flow::Flow;
+use super::kernel::InKernel;
 use super::progress::Progress;
 use super::registry::Registry;
 use crate::identity::PeerAddress;
@@ -93,16 +94,44 @@ impl Banded {
         // All of a small one. Of a large one twice the cap: the kernel tells of room only when less than
         // half of this is unsent, and what is below the cap must not count as full, since others would be
         // sent meanwhile. The gate keeps what is queued to the cap; this does not limit it.
-        let unsent = match &self.uplink.in_kernel {
-            _ if left <= WHOLE => LEAST_UNSENT,
-            Some(in_kernel) => u32::try_from(in_kernel.cap().saturating_mul(2)).unwrap_or(u32::MAX),
-            None => UNCAPPED_UNSENT,
-        };
-        if unsent != self.unsent.replace(unsent)
-            && let Err(error) = self.socket.limit_unsent(unsent)
-        {
+        let unsent = if left <= WHOLE { LEAST_UNSENT } else { self.unsent_of_large() };
+        if unsent != self.unsent.get() {
+            self.limit_unsent(unsent);
+        }
+    }
+
+    /// A large response goes on: it may have more unsent if the cap has grown.
+    pub(crate) fn goes_on(&self, left: u64) {
+        // If packets of it are queued, what follows goes in their band.
+        self.enter_band(left);
+        let unsent = self.unsent_of_large();
+        if unsent > self.unsent.get() {
+            self.limit_unsent(unsent);
+        }
+    }
+
+    /// How many bytes the kernel may have unsent.
+    #[cfg(test)]
+    pub(super) fn unsent(&self) -> u32 {
+        self.unsent.get()
+    }
+
+    fn unsent_of_large(&self) -> u32 {
+        let cap = self.uplink.in_kernel.as_ref().map(InKernel::cap);
+        cap.map_or(UNCAPPED_UNSENT, |cap| u32::try_from(cap.saturating_mul(2)).unwrap_or(u32::MAX))
+    }
+
+    fn limit_unsent(&self, unsent: u32) {
+        self.unsent.set(unsent);
+        if let Err(error) = self.socket.limit_unsent(unsent) {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
+    }
+
+    /// A request with a body comes: what is said before its response goes first, as acknowledgements of
+    /// the body do.
+    pub(crate) fn receives(&self) {
+        self.enter(CONTROL_PRIORITY);
     }
 
     /// Whether a response waits in weir while it has so much left.
@@ -121,7 +150,11 @@ impl Banded {
     /// Has what is sent from now on go through the band of a response with `left` bytes left; false if it
     /// cannot yet, because data of a later band are still here.
     pub(crate) fn enter_band(&self, left: u64) -> bool {
-        let (has, wanted) = (self.priority.get(), self.classes.priority(self.progress(left)));
+        self.enter(self.classes.priority(self.progress(left)))
+    }
+
+    fn enter(&self, wanted: u32) -> bool {
+        let has = self.priority.get();
         if has == wanted || !self.uplink.in_order() {
             return true;
         }

@@ -61,7 +61,7 @@ impl Flow {
         let spec = FlowSpec { client: client(peer), packets, path };
         uplink.inbox.post(Event::Open { flow: number, worker, spec });
         let meter = Meter::new(packets.overhead);
-        uplink.pacer.charge_extra(clock::now(), meter.handshake());
+        uplink.charge_extra(meter.handshake());
         let (socket, meter) = (socket.clone(), RefCell::new(meter));
         let asked = Cell::new(None);
         Flow { uplink, registry, number, socket, packets, meter, asked }
@@ -107,7 +107,7 @@ impl Flow {
         let info = self.socket.tcp_info().ok()?;
         let bytes = self.meter.borrow_mut().extra(&info);
         if bytes > 0 {
-            self.uplink.pacer.charge_extra(clock::now(), bytes);
+            self.uplink.charge_extra(bytes);
         }
         Some(self.path_of(&info))
     }
@@ -131,7 +131,7 @@ impl Drop for Flow {
         // still to come.
         let meter = self.meter.get_mut();
         let extra = self.socket.tcp_info().map_or(0, |info| meter.extra(&info));
-        self.uplink.pacer.charge_extra(clock::now(), extra.max(meter.farewell()));
+        self.uplink.charge_extra(extra.max(meter.farewell()));
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }

@@ -26,15 +26,18 @@ const BLOCK: u64 = 32 * 1024;
 /// How often workers count the bytes of their connections.
 pub(super) const COUNT_EVERY: Duration = Duration::from_millis(1);
 
-/// The cap that an adaptive one begins with, its least and its most, in bytes: the least is two full
-/// packets, so that one is at hand when the other has been sent; the most is what 100 Gbit/s send in a
-/// millisecond or two.
-const FIRST: u64 = 64 * 1024;
+/// Where connections are many, they are counted less often: each takes half a microsecond or less, a
+/// twentieth of this.
+pub(super) const COUNTS_ONE: Duration = Duration::from_micros(10);
+
+/// The least of an adaptive cap, with which it begins, and its most, in bytes. The least is two full packets,
+/// so that one is at hand when the other has been sent; it is doubled each millisecond until it is enough.
+/// The most is what 100 Gbit/s send in a millisecond or two.
 const LEAST: u64 = 3_000;
 const MOST: u64 = 16 * 1024 * 1024;
 
 /// Over how many counts it is seen how much of an adaptive cap was never needed.
-const OBSERVED: u32 = 100;
+const OBSERVED: u32 = 50;
 
 /// The bytes in the kernel, as far as they are known.
 #[derive(Debug)]
@@ -54,6 +57,8 @@ pub(super) struct InKernel {
 /// what was queued even when least was, over a while, was too much.
 #[derive(Debug)]
 struct Adapts {
+    /// A worker has counted.
+    news: AtomicBool,
     /// It has held bytes back since the last count.
     held_back: AtomicBool,
     /// The least that was queued at any of these counts.
@@ -78,11 +83,12 @@ impl InKernel {
     /// As many bytes in this host's queues as keep the link busy.
     pub(super) fn adaptive(workers: usize) -> InKernel {
         let adapts = Adapts {
+            news: AtomicBool::new(false),
             held_back: AtomicBool::new(false),
             least: AtomicU64::new(u64::MAX),
             counts: AtomicU32::new(0),
         };
-        InKernel { adapts: Some(adapts), ..InKernel::queued_here(FIRST, workers) }
+        InKernel { adapts: Some(adapts), ..InKernel::queued_here(LEAST, workers) }
     }
 
     /// Whether only what is queued in this host counts.
@@ -107,10 +113,24 @@ impl InKernel {
             written.store(0, Ordering::Relaxed);
         }
         if let Some(adapts) = &self.adapts {
-            let queued = self.counted.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-            let cap = adapts.next(self.cap(), queued);
-            self.cap.store(cap, Ordering::Relaxed);
+            adapts.news.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// An adaptive cap follows what was counted since the last call, of all workers together. The gate's
+    /// owner calls it, at most once in [`COUNT_EVERY`].
+    pub(super) fn adapt(&self) {
+        if let Some(adapts) = &self.adapts
+            && adapts.news.swap(false, Ordering::Relaxed)
+        {
+            self.cap.store(adapts.next(self.cap(), self.known()), Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes that were counted, and those written since.
+    fn known(&self) -> u64 {
+        let known = self.counted.iter().chain(&self.written);
+        known.map(|bytes| bytes.load(Ordering::Relaxed)).sum()
     }
 
     /// A worker wrote so many bytes to a socket.
@@ -122,9 +142,7 @@ impl InKernel {
 
     /// Whether no more may be granted while grants for `granted` bytes are out.
     pub(super) fn is_full(&self, granted: u64) -> bool {
-        let known = self.counted.iter().chain(&self.written);
-        let known: u64 = known.map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        let is_full = known + granted >= self.cap();
+        let is_full = self.known() + granted >= self.cap();
         if is_full && let Some(adapts) = &self.adapts {
             adapts.held_back.store(true, Ordering::Relaxed);
         }
@@ -195,6 +213,7 @@ mod tests {
             idle += sent.saturating_sub(queued);
             queued = queued.saturating_sub(sent);
             kernel.counted(0, queued);
+            kernel.adapt();
         }
         (kernel.cap(), idle)
     }
@@ -208,6 +227,22 @@ mod tests {
             assert!(cap <= (3 * bytes_per_count).max(LEAST), "{bytes_per_count}: {cap}");
             assert!(idle <= 10 * bytes_per_count, "{bytes_per_count}: {idle} bytes were idle");
         }
+    }
+
+    #[test]
+    fn an_empty_queue_counts_once_however_many_workers_see_it() {
+        let kernel = InKernel::adaptive(3);
+        kernel.written(0, LEAST);
+        assert!(kernel.is_full(0));
+        // One worker's connections have nothing queued, another's may have.
+        kernel.counted(1, 0);
+        kernel.adapt();
+        assert_eq!(kernel.cap(), LEAST);
+        assert!(kernel.is_full(0));
+        (0..3).for_each(|worker| kernel.counted(worker, 0));
+        kernel.adapt();
+        kernel.adapt();
+        assert_eq!(kernel.cap(), 2 * LEAST);
     }
 
     #[test]

@@ -12,3 +12,12 @@ pub(crate) enum Lane {
     /// The kernel keeps it, in bands.
     Banded(Banded),
 }
+
+impl Lane {
+    /// A request with a body comes.
+    pub(crate) fn receives(&self) {
+        if let Lane::Banded(banded) = self {
+            banded.receives();
+        }
+    }
+}

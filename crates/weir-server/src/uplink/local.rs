@@ -10,7 +10,7 @@ use super::banded::Banded;
 use super::classes::Classes;
 use super::events::{Blocked, Event};
 use super::flow::Flow;
-use super::kernel::COUNT_EVERY;
+use super::kernel::{COUNT_EVERY, COUNTS_ONE};
 use super::lane::Lane;
 use super::registry::Registry;
 use super::{InFlightQuery, Uplink};
@@ -85,7 +85,13 @@ impl LocalUplink {
     pub(crate) async fn count_in_kernel(&self) {
         let Some(in_kernel) = &self.uplink.in_kernel else { return };
         loop {
-            tokio::time::sleep(COUNT_EVERY).await;
+            if self.registry.flows() == 0 {
+                in_kernel.counted(self.worker, 0);
+                self.uplink.inbox.filled.notify_one();
+                self.registry.opened.notified().await;
+            }
+            let flows = self.registry.flows().try_into().unwrap_or(u32::MAX);
+            tokio::time::sleep(COUNT_EVERY.max(COUNTS_ONE.saturating_mul(flows))).await;
             if self.uplink.waiting() > 0 {
                 let bytes = match in_kernel.counts_queued_here() {
                     true => self.registry.bytes_queued_here(),

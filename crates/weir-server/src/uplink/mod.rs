@@ -42,6 +42,7 @@ use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead, policy}
 use crate::config::{KernelCap, KernelConfig, KernelOrder, SwiftRoundTrip, UplinkConfig};
 use crate::identity::{self, PeerAddress};
 use crate::metrics::Metrics;
+use crate::sys::clock;
 
 use events::Event;
 use in_force::BandsInForce;
@@ -208,6 +209,14 @@ impl Uplink {
     fn ends_waiting(&self, class: usize) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         self.metrics.waiting.ends(class);
+    }
+
+    /// Counts bytes on the wire that no response asked for. In kernel mode there is no pace to keep, and a
+    /// flow is a response, whose connection may have been counted with the one before.
+    fn charge_extra(&self, bytes: u64) {
+        if self.bands.is_none() {
+            self.pacer.charge_extra(clock::now(), bytes);
+        }
     }
 
     /// A number for a connection or a response that no other has had.

@@ -11,6 +11,7 @@ use weir_sched::{FlowId, Gate, Grant, JobId, JobSpec, Next, Time};
 
 use super::Uplink;
 use super::events::{Blocked, Event};
+use super::kernel::COUNT_EVERY;
 use crate::sys::clock::{self, Alarm};
 
 /// While nothing is sent, how often the virtual fair server is told that time passes.
@@ -56,12 +57,14 @@ pub(super) struct Owner {
     events: Vec<Event>,
     /// Bytes of grants that were not reported as used yet.
     granted: u64,
+    /// When the cap of kernel mode was adapted last.
+    adapted: Time,
 }
 
 impl Owner {
     pub(super) fn new(uplink: Arc<Uplink>, gate: Gate) -> Owner {
         let (flows, jobs) = (HashMap::new(), HashMap::new());
-        Owner { uplink, gate, flows, jobs, events: Vec::new(), granted: 0 }
+        Owner { uplink, gate, flows, jobs, events: Vec::new(), granted: 0, adapted: Time::ZERO }
     }
 
     pub(super) fn handle_events(&mut self) {
@@ -145,6 +148,10 @@ impl Owner {
         if self.uplink.bands.is_some()
             && let Some(in_kernel) = &self.uplink.in_kernel
         {
+            if now.since(self.adapted) >= COUNT_EVERY {
+                self.adapted = now;
+                in_kernel.adapt();
+            }
             self.gate.set_grant(in_kernel.grant());
         }
         loop {

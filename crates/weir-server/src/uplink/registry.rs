@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use tokio::sync::Notify;
 use weir_sched::Grant;
 
 use crate::transport::Transport;
@@ -15,6 +16,8 @@ use crate::transport::Transport;
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     flows: RefCell<HashMap<u64, Rc<Transport>>>,
+    /// Told of each connection that comes.
+    pub(super) opened: Notify,
     jobs: RefCell<HashMap<u64, WaitingJob>>,
 }
 
@@ -28,6 +31,7 @@ struct WaitingJob {
 impl Registry {
     pub(super) fn add_flow(&self, flow: u64, socket: Rc<Transport>) {
         self.flows.borrow_mut().insert(flow, socket);
+        self.opened.notify_one();
     }
 
     /// The connection is closed.
@@ -42,14 +46,21 @@ impl Registry {
     }
 
     /// Bytes of these connections that wait for a device of this host: their packets in its queue, and what
-    /// TCP has not sent because those are enough (net.ipv4.tcp_limit_output_bytes). Where none are queued, it
-    /// is the client's window that is waited for.
+    /// TCP does not send though the window would take it, because those are enough
+    /// (net.ipv4.tcp_limit_output_bytes). What the window holds back does not wait for a device.
     pub(super) fn bytes_queued_here(&self) -> u64 {
         let queued = |socket: &Rc<Transport>| match socket.queued_here() {
-            Ok(bytes) if bytes > 0 => bytes + socket.unsent().unwrap_or(0),
+            Ok(bytes) if bytes > 0 => {
+                bytes + socket.tcp_info().map_or(0, |info| info.unsent_in_window())
+            }
             _ => 0,
         };
         self.flows.borrow().values().map(queued).sum()
+    }
+
+    /// How many connections there are.
+    pub(super) fn flows(&self) -> usize {
+        self.flows.borrow().len()
     }
 
     pub(super) fn add_job(&self, job: u64) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use weir_sched::{BitRate, policy};
 
+use super::bands::CONTROL_PRIORITY;
 use super::owner::Owner;
 use super::*;
 use crate::config::BandCutoffs;
@@ -247,6 +248,28 @@ fn a_sockets_priority_follows_what_is_left() {
     socket.set_priority(3).unwrap();
     assert!(lane.enter_band(49_000));
     assert_eq!(socket.priority().unwrap(), 3);
+}
+
+#[test]
+fn what_is_said_before_a_response_goes_first() {
+    let (_uplink, socket, lane, _client) = banded();
+    lane.receives();
+    assert_eq!(socket.priority().unwrap(), CONTROL_PRIORITY);
+    lane.begins(1_000_000);
+    assert_eq!(socket.priority().unwrap(), 1);
+}
+
+#[test]
+fn a_large_response_may_have_more_unsent_as_the_cap_grows() {
+    let (uplink, _socket, lane, _client) = banded();
+    let kernel = uplink.in_kernel.as_ref().unwrap();
+    lane.begins(1_000_000);
+    let before = lane.unsent();
+    assert!(kernel.is_full(kernel.cap()));
+    kernel.counted(0, 0);
+    kernel.adapt();
+    lane.goes_on(900_000);
+    assert_eq!(lane.unsent(), 2 * before);
 }
 
 #[test]
