@@ -16,6 +16,7 @@ use super::present;
 use super::queues::{self, Queue, Root};
 use super::state::{self, Before, State};
 use super::step::Step;
+use super::takedown::Takedown;
 use super::tool;
 use crate::failure::Failure;
 
@@ -58,8 +59,8 @@ enum Task {
     Nothing,
     /// Commands that change bands which are there, and those that take the change back.
     Change(Vec<Step>, Vec<Step>),
-    /// Commands that take away what is there, and that make the bands.
-    Make(Vec<Step>, Vec<Step>),
+    /// The command that takes away what is at the root, if it is needed, and those that make the bands.
+    Make(Option<Step>, Vec<Step>),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -91,19 +92,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             return Ok(());
         }
         Task::Change(change, back) => {
-            carry_out(&change, |_| back)?;
+            run_change(&change, &back)?;
             state.write(directory, device)?;
             "changed"
         }
         Task::Make(clear, make) => {
-            // First of all: what was there must be known if this ends in between.
-            state.write(directory, device)?;
-            if let Err(failure) = make_all(device, &state, &clear, &make) {
-                if matches!(root_of(device)?, Root::Default | Root::Other(..)) {
-                    State::remove(directory, device)?;
-                }
-                return Err(failure);
-            }
+            make_all(arguments, &state, known.as_ref(), clear.as_ref(), &make)?;
             "made"
         }
     };
@@ -145,8 +139,9 @@ fn decide(
 ) -> Result<(Task, Option<Before>), Failure> {
     let Bands { device, rate, overhead, mechanism, .. } = bands;
     let before = known.and_then(|state| state.before.clone());
+    let clear = Step::tc("qdisc", "del", device, "root");
     match root {
-        Root::Default => Ok((Task::Make(Vec::new(), bands.install()), None)),
+        Root::Default => Ok((Task::Make(None, bands.install()), before)),
         Root::Bands(..) => {
             let same = |state: &&State| state.rate() == Some(*rate) && state.overhead == *overhead;
             let lacks_rules = mechanism.needs_rules() && present::has_rules(device)? == Some(false);
@@ -160,17 +155,13 @@ fn decide(
             let change = bands.change().into_iter().chain(rules).collect();
             Ok((Task::Change(change, back.unwrap_or_default()), before))
         }
-        Root::Part if known.is_some() => {
-            let clear = Bands::remove(device, *mechanism);
-            Ok((Task::Make(clear, bands.install()), before))
-        }
+        Root::Part if known.is_some() => Ok((Task::Make(Some(clear), bands.install()), before)),
         Root::Part => Err(refusal(device, "an htb 7765: without weir's bands", "")),
         Root::Other(queue, has_others) => {
             let before = aside(queue, *has_others);
             match before {
                 Some(before) if replace => {
-                    let clear = vec![Step::tc("qdisc", "del", device, "root")];
-                    Ok((Task::Make(clear, bands.install()), Some(before)))
+                    Ok((Task::Make(Some(clear), bands.install()), Some(before)))
                 }
                 Some(_) => {
                     let advice =
@@ -198,35 +189,76 @@ fn refusal(device: &Device, queue: &str, advice: &str) -> Failure {
 }
 
 /// Takes away what is there and makes the bands; brings back what was there if that fails.
-fn make_all(device: &Device, state: &State, clear: &[Step], make: &[Step]) -> Result<(), Failure> {
-    let restore = state.before.iter().map(|before| before.restore(device)).collect::<Vec<_>>();
-    let back = |done: usize| {
-        // What stands at the root if nothing was made is not weir's to remove.
-        let made = if done > 0 { Bands::remove(device, state.mechanism) } else { Vec::new() };
-        made.into_iter().chain(restore.clone()).collect()
-    };
-    carry_out(clear, |_| Vec::new())?;
-    carry_out(make, back)?;
-    if matches!(root_of(device)?, Root::Bands(..)) {
-        return Ok(());
+fn make_all(
+    arguments: &Arguments,
+    state: &State,
+    known: Option<&State>,
+    clear: Option<&Step>,
+    make: &[Step],
+) -> Result<(), Failure> {
+    let Arguments { device, state: directory, .. } = arguments;
+    // First of all: what was there must be known if this ends in between.
+    state.write(directory, device)?;
+    if let Some(Err(trouble)) = clear.map(tool::run) {
+        // Nothing is done: the file is again as it was.
+        match known {
+            Some(known) => known.write(directory, device)?,
+            None => State::remove(directory, device)?,
+        }
+        return Err(trouble.into());
     }
+    let failed = make.iter().find_map(|step| tool::run(step).err());
+    let (mut failure, all_made) = match (failed, root_of(device)) {
+        (Some(trouble), _) => (Failure::from(trouble), false),
+        (None, Ok(Root::Bands(..))) => return Ok(()),
+        (None, Ok(_)) => (gone(device), true),
+        (None, Err(failure)) => (failure, true),
+    };
+    // The rules are made last, all at once: they are there if every step was done, or from before.
+    let rules = state.mechanism.needs_rules() && (all_made || known.is_some());
+    match undo(arguments, state, rules) {
+        Ok("") => {}
+        Ok(told) => failure.message.push_str(&format!("; {told}")),
+        Err(second) => failure.message.push_str(&format!("; not undone: {}", second.message)),
+    }
+    Err(failure)
+}
+
+/// Brings back what was there before; then nothing is left to remember. What was done, for people.
+fn undo(arguments: &Arguments, state: &State, rules: bool) -> Result<&'static str, Failure> {
+    let Arguments { device, state: directory, .. } = arguments;
+    let root = root_of(device)?;
+    let theirs = matches!(root, Root::Other(..));
+    let before = state.before.as_ref().filter(|_| !theirs);
+    let bands = matches!(root, Root::Bands(..) | Root::Part);
+    let takedown = Takedown { device, bands, before, rules };
+    takedown.run()?;
+    if theirs && state.before.is_some() {
+        return Ok("another queue is there, and the one that was put aside is not brought back");
+    }
+    State::remove(directory, device)?;
+    Ok(if takedown.steps().is_empty() { "" } else { "what was done before is undone" })
+}
+
+fn gone(device: &Device) -> Failure {
     let message = format!(
         "the bands of {device} were made and are gone: does another program set its queues?"
     );
-    Err(Failure { message, code: 1 })
+    Failure { message, code: 1 }
 }
 
-/// Runs all steps. If one fails, those that `back` gives for the number of steps done are run.
-fn carry_out(steps: &[Step], back: impl FnOnce(usize) -> Vec<Step>) -> Result<(), Failure> {
-    for (done, step) in steps.iter().enumerate() {
+/// Runs the commands of a change; if one fails, those that take it back.
+fn run_change(change: &[Step], back: &[Step]) -> Result<(), Failure> {
+    for (done, step) in change.iter().enumerate() {
         let Err(trouble) = tool::run(step) else { continue };
         let mut failure = Failure::from(trouble);
-        let back = back(done);
-        let failed = back.iter().filter(|step| tool::run(step).is_err()).map(Step::to_string);
-        let failed: Vec<String> = failed.collect();
+        // There is one for each of the change's; the rules, which come last, need none.
+        let back = &back[..done.min(back.len())];
+        let failed: Vec<String> =
+            back.iter().filter(|step| tool::run(step).is_err()).map(Step::to_string).collect();
         if !failed.is_empty() {
             failure.message.push_str(&format!("; not undone: {}", failed.join("; ")));
-        } else if done > 0 {
+        } else if !back.is_empty() {
             failure.message.push_str("; what was done before is undone");
         }
         return Err(failure);
@@ -241,8 +273,8 @@ fn root_of(device: &Device) -> Result<Root, Failure> {
 fn print(task: &Task) -> Result<(), Failure> {
     let (clear, steps) = match task {
         Task::Nothing => return output::print("# nothing is to be done\n"),
-        Task::Change(steps, _) => (&[][..], steps),
-        Task::Make(clear, steps) => (&clear[..], steps),
+        Task::Change(steps, _) => (None, steps),
+        Task::Make(clear, steps) => (clear.as_ref(), steps),
     };
-    output::print_steps(clear.iter().chain(steps))
+    output::print_steps(clear.into_iter().chain(steps))
 }
