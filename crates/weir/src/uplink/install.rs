@@ -1,5 +1,5 @@
-//! `weir uplink install`: gives a device the bands and the rate, changes the rate of those that are
-//! there, and puts everything back if a step fails.
+//! `weir uplink install`: gives a device the bands and the rate, or changes the rate of those that are
+//! there. `carry_out` runs what is decided here.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,16 @@ use weir_server::messages;
 use weir_units::BitRate;
 
 use super::before;
+use super::carry_out::{self, Making};
 use super::device::Device;
 use super::mechanism::Mechanism;
 use super::nft;
 use super::output;
 use super::plan::Bands;
 use super::present;
-use super::queues::{self, Queue, Root};
+use super::queues::{Queue, Root};
 use super::state::{self, Before, State};
 use super::step::Step;
-use super::takedown::Takedown;
-use super::tool;
 use crate::failure::Failure;
 
 /// HTB counts in whole bytes per second, and one packet should not take seconds.
@@ -69,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = format!("--rate {rate}: the least is {LEAST_RATE}bit");
         return Err(Failure { message, code: 2 });
     }
-    let root = root_of(device)?;
+    let root = present::root(device)?;
     let known = State::read(directory, device)?;
     let mechanism = choose(arguments, &root, known.as_ref())?;
     let bands = Bands {
@@ -92,12 +91,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             return Ok(());
         }
         Task::Change(change, back) => {
-            run_change(&change, &back)?;
+            carry_out::change(&change, &back)?;
             state.write(directory, device)?;
             "changed"
         }
         Task::Make(clear, make) => {
-            make_all(arguments, &state, known.as_ref(), clear.as_ref(), &make)?;
+            let making = Making { device, directory, known: known.as_ref(), state: &state };
+            making.run(clear.as_ref(), &make)?;
             "made"
         }
     };
@@ -140,8 +140,14 @@ fn decide(
     let Bands { device, rate, overhead, mechanism, .. } = bands;
     let before = known.and_then(|state| state.before.clone());
     let clear = Step::tc("qdisc", "del", device, "root");
+    let make = || {
+        // Rules of bands that somebody took away; those that are needed are replaced in any case.
+        let stale = known.is_some_and(|state| state.mechanism.needs_rules());
+        let stale = (stale && !mechanism.needs_rules()).then(|| Step::nft(nft::remove(device)));
+        bands.install().into_iter().chain(stale).collect()
+    };
     match root {
-        Root::Default => Ok((Task::Make(None, bands.install()), before)),
+        Root::Default => Ok((Task::Make(None, make()), before)),
         Root::Bands(..) => {
             let same = |state: &&State| state.rate() == Some(*rate) && state.overhead == *overhead;
             let lacks_rules = mechanism.needs_rules() && present::has_rules(device)? == Some(false);
@@ -155,14 +161,12 @@ fn decide(
             let change = bands.change().into_iter().chain(rules).collect();
             Ok((Task::Change(change, back.unwrap_or_default()), before))
         }
-        Root::Part if known.is_some() => Ok((Task::Make(Some(clear), bands.install()), before)),
+        Root::Part if known.is_some() => Ok((Task::Make(Some(clear), make()), before)),
         Root::Part => Err(refusal(device, "an htb 7765: without weir's bands", "")),
         Root::Other(queue, has_others) => {
             let before = aside(queue, *has_others);
             match before {
-                Some(before) if replace => {
-                    Ok((Task::Make(Some(clear), bands.install()), Some(before)))
-                }
+                Some(before) if replace => Ok((Task::Make(Some(clear), make()), Some(before))),
                 Some(_) => {
                     let advice =
                         ", or put it aside with --replace (`weir uplink remove` brings it back)";
@@ -186,88 +190,6 @@ fn refusal(device: &Device, queue: &str, advice: &str) -> Failure {
          qdisc del dev {device} root`{advice}"
     );
     Failure { message, code: 1 }
-}
-
-/// Takes away what is there and makes the bands; brings back what was there if that fails.
-fn make_all(
-    arguments: &Arguments,
-    state: &State,
-    known: Option<&State>,
-    clear: Option<&Step>,
-    make: &[Step],
-) -> Result<(), Failure> {
-    let Arguments { device, state: directory, .. } = arguments;
-    // First of all: what was there must be known if this ends in between.
-    state.write(directory, device)?;
-    if let Some(Err(trouble)) = clear.map(tool::run) {
-        // Nothing is done: the file is again as it was.
-        match known {
-            Some(known) => known.write(directory, device)?,
-            None => State::remove(directory, device)?,
-        }
-        return Err(trouble.into());
-    }
-    let failed = make.iter().find_map(|step| tool::run(step).err());
-    let (mut failure, all_made) = match (failed, root_of(device)) {
-        (Some(trouble), _) => (Failure::from(trouble), false),
-        (None, Ok(Root::Bands(..))) => return Ok(()),
-        (None, Ok(_)) => (gone(device), true),
-        (None, Err(failure)) => (failure, true),
-    };
-    // The rules are made last, all at once: they are there if every step was done, or from before.
-    let rules = state.mechanism.needs_rules() && (all_made || known.is_some());
-    match undo(arguments, state, rules) {
-        Ok("") => {}
-        Ok(told) => failure.message.push_str(&format!("; {told}")),
-        Err(second) => failure.message.push_str(&format!("; not undone: {}", second.message)),
-    }
-    Err(failure)
-}
-
-/// Brings back what was there before; then nothing is left to remember. What was done, for people.
-fn undo(arguments: &Arguments, state: &State, rules: bool) -> Result<&'static str, Failure> {
-    let Arguments { device, state: directory, .. } = arguments;
-    let root = root_of(device)?;
-    let theirs = matches!(root, Root::Other(..));
-    let before = state.before.as_ref().filter(|_| !theirs);
-    let bands = matches!(root, Root::Bands(..) | Root::Part);
-    let takedown = Takedown { device, bands, before, rules };
-    takedown.run()?;
-    if theirs && state.before.is_some() {
-        return Ok("another queue is there, and the one that was put aside is not brought back");
-    }
-    State::remove(directory, device)?;
-    Ok(if takedown.steps().is_empty() { "" } else { "what was done before is undone" })
-}
-
-fn gone(device: &Device) -> Failure {
-    let message = format!(
-        "the bands of {device} were made and are gone: does another program set its queues?"
-    );
-    Failure { message, code: 1 }
-}
-
-/// Runs the commands of a change; if one fails, those that take it back.
-fn run_change(change: &[Step], back: &[Step]) -> Result<(), Failure> {
-    for (done, step) in change.iter().enumerate() {
-        let Err(trouble) = tool::run(step) else { continue };
-        let mut failure = Failure::from(trouble);
-        // There is one for each of the change's; the rules, which come last, need none.
-        let back = &back[..done.min(back.len())];
-        let failed: Vec<String> =
-            back.iter().filter(|step| tool::run(step).is_err()).map(Step::to_string).collect();
-        if !failed.is_empty() {
-            failure.message.push_str(&format!("; not undone: {}", failed.join("; ")));
-        } else if !back.is_empty() {
-            failure.message.push_str("; what was done before is undone");
-        }
-        return Err(failure);
-    }
-    Ok(())
-}
-
-fn root_of(device: &Device) -> Result<Root, Failure> {
-    Ok(queues::root(&present::queues(Some(device))?, device.as_ref()))
 }
 
 fn print(task: &Task) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 //! asks what a device has, `queues` reads the answer; `state` and `before` remember what was there.
 
 mod before;
+mod carry_out;
 mod device;
 mod install;
 mod mechanism;

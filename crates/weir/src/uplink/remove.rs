@@ -8,7 +8,7 @@ use weir_server::messages;
 use super::device::Device;
 use super::output;
 use super::present;
-use super::queues::{self, Queue, Root};
+use super::queues::{Queue, Root};
 use super::state::{self, Before, State};
 use super::takedown::Takedown;
 use super::tool::Trouble;
@@ -31,10 +31,10 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { device, dry_run, state: directory } = arguments;
     let known = State::read(directory, device)?;
-    let root = match present::queues(Some(device)) {
+    let root = match present::root(device) {
         // Its queues have gone with it; rules and the file of the state have not.
         Err(Trouble::NoDevice(_)) if known.is_some() => None,
-        queues => Some(queues::root(&queues?, device.as_ref())),
+        root => Some(root?),
     };
     let before = known.as_ref().and_then(|state| state.before.as_ref());
     let takedown = Takedown {
