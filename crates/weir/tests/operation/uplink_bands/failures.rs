@@ -61,9 +61,24 @@ fn what_a_removal_could_not_do_the_next_one_does() {
         assert!(told.contains("left to do") && told.contains("delete table"), "{told}");
         assert_eq!(bench.root() == before, !state_is_lost);
         assert!(bench.tables().contains("weir-uplink-near0"));
+        assert_eq!(files(bench.state.path()) == 1, !state_is_lost);
         output_of(bench.command("remove", &[]));
         assert_eq!((bench.tables(), files(bench.state.path())), ("".into(), 0));
     }
+}
+
+#[test]
+fn a_queue_that_could_not_be_brought_back_is_remembered() {
+    let bench = Bench::new();
+    bench.link.tc(&format!("qdisc add dev {} root handle 9: pfifo limit 77", Link::DEVICE));
+    let before = bench.root();
+    assert!(bench.install("10mbit", &["--replace"]).status.success());
+    let told = bench.refused("remove", &[], "tc", "'qdisc add'*");
+    assert!(told.contains("left to do") && told.contains("pfifo limit 77"), "{told}");
+    // The step after the one that failed is done.
+    assert_eq!((bench.tables(), files(bench.state.path())), ("".into(), 1));
+    output_of(bench.command("remove", &[]));
+    assert_eq!((bench.root(), files(bench.state.path())), (before, 0));
 }
 
 #[test]
