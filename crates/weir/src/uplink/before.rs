@@ -47,6 +47,10 @@ pub(super) fn words(queue: &Queue) -> Option<String> {
             _ => return None,
         }
     }
+    // tc leaves ecn out when it is off, and a new fq_codel has it on.
+    if queue.kind == "fq_codel" && !queue.options.contains_key("ecn") {
+        words.push_str(" noecn");
+    }
     Some(words)
 }
 
@@ -70,6 +74,9 @@ mod tests {
         let fq = r#"{"kind":"fq_codel","handle":"1:","root":true,"options":{"limit":10240,"target":4999,"ecn":true}}"#;
         let expected = "root handle 1: fq_codel ecn limit 10240 target 4999us";
         assert_eq!(words_of(fq).as_deref(), Some(expected));
+        let noecn = r#"{"kind":"fq_codel","handle":"1:","root":true,"options":{"limit":10240}}"#;
+        let expected = "root handle 1: fq_codel limit 10240 noecn";
+        assert_eq!(words_of(noecn).as_deref(), Some(expected));
         let peak = r#"{"kind":"tbf","handle":"8:","root":true,"options":{"rate":125000,"burst":5120,"peakrate":9}}"#;
         let cake = r#"{"kind":"cake","handle":"8:","root":true,"options":{"bandwidth":1}}"#;
         assert_eq!((words_of(peak), words_of(cake)), (None, None));

@@ -1,5 +1,5 @@
-//! `weir uplink install`: gives a device the bands and the rate, changes the rate of those that are
-//! there, and puts everything back if a step fails.
+//! `weir uplink install`: gives a device the bands and the rate, or changes the rate of those that are
+//! there. `carry_out` runs what is decided here.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,16 @@ use weir_server::messages;
 use weir_units::BitRate;
 
 use super::before;
+use super::carry_out::{self, Making};
 use super::device::Device;
 use super::mechanism::Mechanism;
 use super::nft;
 use super::output;
 use super::plan::Bands;
 use super::present;
-use super::queues::{self, Queue, Root};
+use super::queues::{Queue, Root};
 use super::state::{self, Before, State};
 use super::step::Step;
-use super::tool;
 use crate::failure::Failure;
 
 /// HTB counts in whole bytes per second, and one packet should not take seconds.
@@ -58,8 +58,8 @@ enum Task {
     Nothing,
     /// Commands that change bands which are there, and those that take the change back.
     Change(Vec<Step>, Vec<Step>),
-    /// Commands that take away what is there, and that make the bands.
-    Make(Vec<Step>, Vec<Step>),
+    /// The command that takes away what is at the root, if it is needed, and those that make the bands.
+    Make(Option<Step>, Vec<Step>),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = format!("--rate {rate}: the least is {LEAST_RATE}bit");
         return Err(Failure { message, code: 2 });
     }
-    let root = root_of(device)?;
+    let root = present::root(device)?;
     let known = State::read(directory, device)?;
     let mechanism = choose(arguments, &root, known.as_ref())?;
     let bands = Bands {
@@ -91,19 +91,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
             return Ok(());
         }
         Task::Change(change, back) => {
-            carry_out(&change, |_| back)?;
+            carry_out::change(&change, &back)?;
             state.write(directory, device)?;
             "changed"
         }
         Task::Make(clear, make) => {
-            // First of all: what was there must be known if this ends in between.
-            state.write(directory, device)?;
-            if let Err(failure) = make_all(device, &state, &clear, &make) {
-                if matches!(root_of(device)?, Root::Default | Root::Other(..)) {
-                    State::remove(directory, device)?;
-                }
-                return Err(failure);
-            }
+            let making = Making { device, directory, known: known.as_ref(), state: &state };
+            making.run(clear.as_ref(), &make)?;
             "made"
         }
     };
@@ -145,8 +139,15 @@ fn decide(
 ) -> Result<(Task, Option<Before>), Failure> {
     let Bands { device, rate, overhead, mechanism, .. } = bands;
     let before = known.and_then(|state| state.before.clone());
+    let clear = Step::tc("qdisc", "del", device, "root");
+    let make = || {
+        // Rules of bands that somebody took away; those that are needed are replaced in any case.
+        let stale = known.is_some_and(|state| state.mechanism.needs_rules());
+        let stale = (stale && !mechanism.needs_rules()).then(|| Step::nft(nft::remove(device)));
+        bands.install().into_iter().chain(stale).collect()
+    };
     match root {
-        Root::Default => Ok((Task::Make(Vec::new(), bands.install()), None)),
+        Root::Default => Ok((Task::Make(None, make()), before)),
         Root::Bands(..) => {
             let same = |state: &&State| state.rate() == Some(*rate) && state.overhead == *overhead;
             let lacks_rules = mechanism.needs_rules() && present::has_rules(device)? == Some(false);
@@ -160,18 +161,12 @@ fn decide(
             let change = bands.change().into_iter().chain(rules).collect();
             Ok((Task::Change(change, back.unwrap_or_default()), before))
         }
-        Root::Part if known.is_some() => {
-            let clear = Bands::remove(device, *mechanism);
-            Ok((Task::Make(clear, bands.install()), before))
-        }
+        Root::Part if known.is_some() => Ok((Task::Make(Some(clear), make()), before)),
         Root::Part => Err(refusal(device, "an htb 7765: without weir's bands", "")),
         Root::Other(queue, has_others) => {
             let before = aside(queue, *has_others);
             match before {
-                Some(before) if replace => {
-                    let clear = vec![Step::tc("qdisc", "del", device, "root")];
-                    Ok((Task::Make(clear, bands.install()), Some(before)))
-                }
+                Some(before) if replace => Ok((Task::Make(Some(clear), make()), Some(before))),
                 Some(_) => {
                     let advice =
                         ", or put it aside with --replace (`weir uplink remove` brings it back)";
@@ -197,52 +192,11 @@ fn refusal(device: &Device, queue: &str, advice: &str) -> Failure {
     Failure { message, code: 1 }
 }
 
-/// Takes away what is there and makes the bands; brings back what was there if that fails.
-fn make_all(device: &Device, state: &State, clear: &[Step], make: &[Step]) -> Result<(), Failure> {
-    let restore = state.before.iter().map(|before| before.restore(device)).collect::<Vec<_>>();
-    let back = |done: usize| {
-        // What stands at the root if nothing was made is not weir's to remove.
-        let made = if done > 0 { Bands::remove(device, state.mechanism) } else { Vec::new() };
-        made.into_iter().chain(restore.clone()).collect()
-    };
-    carry_out(clear, |_| Vec::new())?;
-    carry_out(make, back)?;
-    if matches!(root_of(device)?, Root::Bands(..)) {
-        return Ok(());
-    }
-    let message = format!(
-        "the bands of {device} were made and are gone: does another program set its queues?"
-    );
-    Err(Failure { message, code: 1 })
-}
-
-/// Runs all steps. If one fails, those that `back` gives for the number of steps done are run.
-fn carry_out(steps: &[Step], back: impl FnOnce(usize) -> Vec<Step>) -> Result<(), Failure> {
-    for (done, step) in steps.iter().enumerate() {
-        let Err(trouble) = tool::run(step) else { continue };
-        let mut failure = Failure::from(trouble);
-        let back = back(done);
-        let failed = back.iter().filter(|step| tool::run(step).is_err()).map(Step::to_string);
-        let failed: Vec<String> = failed.collect();
-        if !failed.is_empty() {
-            failure.message.push_str(&format!("; not undone: {}", failed.join("; ")));
-        } else if done > 0 {
-            failure.message.push_str("; what was done before is undone");
-        }
-        return Err(failure);
-    }
-    Ok(())
-}
-
-fn root_of(device: &Device) -> Result<Root, Failure> {
-    Ok(queues::root(&present::queues(Some(device))?, device.as_ref()))
-}
-
 fn print(task: &Task) -> Result<(), Failure> {
     let (clear, steps) = match task {
         Task::Nothing => return output::print("# nothing is to be done\n"),
-        Task::Change(steps, _) => (&[][..], steps),
-        Task::Make(clear, steps) => (&clear[..], steps),
+        Task::Change(steps, _) => (None, steps),
+        Task::Make(clear, steps) => (clear.as_ref(), steps),
     };
-    output::print_steps(clear.iter().chain(steps))
+    output::print_steps(clear.into_iter().chain(steps))
 }

@@ -1,10 +1,11 @@
 //! `weir uplink`: the kernel's priority bands of a device, which `weir serve --uplink kernel` sends its
 //! responses through. This file reads the command line and calls the command; `main` calls it.
 //!
-//! `plan` and `nft` are the commands that make the bands, `step` one of them, `tool` runs it; `present`
+//! `plan` and `nft` are the commands that make the bands, `takedown` those that remove them, `step` one, `tool` runs it; `present`
 //! asks what a device has, `queues` reads the answer; `state` and `before` remember what was there.
 
 mod before;
+mod carry_out;
 mod device;
 mod install;
 mod mechanism;
@@ -18,6 +19,7 @@ mod show;
 mod state;
 mod step;
 mod table;
+mod takedown;
 mod tool;
 
 use crate::failure::Failure;

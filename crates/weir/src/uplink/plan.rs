@@ -1,5 +1,4 @@
-//! The commands that make the bands of a device, change their rate and take them away. Pure: `install`
-//! and `remove` run or print them.
+//! The commands that make the bands of a device and change their rate. Pure: `install` runs or prints them.
 //!
 //! In all mechanisms HTB holds the rate, and each band is a FIFO with a handle of its own, so that the
 //! counters read the same. HTB sends what a class is guaranteed before what it lends, and lends by
@@ -66,15 +65,6 @@ impl Bands {
     /// Changes the rate or the overhead of those that are there. No packet is lost.
     pub(super) fn change(&self) -> Vec<Step> {
         self.classes("change")
-    }
-
-    /// Takes them away; the device then has the kernel's own queue.
-    pub(super) fn remove(device: &Device, mechanism: Mechanism) -> Vec<Step> {
-        let mut steps = vec![Step::tc("qdisc", "del", device, "root")];
-        if mechanism.needs_rules() {
-            steps.push(Step::nft(nft::remove(device)));
-        }
-        steps
     }
 
     /// Where packets go that no rule has given a class: all of them, if the bands are below one class.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::device::Device;
 use super::nft;
-use super::queues::{self, Queue};
+use super::queues::{self, Queue, Root};
 use super::tool::{self, Trouble};
 
 /// Bytes of a header that the kernel counts with the packets of an Ethernet device.
@@ -18,6 +18,11 @@ pub(super) fn queues(device: Option<&Device>) -> Result<Vec<Queue>, Trouble> {
         None => tool::output("tc", &all)?,
     };
     queues::parse(&text).map_err(|e| unreadable("tc -j -s qdisc show", &e))
+}
+
+/// What is at the root of a device. Needs no privilege.
+pub(super) fn root(device: &Device) -> Result<Root, Trouble> {
+    Ok(queues::root(&queues(Some(device))?, device.as_ref()))
 }
 
 /// The classes of a device, as `tc` prints them. Needs no privilege.

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 use crate::support::link::Link;
 use crate::support::{DEADLINE, end_of, eventually, output_of};
 
+mod failures;
+
 /// A link, and where the state of its bands is kept.
 struct Bench {
     link: Link,
@@ -42,6 +44,24 @@ impl Bench {
     fn installed(&self, rate: &str) -> String {
         let output = self.install(rate, &[]);
         assert!(output.status.success(), "{output:?}");
+        said(&output)
+    }
+
+    /// What `weir uplink` says when `program` refuses command lines of this pattern of the shell.
+    fn refused(&self, verb: &str, more: &[&str], program: &str, lines: &str) -> String {
+        let programs = tempfile::tempdir().expect("a directory");
+        let file = programs.path().join(program);
+        let usual = "/usr/sbin:/usr/bin:/sbin:/bin";
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in {lines}) echo no more today >&2; exit 1;; esac\n\
+             PATH={usual} exec {program} \"$@\"\n"
+        );
+        fs::write(&file, script).expect("a program");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("it can be run");
+        let mut command = self.command(verb, more);
+        command.env("PATH", format!("{}:{usual}", programs.path().display()));
+        let output = end_of(command);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
         said(&output)
     }
 
@@ -266,29 +286,6 @@ fn the_unit_of_systemd_makes_and_removes_the_bands() {
         let said = run(key);
         assert!(said.contains(answer), "{key}: {said}");
     }
-}
-
-/// The last step fails: `nft` is one that refuses.
-#[test]
-fn an_installation_that_fails_is_undone() {
-    let bench = Bench::new();
-    bench.link.tc(&format!("qdisc add dev {} root handle 9: pfifo limit 77", Link::DEVICE));
-    let before = bench.root();
-    let programs = tempfile::tempdir().expect("a directory");
-    let nft = programs.path().join("nft");
-    fs::write(&nft, "#!/bin/sh\necho no rules today >&2\nexit 1\n").expect("a program");
-    fs::set_permissions(&nft, fs::Permissions::from_mode(0o755)).expect("it can be run");
-    let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", programs.path().display());
-    let mut install =
-        bench.command("install", &["--rate", "10mbit", "--mechanism", "htb", "--replace"]);
-    let output = end_of({
-        install.env("PATH", path);
-        install
-    });
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("no rules today"), "{said}");
-    assert_eq!((bench.root(), files(bench.state.path())), (before, 0));
 }
 
 #[test]
