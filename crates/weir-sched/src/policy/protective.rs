@@ -149,7 +149,9 @@ impl<R: Rule<Key: Into<u64>>> Policy for Protective<R> {
     }
 
     fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
-        self.slack.shorten(self.jobs[id as usize].finish, id, fair.level);
+        let job = &mut self.jobs[id as usize];
+        job.size = job.size.saturating_sub(bytes);
+        self.slack.shorten(job.finish, id, fair.level);
         self.move_to(id, fair, finish, |entry| {
             entry.remaining = entry.remaining.saturating_sub(bytes);
             entry.frozen = entry.frozen.map(|later| later.saturating_sub(bytes));
