@@ -159,11 +159,12 @@ impl<R: Rule<Key: Into<u64>>> Policy for Protective<R> {
     }
 
     fn ready(&mut self, id: u32) {
-        self.slack.set_ready(self.jobs[id as usize].finish, id, true);
+        let (job, order) = (&self.jobs[id as usize], &self.order);
+        self.slack.ready(job.finish, id, |entry| order.key(&job.facts(entry)).into());
     }
 
     fn blocked(&mut self, id: u32) {
-        self.slack.set_ready(self.jobs[id as usize].finish, id, false);
+        self.slack.blocked(self.jobs[id as usize].finish, id);
     }
 
     fn pause(&mut self, id: u32, level: Level) {
