@@ -149,7 +149,9 @@ impl<R: Rule<Key: Into<u64>>> Policy for Protective<R> {
     }
 
     fn shrink(&mut self, id: u32, bytes: u64, fair: FairState, finish: Level) {
-        self.slack.shorten(self.jobs[id as usize].finish, id, fair.level);
+        let job = &mut self.jobs[id as usize];
+        job.size = job.size.saturating_sub(bytes);
+        self.slack.shorten(job.finish, id, fair.level);
         self.move_to(id, fair, finish, |entry| {
             entry.remaining = entry.remaining.saturating_sub(bytes);
             entry.frozen = entry.frozen.map(|later| later.saturating_sub(bytes));
@@ -157,11 +159,12 @@ impl<R: Rule<Key: Into<u64>>> Policy for Protective<R> {
     }
 
     fn ready(&mut self, id: u32) {
-        self.slack.set_ready(self.jobs[id as usize].finish, id, true);
+        let (job, order) = (&self.jobs[id as usize], &self.order);
+        self.slack.ready(job.finish, id, |entry| order.key(&job.facts(entry)).into());
     }
 
     fn blocked(&mut self, id: u32) {
-        self.slack.set_ready(self.jobs[id as usize].finish, id, false);
+        self.slack.blocked(self.jobs[id as usize].finish, id);
     }
 
     fn pause(&mut self, id: u32, level: Level) {

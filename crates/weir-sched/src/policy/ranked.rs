@@ -15,7 +15,7 @@ pub struct Facts {
     pub order: u64,
     /// When it arrived.
     pub at: Time,
-    /// All its bytes.
+    /// All its bytes but those that will never be sent: what is attained and what remains.
     pub size: u64,
     /// Bytes neither sent nor granted.
     pub remaining: u64,
@@ -132,6 +132,7 @@ impl<R: Rule> Policy for Ranked<R> {
 
     fn shrink(&mut self, id: u32, bytes: u64, _fair: FairState, finish: Level) {
         self.change(id, |job| {
+            job.size = job.size.saturating_sub(bytes);
             job.remaining = job.remaining.saturating_sub(bytes);
             job.finish = finish;
         });

@@ -68,11 +68,17 @@ impl Config {
         let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
         let without_effect = without_effect(&keys, has_backends);
         let given_order = keys.protective_order;
-        let config = keys.resolve(routes, without_effect);
+        let mut config = keys.resolve(routes, without_effect);
+        config.without_effect.extend(round_trip_in_vain(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;
         if config.listen.is_empty() {
             return Err(ConfigError::new("`listen` names no address; give at least one"));
+        }
+        if config.uplink_device.as_deref().is_some_and(|device| device.trim().is_empty()) {
+            let wrong = "`uplink_device` names no device; write such as eth0, or another that `ip link` \
+                         lists, or leave it out for every device with weir's bands";
+            return Err(ConfigError::new(wrong));
         }
         let mut addresses = config.listen.iter().chain(&config.admin);
         addresses.try_for_each(|address| address.check()).map_err(ConfigError::new)?;
@@ -210,6 +216,20 @@ fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
     in_vain
 }
 
+/// Where the round trip comes from was given, and the policy does not look at it: neither its rule
+/// does, nor where fair sharing stands, which opens windows once a round trip.
+fn round_trip_in_vain(config: &Config, given: Option<SwiftRoundTrip>) -> Option<String> {
+    let policy = config.policy_with_order();
+    let needs = policy.needs();
+    let looks = needs.fair_server || needs.path_updates || policy == policy::SWIFT;
+    let in_vain = given.is_some() && config.uplink != UplinkMode::Off && !looks;
+    in_vain.then(|| {
+        format!(
+            "`swift_round_trip` has no effect: the policy {policy} does not look at the round trip"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,6 +301,39 @@ mod tests {
         ] {
             let told = read(text).unwrap().without_effect;
             assert!(told.len() == 1 && told[0].contains(why), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn where_the_round_trip_comes_from_is_for_policies_that_look_at_it() {
+        let told = |text: &str| {
+            let text = format!("{text}\nswift_round_trip = \"request\"");
+            Config::from_settings(crate::config::parse(&text).unwrap()).unwrap().without_effect
+        };
+        for policy in ["swift", "srrt", "burst", "protective", "fsp"] {
+            let text = format!("uplink = \"1mbit\"\npolicy = \"{policy}\"");
+            assert_eq!(told(&text), [""; 0], "{policy}");
+        }
+        for (text, why) in [
+            ("uplink = \"1mbit\"\npolicy = \"srpt\"", "the policy srpt does not look at"),
+            ("uplink = \"kernel\"", "the policy bands does not look at the round trip"),
+            ("", "there is no `uplink`"),
+        ] {
+            let told = told(text);
+            assert!(told.len() == 1 && told[0].contains(why), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_has_a_name() {
+        let read = |device: &str| {
+            let text = format!("uplink = \"kernel\"\nuplink_device = \"{device}\"");
+            crate::config::parse(&text).and_then(Config::from_settings)
+        };
+        assert_eq!(read("eth0.7").unwrap().uplink_device.as_deref(), Some("eth0.7"));
+        for empty in ["", " "] {
+            let wrong = read(empty).unwrap_err().to_string();
+            assert!(wrong.starts_with("`uplink_device` names no device; write such as"), "{wrong}");
         }
     }
 

@@ -66,26 +66,39 @@ mod tests {
     use crate::{BitRate, Path, Time};
     use std::time::Duration;
 
+    /// So many that they stand in several rows.
+    const MANY: u32 = 80;
+
+    fn rate() -> BitRate {
+        BitRate::new(8_000_000).expect("not zero")
+    }
+
+    fn far(millis: u64) -> Path {
+        let round_trip = Duration::from_millis(millis);
+        Path { round_trip, window: 10_000, window_credit: 10_000 }
+    }
+
+    fn now(virtually: &VirtualFair) -> FairState {
+        FairState { level: virtually.level(), behind: 0 }
+    }
+
+    /// The job `id`, larger than those with lower numbers, arrives and can be sent.
+    fn arrive(policy: &mut dyn Policy, virtually: &mut VirtualFair, id: u32) {
+        let size = 50_000 + 10_000 * u64::from(id);
+        let (finish, path) = (virtually.join(id, size), Path::default());
+        let fair = now(virtually);
+        policy.arrive(id, &Arrival { order: id.into(), at: Time::ZERO, size, fair, finish, path });
+        policy.ready(id);
+    }
+
     #[test]
     fn a_key_that_changes_while_a_job_waits_or_is_served_changes_who_goes_first() {
-        let rate = BitRate::new(8_000_000).expect("not zero");
-        let (mut virtually, mut policy) =
-            (VirtualFair::default(), Protective::on_a_link_of(rate, Burst::on_a_link_of(rate)));
-        let fair = FairState { level: virtually.level(), behind: 0 };
-        // So many that they stand in several rows: the last has no slack, and its row is gone through.
-        for id in 0..80 {
-            let size = 50_000 + 10_000 * u64::from(id);
-            let (finish, path) = (virtually.join(id, size), Path::default());
-            let job = Arrival { order: id.into(), at: Time::ZERO, size, fair, finish, path };
-            policy.arrive(id, &job);
-            policy.ready(id);
-        }
+        let mut virtually = VirtualFair::default();
+        let mut policy = Protective::on_a_link_of(rate(), Burst::on_a_link_of(rate()));
+        // The last has no slack, and its row is gone through.
+        (0..MANY).for_each(|id| arrive(&mut policy, &mut virtually, id));
+        let fair = now(&virtually);
         assert_eq!(policy.pick(fair, 100), Some(0));
-        let far = |millis| Path {
-            round_trip: Duration::from_millis(millis),
-            window: 10_000,
-            window_credit: 10_000,
-        };
         policy.path_changed(1, far(3_000));
         assert_eq!(policy.pick(fair, 100), Some(1));
         // Too near for so many others; as much is left of both.
@@ -94,8 +107,23 @@ mod tests {
         let fair = FairState { behind: 10_000, ..fair };
         assert_eq!(policy.pick(fair, 100), Some(0));
         // One other is left.
-        (2..80).for_each(|id| policy.depart(id));
+        (2..MANY).for_each(|id| policy.depart(id));
         policy.path_changed(1, far(100));
         assert_eq!(policy.pick(fair, 100), Some(1));
+    }
+
+    #[test]
+    fn who_comes_back_has_the_key_of_that_moment() {
+        for kind in [crate::policy::BURST, BURST] {
+            let (mut virtually, mut policy) = (VirtualFair::default(), kind.build(rate()));
+            (0..2).for_each(|id| arrive(&mut *policy, &mut virtually, id));
+            policy.path_changed(1, far(100));
+            assert_eq!(policy.pick(now(&virtually), 100), Some(1), "{kind}");
+            policy.blocked(1);
+            (2..MANY).for_each(|id| arrive(&mut *policy, &mut virtually, id));
+            // Its window is no bargain for so many.
+            policy.ready(1);
+            assert_eq!(policy.pick(now(&virtually), 100), Some(0), "{kind}");
+        }
     }
 }

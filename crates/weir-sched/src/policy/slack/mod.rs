@@ -131,23 +131,26 @@ impl SlackOrder {
         }
     }
 
-    /// The job's client takes data, or none.
-    pub(super) fn set_ready(&mut self, finish: Level, id: u32, ready: bool) {
+    /// The job's client takes data: it is ranked by `key`.
+    pub(super) fn ready(&mut self, finish: Level, id: u32, key: impl FnOnce(&Entry) -> u64) {
         let Some((row, at)) = self.find(finish, id) else { return };
         let entry = &mut self.rows[row][at];
-        let spent = self.spent[row];
-        if ready {
-            entry.ready = true;
-            self.best[row] = self.best[row].min(entry.rank().unwrap_or(NOBODY));
-            if entry.tested() {
-                self.least[row] = self.least[row].min(entry.bound.saturating_sub(spent));
-            }
-        } else {
-            let was = entry.rank();
-            // Its bound may stay the row's least: that is too low at most.
-            entry.ready = false;
-            self.rank_changed(row, was, None);
+        entry.ready = true;
+        entry.key = key(entry);
+        self.best[row] = self.best[row].min(entry.rank().unwrap_or(NOBODY));
+        if entry.tested() {
+            self.least[row] = self.least[row].min(entry.bound.saturating_sub(self.spent[row]));
         }
+    }
+
+    /// The job's client takes no data.
+    pub(super) fn blocked(&mut self, finish: Level, id: u32) {
+        let Some((row, at)) = self.find(finish, id) else { return };
+        let entry = &mut self.rows[row][at];
+        let was = entry.rank();
+        // Its bound may stay the row's least: that is too low at most.
+        entry.ready = false;
+        self.rank_changed(row, was, None);
     }
 
     /// The order among those who may go gives the job another key.

@@ -6,42 +6,59 @@ use super::{NEEDS, Swift};
 use crate::policy::ranked::{Facts, Ranked, Rule};
 use crate::policy::{Descriptor, PolicyKind};
 
-/// Makes a policy with these choices, and with as many bands if their number is given.
-macro_rules! variant {
-    ($name:literal, $help:literal, { $($choice:ident: $value:expr),* } $(, $bands:literal)?) => {
-        PolicyKind::new(&Descriptor {
-            name: concat!("swift/", $name),
-            help: $help,
-            needs: NEEDS,
-            build: |_| {
-                #[allow(clippy::needless_update, reason = "some variants name every choice that there is")]
-                let rule = Swift::new(SwiftChoices { $($choice: $value,)* ..SwiftChoices::PAPER });
-                $(let rule = Merged { rule, bands: $bands };)?
-                Box::new(Ranked::new(rule))
-            },
-        })
-    };
-}
-
 /// All of them.
 pub(in crate::policy) const VARIANTS: &[PolicyKind] = &[
-    variant!("initial", "SWIFT by the size that a response had on its arrival", {
-        basis: SwiftBasis::Initial
+    PolicyKind::new(&Descriptor {
+        name: "swift/initial",
+        help: "SWIFT by the size that a response had on its arrival",
+        needs: NEEDS,
+        build: |_| Box::new(by(SwiftChoices { basis: SwiftBasis::Initial, ..SwiftChoices::PAPER })),
     }),
-    variant!("round-down", "SWIFT with the weighted sum rounded to the higher priority", {
-        rounding: SwiftRounding::Down
+    PolicyKind::new(&Descriptor {
+        name: "swift/round-down",
+        help: "SWIFT with the weighted sum rounded to the higher priority",
+        needs: NEEDS,
+        build: |_| Box::new(by(SwiftChoices { rounding: SwiftRounding::Down, ..SwiftChoices::PAPER })),
     }),
-    variant!("round-up", "SWIFT with the weighted sum rounded to the lower priority", {
-        rounding: SwiftRounding::Up
+    PolicyKind::new(&Descriptor {
+        name: "swift/round-up",
+        help: "SWIFT with the weighted sum rounded to the lower priority",
+        needs: NEEDS,
+        build: |_| Box::new(by(SwiftChoices { rounding: SwiftRounding::Up, ..SwiftChoices::PAPER })),
     }),
-    variant!("15-cuts", "SWIFT with 16 classes of which the first two share priority 1", { cuts: 15 }),
-    variant!("zero", "SWIFT with 16 classes, the first of which has the priority of SYN-ACKs", {
-        cuts: 15,
-        highest: 0
+    PolicyKind::new(&Descriptor {
+        name: "swift/15-cuts",
+        help: "SWIFT with 16 classes of which the first two share priority 1",
+        needs: NEEDS,
+        build: |_| Box::new(by(SwiftChoices { cuts: 15, ..SwiftChoices::PAPER })),
     }),
-    variant!("8-bands", "SWIFT with its priorities merged into 8", {}, 8),
-    variant!("7-bands", "SWIFT with its priorities merged into 7", {}, 7),
+    PolicyKind::new(&Descriptor {
+        name: "swift/zero",
+        help: "SWIFT with 16 classes, the first of which has the priority of SYN-ACKs",
+        needs: NEEDS,
+        build: |_| Box::new(by(SwiftChoices { cuts: 15, highest: 0, ..SwiftChoices::PAPER })),
+    }),
+    PolicyKind::new(&Descriptor {
+        name: "swift/8-bands",
+        help: "SWIFT with its priorities merged into 8",
+        needs: NEEDS,
+        build: |_| Box::new(merged_into(8)),
+    }),
+    PolicyKind::new(&Descriptor {
+        name: "swift/7-bands",
+        help: "SWIFT with its priorities merged into 7",
+        needs: NEEDS,
+        build: |_| Box::new(merged_into(7)),
+    }),
 ];
+
+fn by(choices: SwiftChoices) -> Ranked<Swift> {
+    Ranked::new(Swift::new(choices))
+}
+
+fn merged_into(bands: u8) -> Ranked<Merged> {
+    Ranked::new(Merged { rule: Swift::new(SwiftChoices::PAPER), bands })
+}
 
 /// Priorities merged into fewer bands, which is what a kernel has.
 #[derive(Debug)]

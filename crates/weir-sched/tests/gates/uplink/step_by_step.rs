@@ -208,6 +208,27 @@ fn a_range_that_leaves_takes_only_its_own_bytes() {
     assert_eq!(gate.jobs(), 0);
 }
 
+/// What SWIFT takes for left is the size less what was sent.
+#[test]
+fn a_range_that_leaves_takes_its_bytes_from_the_size_too() {
+    for policy in ["swift", "protective/swift"] {
+        let policy: PolicyKind = policy.parse().unwrap();
+        let mut gate = Link::exact(policy).gate();
+        let mut now = Time::ZERO;
+        let single = open(&mut gate, 1);
+        arrive(&mut gate, now, single, 25_000);
+        // Two of them have priority 15, and one has 13; the other client's has 14.
+        let [gone, here] = [(); 2].map(|()| {
+            let flow = open(&mut gate, 2);
+            let size = Some(20_000);
+            let spec = JobSpec { flow, tag: 0, size, range_of: Some(ObjectId(7)) };
+            gate.arrive(now, spec).unwrap()
+        });
+        gate.abandoned(now, gone);
+        assert_eq!(grant(&mut gate, &mut now).map(|first| first.job), Some(here), "{policy}");
+    }
+}
+
 #[test]
 fn the_starved_get_a_segment_now_and_then() {
     let starvation_interval = Some(Duration::from_secs(10));
