@@ -34,7 +34,9 @@ pub(super) async fn answer(
     to: Destination,
 ) -> Option<End> {
     let Exchanging { serving, client, begun, .. } = *exchanging;
-    lane.inspect(|lane| lane.receives());
+    if let Some(lane) = lane {
+        lane.receives();
+    }
     let requester = H1Requester { client, version: request.version };
     let asked = Asked { requester: &requester, request, fields, begun };
     let most = match &to {
