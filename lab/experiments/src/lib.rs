@@ -30,6 +30,8 @@ pub mod backend;
 mod link;
 
 mod run_cell;
+mod slots;
+
 mod runner;
 
 pub mod findings;

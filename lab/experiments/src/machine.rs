@@ -1,6 +1,7 @@
 //! What a run needs of the machine before it starts: root, open files, and a place before ordinary
 //! work. Stolen and idle processor time are in the load generator's report.
 
+use rustix::process::{Resource, getrlimit};
 use weir_peers::{Error, Result, tool};
 
 /// Connections of the busiest cell: an overloaded fair server has thousands.
@@ -26,6 +27,11 @@ pub(crate) fn need_root() -> Result<()> {
 /// allows; refuse to run with too few.
 pub(crate) fn raise_open_files() -> Result<()> {
     weir_load::check_limits(CONNECTIONS, 1).map_err(|e| Error(e.to_string()))
+}
+
+/// Descriptors that this process may have; no limit is as many as there can be.
+pub(crate) fn open_files() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Put the calling thread before all ordinary work on the machine, and before the servers, which are

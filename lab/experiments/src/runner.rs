@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use weir_peers::Result;
@@ -14,8 +14,9 @@ use crate::cell::Cell;
 use crate::link::demand::duration;
 use crate::outcome::Outcome;
 use crate::settings::Settings;
+use crate::slots::{Slots, slots_of};
 use crate::tuning::Tuning;
-use crate::{backend, kept, run_cell};
+use crate::{kept, machine, run_cell};
 
 /// Who is told how far a run is.
 pub trait Progress: Sync {
@@ -79,7 +80,8 @@ impl Plan<'_> {
     fn work(&self) -> Result<()> {
         let _tuning = Tuning::set();
         let next = AtomicUsize::new(0);
-        let slots = Slots::of(self.settings.side_by_side.max(1));
+        let all = self.settings.side_by_side.max(1);
+        let (slots, open_files) = (Slots::of(all), machine::open_files());
         let done = AtomicUsize::new(self.cells.len() - self.waiting.len());
         let origin = Instant::now();
         let threads = self.settings.side_by_side.clamp(1, self.waiting.len());
@@ -99,10 +101,8 @@ impl Plan<'_> {
                     loop {
                         let position = next.fetch_add(1, Ordering::Relaxed);
                         let Some(&index) = self.waiting.get(position) else { return };
-                        let Some(taken) = slots.acquire(backend::slots(&self.cells[index].1))
-                        else {
-                            return;
-                        };
+                        let wanted = slots_of(&self.cells[index].1, all, open_files);
+                        let Some(taken) = slots.acquire(wanted) else { return };
                         self.one(index);
                         slots.release(taken);
                         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -145,52 +145,6 @@ impl Plan<'_> {
     }
 }
 
-/// How many more cells the machine has idle time for; some stand for several.
-struct Slots {
-    all: usize,
-    free: Mutex<usize>,
-    more: Condvar,
-}
-
-/// A wait for room looks so often whether the run was interrupted.
-const LOOK: Duration = Duration::from_millis(200);
-
-impl Slots {
-    fn of(all: usize) -> Slots {
-        Slots { all, free: Mutex::new(all), more: Condvar::new() }
-    }
-
-    /// Wait until there is room for so many, or for all if that is fewer; how many it was. Nothing
-    /// after an interruption.
-    fn acquire(&self, wanted: usize) -> Option<usize> {
-        let wanted = wanted.min(self.all);
-        let mut free = self.free();
-        loop {
-            if interrupt::check().is_err() {
-                return None;
-            }
-            if *free >= wanted {
-                *free -= wanted;
-                return Some(wanted);
-            }
-            free = match self.more.wait_timeout(free, LOOK) {
-                Ok((free, _)) => free,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
-        }
-    }
-
-    fn release(&self, taken: usize) {
-        *self.free() += taken;
-        self.more.notify_all();
-    }
-
-    fn free(&self) -> MutexGuard<'_, usize> {
-        // A number is whole whatever another thread's panic left.
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Seconds that a cell takes beside its demand: network, server, the last responses.
 const AROUND: f64 = 5.0;
 
@@ -206,25 +160,4 @@ fn keep(place: &Mutex<Option<Outcome>>, outcome: Outcome) {
     // A poisoned lock only means that another thread panicked; the place is ours alone.
     let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
     *place = Some(outcome);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_that_stands_for_several_waits_for_all_of_them() {
-        let slots = Slots::of(3);
-        assert_eq!(slots.acquire(1), Some(1));
-        std::thread::scope(|scope| {
-            // More than there is room for at all takes all of it.
-            let other = scope.spawn(|| slots.acquire(5));
-            assert_eq!(slots.acquire(2), Some(2));
-            slots.release(2);
-            slots.release(1);
-            assert_eq!(other.join().expect("no panic"), Some(3));
-        });
-        slots.release(3);
-        assert_eq!(*slots.free(), 3);
-    }
 }

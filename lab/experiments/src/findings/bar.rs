@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::digits::number;
+use super::unit::{Unit, distance};
 
 /// What a figure should come to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -43,10 +44,10 @@ impl Bar {
         }
     }
 
-    /// By how much a value misses it: per cent of the limit, or the value where the limit is 0.
-    pub(crate) fn missed_by(self, value: f64) -> String {
+    /// By how much a value misses it: per cent of the limit, or in its own unit where the limit is 0.
+    pub(crate) fn missed_by(self, value: f64, unit: Unit) -> String {
         match self.limit(value) {
-            0.0 => number(value),
+            0.0 => distance(value, unit),
             limit => format!("{:.1} %", ((value / limit - 1.0) * 100.0).abs()),
         }
     }
@@ -77,14 +78,14 @@ impl Claim {
     }
 
     /// What to make of a value, in words.
-    pub(crate) fn words(self, value: f64) -> String {
+    pub(crate) fn words(self, value: f64, unit: Unit) -> String {
         match (self, self.holds(value)) {
             (Claim::Is(0.0) | Claim::Holds(_), true) => "as the paper says".to_owned(),
             (Claim::Is(0.0), false) => "not as in the paper, which has none".to_owned(),
             (Claim::Is(_), true) => "as in the paper, within a quarter".to_owned(),
             (Claim::Is(paper), false) => format!("{} × the paper's", number(value / paper)),
             (Claim::Holds(bar), false) => {
-                format!("not as the paper says, by {}", bar.missed_by(value))
+                format!("not as the paper says, by {}", bar.missed_by(value, unit))
             }
         }
     }

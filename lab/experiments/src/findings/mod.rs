@@ -8,10 +8,12 @@ mod ours;
 mod row;
 mod section;
 pub(crate) mod series;
+mod unit;
 
 pub use bar::{Bar, Claim};
 pub use ours::{Interval, Ours};
-pub use row::{Row, Unit, Verdict};
+pub use row::{Row, Verdict};
 pub use section::{Counts, Section, Table};
 pub(crate) use series::label;
+pub use unit::Unit;
 pub(crate) use weir_plot::{Axis, Plot, Range};

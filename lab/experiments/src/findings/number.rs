@@ -1,27 +1,8 @@
 //! Figures in print: the median with its interval, and bars, in the unit of their row.
 
 use super::bar::Bar;
-use super::digits::number;
 use super::ours::Ours;
-use super::row::Unit;
-
-/// A value in its unit, without the unit's name.
-fn figure(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Percent => number(value * 100.0),
-        Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
-        _ => number(value),
-    }
-}
-
-fn with_unit(text: String, unit: Unit) -> String {
-    match unit {
-        Unit::Times | Unit::Count => text,
-        Unit::Ms => text + " ms",
-        Unit::Seconds => text + " s",
-        Unit::Percent => text + " %",
-    }
-}
+use super::unit::{Unit, figure, with_unit};
 
 /// The median, and the interval where it differs in print.
 pub(crate) fn ours(ours: &Ours, unit: Unit) -> String {

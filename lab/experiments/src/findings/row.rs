@@ -5,22 +5,7 @@ use serde::Serialize;
 
 use super::bar::{Bar, Claim};
 use super::ours::{Interval, Ours};
-
-/// How a figure is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// A ratio.
-    Times,
-    /// Milliseconds.
-    Ms,
-    /// Seconds.
-    Seconds,
-    /// A share, printed in per cent.
-    Percent,
-    /// A number.
-    Count,
-}
+use super::unit::Unit;
 
 /// One line of an experiment's end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -161,12 +146,13 @@ impl Row {
         let bar = self.bar.map(|bar| {
             let words = match bar.reached(value) {
                 true => "reached".to_owned(),
-                false => format!("missed by {}", bar.missed_by(value)),
+                false => format!("missed by {}", bar.missed_by(value, self.unit)),
             };
             words + unsure(ours, |end| bar.reached(end))
         });
-        let claim =
-            self.claim.map(|claim| claim.words(value) + unsure(ours, |end| claim.holds(end)));
+        let claim = self
+            .claim
+            .map(|claim| claim.words(value, self.unit) + unsure(ours, |end| claim.holds(end)));
         let both: Vec<String> = bar.into_iter().chain(claim).collect();
         if both.is_empty() { "reported".to_owned() } else { both.join("; ") }
     }

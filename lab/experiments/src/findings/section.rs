@@ -8,7 +8,8 @@ use weir_plot::Plot;
 
 use super::number;
 use super::ours::Ours;
-use super::row::{Row, Unit};
+use super::row::Row;
+use super::unit::Unit;
 use crate::choice::Scale;
 
 /// How many runs there are, and how many count.

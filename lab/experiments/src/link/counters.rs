@@ -1,7 +1,8 @@
 //! What the kernel counts, asked over netlink: the bottleneck's queue and the server's connections
 //! by state; and its TCP counters. The sampler asks once a second, the run of a cell at its end.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
@@ -176,16 +177,41 @@ pub(crate) fn tcp_counters(namespace: &str) -> Result<String> {
     })
 }
 
-/// Connections that the calling thread's namespace has refused for want of room in the queue of
-/// those that wait to be accepted, and SYNs dropped with them.
-pub(crate) fn listen_drops() -> Result<u64> {
-    let counters = named(&read_table("netstat")?);
-    let found = counters.lines().find_map(|line| line.strip_prefix("ListenDrops "));
-    Ok(found.and_then(|number| number.parse().ok()).unwrap_or(0))
+/// Connections that a namespace has refused for want of room in the queue of those that wait to be
+/// accepted, and SYNs dropped with them. The file stays open: the generators of all cells share this
+/// process's descriptors and may have taken the last.
+pub(crate) struct ListenDrops(File);
+
+impl ListenDrops {
+    /// Of a namespace.
+    pub(crate) fn of(namespace: &str) -> Result<ListenDrops> {
+        let path = table_path("netstat");
+        let open = || File::open(&path).map_err(|e| Error(format!("cannot open {path}: {e}")));
+        within(namespace, open).map(ListenDrops)
+    }
+
+    /// So far.
+    pub(crate) fn count(&mut self) -> Result<u64> {
+        let counters = named(&self.table()?);
+        let found = counters.lines().find_map(|line| line.strip_prefix("ListenDrops "));
+        Ok(found.and_then(|number| number.parse().ok()).unwrap_or(0))
+    }
+
+    /// The file as it is: from its beginning the kernel writes it anew.
+    fn table(&mut self) -> Result<String> {
+        let mut text = String::new();
+        let read = self.0.rewind().and_then(|()| self.0.read_to_string(&mut text));
+        read.map_err(|e| Error(format!("cannot read {} again: {e}", table_path("netstat"))))?;
+        Ok(text)
+    }
+}
+
+fn table_path(table: &str) -> String {
+    format!("/proc/thread-self/net/{table}")
 }
 
 fn read_table(table: &str) -> Result<String> {
-    let path = format!("/proc/thread-self/net/{table}");
+    let path = table_path(table);
     std::fs::read_to_string(&path).map_err(|e| Error(format!("cannot read {path}: {e}")))
 }
 
@@ -202,9 +228,19 @@ fn named(table: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn one_open_file_tells_of_drops_again_and_again() {
+        let mut drops = ListenDrops(File::open(table_path("netstat")).expect("the kernel's table"));
+        for _ in 0..3 {
+            assert!(drops.table().expect("readable").contains("ListenDrops"));
+        }
+    }
+
     #[test]
     fn counters_are_named_and_zeros_left_out() {
         let text = "Ip: A\nIp: 3\nTcp: OutSegs OutRsts InErrs\nTcp: 7 0 1\n";
-        assert_eq!(super::named(text), "OutSegs 7\nInErrs 1\n");
+        assert_eq!(named(text), "OutSegs 7\nInErrs 1\n");
     }
 }

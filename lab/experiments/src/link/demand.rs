@@ -152,24 +152,49 @@ fn shape(periods: &[(f64, f64)]) -> Result<Shape> {
 /// Periods of load, and which bytes the load counts.
 type Load<'a> = (&'a [(f64, f64)], LoadIs);
 
-fn open(
+/// Arrivals by a law.
+fn offered(
     cell: &Cell,
     law: cell::Law,
     (periods, load_is): Load<'_>,
     duration: f64,
-) -> Result<Workload> {
-    let (law, content): (Arc<dyn Law>, Content) = match law {
-        cell::Law::WorldCup => (Arc::new(WorldCup), Content::Pool),
-        cell::Law::Surge => {
-            (Arc::new(Rounded::new(Arc::new(Surge::requests()), PER_DECADE)), Content::Sparse)
-        }
+) -> Result<Offered> {
+    let law: Arc<dyn Law> = match law {
+        cell::Law::WorldCup => Arc::new(WorldCup),
+        cell::Law::Surge => Arc::new(Rounded::new(Arc::new(Surge::requests()), PER_DECADE)),
     };
-    let sizes = law.sizes().ok_or_else(|| Error(format!("the law {law} has too many sizes")))?;
     let rate = cell.network.rate as f64 / 8.0;
-    let mut offered = Offered::new(law.clone(), shape(periods)?, duration, rate);
+    let mut offered = Offered::new(law, shape(periods)?, duration, rate);
     offered.wire = wire(cell);
     offered.load_is = load_is;
     offered.seed = cell.seed;
+    Ok(offered)
+}
+
+/// Connections that pile up in a cell whose overload lasts: (load − 1) × rate ÷ mean size for each
+/// second, until the end or until users leave. 0 where load is at most 1 over all periods, in a
+/// closed loop, and of a trace or classes of clients, whose experiments have no lasting overload.
+pub(crate) fn piled_up(cell: &Cell) -> f64 {
+    let Demand::Open { law, periods, load_is, duration } = &cell.demand else { return 0.0 };
+    // What is wrong with a cell is said when it runs.
+    let Ok(offered) = offered(cell, *law, (periods, *load_is), *duration) else { return 0.0 };
+    let above = offered.shape.mean_load() - 1.0;
+    if above <= 0.0 {
+        return 0.0;
+    }
+    let attempts = f64::from(cell.users.retries) + 1.0;
+    let stay = cell.users.abort_after.map_or(f64::INFINITY, |after| after * attempts);
+    above * offered.bytes_per_second / offered.mean_work() * duration.min(stay)
+}
+
+fn open(cell: &Cell, law: cell::Law, load: Load<'_>, duration: f64) -> Result<Workload> {
+    let content = match law {
+        cell::Law::WorldCup => Content::Pool,
+        cell::Law::Surge => Content::Sparse,
+    };
+    let offered = offered(cell, law, load, duration)?;
+    let law = &offered.law;
+    let sizes = law.sizes().ok_or_else(|| Error(format!("the law {law} has too many sizes")))?;
     Ok(Workload {
         requests: Requests::Open(offered.arrivals().map_err(invalid)?.collect()),
         documents: Documents::of_sizes(&sizes, 0),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use weir_peers::Result;
 use weir_peers::processes::{Usage, usage};
 
-use crate::link::counters::{Counters, Queue, device, listen_drops};
+use crate::link::counters::{Counters, ListenDrops, Queue, device};
 use crate::link::network::{BOTTLENECK, Network};
 use crate::outcome::Sample;
 use weir_peers::namespace::within;
@@ -29,6 +29,7 @@ pub(crate) struct Sampler {
     namespace: String,
     queues: Counters,
     connections: Counters,
+    listen_drops: ListenDrops,
     device: i32,
     /// Bytes on the wire for each packet that the device does not count.
     uncounted: u64,
@@ -54,6 +55,7 @@ impl Sampler {
             namespace: network.server.name().to_owned(),
             queues: Counters::of_queues(bottleneck)?,
             connections: Counters::of_connections(network.server.name())?,
+            listen_drops: ListenDrops::of(network.server.name())?,
             device: device(bottleneck, BOTTLENECK)?,
             uncounted: network.uncounted(),
             server,
@@ -133,7 +135,7 @@ impl Sampler {
             syn_received: connections.syn_received,
             closing: connections.closing,
             listen_queue: connections.listen_queue,
-            listen_drops: listen_drops()?,
+            listen_drops: self.listen_drops.count()?,
             queue_drops: queue.drops,
             queue_length: queue.length,
             cpu: usage.cpu,

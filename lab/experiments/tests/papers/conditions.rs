@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use weir_experiments::cell::{Demand, LoadIs};
 use weir_experiments::findings::Verdict;
-use weir_experiments::papers::{EXPERIMENTS, find};
+use weir_experiments::papers::{EXPERIMENTS, FIGURES, State, find};
 use weir_experiments::{Cell, Choice, Outcome, Scale};
 
 use crate::experiments::{GAIN, row, section};
@@ -16,21 +16,17 @@ fn what_is_as_the_paper_ran_it_has_load_queue_and_timeout_of_the_paper_together(
     let choice = Choice::of(Scale::Full);
     let cells =
         |name: &str| find(name).expect(name).cells(&choice).into_iter().map(|(_, cell)| cell);
-    for name in [
-        "schroeder-w1",
-        "schroeder-persistent",
-        "schroeder-workloads",
-        "schroeder-wan",
-        "schroeder-wan-range",
-        "schroeder-persistent-connections",
-        "schroeder-rto",
-        "schroeder-syn-cookies",
-        "schroeder-aborts",
-        "schroeder-packet-length",
-        "schroeder-realistic",
-        "schroeder-why",
-        "schroeder-nasa",
-    ] {
+    let repeated = FIGURES.iter().filter(|figure| figure.paper == "Schroeder 2003");
+    let names: BTreeSet<&str> = repeated
+        .flat_map(|figure| match figure.state {
+            State::Here(names) => names,
+            State::Nothing | State::Later(_) => &[],
+        })
+        .copied()
+        .filter(|name| !find(name).expect(name).is_simulated())
+        .collect();
+    assert_eq!(names.len(), 13, "{names:?}");
+    for name in names {
         let of_files = |cell: &Cell| {
             let (Demand::Open { load_is, .. } | Demand::Trace { load_is, .. }) = &cell.demand
             else {

@@ -210,9 +210,10 @@ fn what_is_simulated_needs_no_outcomes() {
             assert!(row.ours.interval.is_some(), "{}: {row:?}", experiment.name);
             // In so short a time Carter's have intervals wider than their bars, and a null of Rawat's
             // has few large responses.
-            let unsure = ["carter", "rawat"];
-            let sure = !unsure.iter().any(|paper| experiment.name.starts_with(paper));
-            assert!(!sure || row.verdict() != Verdict::Missed, "{}: {}", row.what, row.words());
+            let null = "all round trips equal: large responses, gain of SWIFT";
+            let unsure = experiment.name.starts_with("carter")
+                || (experiment.name == "rawat" && row.what == null);
+            assert!(unsure || row.verdict() != Verdict::Missed, "{}: {}", row.what, row.words());
         }
     }
 }

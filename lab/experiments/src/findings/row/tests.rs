@@ -30,8 +30,22 @@ fn a_missed_bar_says_by_how_much() {
     let unsure = row(&[9.0, 11.0, 12.0]).bar(Bar::AtLeast(10.0));
     assert_eq!(unsure.verdict(), Verdict::Reached);
     assert_eq!(unsure.words(), "reached, though the interval has both (3 seeds)");
-    let some = Row::new("a", "", ours(&[0.5]), Unit::Percent).bar(Bar::AtMost(0.0));
-    assert_eq!(some.words(), "missed by 0.500 (1 seed)");
+}
+
+#[test]
+fn a_limit_of_zero_is_missed_by_a_value_in_its_unit() {
+    for (value, unit, by) in [
+        (0.5, Unit::Percent, "50.0 points"),
+        (3.0, Unit::Count, "3"),
+        (3.0, Unit::Ms, "3.00 ms"),
+        (1500.0, Unit::Seconds, "1500 s"),
+    ] {
+        let some = Row::new("a", "", ours(&[value]), unit).bar(Bar::AtMost(0.0));
+        assert_eq!(some.words(), format!("missed by {by} (1 seed)"));
+    }
+    // What is too low has no sign: "by" says how far, the limit in which direction.
+    let less = Row::new("a", "", ours(&[-0.226]), Unit::Percent).paper_says(Bar::Above(0.0));
+    assert_eq!(less.words(), "not as the paper says, by 22.6 points (1 seed)");
 }
 
 #[test]

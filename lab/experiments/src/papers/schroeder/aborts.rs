@@ -147,13 +147,7 @@ fn paper_rows(evidence: &Evidence<'_>, section: &mut Section, cases: &[(f64, u32
     let word = "abort after 15 s, 6 retries ÷ nobody aborts";
     let said = is("almost 2", 2.0);
     gains::change(evidence, section, (APACHE, &long, &base), (word, said));
-    let share = |word, fair| Figure {
-        word,
-        fair: Some(fair),
-        srpt: None,
-        figure: incomplete,
-        unit: Unit::Percent,
-    };
+    let share = |word, fair| Figure::of(word, Unit::Percent, incomplete).fair(fair);
     let said = says("more than 5 %", Bar::Above(0.05));
     let figure = share("never complete, abort after 3 s, 2 retries", said);
     gains::each(evidence, section, &hasty, &figure);

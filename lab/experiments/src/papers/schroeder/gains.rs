@@ -33,12 +33,30 @@ pub(super) const fn words(words: &'static str) -> Said {
 }
 
 /// A figure of a run that the paper gives for FAIR, for SRPT or for both.
+#[derive(Clone, Copy)]
 pub(super) struct Figure {
-    pub(super) word: &'static str,
-    pub(super) fair: Option<Said>,
-    pub(super) srpt: Option<Said>,
-    pub(super) figure: Measure,
-    pub(super) unit: Unit,
+    word: &'static str,
+    fair: Option<Said>,
+    srpt: Option<Said>,
+    figure: Measure,
+    unit: Unit,
+}
+
+impl Figure {
+    /// A figure of which the paper says nothing.
+    pub(super) const fn of(word: &'static str, unit: Unit, figure: Measure) -> Figure {
+        Figure { word, fair: None, srpt: None, figure, unit }
+    }
+
+    /// With what the paper gives for FAIR.
+    pub(super) const fn fair(self, said: Said) -> Figure {
+        Figure { fair: Some(said), ..self }
+    }
+
+    /// With what the paper gives for SRPT.
+    pub(super) const fn srpt(self, said: Said) -> Figure {
+        Figure { srpt: Some(said), ..self }
+    }
 }
 
 /// The mean response time of Apache over that of the systems that go by size.
@@ -102,6 +120,18 @@ pub(super) fn change(
 ) {
     let ours = evidence.runs.ratio(&above.cell(system), &below.cell(system), mean);
     say(section, format!("{}, {word}, means", label(system)), said, ours, Unit::Times);
+}
+
+/// The same for FAIR and for the systems that go by size.
+pub(super) fn changes(
+    evidence: &Evidence<'_>,
+    section: &mut Section,
+    (above, below): (&Case, &Case),
+    (word, fair, srpt): (&str, Said, Said),
+) {
+    for (system, said) in [(APACHE, fair), (BANDS, srpt), (SRPT, srpt)] {
+        change(evidence, section, (system, above, below), (word, said));
+    }
 }
 
 /// A row in the paper's conditions.

@@ -115,48 +115,18 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
 /// Section 4.1 (A), persistent overload.
 fn paper_rows(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
     const FIGURES: [Figure; 6] = [
-        Figure {
-            word: "time until it has 350 connections",
-            fair: Some(says("40 to 50 s", Bar::Between(40.0, 50.0))),
-            srpt: None,
-            figure: all_processes,
-            unit: Unit::Seconds,
-        },
-        Figure {
-            word: "most connections",
-            fair: None,
-            srpt: Some(says("350 after more than 300 s", Bar::Below(PROCESSES))),
-            figure: most_connections,
-            unit: Unit::Count,
-        },
-        Figure {
-            word: "time until a connection is refused",
-            fair: Some(words("from 350 connections on")),
-            srpt: None,
-            figure: first_drop,
-            unit: Unit::Seconds,
-        },
-        Figure {
-            word: "refused connections",
-            fair: None,
-            srpt: Some(says("none in 300 s", Bar::AtMost(0.0))),
-            figure: listen_drops,
-            unit: Unit::Count,
-        },
-        Figure {
-            word: "mean response time at 10 s",
-            fair: Some(is("5 s", 5000.0)),
-            srpt: None,
-            figure: |outcome| around(outcome, 10),
-            unit: Unit::Ms,
-        },
-        Figure {
-            word: "mean response time at 70 s",
-            fair: None,
-            srpt: Some(says("less than 5 s", Bar::Below(5000.0))),
-            figure: |outcome| around(outcome, 70),
-            unit: Unit::Ms,
-        },
+        Figure::of("time until it has 350 connections", Unit::Seconds, all_processes)
+            .fair(says("40 to 50 s", Bar::Between(40.0, 50.0))),
+        Figure::of("most connections", Unit::Count, most_connections)
+            .srpt(says("350 after more than 300 s", Bar::Below(PROCESSES))),
+        Figure::of("time until a connection is refused", Unit::Seconds, first_drop)
+            .fair(words("from 350 connections on")),
+        Figure::of("refused connections", Unit::Count, listen_drops)
+            .srpt(says("none in 300 s", Bar::AtMost(0.0))),
+        Figure::of("mean response time at 10 s", Unit::Ms, |outcome| around(outcome, 10))
+            .fair(is("5 s", 5000.0)),
+        Figure::of("mean response time at 70 s", Unit::Ms, |outcome| around(outcome, 70))
+            .srpt(says("less than 5 s", Bar::Below(5000.0))),
     ];
     for figure in &FIGURES {
         gains::each(evidence, section, case, figure);

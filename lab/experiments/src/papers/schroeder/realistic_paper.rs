@@ -54,34 +54,16 @@ pub(super) fn report(evidence: &Evidence<'_>, section: &mut Section) {
 
 /// What the paper gives under W1.
 const FIGURES: [Figure; 4] = [
-    Figure {
-        word: "mean, W1",
-        fair: Some(is("1.48 s", 1480.0)),
-        srpt: Some(is("764 ms", 764.0)),
-        figure: mean,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "mean of the largest 1 %, W1",
-        fair: Some(is("2.23 s", 2230.0)),
-        srpt: Some(is("2.28 s", 2280.0)),
-        figure: largest,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "the very largest, W1",
-        fair: Some(is("13.2 s", 13_200.0)),
-        srpt: Some(is("12.8 s", 12_800.0)),
-        figure: |outcome| outcome.measured.very_largest,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "refused connections, W1",
-        fair: Some(says("no SYN drops", Bar::AtMost(0.0))),
-        srpt: Some(says("no SYN drops", Bar::AtMost(0.0))),
-        figure: listen_drops,
-        unit: Unit::Count,
-    },
+    Figure::of("mean, W1", Unit::Ms, mean).fair(is("1.48 s", 1480.0)).srpt(is("764 ms", 764.0)),
+    Figure::of("mean of the largest 1 %, W1", Unit::Ms, largest)
+        .fair(is("2.23 s", 2230.0))
+        .srpt(is("2.28 s", 2280.0)),
+    Figure::of("the very largest, W1", Unit::Ms, |outcome| outcome.measured.very_largest)
+        .fair(is("13.2 s", 13_200.0))
+        .srpt(is("12.8 s", 12_800.0)),
+    Figure::of("refused connections, W1", Unit::Count, listen_drops)
+        .fair(says("no SYN drops", Bar::AtMost(0.0)))
+        .srpt(says("no SYN drops", Bar::AtMost(0.0))),
 ];
 
 /// Section 4.2.

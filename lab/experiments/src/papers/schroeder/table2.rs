@@ -115,14 +115,9 @@ fn report_persistent(evidence: &Evidence<'_>, section: &mut Section) {
             today(evidence, section, ten, "10 requests per connection", gains);
             continue;
         }
-        for (system, said) in [
-            (APACHE, is("0.5", 0.5)),
-            (BANDS, is("hardly affected", 1.0)),
-            (SRPT, is("hardly affected", 1.0)),
-        ] {
-            let word = "5 requests per connection ÷ 1";
-            gains::change(evidence, section, (system, five, one), (word, said));
-        }
+        let (fair, srpt) = (is("0.5", 0.5), is("hardly affected", 1.0));
+        let word = "5 requests per connection ÷ 1";
+        gains::changes(evidence, section, (five, one), (word, fair, srpt));
         gains::gain(evidence, section, ten, ("10 requests per connection", gains));
     }
 }
@@ -144,14 +139,8 @@ fn report_rto(evidence: &Evidence<'_>, section: &mut Section) {
             today(evidence, section, second, "RTO 1 s, the kernel's own, queue of 100", least);
             continue;
         }
-        let word = "RTO 0.5 s ÷ 3 s";
-        for (system, said) in [
-            (APACHE, is("0.73 (0.8 s ÷ 1.1 s)", 0.73)),
-            (BANDS, is("does not improve", 1.0)),
-            (SRPT, is("does not improve", 1.0)),
-        ] {
-            gains::change(evidence, section, (system, short, long), (word, said));
-        }
+        let (fair, srpt) = (is("0.73 (0.8 s ÷ 1.1 s)", 0.73), is("does not improve", 1.0));
+        gains::changes(evidence, section, (short, long), ("RTO 0.5 s ÷ 3 s", fair, srpt));
         gains::each(evidence, section, short, &SHORT_MEAN);
         gains::least_gain(evidence, section, &named(&cases), ("least over the RTOs, ms", least));
         let said = is("still a factor of 7 (section 5.1)", 7.0);
@@ -160,13 +149,7 @@ fn report_rto(evidence: &Evidence<'_>, section: &mut Section) {
 }
 
 /// Of row F's own case.
-const SHORT_MEAN: Figure = Figure {
-    word: "mean, RTO 0.5 s",
-    fair: Some(is("0.8 s", 800.0)),
-    srpt: None,
-    figure: mean,
-    unit: Unit::Ms,
-};
+const SHORT_MEAN: Figure = Figure::of("mean, RTO 0.5 s", Unit::Ms, mean).fair(is("0.8 s", 800.0));
 
 fn report_cookies(evidence: &Evidence<'_>, section: &mut Section) {
     let systems = Conditions::Paper.systems(evidence.choice, &RIVALS);
@@ -216,14 +199,9 @@ fn report_lengths(evidence: &Evidence<'_>, section: &mut Section) {
             today(evidence, section, small, "576 bytes", least);
             continue;
         }
-        for (system, said) in [
-            (APACHE, is("almost 1.5 (1.6 s ÷ 1.1 s)", 1.45)),
-            (BANDS, is("doubles (260 ms ÷ 138 ms)", 1.88)),
-            (SRPT, is("doubles (260 ms ÷ 138 ms)", 1.88)),
-        ] {
-            let word = "576 bytes ÷ 1500";
-            gains::change(evidence, section, (system, small, full), (word, said));
-        }
+        let fair = is("almost 1.5 (1.6 s ÷ 1.1 s)", 1.45);
+        let srpt = is("doubles (260 ms ÷ 138 ms)", 1.88);
+        gains::changes(evidence, section, (small, full), ("576 bytes ÷ 1500", fair, srpt));
         gains::each(evidence, section, small, &SMALL_MEAN);
         let word = "least over the lengths, bytes";
         gains::least_gain(evidence, section, &named(&cases), (word, least));
@@ -231,10 +209,6 @@ fn report_lengths(evidence: &Evidence<'_>, section: &mut Section) {
 }
 
 /// Of row I's own case.
-const SMALL_MEAN: Figure = Figure {
-    word: "mean, 576 bytes",
-    fair: Some(is("1.6 s", 1600.0)),
-    srpt: Some(is("260 ms", 260.0)),
-    figure: mean,
-    unit: Unit::Ms,
-};
+const SMALL_MEAN: Figure = Figure::of("mean, 576 bytes", Unit::Ms, mean)
+    .fair(is("1.6 s", 1600.0))
+    .srpt(is("260 ms", 260.0));

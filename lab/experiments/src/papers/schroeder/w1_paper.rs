@@ -39,62 +39,26 @@ pub(super) fn report(evidence: &Evidence<'_>, section: &mut Section) {
 
 /// What the paper gives for each system.
 const FIGURES: [Figure; 8] = [
-    Figure {
-        word: "mean",
-        fair: Some(is("1.1 s", 1100.0)),
-        srpt: Some(is("138 ms", 138.0)),
-        figure: mean,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "variance in s²",
-        fair: Some(is("6.39", 6.39)),
-        srpt: Some(is("1.08", 1.08)),
-        figure: |outcome| outcome.measured.variance,
-        unit: Unit::Count,
-    },
-    Figure {
-        word: "mean of the largest 1 %",
-        fair: Some(is("2.9 s", 2900.0)),
-        srpt: Some(is("2.8 s", 2800.0)),
-        figure: largest,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "the very largest",
-        fair: Some(is("17.8 s", 17_800.0)),
-        srpt: Some(is("19.4 s", 19_400.0)),
-        figure: very_largest,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "mean of the worst second",
-        fair: Some(says("up to more than 3 s", Bar::Above(3000.0))),
-        srpt: None,
-        figure: worst_second,
-        unit: Unit::Ms,
-    },
-    Figure {
-        word: "seconds whose mean is above 0.5 s",
-        fair: None,
-        srpt: Some(words("hardly ever")),
-        figure: above_half_a_second,
-        unit: Unit::Percent,
-    },
-    Figure {
-        word: "most connections",
-        fair: Some(says("frequently exceeds 200", Bar::Above(200.0))),
-        srpt: Some(says("never exceeds 50", Bar::AtMost(50.0))),
-        figure: most_connections,
-        unit: Unit::Count,
-    },
-    Figure {
-        word: "refused connections",
-        fair: Some(says("no SYNs are dropped", Bar::AtMost(0.0))),
-        srpt: Some(says("no SYNs are dropped", Bar::AtMost(0.0))),
-        figure: listen_drops,
-        unit: Unit::Count,
-    },
+    Figure::of("mean", Unit::Ms, mean).fair(is("1.1 s", 1100.0)).srpt(is("138 ms", 138.0)),
+    Figure::of("variance in s²", Unit::Count, |outcome| outcome.measured.variance)
+        .fair(is("6.39", 6.39))
+        .srpt(is("1.08", 1.08)),
+    Figure::of("mean of the largest 1 %", Unit::Ms, largest)
+        .fair(is("2.9 s", 2900.0))
+        .srpt(is("2.8 s", 2800.0)),
+    Figure::of("the very largest", Unit::Ms, very_largest)
+        .fair(is("17.8 s", 17_800.0))
+        .srpt(is("19.4 s", 19_400.0)),
+    Figure::of("mean of the worst second", Unit::Ms, worst_second)
+        .fair(says("up to more than 3 s", Bar::Above(3000.0))),
+    Figure::of("seconds whose mean is above 0.5 s", Unit::Percent, above_half_a_second)
+        .srpt(words("hardly ever")),
+    Figure::of("most connections", Unit::Count, most_connections)
+        .fair(says("frequently exceeds 200", Bar::Above(200.0)))
+        .srpt(says("never exceeds 50", Bar::AtMost(50.0))),
+    Figure::of("refused connections", Unit::Count, listen_drops)
+        .fair(says("no SYNs are dropped", Bar::AtMost(0.0)))
+        .srpt(says("no SYNs are dropped", Bar::AtMost(0.0))),
 ];
 
 fn very_largest(outcome: &Outcome) -> f64 {

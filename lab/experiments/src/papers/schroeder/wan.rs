@@ -96,13 +96,8 @@ fn paper(evidence: &Evidence<'_>, section: &mut Section) {
     section.table(pieces::range_table(evidence, caption, "link", &plane, &systems));
     let said = is("a factor of 2", 2.0);
     gains::gain(evidence, section, &case, ("100 ms and 5 %", said));
-    let figure = Figure {
-        word: "mean, 100 ms and 5 %",
-        fair: Some(is("2.5 s", 2500.0)),
-        srpt: Some(is("1.2 s", 1200.0)),
-        figure: mean,
-        unit: Unit::Ms,
-    };
+    let figure = Figure::of("mean, 100 ms and 5 %", Unit::Ms, mean);
+    let figure = figure.fair(is("2.5 s", 2500.0)).srpt(is("1.2 s", 1200.0));
     gains::each(evidence, section, &case, &figure);
 }
 

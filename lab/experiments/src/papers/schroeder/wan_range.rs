@@ -118,7 +118,7 @@ fn losses(evidence: &Evidence<'_>, section: &mut Section) {
 }
 
 fn mean_at(word: &'static str, [fair, srpt]: [Said; 2]) -> Figure {
-    Figure { word, fair: Some(fair), srpt: Some(srpt), figure: mean, unit: Unit::Ms }
+    Figure::of(word, Unit::Ms, mean).fair(fair).srpt(srpt)
 }
 
 fn today(evidence: &Evidence<'_>, section: &mut Section) {
