@@ -6,14 +6,22 @@ use std::time::Duration;
 /// What a disk can do, and when a piece of its work counts as stuck.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskConfig {
-    /// Jobs that run at once, stuck ones not counted; zero is taken as one. Default 32: enough to
-    /// keep a disk busy, and well below its queue of 128. When that is full even reads with
+    /// Most jobs that run at once, stuck ones not counted; zero is taken as one. Default 32: enough
+    /// to keep a disk busy, and well below its queue of 128. When that is full even reads with
     /// `RWF_NOWAIT` block, up to 0.6 s as measured on Linux 6.18.
     pub under_way: usize,
+    /// Least jobs that run at once. Between these two the gate learns how many the disk takes; with
+    /// `under_way` or more there is nothing to learn, and that many run. Zero is taken as one.
+    /// Default 2: one that the disk works on, and one that it finds when it is done.
+    pub least_under_way: usize,
+    /// A job that has run for so long no longer counts among those that the disk takes at once, only
+    /// among the most that run: whatever it waits for, it may be something else than this disk.
+    /// Default 250 ms, a dozen times what the longest job takes.
+    pub late_after: Duration,
     /// Disk time of a job without its transfer: seek and half a turn. Default 2 ms.
     pub positioning: Duration,
-    /// Rate of transfer; zero is taken as one. Default 60 MB/s. With `positioning` it only orders
-    /// the jobs, so the ratio matters and a rough one will do.
+    /// Rate of transfer; zero is taken as one. Default 60 MB/s. With `positioning` it only compares
+    /// jobs with each other, so the ratio matters and a rough one will do.
     pub bytes_per_second: u64,
     /// A job that has run for so long is stuck: its helper thread is lost for the time being, as
     /// with a file server that does not answer. Default 10 s.
@@ -30,6 +38,8 @@ impl Default for DiskConfig {
     fn default() -> DiskConfig {
         DiskConfig {
             under_way: 32,
+            least_under_way: 2,
+            late_after: Duration::from_millis(250),
             positioning: Duration::from_millis(2),
             bytes_per_second: 60_000_000,
             stuck_after: Duration::from_secs(10),

@@ -2,8 +2,10 @@
 //! because their job is stuck. The gate asks here whether another job may start.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use super::DiskConfig;
+use super::limit::Limit;
 use crate::time::Time;
 
 /// A job that was started and is not stuck.
@@ -14,10 +16,11 @@ struct Running {
     place: u64,
 }
 
-/// Counts started jobs, those that count against the limit and those that are stuck.
+/// Counts started jobs, those that count against the limits and those that are stuck.
 #[derive(Debug)]
 pub(super) struct Helpers {
-    limits: DiskConfig,
+    config: DiskConfig,
+    limit: Limit,
     /// In order of their start. Short, so a job that ends is found by looking through it.
     running: VecDeque<Running>,
     stuck: usize,
@@ -26,8 +29,9 @@ pub(super) struct Helpers {
 }
 
 impl Helpers {
-    pub(super) fn new(limits: DiskConfig) -> Helpers {
-        Helpers { limits, running: VecDeque::new(), stuck: 0, stuck_at: HashMap::new() }
+    pub(super) fn new(config: DiskConfig) -> Helpers {
+        let (running, stuck, stuck_at) = Default::default();
+        Helpers { config, limit: Limit::new(&config), running, stuck, stuck_at }
     }
 
     pub(super) fn under_way(&self) -> usize {
@@ -38,25 +42,53 @@ impl Helpers {
         self.stuck
     }
 
-    pub(super) fn full(&self) -> bool {
-        self.running.len() >= self.limits.under_way.max(1)
+    /// Jobs that the disk takes at once, as learned.
+    pub(super) fn learned(&self) -> usize {
+        self.limit.learned()
+    }
+
+    /// As many run as may.
+    pub(super) fn full(&self, now: Time) -> bool {
+        let most = self.config.under_way.max(1);
+        self.running.len() >= most || self.running.len() - self.late(now) >= self.limit.allowed()
+    }
+
+    /// Jobs that have run for so long that they may wait for something else than the disk.
+    fn late(&self, now: Time) -> usize {
+        self.running.partition_point(|job| job.since + self.config.late_after <= now)
+    }
+
+    /// When a start may be possible that is not now, unless a job ends before: one is late by then, or
+    /// written off. `None`: no more may be.
+    pub(super) fn until(&self, now: Time) -> Option<Time> {
+        let below_most = self.running.len() < self.config.under_way.max(1);
+        let next_late = self.running.get(self.late(now)).filter(|_| below_most);
+        let next_late = next_late.map(|job| job.since + self.config.late_after);
+        next_late.into_iter().chain(self.next_write_off()).min()
     }
 
     /// Too much is stuck at `place` to send more helpers there.
     pub(super) fn blocked(&self, place: u64) -> bool {
-        self.stuck_at.get(&place).is_some_and(|stuck| *stuck >= self.limits.stuck_per_place.max(1))
+        self.stuck_at.get(&place).is_some_and(|stuck| *stuck >= self.config.stuck_per_place.max(1))
     }
 
     pub(super) fn start(&mut self, now: Time, slot: u32, place: u64) {
         self.running.push_back(Running { since: now, slot, place });
     }
 
+    /// Nothing is queued: fewer may run than could.
+    pub(super) fn nobody_waits(&mut self, now: Time) {
+        if !self.full(now) {
+            self.limit.slack();
+        }
+    }
+
     /// When the next job is written off, unless it ends before. `None`: no more may be.
-    pub(super) fn next_write_off(&self) -> Option<Time> {
-        if self.stuck >= self.limits.most_stuck {
+    fn next_write_off(&self) -> Option<Time> {
+        if self.stuck >= self.config.most_stuck {
             return None;
         }
-        self.running.front().map(|oldest| oldest.since + self.limits.stuck_after)
+        self.running.front().map(|oldest| oldest.since + self.config.stuck_after)
     }
 
     /// Takes one job that has run for too long to be stuck from now on.
@@ -65,14 +97,19 @@ impl Helpers {
         let Running { slot, place, .. } = self.running.pop_front()?;
         self.stuck += 1;
         *self.stuck_at.entry(place).or_default() += 1;
+        self.limit.slack();
         Some(slot)
     }
 
-    /// A job that was not stuck ended.
-    pub(super) fn ended(&mut self, slot: u32) {
-        if let Some(at) = self.running.iter().position(|job| job.slot == slot) {
-            self.running.remove(at);
+    /// A job that was not stuck ended; it was expected to take so many nanoseconds.
+    pub(super) fn ended(&mut self, now: Time, slot: u32, expected: u64) {
+        let Some(at) = self.running.iter().position(|job| job.slot == slot) else { return };
+        if self.late(now) > 0 {
+            // More run than the limit says, and what they wait for is not known.
+            self.limit.slack();
         }
+        let took = self.running.remove(at).map_or(Duration::ZERO, |job| now.since(job.since));
+        self.limit.done(now, expected, took);
     }
 
     /// A stuck job ended after all.

@@ -5,10 +5,24 @@
 //! [`DiskGate::next`] returns jobs to start or to refuse. What a key means, who the
 //! waiters are and which thread does the work is up to its one owner in the server. Its
 //! `now` never goes back.
+//!
+//! Order. The job with the most waiters for its disk time goes first, and whenever the oldest jobs
+//! have had less than a third of the disk time since the queue was last empty, the oldest does. By
+//! rank alone, a large read that one client waits for would wait for as long as small ones come.
+//!
+//! The bound. Let W be the disk time of the jobs that are older than a job: those in the queue when
+//! it joins, and those that get a request with an earlier `since` later. From its joining until it
+//! starts, others are given at most 3 W + 3 M of disk time, where M is that of the longest job. (By
+//! age, only W is given. Before each start by rank the oldest have had their third: so by rank at
+//! most 2 W is given, 2 M for a job that started by age before it joined, and M for the last one.)
+//! On a disk that does one thing at a time, with one job under way, it starts after that time at the
+//! latest, and what was left of the job that ran.
 
 mod config;
 mod helpers;
+mod limit;
 mod rank;
+mod turns;
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -19,14 +33,9 @@ use crate::heap::RankHeap;
 use crate::time::Time;
 use helpers::Helpers;
 use rank::Rank;
+use turns::Turns;
 
 pub use config::DiskConfig;
-
-/// Every so many-th start goes to the job that has waited longest. By waiters and disk time alone,
-/// a large read that one client waits for would wait for as long as small ones keep coming. The
-/// price is at most one start in so many; in return a job starts after at most this many starts
-/// for each job that was queued before it, and for itself.
-const OLDEST_EVERY: u64 = 8;
 
 /// One piece of disk work. The name of a job that has gone is never taken for its successor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,8 +64,8 @@ pub enum DiskNext {
     Refuse(DiskJob),
     /// As many as may are running. Ask again after [`DiskGate::done`].
     Full {
-        /// When to ask again even if no job has ended: the earliest of those that run is written
-        /// off as stuck then. `None`: as many as may are stuck already.
+        /// When to ask again even if no job has ended: by then one of those that run is late, or
+        /// written off as stuck. `None`: as many as may are stuck already.
         until: Option<Time>,
     },
     /// Nothing is queued.
@@ -74,8 +83,11 @@ enum State {
 struct Work<K> {
     number: u64,
     key: K,
+    /// Nanoseconds of disk time.
     expected: u64,
     place: u64,
+    /// Since when the oldest of its requests has waited.
+    since: Time,
     waiters: usize,
     state: State,
 }
@@ -89,12 +101,12 @@ pub struct DiskGate<K> {
     by_key: HashMap<K, u32>,
     /// Queued jobs in the order of waiters and disk time.
     by_rank: RankHeap<Rank>,
-    /// Queued jobs by number: the oldest is on top.
-    by_age: RankHeap<u64>,
+    /// Queued jobs by age, and those of one age by number: the oldest is on top.
+    by_age: RankHeap<(Time, u64)>,
+    turns: Turns,
     helpers: Helpers,
     /// Numbers the jobs.
     issued: u64,
-    starts: u64,
     merged: u64,
 }
 
@@ -107,9 +119,9 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
             by_key: HashMap::new(),
             by_rank: RankHeap::new(),
             by_age: RankHeap::new(),
+            turns: Turns::default(),
             helpers: Helpers::new(config),
             issued: 0,
-            starts: 0,
             merged: 0,
         }
     }
@@ -118,11 +130,16 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
     /// file system, such as a mount. If the key has a job already, its bytes and place stay as its
     /// first request gave them.
     ///
+    /// `since` is the age of the request, at most `now`. A request that needs several jobs one after
+    /// the other gives them all the time of the first, so that it does not begin to wait anew with
+    /// each. A job is as old as the oldest request that ever joined it.
+    ///
     /// Refused are a key whose job is stuck, and a new key of a place with too many stuck jobs.
-    pub fn join(&mut self, key: K, bytes: u64, place: u64, now: Time) -> Joined {
+    pub fn join(&mut self, key: K, bytes: u64, place: u64, since: Time, now: Time) -> Joined {
         self.write_off(now);
+        let since = since.min(now);
         if let Some(&slot) = self.by_key.get(&key) {
-            return self.merge(slot);
+            return self.merge(slot, since);
         }
         if self.helpers.blocked(place) {
             return Joined::Refused;
@@ -134,11 +151,11 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
             key: key.clone(),
             expected: self.config.expected(bytes),
             place,
+            since,
             waiters: 1,
             state: State::Queued,
         }) as u32;
         self.by_key.insert(key, slot);
-        self.by_age.set(slot, number);
         self.rank(slot);
         Joined::New(DiskJob { slot, number })
     }
@@ -163,13 +180,15 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
     /// What to do at `now`. Ask until the answer is [`DiskNext::Full`] or [`DiskNext::Idle`].
     pub fn next(&mut self, now: Time) -> DiskNext {
         self.write_off(now);
-        let oldest_is_due = (self.starts + 1).is_multiple_of(OLDEST_EVERY);
-        let first = if oldest_is_due {
-            self.by_age.top().map(|(_, slot)| slot)
-        } else {
-            self.by_rank.top().map(|(_, slot)| slot)
+        let by_age = self.turns.is_oldest_due();
+        let first = match by_age {
+            true => self.by_age.top().map(|(_, slot)| slot),
+            false => self.by_rank.top().map(|(_, slot)| slot),
         };
-        let Some(slot) = first else { return DiskNext::Idle };
+        let Some(slot) = first else {
+            self.helpers.nobody_waits(now);
+            return DiskNext::Idle;
+        };
         let work = &mut self.jobs[slot as usize];
         let (job, place) = (DiskJob { slot, number: work.number }, work.place);
         // To refuse takes no helper, so it does not wait for one.
@@ -178,25 +197,28 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
             self.forget(slot);
             return DiskNext::Refuse(job);
         }
-        if self.helpers.full() {
-            return DiskNext::Full { until: self.helpers.next_write_off() };
+        if self.helpers.full(now) {
+            return DiskNext::Full { until: self.helpers.until(now) };
         }
         work.state = State::Running;
-        self.starts += 1;
+        match by_age {
+            true => self.turns.gave_by_age(work.expected),
+            false => self.turns.gave_by_rank(work.expected),
+        }
         self.helpers.start(now, slot, place);
         self.unqueue(slot);
         DiskNext::Start(job)
     }
 
-    /// A started job ended, well or not; returns how many waited for it. It is forgotten: whoever
-    /// joins its key from now on gets a new job. Zero, and nothing changes, if `job` is not one
-    /// that was started and has not ended.
-    pub fn done(&mut self, job: DiskJob) -> usize {
+    /// A started job ended at `now`, well or not; returns how many waited for it. It is forgotten:
+    /// whoever joins its key from now on gets a new job. Zero, and nothing changes, if `job` is not
+    /// one that was started and has not ended.
+    pub fn done(&mut self, job: DiskJob, now: Time) -> usize {
         let Some(work) = self.get_mut(job) else { return 0 };
-        let (waiters, place) = (work.waiters, work.place);
+        let (waiters, place, expected) = (work.waiters, work.place, work.expected);
         match work.state {
             State::Queued => return 0,
-            State::Running => self.helpers.ended(job.slot),
+            State::Running => self.helpers.ended(now, job.slot, expected),
             State::Stuck => self.helpers.came_back(place),
         }
         self.forget(job.slot);
@@ -218,18 +240,25 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
         self.helpers.stuck()
     }
 
+    /// Jobs that the disk takes at once, as far as is learned: between `least_under_way` and
+    /// `under_way` of the configuration.
+    pub fn limit(&self) -> usize {
+        self.helpers.learned()
+    }
+
     /// Requests that ever joined a job that was there already.
     pub fn merged(&self) -> u64 {
         self.merged
     }
 
-    fn merge(&mut self, slot: u32) -> Joined {
+    fn merge(&mut self, slot: u32, since: Time) -> Joined {
         let work = &mut self.jobs[slot as usize];
         let job = DiskJob { slot, number: work.number };
         if work.state == State::Stuck {
             return Joined::Refused;
         }
         work.waiters += 1;
+        work.since = work.since.min(since);
         self.merged += 1;
         if work.state == State::Queued {
             self.rank(slot);
@@ -237,10 +266,11 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
         Joined::Merged(job)
     }
 
-    /// Puts a queued job where its waiters and its disk time belong.
+    /// Puts a queued job where its waiters, its disk time and its age belong.
     fn rank(&mut self, slot: u32) {
-        let Work { waiters, expected, number, .. } = self.jobs[slot as usize];
+        let Work { waiters, expected, since, number, .. } = self.jobs[slot as usize];
         self.by_rank.set(slot, Rank { waiters, expected, number });
+        self.by_age.set(slot, (since, number));
     }
 
     fn write_off(&mut self, now: Time) {
@@ -252,6 +282,9 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
     fn unqueue(&mut self, slot: u32) {
         self.by_rank.remove(slot);
         self.by_age.remove(slot);
+        if self.by_age.len() == 0 {
+            self.turns.nobody_waits();
+        }
     }
 
     fn forget(&mut self, slot: u32) {

@@ -50,7 +50,7 @@ impl AdminAddress {
             metrics: shared.metrics.clone(),
             link: link.clone(),
             started: Instant::now(),
-            disk: shared.disk.clone(),
+            disks: shared.disks.clone(),
             routes: shared.routes.clone(),
             workers,
             listeners: watched,

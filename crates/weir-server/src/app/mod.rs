@@ -19,7 +19,7 @@ use self::signals::Signals;
 use self::worker::Shared;
 use crate::client::Times;
 use crate::config::Config;
-use crate::disk::Disk;
+use crate::disk::Disks;
 use crate::error::ServeError;
 use crate::listen::Listeners;
 use crate::logs::access_log;
@@ -46,7 +46,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         in_kernel.map(|link| uplink::build_in_kernel(&link, config.workers, metrics.clone()));
     let (uplink, gate) = paced.or(in_kernel).unzip();
     let shared = Shared {
-        disk: Disk::new(config.disk_timeout, metrics.clone()),
+        disks: Disks::new(config.disk_timeout, metrics.clone()),
         routes: proxy::Shared::open(config)?,
         proxy_protocol: config.proxy_protocol.clone(),
         uplink,

@@ -14,7 +14,7 @@ use weir_sched::Gate;
 
 use crate::client::Times;
 use crate::config::{Config, Prefix, ProxyProtocol};
-use crate::content::{Content, FileDisk, SiteConfig};
+use crate::content::{Content, FileDisks, SiteConfig};
 use crate::error::ServeError;
 use crate::listen::{self, Listener};
 use crate::logs::access_log::LogHandle;
@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What all workers share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
-    pub(super) disk: Arc<FileDisk>,
+    pub(super) disks: Arc<FileDisks>,
     /// The routes, if there are any.
     pub(super) routes: Option<Arc<proxy::Shared>>,
     /// Whether every connection begins with a PROXY header, and who may open one.
@@ -86,7 +86,7 @@ pub(super) fn start_all(
         let (sender, queries) = mpsc::unbounded_channel();
         senders.push(sender);
         let shared = shared.clone();
-        let site = SiteConfig::open(config, &shared.disk, &shared.metrics)?;
+        let site = SiteConfig::open(config, &shared.disks, &shared.metrics)?;
         let thread = start(Plan { index, shared, site, listeners, gate: gate.take(), queries });
         threads.push(thread.map_err(|error| ServeError::new("cannot start a worker", &error))?);
     }

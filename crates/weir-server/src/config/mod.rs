@@ -8,6 +8,7 @@
 mod address;
 mod error;
 mod file;
+mod files;
 mod key;
 mod keys;
 mod proxy_protocol;
@@ -23,6 +24,7 @@ mod values;
 pub use address::ListenAddress;
 pub use error::ConfigError;
 pub use file::{parse, read};
+pub use files::{DiskWork, FileDepartures};
 pub use proxy_protocol::ProxyProtocol;
 pub use reference::reference;
 pub use resolve::{KernelConfig, KernelOrder, UplinkConfig};

@@ -10,6 +10,7 @@ use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
 use weir_units::Size;
 
 use super::address::ListenAddress;
+use super::files::{DiskWork, FileDepartures};
 use super::key::Table as _;
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{FileRoute, ProxyFlag, RouteConfig};
@@ -98,6 +99,16 @@ settings! {
         #[arg(long)]
         disk_timeout: Timeout = Timeout::seconds(10),
         example "5s";
+
+        /// Who opens and reads what is not in memory; for study
+        #[arg(long)]
+        disk_work: DiskWork = DiskWork::default(),
+        example "blocks";
+
+        /// What happens to a request for a file when its client leaves; for study
+        #[arg(long)]
+        file_departures: FileDepartures = FileDepartures::default(),
+        example "unnoticed";
     }
 
     "Uplink" {

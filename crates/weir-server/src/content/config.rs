@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::open::CHUNK;
 use super::root::Root;
-use super::work::FileDisk;
-use crate::config::Config;
+use super::work::FileDisks;
+use crate::config::{Config, DiskWork, FileDepartures};
 use crate::error::ServeError;
 use crate::metrics::Metrics;
 use crate::sys::descriptors;
@@ -23,7 +23,7 @@ const MOST_OPEN: usize = 4096;
 pub(crate) struct SiteConfig {
     /// The directory, which was opened.
     pub(crate) root: Root,
-    pub(crate) disk: Arc<FileDisk>,
+    pub(crate) disks: Arc<FileDisks>,
     pub(crate) metrics: Arc<Metrics>,
     /// The most names that are remembered.
     pub(crate) names: usize,
@@ -33,6 +33,10 @@ pub(crate) struct SiteConfig {
     pub(crate) open: usize,
     /// How much of a file a helper fetches at once.
     pub(crate) window: u64,
+    /// Who opens and reads what is not in memory.
+    pub(crate) work: DiskWork,
+    /// Whether work is given up whose client has left.
+    pub(crate) departures: FileDepartures,
 }
 
 impl SiteConfig {
@@ -43,18 +47,20 @@ impl SiteConfig {
     /// The directory cannot be opened.
     pub(crate) fn open(
         config: &Config,
-        disk: &Arc<FileDisk>,
+        disks: &Arc<FileDisks>,
         metrics: &Arc<Metrics>,
     ) -> Result<Option<SiteConfig>, ServeError> {
         let Some(path) = &config.root else { return Ok(None) };
         Ok(Some(SiteConfig {
             root: open_root(path)?,
-            disk: disk.clone(),
+            disks: disks.clone(),
             metrics: metrics.clone(),
             names: (NAMES / config.workers).max(1024),
             hot: usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers,
             open: (descriptors::limit() / 8 / config.workers).min(MOST_OPEN),
             window: window(config.uplink.rate().map(|rate| rate.bits() / 8)),
+            work: config.disk_work,
+            departures: config.file_departures,
         }))
     }
 }

@@ -19,8 +19,8 @@ use weir_sched::Time;
 
 use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
-use super::work::{DiskResult, FileDisk, Key};
-use crate::disk::DiskError;
+use super::work::{DiskResult, FileDisks, Key};
+use crate::disk::{DiskError, DiskId, Piece};
 use crate::runtime::turn;
 use crate::sys;
 
@@ -49,6 +49,7 @@ pub(crate) struct File {
     /// Below the root.
     name: Rc<[u8]>,
     identity: Identity,
+    disk: DiskId,
     access: Access,
     /// cachestat(2) answers: the server owns the file, or may write it.
     has_cachestat: Cell<bool>,
@@ -71,8 +72,9 @@ impl File {
             // It is read in large pieces, when they are needed: the kernel need not guess.
             let _ = fadvise(&opened.fd, 0, None, Advice::Random);
         }
-        let (fd, identity) = (opened.fd.clone(), opened.identity);
-        File { fd, name, identity, access, has_cachestat, seen: RefCell::default() }
+        let Opened { identity, disk, .. } = *opened;
+        let (fd, seen) = (opened.fd.clone(), RefCell::default());
+        File { fd, name, identity, disk, access, has_cachestat, seen }
     }
 
     /// The name below the root that was opened.
@@ -230,28 +232,27 @@ impl File {
         preadv2(&self.fd, &mut [IoSliceMut::new(&mut byte)], offset, flags) == Ok(1)
     }
 
-    /// Has a helper read `window` bytes into memory, from the beginning of the chunk that `offset` lies in.
-    /// Returns where that chunk begins, and its bytes.
+    /// Has a helper read `window` bytes into memory, from the beginning of the chunk that `offset` lies in,
+    /// for a response that waits since then. Returns where that chunk begins, and its bytes.
     ///
     /// # Errors
     ///
     /// The disk has too much to do, or the file cannot be read.
     pub(crate) async fn fetch(
         &self,
-        disk: &Arc<FileDisk>,
+        disks: &FileDisks,
         offset: u64,
         window: u64,
+        since: Time,
     ) -> Result<(u64, Arc<[u8]>), FetchError> {
         let start = offset - offset % CHUNK;
         let Identity { device, inode, length, .. } = self.identity;
         let count = window.max(CHUNK).min(length.saturating_sub(start).max(1));
         let fd = self.fd.clone();
         let key = Key::Part(device, inode, start);
-        let done = disk
-            .run(key, count, device, move || DiskResult::Part(read_window(&fd, start, count)))
-            .await
-            .map_err(FetchError::Disk)?;
-        match done {
+        let piece = Piece { key, bytes: count, place: device, since };
+        let work = move || DiskResult::Part(read_window(&fd, start, count));
+        match disks.run(self.disk, piece, work).await.map_err(FetchError::Disk)? {
             DiskResult::Part(Ok(bytes)) => Ok((start, bytes)),
             DiskResult::Part(Err(error)) => Err(FetchError::Failed(error)),
             DiskResult::Opened(_) | DiskResult::Root(_) => Err(FetchError::Failed(Errno::IO)),
@@ -284,12 +285,13 @@ fn read_window(fd: &Descriptor, start: u64, count: u64) -> Result<Arc<[u8]>, Err
         let _ = fadvise(fd, start, length, Advice::WillNeed);
     }
     let first = open::read(fd, start, count.min(CHUNK) as usize)?;
-    // The helper stays until all is there: the gate counts what the disk has to do.
-    let mut byte = [0];
-    let mut at = start + CHUNK;
+    // The helper stays until all is there, as the gate counts what the disk has to do. It touches the
+    // last byte of each chunk only: a page that is touched twice counts as used often, and sending it
+    // is the first time.
+    let (mut byte, mut at) = ([0], start + CHUNK);
     while at < start + count {
-        rustix::io::pread(fd, &mut byte, at)?;
-        at += 4096;
+        at = (at + CHUNK).min(start + count);
+        rustix::io::pread(fd, &mut byte, at - 1)?;
     }
     Ok(first)
 }

@@ -27,7 +27,8 @@ impl Hot {
     }
 }
 
-/// The hot files of a worker, within a budget of bytes. Evicts with generalised CLOCK.
+/// The hot files of a worker, within a budget of bytes. Evicts with generalised CLOCK, whose hand moves by
+/// one file in use for each that is to be admitted.
 #[derive(Debug)]
 pub(super) struct HotSet {
     ring: RefCell<VecDeque<(Weak<Hot>, usize)>>,
@@ -45,28 +46,33 @@ impl HotSet {
         usize::try_from(length).is_ok_and(|length| length.saturating_add(OVERHEAD) <= self.most)
     }
 
-    /// Keeps the content of a file, and evicts others as far as that needs room.
+    /// Keeps the content of a file, and evicts others as far as that needs room. If it is the turn of one
+    /// that is in use, that loses a use, and the new one is not kept: so whoever is used once while as
+    /// many others are asked for as there are files here stays, even if a scan asks for everything.
     pub(super) fn admit(&self, file: &Rc<Hot>, bytes: Arc<[u8]>) {
         let cost = bytes.len() + OVERHEAD;
         if !self.fits(bytes.len() as u64) || file.bytes.borrow().is_some() {
             return;
         }
-        *file.bytes.borrow_mut() = Some(bytes);
-        self.used.set(self.used.get() + cost);
         let mut ring = self.ring.borrow_mut();
-        ring.push_back((Rc::downgrade(file), cost));
-        while self.used.get() > self.most {
-            let Some((file, cost)) = ring.pop_front() else { return };
-            match file.upgrade() {
-                Some(used) if used.uses.spend() => ring.push_back((file, cost)),
+        while self.used.get() + cost > self.most {
+            let Some((first, freed)) = ring.pop_front() else { return };
+            match first.upgrade() {
+                Some(used) if used.uses.spend() => {
+                    ring.push_back((first, freed));
+                    return;
+                }
                 unused => {
                     if let Some(unused) = unused {
                         *unused.bytes.borrow_mut() = None;
                     }
-                    self.used.set(self.used.get() - cost);
+                    self.used.set(self.used.get() - freed);
                 }
             }
         }
+        *file.bytes.borrow_mut() = Some(bytes);
+        self.used.set(self.used.get() + cost);
+        ring.push_back((Rc::downgrade(file), cost));
     }
 }
 
@@ -91,6 +97,32 @@ mod tests {
         }
         let kept = others.iter().filter(|other| other.get().is_some()).count();
         assert_eq!(kept, 8);
+    }
+
+    /// A client asks for every file twice, so that each is admitted, while nine tenths of the memory are
+    /// in use.
+    #[test]
+    fn a_scan_does_not_evict_what_is_in_use() {
+        const FILES: usize = 1000;
+        let set = HotSet::new(FILES * (1000 + OVERHEAD));
+        let hot: Vec<Rc<Hot>> = (0..FILES * 9 / 10).map(|_| Rc::default()).collect();
+        for file in &hot {
+            set.admit(file, content(1000));
+            assert!(file.get().is_some());
+        }
+        let mut scanned: Vec<Rc<Hot>> = Vec::new();
+        for place in (0..FILES).cycle().take(20 * FILES) {
+            scanned.push(Rc::default());
+            set.admit(&scanned[scanned.len() - 1], content(1000));
+            if let Some(file) = hot.get(place) {
+                assert!(file.get().is_some(), "after {}", scanned.len());
+            }
+        }
+        // What is not used any more does make room.
+        for file in &scanned[..10 * FILES] {
+            set.admit(file, content(1000));
+        }
+        assert!(hot.iter().all(|file| file.bytes.borrow().is_none()));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod object;
 mod open;
 mod open_files;
 mod pattern;
+mod places;
 mod root;
 mod site;
 mod tag;
@@ -19,6 +20,7 @@ mod work;
 
 use http::StatusCode;
 use weir_http::message::path::SitePath;
+use weir_sched::Time;
 
 use self::builtin::Builtin;
 pub(crate) use self::config::{SiteConfig, open_root};
@@ -26,7 +28,7 @@ pub(crate) use self::file::{DIRECT_FROM, ReadError};
 pub(crate) use self::object::{Body, Facts, Found, Object, copy};
 pub(crate) use self::open::CHUNK;
 pub(crate) use self::site::Site;
-pub(crate) use self::work::FileDisk;
+pub(crate) use self::work::FileDisks;
 
 /// Where the content of a worker comes from.
 #[derive(Debug)]
@@ -52,6 +54,11 @@ impl Content {
         }
     }
 
+    /// Whether a response is given up when its client has left.
+    pub(crate) fn notices_departures(&self) -> bool {
+        self.site().is_none_or(Site::notices_departures)
+    }
+
     /// What `path` stands for, if that can be told and sent from memory; otherwise [`Content::find`] tells.
     pub(crate) fn find_in_memory(&self, path: &SitePath<'_>) -> Option<Result<Found, StatusCode>> {
         match self {
@@ -60,14 +67,14 @@ impl Content {
         }
     }
 
-    /// What `path` stands for.
+    /// What `path` stands for; `since`: when it was asked for.
     ///
     /// # Errors
     ///
     /// The status of the answer, if there is nothing to send.
-    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, StatusCode> {
+    pub(crate) async fn find(&self, path: &SitePath<'_>, since: Time) -> Result<Found, StatusCode> {
         match self {
-            Content::Files(site) => site.find(path).await,
+            Content::Files(site) => site.find(path, since).await,
             Content::Builtin(site) => site.find(path).map(Found::Object),
         }
     }

@@ -17,6 +17,7 @@ use weir_sched::Time;
 
 use super::mount::{self, Access};
 use super::root::Directory;
+use crate::disk::DiskId;
 use crate::runtime::turn;
 use crate::sys::clock;
 use crate::sys::descriptors;
@@ -35,6 +36,8 @@ pub(crate) struct Opened {
     pub(super) at: Time,
     pub(super) identity: Identity,
     pub(super) kind: FileType,
+    /// The disk that it is on.
+    pub(super) disk: DiskId,
     /// `None`: not asked yet, and the file system is local.
     pub(super) access: Option<Access>,
     /// The content of a small file that a helper opened.
@@ -138,20 +141,27 @@ pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, 
     }
     let at = turn::began();
     let (fd, stat) = open(directory, name, IN_MEMORY)?;
-    Ok(opened(fd, false, &stat, at))
+    // Of the mount of the directory, therefore.
+    Ok(opened(fd, false, &stat, at, directory.disk))
 }
 
-/// What the name stands for, without opening it or waiting for a disk; errors as of [`from_memory`].
-pub(super) fn identify(directory: &Directory, name: &CStr) -> Result<Identity, Errno> {
-    if !directory.local {
+/// What the name stands for, without opening it or, unless it `may_wait`, waiting for a disk; errors as of
+/// [`from_memory`].
+pub(super) fn identify(
+    directory: &Directory,
+    name: &CStr,
+    may_wait: bool,
+) -> Result<Identity, Errno> {
+    if !directory.local && !may_wait {
         return Err(Errno::AGAIN);
     }
-    let (_, stat) = look(directory, name, IN_MEMORY)?;
+    let how = if may_wait { ResolveFlags::empty() } else { IN_MEMORY };
+    let (_, stat) = look(directory, name, how)?;
     Ok(Identity::of(&stat))
 }
 
-/// Opens a name, and reads a file of up to a chunk, however long it takes. For helpers.
-pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Errno> {
+/// Opens a name, however long it takes, and with `reads` reads a file of up to a chunk. For helpers.
+pub(super) fn from_disk(directory: &Directory, name: &[u8], reads: bool) -> Result<Opened, Errno> {
     let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     let at = clock::now();
     let mut found = Err(Errno::AGAIN);
@@ -164,11 +174,12 @@ pub(super) fn from_disk(directory: &Directory, name: &[u8]) -> Result<Opened, Er
     let (fd, stat) = found?;
     let is_file = is_file(&stat);
     let access = if is_file { Some(mount::access(&fd)?) } else { None };
-    let mut opened = opened(fd, access == Some(Access::Remote), &stat, at);
+    let disk = DiskId::below(stat.st_dev);
+    let mut opened = opened(fd, access == Some(Access::Remote), &stat, at, disk);
     opened.access = access;
     if is_file {
         // What is longer may be wanted in part, or not at all.
-        if opened.identity.length <= CHUNK {
+        if reads && opened.identity.length <= CHUNK {
             opened.first = Some(read(&opened.fd, 0, opened.identity.length as usize)?);
         }
         opened.steady = Some(Identity::now(&opened.fd)? == opened.identity);
@@ -252,12 +263,13 @@ fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time) -> Opened {
+fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time, disk: DiskId) -> Opened {
     Opened {
         fd: Arc::new(Descriptor { fd: Some(fd), remote }),
         at,
         identity: Identity::of(stat),
         kind: FileType::from_raw_mode(stat.st_mode),
+        disk,
         access: None,
         first: None,
         steady: None,

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use weir_sched::Time;
 
 use super::mount;
+use crate::disk::DiskId;
 
 /// How often it is checked where the path leads.
 const LOOK: Duration = Duration::from_millis(900);
@@ -25,6 +26,8 @@ pub(crate) struct Directory {
     pub(super) fd: OwnedFd,
     pub(super) device: u64,
     pub(super) inode: u64,
+    /// The disk that it is on.
+    pub(super) disk: DiskId,
     /// Workers may open files below it: it is not of a remote file system.
     pub(super) local: bool,
 }
@@ -32,13 +35,16 @@ pub(crate) struct Directory {
 impl Directory {
     /// Opens it; this may wait for a disk.
     pub(super) fn open(path: &Path) -> Result<Directory, Errno> {
-        Directory::held(open(path, flags(), Mode::empty())?)
+        let below = |device| Some(DiskId::below(device));
+        Directory::held(open(path, flags(), Mode::empty())?, below)
     }
 
-    fn held(fd: OwnedFd) -> Result<Directory, Errno> {
+    /// `disk_of`: the disk of a device. `None`: it is not known without waiting, which is `AGAIN`.
+    fn held(fd: OwnedFd, disk_of: fn(u64) -> Option<DiskId>) -> Result<Directory, Errno> {
         let stat = fstat(&fd)?;
         let local = mount::is_local(&fd)?;
-        Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, local })
+        let disk = disk_of(stat.st_dev).ok_or(Errno::AGAIN)?;
+        Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, disk, local })
     }
 
     /// Whether this is the same directory as `other`, and that still exists: the numbers of removed
@@ -122,7 +128,7 @@ impl Root {
             return Look::Unknown;
         }
         let found = openat2(CWD, &self.name, flags(), Mode::empty(), ResolveFlags::CACHED);
-        match found.and_then(Directory::held) {
+        match found.and_then(|fd| Directory::held(fd, DiskId::known)) {
             Err(Errno::AGAIN) => Look::Unknown,
             found => self.found(found.map(Arc::new)),
         }

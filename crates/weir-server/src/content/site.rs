@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_http::message::path::SitePath;
+use weir_sched::Time;
 
 use super::config::SiteConfig;
 use super::file::{FetchError, File};
@@ -25,9 +26,11 @@ use super::names::{Entry, Known, KnownFile, Names};
 use super::object::{Body, Found, Object};
 use super::open::{self, CHUNK};
 use super::open_files::OpenFiles;
+use super::places::Places;
 use super::root::{Directory, Look, Root};
-use super::work::{DiskResult, FileDisk, Key};
-use crate::disk::DiskError;
+use super::work::{DiskResult, FileDisks, Key};
+use crate::config::{DiskWork, FileDepartures};
+use crate::disk::{DiskError, Piece};
 use crate::metrics::{Cause, Metrics};
 use crate::runtime::turn;
 use crate::sys::clock;
@@ -42,6 +45,15 @@ const CHECK: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub(crate) struct Site(Rc<Inner>);
 
+/// The mount that a name lies in, as far as a worker can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mount {
+    /// That of the root, for all that is known.
+    Own,
+    /// Another one, or none at all: a link that leads outside.
+    Another,
+}
+
 #[derive(Debug)]
 struct Inner {
     root: Root,
@@ -52,7 +64,10 @@ struct Inner {
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
     scratch: RefCell<Box<[u8]>>,
-    disk: Arc<FileDisk>,
+    disks: Arc<FileDisks>,
+    places: Places,
+    work: DiskWork,
+    departures: FileDepartures,
     metrics: Arc<Metrics>,
 }
 
@@ -66,7 +81,10 @@ impl Site {
             window: config.window,
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
-            disk: config.disk,
+            disks: config.disks,
+            places: Places::default(),
+            work: config.work,
+            departures: config.departures,
             metrics: config.metrics,
         }))
     }
@@ -92,18 +110,18 @@ impl Site {
         Some(found)
     }
 
-    /// What `path` stands for.
-    pub(crate) async fn find(&self, path: &SitePath<'_>) -> Result<Found, StatusCode> {
+    /// What `path` stands for; `since`: when it was asked for.
+    pub(crate) async fn find(&self, path: &SitePath<'_>, since: Time) -> Result<Found, StatusCode> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {
-            Box::pin(site.look_for_root()).await;
+            Box::pin(site.look_for_root(since)).await;
             if site.root.has_vanished() {
                 return Err(StatusCode::SERVICE_UNAVAILABLE);
             }
         }
         let known = site.names.get(path);
         if let Some(entry) = &known
-            && let Some(found) = site.from_cache(entry).await
+            && let Some(found) = site.from_cache(entry, since).await
         {
             site.metrics.cache_hits.inc();
             entry.uses.count();
@@ -111,11 +129,16 @@ impl Site {
         }
         site.metrics.cache_misses.inc();
         // Boxed, here and below: rare work must not make every connection larger.
-        Box::pin(site.look_up(path, known)).await
+        Box::pin(site.look_up(path, known, since)).await
     }
 
-    pub(crate) fn disk(&self) -> &Arc<FileDisk> {
-        &self.0.disk
+    pub(crate) fn disks(&self) -> &Arc<FileDisks> {
+        &self.0.disks
+    }
+
+    /// Whether a response is given up when its client has left.
+    pub(crate) fn notices_departures(&self) -> bool {
+        self.0.departures == FileDepartures::Noticed
     }
 
     /// Whether sending a file from `offset` on can begin without a disk.
@@ -146,12 +169,13 @@ impl Site {
 }
 
 impl Inner {
-    async fn look_for_root(&self) -> Look {
+    async fn look_for_root(&self, since: Time) -> Look {
         let mut look = self.root.look(turn::began());
         if look == Look::Unknown {
             let path = self.root.path.clone();
             let work = move || DiskResult::Root(Directory::open(&path).map(Arc::new));
-            let patience = timeout(CHECK, self.disk.run(Key::Root, OPENING, 0, work));
+            let piece = Piece { key: Key::Root, bytes: OPENING, place: 0, since };
+            let patience = timeout(CHECK, self.disks.run(self.root.directory().disk, piece, work));
             if let Ok(Ok(DiskResult::Root(found))) = patience.await {
                 look = self.root.found(found);
             }
@@ -165,7 +189,11 @@ impl Inner {
     }
 
     /// What is known of a name, if it is still valid and enough to answer with.
-    async fn from_cache(self: &Rc<Self>, entry: &Rc<Entry>) -> Option<Result<Found, StatusCode>> {
+    async fn from_cache(
+        self: &Rc<Self>,
+        entry: &Rc<Entry>,
+        since: Time,
+    ) -> Option<Result<Found, StatusCode>> {
         let file = match &entry.known {
             Known::Directory if self.is_fresh(entry) => return Some(Ok(Found::Directory)),
             Known::Error(status) if self.is_fresh(entry) => return Some(Err(*status)),
@@ -178,7 +206,7 @@ impl Inner {
         };
         // A file that was changed in place could not be sent as announced.
         if matches!(&body, Body::File(open) if !open.is_as_opened())
-            || !self.is_fresh(entry) && !Box::pin(self.check(entry, file)).await
+            || !self.is_fresh(entry) && !Box::pin(self.check(entry, file, since)).await
         {
             return None;
         }
@@ -191,37 +219,40 @@ impl Inner {
     }
 
     /// Whether the file is still what it was. If that takes more than 0.1 s, it counts as the same.
-    async fn check(self: &Rc<Self>, entry: &Rc<Entry>, file: &KnownFile) -> bool {
+    async fn check(self: &Rc<Self>, entry: &Rc<Entry>, file: &KnownFile, since: Time) -> bool {
         let now = turn::began();
         if entry.checking.get() {
             return true;
         }
         let Ok(name) = CString::new(&*file.name) else { return false };
         let directory = self.root.directory();
-        match self.spent_on_opening(|| open::identify(&directory, &name)) {
+        let may_wait = self.work.opens_in_worker();
+        let found = self.spent_on_opening(|| open::identify(&directory, &name, may_wait));
+        let mount = match found {
             Ok(identity) if identity == file.identity => {
                 entry.confirm(now);
                 return true;
             }
-            Err(Errno::AGAIN | Errno::XDEV) => {}
+            Err(Errno::AGAIN) => Mount::Own,
+            Err(Errno::XDEV) => Mount::Another,
             // Nobody can tell now.
             Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => return true,
             _ => return false,
-        }
+        };
         entry.checking.set(true);
         let (answer, told) = oneshot::channel();
         let (site, entry) = (self.clone(), entry.clone());
         tokio::task::spawn_local(async move {
-            let is_same = site.check_by_helper(&entry).await;
+            let is_same = site.check_by_helper(&entry, mount, since).await;
             entry.checking.set(false);
             let _ = answer.send(is_same);
         });
         timeout(CHECK, told).await.ok().and_then(Result::ok).unwrap_or(true)
     }
 
-    async fn check_by_helper(&self, entry: &Rc<Entry>) -> bool {
+    async fn check_by_helper(&self, entry: &Rc<Entry>, mount: Mount, since: Time) -> bool {
         let Some(file) = entry.file() else { return false };
-        match self.open_by_helper(&file.name).await {
+        match self.open_by_helper(&file.name, mount, since).await {
             Ok(Ok(opened)) if opened.identity == file.identity => entry.confirm(opened.at),
             Ok(_) => {
                 self.names.forget(entry);

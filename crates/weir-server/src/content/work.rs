@@ -1,5 +1,5 @@
 //! Work that files have for the disk: what tells pieces of it apart, and what comes of each. The site and
-//! its files give it to helpers through [`FileDisk`].
+//! its files give it to helpers through [`FileDisks`].
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use rustix::io::Errno;
 
 use super::open::Opened;
 use super::root::Directory;
-use crate::disk::{self, Disk};
+use crate::disk::{self, Disks};
 
-/// The disk as files use it.
-pub(crate) type FileDisk = Disk<Key, DiskResult>;
+/// The disks as files use them.
+pub(crate) type FileDisks = Disks<Key, DiskResult>;
 
 /// A piece of work for the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

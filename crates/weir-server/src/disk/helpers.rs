@@ -76,7 +76,7 @@ where
                 let result = work.and_then(|work| catch_unwind(AssertUnwindSafe(work)).ok());
                 state = disk.lock();
                 disk.metrics.disk_jobs.inc();
-                state.gate.done(job);
+                state.gate.done(job, clock::now());
                 let job = state.take(job);
                 // Results that nobody waits for any more may take long to drop.
                 drop(state);
@@ -99,7 +99,7 @@ where
         let (guard, timed_out) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         state = guard;
         state.idle -= 1;
-        if timed_out.timed_out() && state.gate.waiting() == 0 {
+        if wait == IDLE && timed_out.timed_out() && state.gate.waiting() == 0 {
             state.helpers -= 1;
             return;
         }

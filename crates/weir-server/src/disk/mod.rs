@@ -1,10 +1,14 @@
 //! Work that may wait for a disk, such as opening a cold name or reading what is not in memory: the
-//! disk's gate decides what is done next, helper threads do it. Used by `content` for files.
+//! disk's gate decides what is done next, helper threads do it. Used by `content` for files, through
+//! [`Disks`], which has a gate for each disk.
 //!
 //! Requests for the same work are one job with several waiters. A request that goes away takes its
 //! waiting with it; one that waits too long gets an error, and a helper that hangs is replaced for as
 //! long as it does.
 
+mod age;
+mod device;
+mod disks;
 mod helpers;
 
 use std::collections::HashMap;
@@ -15,10 +19,14 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use weir_sched::{DiskConfig, DiskGate, DiskJob, Joined};
+use weir_sched::{DiskConfig, DiskGate, DiskJob, Joined, Time};
 
 use crate::metrics::Metrics;
 use crate::sys::clock;
+
+pub(crate) use age::Age;
+pub(crate) use device::DiskId;
+pub(crate) use disks::Disks;
 
 /// The most jobs that may be queued; more are refused.
 const QUEUED: usize = 100_000;
@@ -31,6 +39,18 @@ const QUEUED_BYTES: usize = 64 << 20;
 pub(crate) trait Key: Eq + Hash + Clone + Send + 'static {
     /// Bytes of memory beside the value itself.
     fn bytes(&self) -> usize;
+}
+
+/// What the gate is told of a piece of work.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece<K> {
+    pub(crate) key: K,
+    /// Bytes that it is expected to read.
+    pub(crate) bytes: u64,
+    /// The part of the file system where it does that, of which the gate remembers whether it hangs.
+    pub(crate) place: u64,
+    /// The age of the request that wants it.
+    pub(crate) since: Time,
 }
 
 /// The work for a disk. `K` tells pieces of work apart, `T` is the result of one.
@@ -76,13 +96,14 @@ pub(crate) enum DiskError {
     TimedOut,
 }
 
-/// What the gate and the helpers are doing.
-#[derive(Clone, Copy, Debug)]
+/// What gates and helpers are doing.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
     pub(crate) queued: usize,
     pub(crate) under_way: usize,
     pub(crate) stuck: usize,
-    pub(crate) merged: u64,
+    /// Jobs that are let through at once, as learned.
+    pub(crate) limit: usize,
 }
 
 impl<K, T> fmt::Debug for State<K, T> {
@@ -101,8 +122,8 @@ impl<K, T> State<K, T> {
 
 impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
     /// `patience`: the longest that a request waits, and from when on work counts as stuck.
-    pub(crate) fn new(patience: Duration, metrics: Arc<Metrics>) -> Arc<Disk<K, T>> {
-        let config = DiskConfig { stuck_after: patience, ..DiskConfig::default() };
+    fn new(config: DiskConfig, patience: Duration, metrics: Arc<Metrics>) -> Arc<Disk<K, T>> {
+        let config = DiskConfig { stuck_after: patience, ..config };
         let state = State {
             gate: DiskGate::new(config),
             jobs: HashMap::new(),
@@ -115,21 +136,18 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         Arc::new(Disk { state, work_added, config, patience, metrics })
     }
 
-    /// Has `work` done by a helper, or waits for the same work (that with the same `key`) if it is queued
-    /// already. `bytes`: what it is expected to read; `place`: the part of the file system where it does,
-    /// of which the gate remembers whether it hangs.
+    /// Has `work` done by a helper, or waits for the same work (that with the same key) if it is queued
+    /// already.
     ///
     /// # Errors
     ///
     /// It was refused, or took too long.
-    pub(crate) async fn run(
+    async fn run(
         self: &Arc<Self>,
-        key: K,
-        bytes: u64,
-        place: u64,
+        piece: Piece<K>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, DiskError> {
-        let (mut waiter, answer) = self.join(key, bytes, place, Box::new(work))?;
+        let (mut waiter, answer) = self.join(piece, Box::new(work))?;
         let result = match timeout(self.patience, answer).await {
             Ok(answer) => {
                 waiter.job = None;
@@ -145,17 +163,16 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
 
     fn join(
         self: &Arc<Self>,
-        key: K,
-        bytes: u64,
-        place: u64,
+        piece: Piece<K>,
         work: Work<T>,
     ) -> Result<(Waiter<K, T>, Answer<T>), DiskError> {
+        let Piece { key, bytes, place, since } = piece;
         let mut state = self.lock();
         let held = key.bytes();
         let full = state.gate.waiting() >= QUEUED || state.held + held > QUEUED_BYTES;
         let joined = match full {
             true => Joined::Refused,
-            false => state.gate.join(key, bytes, place, clock::now()),
+            false => state.gate.join(key, bytes, place, since, clock::now()),
         };
         let job = match joined {
             Joined::Refused => {
@@ -167,7 +184,10 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
                 state.jobs.insert(job, Job { held, work: Some(work), waiters: Vec::new() });
                 job
             }
-            Joined::Merged(job) => job,
+            Joined::Merged(job) => {
+                self.metrics.disk_merged.inc();
+                job
+            }
         };
         state.issued += 1;
         let number = state.issued;
@@ -182,13 +202,13 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
     }
 
     /// What the gate and the helpers are doing now.
-    pub(crate) fn load(&self) -> Load {
+    fn load(&self) -> Load {
         let state = self.lock();
         Load {
             queued: state.gate.waiting(),
             under_way: state.gate.under_way(),
             stuck: state.gate.stuck(),
-            merged: state.gate.merged(),
+            limit: state.gate.limit(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Worked cases of helpers and waiters. Work is held back by channels, never by time.
+//! Worked cases of helpers, waiters and several disks. Work is held back by channels, never by time.
 
 use std::future::Future;
 use std::sync::mpsc;
@@ -16,8 +16,15 @@ impl Key for u32 {
 
 type TestDisk = Arc<Disk<u32, u32>>;
 
+/// As many run at once as ever may.
 fn disk(patience: Duration) -> TestDisk {
-    Disk::new(patience, Arc::new(Metrics::new()))
+    let most = DiskConfig::default().under_way;
+    let config = DiskConfig { least_under_way: most, ..DiskConfig::default() };
+    Disk::new(config, patience, Arc::new(Metrics::new()))
+}
+
+fn piece(key: u32, place: u64) -> Piece<u32> {
+    Piece { key, bytes: 1, place, since: clock::now() }
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -32,18 +39,18 @@ fn one_piece_of_work_serves_all_who_wait_for_it() {
     block_on(async {
         let disk = disk(LONG);
         let (release, held) = mpsc::channel::<()>();
-        let first = disk.run(7, 1, 0, move || {
+        let first = disk.run(piece(7, 0), move || {
             let _ = held.recv();
             42
         });
         let mut first = std::pin::pin!(first);
         assert!(futures_poll(first.as_mut()).is_none());
-        let mut second = std::pin::pin!(disk.run(7, 1, 0, || unreachable!("it is merged")));
+        let mut second = std::pin::pin!(disk.run(piece(7, 0), || unreachable!("it is merged")));
         assert!(futures_poll(second.as_mut()).is_none());
-        assert_eq!(disk.load().merged, 1);
+        assert_eq!(disk.metrics.disk_merged.get(), 1);
         drop(release);
         assert_eq!((first.await, second.await), (Ok(42), Ok(42)));
-        assert_eq!(disk.run(7, 1, 0, || 43).await, Ok(43));
+        assert_eq!(disk.run(piece(7, 0), || 43).await, Ok(43));
     });
 }
 
@@ -56,7 +63,7 @@ fn work_nobody_waits_for_is_not_begun() {
         let mut blockers = Vec::new();
         for key in 0..disk.config.under_way as u32 {
             let held = held.clone();
-            let mut blocker = Box::pin(disk.run(key, 1, 0, move || {
+            let mut blocker = Box::pin(disk.run(piece(key, 0), move || {
                 let _ = held.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 0
             }));
@@ -66,7 +73,7 @@ fn work_nobody_waits_for_is_not_begun() {
         while disk.load().under_way < disk.config.under_way {
             tokio::task::yield_now().await;
         }
-        let mut gone = Box::pin(disk.run(1000, 1, 0, || unreachable!("nobody waits for it")));
+        let mut gone = Box::pin(disk.run(piece(1000, 0), || unreachable!("nobody waits for it")));
         assert!(futures_poll(gone.as_mut()).is_none());
         assert_eq!(disk.load().queued, 1);
         drop(gone);
@@ -86,7 +93,7 @@ fn keys_are_queued_by_their_bytes() {
         let held = Arc::new(Mutex::new(held));
         let start = |key: u32| {
             let held = held.clone();
-            let mut waiting = Box::pin(disk.run(key, 1, 0, move || {
+            let mut waiting = Box::pin(disk.run(piece(key, 0), move || {
                 let _ = held.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 key
             }));
@@ -105,7 +112,7 @@ fn keys_are_queued_by_their_bytes() {
         }
         assert_eq!(short.0.await, Ok(1));
         assert_eq!(disk.lock().held, 0);
-        assert_eq!(disk.run(LARGE + 4, 1, 0, || 7).await, Ok(7));
+        assert_eq!(disk.run(piece(LARGE + 4, 0), || 7).await, Ok(7));
     });
 }
 
@@ -117,7 +124,7 @@ fn what_hangs_is_given_up_and_others_go_on() {
         let held = Arc::new(Mutex::new(held));
         let hang = |key: u32, place: u64| {
             let held = held.clone();
-            disk.run(key, 1, place, move || {
+            disk.run(piece(key, place), move || {
                 let _ = held.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 0
             })
@@ -131,12 +138,12 @@ fn what_hangs_is_given_up_and_others_go_on() {
             answer = hang(4, 1).await;
         }
         assert_eq!(answer, Err(DiskError::Refused));
-        assert_eq!(disk.run(100, 1, 2, || 5).await, Ok(5));
+        assert_eq!(disk.run(piece(100, 2), || 5).await, Ok(5));
         drop(release);
         while disk.load().stuck + disk.load().under_way > 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(disk.run(5, 1, 1, || 6).await, Ok(6));
+        assert_eq!(disk.run(piece(5, 1), || 6).await, Ok(6));
     });
 }
 
@@ -147,4 +154,48 @@ fn futures_poll<F: Future>(future: std::pin::Pin<&mut F>) -> Option<F::Output> {
         std::task::Poll::Ready(output) => Some(output),
         std::task::Poll::Pending => None,
     }
+}
+
+#[test]
+fn a_disk_that_hangs_takes_nothing_from_another() {
+    block_on(async {
+        let disks = Disks::<u32, u32>::new(LONG, Arc::new(Metrics::new()));
+        let [hung, well] = [1, 2].map(DiskId::device);
+        let (release, held) = mpsc::channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        let mut waiting = Vec::new();
+        for key in 0..100 {
+            let held = held.clone();
+            let mut blocked = Box::pin(disks.run(hung, piece(key, 0), move || {
+                let _ = held.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                key
+            }));
+            assert!(futures_poll(blocked.as_mut()).is_none());
+            waiting.push(blocked);
+        }
+        let load = disks.load();
+        assert_eq!(load.queued + load.under_way, 100);
+        // The same keys: they are of another disk.
+        for key in 0..100 {
+            assert_eq!(disks.run(well, piece(key, 0), move || key + 1000).await, Ok(key + 1000));
+        }
+        drop(release);
+        for (key, blocked) in waiting.into_iter().enumerate() {
+            assert_eq!(blocked.await, Ok(key as u32));
+        }
+    });
+}
+
+#[test]
+fn disks_beyond_the_most_share_a_gate_and_idle_ones_give_theirs_up() {
+    let disks = Disks::<u32, u32>::new(LONG, Arc::new(Metrics::new()));
+    let of = |device| disks.disk(DiskId::device(device));
+    let held: Vec<TestDisk> = (0..64).map(of).collect();
+    assert!(Arc::ptr_eq(&held[7], &of(7)));
+    let shared = of(1000);
+    assert!(Arc::ptr_eq(&shared, &of(2000)) && held.iter().all(|own| !Arc::ptr_eq(own, &shared)));
+    drop(held);
+    let own = of(1000);
+    assert!(!Arc::ptr_eq(&own, &shared) && Arc::ptr_eq(&own, &of(1000)));
+    assert!(!Arc::ptr_eq(&own, &of(2000)));
 }

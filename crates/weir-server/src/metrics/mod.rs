@@ -61,6 +61,7 @@ pub(crate) struct Metrics {
     pub(crate) cache_misses: Counter,
     pub(crate) disk_jobs: Counter,
     pub(crate) disk_refused: Counter,
+    pub(crate) disk_merged: Counter,
     pub(crate) stalls: Stalls,
     pub(crate) fairness: Fairness,
     pub(crate) backends: Backends,
@@ -82,7 +83,7 @@ pub(crate) struct AtReading {
     pub(crate) disk_queued: Gauge,
     pub(crate) disk_under_way: Gauge,
     pub(crate) disk_stuck: Gauge,
-    pub(crate) disk_merged: Counter,
+    pub(crate) disk_limit: Gauge,
     pub(crate) proxy_memory: Gauge,
     pub(crate) proxy_disk: Gauge,
 }
@@ -101,7 +102,8 @@ impl Metrics {
         );
         let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs) =
             Default::default();
-        let (cache_hits, cache_misses, disk_jobs, disk_refused, given_up) = Default::default();
+        let (cache_hits, cache_misses, given_up) = Default::default();
+        let (disk_jobs, disk_refused, disk_merged) = Default::default();
         let pacer_lateness = Histogram::new(exponential(0.000_01, 2.0, 12));
         let events_per_wake = Histogram::new(exponential(1.0, 2.0, 11));
         let metrics = Metrics {
@@ -114,6 +116,7 @@ impl Metrics {
             cache_misses,
             disk_jobs,
             disk_refused,
+            disk_merged,
             responses: OWN
                 .iter()
                 .map(|status| status.as_u16())
@@ -190,7 +193,7 @@ impl Metrics {
             (
                 "disk_merged_requests",
                 "Requests that waited for a disk job that another request had started",
-                &self.at_reading.disk_merged,
+                &self.disk_merged,
             ),
             (
                 "listen_overflows",
@@ -228,7 +231,16 @@ impl Metrics {
                 "Bytes per second on the wire of the uplink, over the last ten seconds",
                 &self.at_reading.uplink_used,
             ),
-            ("disk_queued_jobs", "Jobs that wait at the disk's gate", &self.at_reading.disk_queued),
+            (
+                "disk_queued_jobs",
+                "Jobs that wait at the gates of disks",
+                &self.at_reading.disk_queued,
+            ),
+            (
+                "disk_jobs_limit",
+                "Jobs that disks are given at once, as learned: the sum over all disks",
+                &self.at_reading.disk_limit,
+            ),
             (
                 "disk_jobs_under_way",
                 "Disk jobs that helper threads are doing",

@@ -22,7 +22,7 @@ pub(super) async fn deliver(
     begun: Time,
 ) -> Outcome {
     let name = request.map_or("no request", |request| request.path);
-    let sending = serving.sender.sending(client, response, name);
+    let sending = serving.sender.sending(client, response, name, begun);
     let mut under_way =
         UnderWay { serving, client, request, response, begun, sending, is_over: false };
     let sending = &mut under_way.sending;

@@ -83,10 +83,10 @@ pub(super) async fn exchange<R: Requester>(
 async fn unless_left<R: Requester>(serving: &Serving, asked: &Asked<'_, R>) -> Option<Answered> {
     tokio::select! {
         biased;
-        answer = serving.service.respond(asked.request, asked.fields) => {
+        answer = serving.service.respond(asked.request, asked.fields, asked.begun) => {
             Some(Answered::own(answer))
         }
-        () = asked.requester.gone() => None,
+        () = asked.requester.gone(), if serving.service.notices_departures() => None,
     }
 }
 

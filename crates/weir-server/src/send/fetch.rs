@@ -7,6 +7,7 @@ use super::{Outcome, Sending};
 use crate::answer::Part;
 use crate::body::Truncated;
 use crate::content::{Body, CHUNK};
+use crate::runtime::turn;
 
 impl Sending<'_> {
     /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
@@ -24,12 +25,14 @@ impl Sending<'_> {
             return Err(self.content_failed("it is not a file, and not in memory"));
         };
         let at = self.response.answer.body_at + self.body_sent();
-        let (disk, window) = (site.disk(), site.window());
+        let (disks, window) = (site.disks(), site.window());
+        let since = self.age.of_next(turn::began());
         let fetched = tokio::select! {
             biased;
-            fetched = file.fetch(disk, at, window) => fetched,
-            () = self.client.gone() => return Err(Outcome::ClientLeft),
+            fetched = file.fetch(disks, at, window, since) => fetched,
+            () = self.client.gone(), if self.is_watched() => return Err(Outcome::ClientLeft),
         };
+        self.age.served(turn::began());
         let (start, bytes) = fetched.map_err(|error| self.unreadable(error))?;
         if start + bytes.len() as u64 <= at {
             return Err(self.truncated());
@@ -58,12 +61,13 @@ impl Sending<'_> {
         if !file.tells_residency() {
             return;
         }
-        let (file, disk) = (file.clone(), site.disk().clone());
+        let (file, disks) = (file.clone(), site.disks().clone());
+        let since = self.age.of_next(turn::began());
         let ahead = self.fetching.get_or_insert_default();
         while ahead.try_join_next().is_some() {}
         ahead.spawn_local(async move {
             // If it fails, it will fail again when it is needed.
-            let _ = file.fetch(&disk, asked, window).await;
+            let _ = file.fetch(&disks, asked, window, since).await;
         });
     }
 }

@@ -9,12 +9,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
+use weir_sched::Time;
 
 use self::push::{Pushed, SCRATCH};
 use crate::answer::{AbortOn, Part};
 use crate::client::rate::Pace;
 use crate::client::{Client, Left, Times};
 use crate::content::{CHUNK, Site};
+use crate::disk::Age;
 use crate::metrics::Metrics;
 use crate::response::Response;
 use crate::runtime::turn;
@@ -56,18 +58,32 @@ impl Sender {
         Sender { metrics, times, site, scratch: RefCell::new(vec![0; SCRATCH].into()) }
     }
 
-    /// Begins to send `response` to `client`. `name`: the requested path, for messages.
+    /// Begins to send `response` to `client`. `name`: the requested path, for messages; `begun`: when the
+    /// request had come.
     pub(crate) fn sending<'a>(
         &'a self,
         client: &'a Client,
         response: &'a Response<'a>,
         name: &'a str,
+        begun: Time,
     ) -> Sending<'a> {
         let part = response.answer.first.clone();
         let window = self.site.as_ref().map_or(0, Site::window);
         let fetched_to = part.as_ref().map(|part| part.at + window);
-        let (fetching, pace) = (None, None);
-        Sending { client, response, sender: self, name, sent: 0, part, fetched_to, fetching, pace }
+        let now = turn::began();
+        let age = Age::new(if part.is_some() { begun } else { now }, now);
+        Sending {
+            client,
+            response,
+            sender: self,
+            name,
+            sent: 0,
+            part,
+            fetched_to,
+            age,
+            fetching: None,
+            pace: None,
+        }
     }
 }
 
@@ -84,6 +100,8 @@ pub(crate) struct Sending<'a> {
     part: Option<Part>,
     /// Up to where helpers were asked to fetch the file, if some of it was not in memory.
     fetched_to: Option<u64>,
+    /// For how long it has waited for the disk.
+    age: Age,
     /// Helpers that fetch more of the file; most responses need none, and no set of them.
     fetching: Option<JoinSet<()>>,
     /// The client's speed, once it was waited for. Boxed: that is rare.

@@ -62,7 +62,13 @@ impl Sending<'_> {
         if count < DIRECT_FROM {
             return 0;
         }
-        match file.resident(self.response.answer.body_at + self.body_sent(), count) {
+        let at = self.response.answer.body_at + self.body_sent();
+        // What was fetched for this response is copied, which waits for nothing even if the disk serves
+        // out of order: the helper has not looked at every page.
+        if self.fetched_to.is_some_and(|fetched_to| at < fetched_to) {
+            return 0;
+        }
+        match file.resident(at, count) {
             known if known < DIRECT_FROM => 0,
             known => known,
         }

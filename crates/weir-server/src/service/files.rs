@@ -6,27 +6,39 @@ use weir_http::message::conditions::{self, ETag, Validators};
 use weir_http::message::path::{self, SitePath};
 use weir_http::message::range::{self, Range};
 use weir_http::message::{Request, is_get_or_head};
+use weir_sched::Time;
 
-use crate::answer::{Answer, Part};
+use crate::answer::{AbortOn, Answer, Part};
 use crate::content::{Body, Content, Found, Object};
 
 /// The answer to a valid request, if it is in memory; otherwise [`respond`] makes one.
 pub(super) fn respond_from_memory(content: &Content, request: &Request<'_>) -> Option<Answer> {
     match requested_path(request) {
-        Ok(path) => Some(present_found(request, &path, content.find_in_memory(&path)?)),
+        Ok(path) => {
+            let mut answer = present_found(request, &path, content.find_in_memory(&path)?);
+            answer.abort_on = abort_on(content);
+            Some(answer)
+        }
         Err(status) => Some(Answer::error(status)),
     }
 }
 
-/// Answers a valid request.
-pub(super) async fn respond(content: &Content, request: &Request<'_>) -> Answer {
+/// Answers a valid request that came at `begun`.
+pub(super) async fn respond(content: &Content, request: &Request<'_>, begun: Time) -> Answer {
     match requested_path(request) {
         Ok(path) => {
-            let answer = present_found(request, &path, content.find(&path).await);
-            begin(answer, content, request.method == Method::HEAD).await
+            let answer = present_found(request, &path, content.find(&path, begun).await);
+            let mut answer = begin(answer, content, request.method == Method::HEAD, begun).await;
+            answer.abort_on = abort_on(content);
+            answer
         }
         Err(status) => Answer::error(status),
     }
+}
+
+/// Whether a response is given up when its client leaves.
+fn abort_on(content: &Content) -> AbortOn {
+    if content.notices_departures() { AbortOn::FullClose } else { AbortOn::Never }
 }
 
 fn requested_path<'b>(request: &Request<'b>) -> Result<SitePath<'b>, StatusCode> {
@@ -49,14 +61,14 @@ fn present_found(
 }
 
 /// Sees to it that sending can begin at once: only now can an error still be told.
-async fn begin(mut answer: Answer, content: &Content, is_head: bool) -> Answer {
+async fn begin(mut answer: Answer, content: &Content, is_head: bool, since: Time) -> Answer {
     let (Body::File(file), Content::Files(site)) = (&answer.body, content) else {
         return answer;
     };
     if is_head || answer.body_length == Some(0) || site.is_ready(file, answer.body_at) {
         return answer;
     }
-    match Box::pin(file.fetch(site.disk(), answer.body_at, site.window())).await {
+    match Box::pin(file.fetch(site.disks(), answer.body_at, site.window(), since)).await {
         Ok((at, bytes)) => {
             answer.first = Some(Part { at, bytes });
             answer

@@ -7,6 +7,7 @@ mod files;
 pub(crate) mod proxy;
 
 use weir_http::message::{Fields, Request};
+use weir_sched::Time;
 
 use self::admin::Admin;
 pub(crate) use self::destination::Destination;
@@ -40,6 +41,14 @@ impl Service {
         Service { own: Own::Admin(admin), proxy: None }
     }
 
+    /// Whether requests that are answered here are given up when their clients have left.
+    pub(crate) fn notices_departures(&self) -> bool {
+        match &self.own {
+            Own::Content(content) => content.notices_departures(),
+            Own::Admin(_) => true,
+        }
+    }
+
     /// The files of the site, if it has any.
     pub(crate) fn site(&self) -> Option<&Site> {
         match &self.own {
@@ -70,10 +79,15 @@ impl Service {
         }
     }
 
-    /// The answer to a request that is answered here.
-    pub(crate) async fn respond(&self, request: &Request<'_>, fields: &Fields<'_>) -> Answer {
+    /// The answer to a request that is answered here and came at `begun`.
+    pub(crate) async fn respond(
+        &self,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+        begun: Time,
+    ) -> Answer {
         match &self.own {
-            Own::Content(content) => files::respond(content, request).await,
+            Own::Content(content) => files::respond(content, request, begun).await,
             Own::Admin(admin) => admin.respond(request, fields).await,
         }
     }

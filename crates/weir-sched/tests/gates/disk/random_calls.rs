@@ -14,6 +14,8 @@ enum Step {
     Join {
         key: u32,
         ms: u64,
+        /// Milliseconds that the request has waited for other jobs.
+        waited: u64,
     },
     /// Some waiter of some job that ever was.
     Leave(usize),
@@ -25,7 +27,8 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        6 => (0u32..24, prop::sample::select(vec![0, 1, 2, 10])).prop_map(|(key, ms)| Step::Join { key, ms }),
+        6 => (0u32..24, prop::sample::select(vec![0, 1, 2, 10]), prop::sample::select(vec![0, 0, 3, 40]))
+            .prop_map(|(key, ms, waited)| Step::Join { key, ms, waited }),
         2 => any::<prop::sample::Index>().prop_map(|i| Step::Leave(i.index(1 << 20))),
         5 => Just(Step::Next),
         3 => any::<prop::sample::Index>().prop_map(|i| Step::Done(i.index(1 << 20))),
@@ -34,10 +37,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..400)
 }
 
-fn configs() -> impl Strategy<Value = DiskConfig> {
-    (1usize..5, 0usize..5, 1usize..4).prop_map(|(under_way, most_stuck, stuck_per_place)| {
-        let stuck_after = Duration::from_millis(20);
-        DiskConfig { under_way, stuck_after, most_stuck, stuck_per_place, ..Default::default() }
+/// Limits so tight that all of them are met; `learning`: the gate learns how many run at once.
+fn configs(learning: bool) -> impl Strategy<Value = DiskConfig> {
+    (1usize..5, 0usize..5, 1usize..4).prop_map(move |(under_way, most_stuck, stuck_per_place)| {
+        DiskConfig {
+            under_way,
+            least_under_way: if learning { 1 } else { under_way },
+            late_after: Duration::from_millis(10),
+            stuck_after: Duration::from_millis(20),
+            most_stuck,
+            stuck_per_place,
+            ..Default::default()
+        }
     })
 }
 
@@ -52,12 +63,13 @@ enum State {
     Stuck,
 }
 
-/// A queued or started job as the model sees it. `ms` of disk time; the vector is in order of age.
+/// A queued or started job as the model sees it. `ms` of disk time; the vector is in order of joining.
 #[derive(Debug)]
 struct Entry {
     job: DiskJob,
     key: u32,
     ms: u64,
+    since: Time,
     waiters: u64,
     state: State,
 }
@@ -66,7 +78,9 @@ struct Entry {
 struct Model {
     config: DiskConfig,
     jobs: Vec<Entry>,
-    starts: u64,
+    /// Disk time since the queue was last empty: all, and what the oldest had.
+    given: u64,
+    given_by_age: u64,
 }
 
 impl Model {
@@ -117,14 +131,17 @@ impl Model {
     fn next(&mut self, now: Time) -> DiskNext {
         let mut queued = self.jobs.iter().filter(|entry| entry.state == State::Queued);
         let Some(mut best) = queued.next() else { return DiskNext::Idle };
-        if self.starts % 8 != 7 {
-            for other in queued {
-                if other.waiters * best.ms > best.waiters * other.ms {
-                    best = other;
-                }
+        let by_age = 3 * self.given_by_age < self.given;
+        for other in queued {
+            let is_better = match by_age {
+                true => other.since < best.since,
+                false => other.waiters * best.ms > best.waiters * other.ms,
+            };
+            if is_better {
+                best = other;
             }
         }
-        let (job, key) = (best.job, best.key);
+        let (job, key, ms) = (best.job, best.key, best.ms);
         if self.blocked(place(key)) {
             self.remove(job);
             return DiskNext::Refuse(job);
@@ -133,8 +150,16 @@ impl Model {
             return DiskNext::Full { until: self.next_stuck() };
         }
         self.entry(job).expect("it is here").state = State::Running(now);
-        self.starts += 1;
+        self.given += ms;
+        self.given_by_age += if by_age { ms } else { 0 };
         DiskNext::Start(job)
+    }
+
+    /// To be called when a job may have left the queue.
+    fn forget_if_nobody_waits(&mut self) {
+        if self.count(|entry| entry.state == State::Queued) == 0 {
+            (self.given, self.given_by_age) = (0, 0);
+        }
     }
 }
 
@@ -142,16 +167,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn does_as_the_rules_say(config in configs(), steps in steps()) {
+    fn does_as_the_rules_say(config in configs(false), steps in steps()) {
         let mut gate = DiskGate::new(config);
-        let mut model = Model { config, jobs: Vec::new(), starts: 0 };
+        let mut model = Model { config, jobs: Vec::new(), given: 0, given_by_age: 0 };
         let (mut now, mut merged) = (Time::ZERO, 0);
         let (mut all, mut started) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
-                Step::Join { key, ms } => {
+                Step::Join { key, ms, waited } => {
                     model.write_off(now, &started);
-                    let got = gate.join(key, ms * MS, place(key), now);
+                    let since = now.before(Duration::from_millis(waited));
+                    let got = gate.join(key, ms * MS, place(key), since, now);
                     let blocked = model.blocked(place(key));
                     match model.jobs.iter_mut().find(|entry| entry.key == key) {
                         Some(entry) if entry.state == State::Stuck => {
@@ -160,6 +186,7 @@ proptest! {
                         Some(entry) => {
                             prop_assert_eq!(got, Joined::Merged(entry.job));
                             entry.waiters += 1;
+                            entry.since = entry.since.min(since);
                             merged += 1;
                         }
                         None if blocked => prop_assert_eq!(got, Joined::Refused),
@@ -167,8 +194,8 @@ proptest! {
                             let Joined::New(job) = got else { panic!("{got:?}") };
                             prop_assert!(!all.contains(&job), "{job:?} is a successor's");
                             all.push(job);
-                            let state = State::Queued;
-                            model.jobs.push(Entry { job, key, ms: 2 + ms, waiters: 1, state });
+                            let (ms, state) = (2 + ms, State::Queued);
+                            model.jobs.push(Entry { job, key, ms, since, waiters: 1, state });
                         }
                     }
                 }
@@ -199,11 +226,12 @@ proptest! {
                     if waiters.is_some() {
                         model.remove(job);
                     }
-                    prop_assert_eq!(gate.done(job) as u64, waiters.unwrap_or(0));
+                    prop_assert_eq!(gate.done(job, now) as u64, waiters.unwrap_or(0));
                 }
                 Step::Leave(_) | Step::Done(_) => {}
                 Step::Pass(millis) => now += Duration::from_millis(millis),
             }
+            model.forget_if_nobody_waits();
             let queued = model.count(|entry| entry.state == State::Queued);
             prop_assert_eq!(gate.waiting(), queued);
             prop_assert_eq!((gate.under_way(), gate.stuck()), (model.running(), model.stuck()));
@@ -214,7 +242,7 @@ proptest! {
     /// What its owner can see without knowing the rules of order: limits are kept, no job starts
     /// twice, and each waiter leaves or is answered once.
     #[test]
-    fn nobody_is_lost_and_limits_are_kept(config in configs(), steps in steps()) {
+    fn nobody_is_lost_and_limits_are_kept(config in configs(true), steps in steps()) {
         let mut gate = DiskGate::new(config);
         let mut now = Time::ZERO;
         // A number for each request, by the job it waits for.
@@ -226,17 +254,20 @@ proptest! {
         let end = (0..4000).flat_map(|_| [Step::Next, Step::Done(0)]);
         for step in steps.into_iter().chain(end) {
             match step {
-                Step::Join { key, ms } => match gate.join(key, ms * MS, place(key), now) {
-                    Joined::New(job) => {
-                        prop_assert!(waiters.insert(job, vec![requests]).is_none());
-                        requests += 1;
+                Step::Join { key, ms, waited } => {
+                    let since = now.before(Duration::from_millis(waited));
+                    match gate.join(key, ms * MS, place(key), since, now) {
+                        Joined::New(job) => {
+                            prop_assert!(waiters.insert(job, vec![requests]).is_none());
+                            requests += 1;
+                        }
+                        Joined::Merged(job) => {
+                            waiters.get_mut(&job).expect("the job is here").push(requests);
+                            requests += 1;
+                        }
+                        Joined::Refused => {}
                     }
-                    Joined::Merged(job) => {
-                        waiters.get_mut(&job).expect("the job is here").push(requests);
-                        requests += 1;
-                    }
-                    Joined::Refused => {}
-                },
+                }
                 Step::Leave(index) => {
                     let mut here: Vec<DiskJob> =
                         waiters.iter().filter(|(_, w)| !w.is_empty()).map(|(job, _)| *job).collect();
@@ -269,7 +300,7 @@ proptest! {
                 Step::Done(index) if !running.is_empty() => {
                     let (job, _) = running.remove(index % running.len());
                     let answered = waiters.remove(&job).expect("not answered before");
-                    prop_assert_eq!(gate.done(job), answered.len());
+                    prop_assert_eq!(gate.done(job, now), answered.len());
                     for request in answered {
                         prop_assert!(gone.insert(request));
                     }
@@ -280,6 +311,7 @@ proptest! {
             let young = running.iter().filter(|(_, since)| *since + config.stuck_after > now);
             prop_assert!(young.count() <= gate.under_way());
             prop_assert!(gate.under_way() <= config.under_way);
+            prop_assert!((1..=config.under_way).contains(&gate.limit()));
             prop_assert!(gate.stuck() <= config.most_stuck);
             prop_assert_eq!(gate.under_way() + gate.stuck(), running.len());
         }

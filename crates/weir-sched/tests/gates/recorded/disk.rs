@@ -9,7 +9,7 @@ use super::compare;
 use super::script::{Digest, Numbers, moment};
 
 const RECORDED: &[(&str, u64)] =
-    &[("default", 0x6DC0_96BF_7334_F499), ("tight", 0x9FC7_EB8B_788F_B973)];
+    &[("default", 0x5280_4AC1_87F5_22CB), ("tight", 0x20DB_3EFC_6C89_8442)];
 
 const STEPS: u64 = 100_000;
 
@@ -17,6 +17,8 @@ const STEPS: u64 = 100_000;
 fn the_disk_gate_starts_what_it_started() {
     let tight = DiskConfig {
         under_way: 3,
+        least_under_way: 1,
+        late_after: Duration::from_millis(20),
         stuck_after: Duration::from_millis(200),
         most_stuck: 6,
         stuck_per_place: 2,
@@ -37,8 +39,11 @@ fn play(config: DiskConfig) -> u64 {
     for _ in 0..STEPS {
         match numbers.below(100) {
             0..35 => {
-                let key = numbers.heavy_tailed(10);
-                match gate.join(key, numbers.heavy_tailed(18), key % 5, now) {
+                let (key, bytes) = (numbers.heavy_tailed(10), numbers.heavy_tailed(18));
+                // Some requests have waited for other jobs before.
+                let waited = if numbers.once_in(4) { numbers.heavy_tailed(14) } else { 0 };
+                let since = now.before(Duration::from_micros(waited));
+                match gate.join(key, bytes, key % 5, since, now) {
                     Joined::New(job) => {
                         places.insert(job, jobs.len() as u64);
                         jobs.push(job);
@@ -67,15 +72,15 @@ fn play(config: DiskConfig) -> u64 {
                 if !running.is_empty() {
                     let place = numbers.below(running.len() as u64) as usize;
                     let job = running.swap_remove(place);
-                    digest.note(&[8, gate.done(job) as u64]);
+                    digest.note(&[8, gate.done(job, now) as u64]);
                     // A second report changes nothing.
-                    digest.note(&[8, gate.done(job) as u64]);
+                    digest.note(&[8, gate.done(job, now) as u64]);
                 }
             }
             95..99 => now += Duration::from_micros(numbers.heavy_tailed(14)),
             _ => now += Duration::from_millis(numbers.heavy_tailed(10)),
         }
-        let counts = [gate.waiting(), gate.under_way(), gate.stuck()];
+        let counts = [gate.waiting(), gate.under_way(), gate.stuck(), gate.limit()];
         digest.note(&counts.map(|count| count as u64));
     }
     digest.note(&[gate.merged()]);

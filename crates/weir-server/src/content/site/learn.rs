@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use weir_http::message::conditions::ETag;
 use weir_http::message::path::SitePath;
+use weir_sched::Time;
 
 use super::Inner;
 use crate::content::file::File;
@@ -27,6 +28,7 @@ impl Inner {
         name: Rc<[u8]>,
         opened: &Arc<Opened>,
         known: Option<Rc<Entry>>,
+        since: Time,
     ) -> Result<Found, StatusCode> {
         let access = self.access(&name, opened)?;
         let file = Rc::new(File::new(opened, access, name.clone()));
@@ -37,7 +39,7 @@ impl Inner {
         let by_content = match known_tag {
             Some(etag) => Some((etag, None)),
             None if opened.identity.length <= CHUNK => {
-                Some(self.tag_of_content(&file, opened).await?)
+                Some(self.tag_of_content(&file, opened, since).await?)
             }
             None => None,
         };
@@ -80,6 +82,7 @@ impl Inner {
         &self,
         file: &File,
         opened: &Opened,
+        since: Time,
     ) -> Result<(ETag, Option<Arc<[u8]>>), StatusCode> {
         if let Some(first) = &opened.first {
             return Ok((tag::of_content(first), Some(first.clone())));
@@ -87,7 +90,7 @@ impl Inner {
         if let Some(found) = self.tag_from_memory(file, opened.identity.length) {
             return Ok(found);
         }
-        let fetched = file.fetch(&self.disk, 0, self.window).await;
+        let fetched = file.fetch(&self.disks, 0, self.window, since).await;
         let (_, bytes) = fetched.map_err(|error| self.fetch_failed(file, &error))?;
         Ok((tag::of_content(&bytes), Some(bytes)))
     }
@@ -121,6 +124,10 @@ impl Inner {
     }
 
     fn access(&self, name: &[u8], opened: &Opened) -> Result<Access, StatusCode> {
+        if self.work.reads_in_worker() {
+            // As if nothing could wait.
+            return Ok(Access::Memory);
+        }
         if let Some(access) = opened.access {
             return Ok(access);
         }

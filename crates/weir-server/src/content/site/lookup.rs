@@ -10,8 +10,9 @@ use http::StatusCode;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_http::message::path::SitePath;
+use weir_sched::Time;
 
-use super::{Inner, OPENING};
+use super::{Inner, Mount, OPENING};
 use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
 use crate::content::names::{Entry, Known};
@@ -19,7 +20,7 @@ use crate::content::object::Found;
 use crate::content::open::{self, Opened};
 use crate::content::root::Look;
 use crate::content::work::{DiskResult, Key};
-use crate::disk::DiskError;
+use crate::disk::{DiskError, DiskId, Piece};
 use crate::runtime::turn;
 
 /// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
@@ -27,26 +28,27 @@ use crate::runtime::turn;
 const TOO_LONG: usize = 4096;
 
 impl Inner {
-    /// What `path` stands for; `known` is what was known of it.
+    /// What `path` stands for; `known` is what was known of it, `since` when it was asked for.
     pub(super) async fn look_up(
         &self,
         path: &SitePath<'_>,
         known: Option<Rc<Entry>>,
+        since: Time,
     ) -> Result<Found, StatusCode> {
         let name = path.as_bytes();
         if name.len() >= TOO_LONG {
             return Err(StatusCode::NOT_FOUND);
         }
-        let opened = match self.open_name(name).await {
+        let opened = match self.open_name(name, since).await {
             Ok(opened) => opened,
             Err(status) => return Err(self.learn_error(path, status)),
         };
         match opened.kind {
             FileType::RegularFile if !path.wants_directory() => {
-                self.learn_file(path, name.into(), &opened, known).await
+                self.learn_file(path, name.into(), &opened, known, since).await
             }
             FileType::RegularFile => Err(self.learn_error(path, StatusCode::NOT_FOUND)),
-            FileType::Directory if path.wants_directory() => self.index(path, known).await,
+            FileType::Directory if path.wants_directory() => self.index(path, known, since).await,
             FileType::Directory => {
                 self.names.learn(path, Known::Directory, turn::began());
                 Ok(Found::Directory)
@@ -59,20 +61,23 @@ impl Inner {
         &self,
         path: &SitePath<'_>,
         known: Option<Rc<Entry>>,
+        since: Time,
     ) -> Result<Found, StatusCode> {
         let mut name = path.as_bytes().to_vec();
         if !name.is_empty() {
             name.push(b'/');
         }
         name.extend_from_slice(b"index.html");
-        let opened = match self.open_name(&name).await {
+        let opened = match self.open_name(&name, since).await {
             Ok(opened) => opened,
             // There is no list of what the directory holds.
             Err(StatusCode::NOT_FOUND) => return Err(self.learn_error(path, StatusCode::FORBIDDEN)),
             Err(status) => return Err(self.learn_error(path, status)),
         };
         match opened.kind {
-            FileType::RegularFile => self.learn_file(path, name.into(), &opened, known).await,
+            FileType::RegularFile => {
+                self.learn_file(path, name.into(), &opened, known, since).await
+            }
             _ => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
         }
     }
@@ -86,25 +91,34 @@ impl Inner {
     }
 
     /// Opens a name, and looks whether the root is still there if there is no such name.
-    async fn open_name(&self, name: &[u8]) -> Result<Arc<Opened>, StatusCode> {
-        let opened = self.open_below_root(name).await?;
+    async fn open_name(&self, name: &[u8], since: Time) -> Result<Arc<Opened>, StatusCode> {
+        let opened = self.open_below_root(name, since).await?;
         if !matches!(opened, Err(Errno::NOENT)) {
             return opened.map_err(|error| self.failed(name, error));
         }
-        match self.look_for_root().await {
+        match self.look_for_root(since).await {
             Look::Same | Look::Unknown => Err(StatusCode::NOT_FOUND),
             Look::Vanished => Err(StatusCode::SERVICE_UNAVAILABLE),
             Look::Changed => {
-                self.open_below_root(name).await?.map_err(|error| self.failed(name, error))
+                let opened = self.open_below_root(name, since).await?;
+                opened.map_err(|error| self.failed(name, error))
             }
         }
     }
 
     /// Opens a name from memory or by a helper.
-    async fn open_below_root(&self, name: &[u8]) -> Result<Result<Arc<Opened>, Errno>, StatusCode> {
+    async fn open_below_root(
+        &self,
+        name: &[u8],
+        since: Time,
+    ) -> Result<Result<Arc<Opened>, Errno>, StatusCode> {
         let name = if name.is_empty() { b"." } else { name };
         let c_name = CString::new(name).map_err(|_| StatusCode::BAD_REQUEST)?;
         let directory = self.root.directory();
+        if self.work.opens_in_worker() {
+            let opened = self.spent_on_opening(|| open::from_disk(&directory, name, false));
+            return Ok(opened.map(Arc::new));
+        }
         // Where reading is for helpers, they open as well: that is one job instead of two.
         let mut opened = match self.access.get() {
             Some(Access::Blocking) => Err(Errno::AGAIN),
@@ -114,27 +128,45 @@ impl Inner {
             self.open.clear();
             opened = open::from_memory(&directory, &c_name);
         }
-        match opened {
-            Err(Errno::AGAIN | Errno::XDEV) => {
-                self.open_by_helper(name).await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
-            }
-            opened => Ok(opened.map(Arc::new)),
-        }
+        let mount = match opened {
+            Err(Errno::XDEV) => Mount::Another,
+            Err(Errno::AGAIN) => Mount::Own,
+            opened => return Ok(opened.map(Arc::new)),
+        };
+        let opened = self.open_by_helper(name, mount, since).await;
+        opened.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
     }
 
     /// Opens a name by a helper, who reads a small file as well.
     pub(super) async fn open_by_helper(
         &self,
         name: &[u8],
+        mount: Mount,
+        since: Time,
     ) -> Result<Result<Arc<Opened>, Errno>, DiskError> {
         let directory = self.root.directory();
-        let place = place(name);
+        let (place, own) = (place(name), directory.disk);
+        // A name without a slash may be a mount itself, and says nothing of the others.
+        let tells = name.contains(&b'/');
+        let disk = self.places.disk(place).unwrap_or_else(|| match mount {
+            Mount::Own => own,
+            Mount::Another => DiskId::unknown(place),
+        });
         // It may wait for long, so it is there once.
         let name: Arc<[u8]> = name.into();
         let key = Key::Name(directory.device, directory.inode, name.clone());
-        let work = move || DiskResult::Opened(open::from_disk(&directory, &name).map(Arc::new));
-        match self.disk.run(key, OPENING, place, work).await? {
-            DiskResult::Opened(opened) => Ok(opened),
+        let piece = Piece { key, bytes: OPENING, place, since };
+        let reads = !self.work.reads_in_worker();
+        let open = move || open::from_disk(&directory, &name, reads).map(Arc::new);
+        match self.disks.run(disk, piece, move || DiskResult::Opened(open())).await? {
+            DiskResult::Opened(opened) => {
+                if let Ok(opened) = &opened
+                    && tells
+                {
+                    self.places.learn(place, opened.disk, own);
+                }
+                Ok(opened)
+            }
             DiskResult::Part(_) | DiskResult::Root(_) => Ok(Err(Errno::IO)),
         }
     }

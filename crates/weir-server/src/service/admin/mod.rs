@@ -17,7 +17,7 @@ pub(crate) use self::history::History;
 use self::page::{Now, Usage};
 use crate::answer::Answer;
 use crate::config::UplinkConfig;
-use crate::content::{FileDisk, Object};
+use crate::content::{FileDisks, Object};
 use crate::metrics::{Format, Metrics, listen_overflows, listen_queue};
 use crate::runtime::stop::Stop;
 use crate::service::proxy::Shared;
@@ -35,7 +35,7 @@ pub(crate) struct Admin {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) link: Option<Link>,
     pub(crate) started: Instant,
-    pub(crate) disk: Arc<FileDisk>,
+    pub(crate) disks: Arc<FileDisks>,
     pub(crate) routes: Option<Arc<Shared>>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
     /// Copies of the listening sockets, to see how many wait there.
@@ -94,11 +94,11 @@ impl Admin {
         if let Some(overflows) = listen_overflows() {
             figures.listen_overflows.inner().store(overflows, Ordering::Relaxed);
         }
-        let load = self.disk.load();
+        let load = self.disks.load();
         figures.disk_queued.set(load.queued as i64);
         figures.disk_under_way.set(load.under_way as i64);
         figures.disk_stuck.set(load.stuck as i64);
-        figures.disk_merged.inner().store(load.merged, Ordering::Relaxed);
+        figures.disk_limit.set(load.limit as i64);
         if let Some(routes) = &self.routes {
             figures.proxy_memory.set(routes.space.memory_used() as i64);
             figures.proxy_disk.set(routes.space.files_used() as i64);
