@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answered;
 mod changes;
 mod clients;
 mod conditional;
@@ -15,4 +16,7 @@ mod filesystems;
 mod hostile_names;
 mod http;
 mod ledger;
+mod scan;
 mod slow_disk;
+mod study;
+mod while_waiting;

@@ -3,12 +3,12 @@
 //! need root, /dev/fuse and loop devices.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 
-use crate::support::{Client, Server, eventually, noise, tool};
+use crate::answered::Answered;
+use crate::support::{Client, Server, eventually, noise};
 use rustix::fs::{Advice, fadvise};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use slowdisk::{Disk, Options};
 
 fn disk(at: &Path) -> Disk {
@@ -63,6 +63,44 @@ fn a_disk_that_hangs_delays_only_what_it_has_to_give() {
     server.assert_alive();
     drop((server, client, waiting, large));
     disk.unmount().unwrap();
+}
+
+/// Each disk has a gate of its own: with one for both, what waits for the one would take all helpers.
+#[test]
+fn a_disk_that_hangs_takes_nothing_from_another() {
+    let site = tempfile::tempdir().unwrap();
+    let [hung, well] = ["hung", "well"].map(|name| {
+        let at = site.path().join(name);
+        let disk = disk(&at);
+        for number in 0..100 {
+            fs::write(at.join(number.to_string()), noise(number, 20_000)).unwrap();
+        }
+        fs::write(at.join("large"), noise(100, 3_000_000)).unwrap();
+        disk.remount().unwrap();
+        disk
+    });
+    // Nothing is ever written off here.
+    let server = Server::of(site.path(), &["--workers", "1", "--disk-timeout", "1h"]);
+    hung.hang(true);
+    let mut waiting: Vec<Client> = (0..100).map(|_| server.connect()).collect();
+    for (number, client) in waiting.iter_mut().enumerate() {
+        client.ask(&format!("/hung/{number}"));
+    }
+    eventually("all helpers of the disk that hangs are busy", || {
+        server.metrics().sum("weir_disk_queued_jobs") == 100.0 - 32.0
+    });
+    let mut client = server.connect();
+    for number in 0..100 {
+        assert!(client.get(&format!("/well/{number}")).body == noise(number, 20_000));
+    }
+    assert!(client.get("/well/large").body == noise(100, 3_000_000));
+    hung.hang(false);
+    for (number, client) in waiting.iter_mut().enumerate() {
+        assert!(client.response().body == noise(number as u64, 20_000));
+    }
+    drop((server, client, waiting));
+    hung.unmount().unwrap();
+    well.unmount().unwrap();
 }
 
 #[test]
@@ -140,7 +178,7 @@ fn a_client_that_leaves_takes_its_waiting_with_it() {
     for (number, client) in clients.iter_mut().enumerate() {
         client.ask(&format!("/{number}"));
     }
-    // 32 helpers, each with a job of its own.
+    // Few at first, for what the disk takes is not known; what hangs leaves room for more, up to 32.
     eventually("the rest are queued", || server.metrics().sum("weir_disk_queued_jobs") == 18.0);
     // One has only finished sending.
     let mut patient = server.connect();
@@ -154,38 +192,6 @@ fn a_client_that_leaves_takes_its_waiting_with_it() {
     assert!(server.get("/49").body == noise(49, 20_000));
     drop(server);
     disk.unmount().unwrap();
-}
-
-/// A directory that another process answers for, which can be stopped.
-struct Answered {
-    daemon: Child,
-    at: PathBuf,
-}
-
-impl Answered {
-    fn mount(of: &Path, at: &Path) -> Answered {
-        let mut command = tool("bindfs", "bindfs");
-        command.arg("-f").args(["-o", "attr_timeout=0,entry_timeout=0"]).arg(of).arg(at);
-        let daemon = command.stdin(Stdio::null()).spawn().expect("bindfs starts");
-        let answered = Answered { daemon, at: at.to_owned() };
-        let mounts = || fs::read_to_string("/proc/mounts").unwrap_or_default();
-        let name = at.display().to_string();
-        eventually("the directory is mounted", || mounts().contains(&name));
-        answered
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.daemon), signal).expect("it runs");
-    }
-}
-
-impl Drop for Answered {
-    fn drop(&mut self) {
-        self.signal(Signal::CONT);
-        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
-    }
 }
 
 #[test]
