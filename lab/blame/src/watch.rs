@@ -46,13 +46,14 @@ pub fn watch(pids: &[u32], options: &Options, stop: &dyn Fn() -> bool) -> Result
     if tasks.is_empty() {
         return Err(Error("nothing to watch: name a process that runs".into()));
     }
-    let watch = Watch { pids, until: Instant::now() + options.duration, stop };
+    // From when it has begun: switching tracepoints on takes a moment.
+    let watch = || Watch { pids, until: Instant::now() + options.duration, stop };
     if options.sample {
-        return Ok(watch.sampled(&tasks, "sampling was asked for".into()));
+        return Ok(watch().sampled(&tasks, "sampling was asked for".into()));
     }
     match Trace::start(&tasks) {
-        Ok(trace) => watch.traced(trace, &tasks).map_err(|why| Error(format!("tracing: {why}"))),
-        Err(why) => Ok(watch.sampled(&tasks, why)),
+        Ok(trace) => watch().traced(trace, &tasks).map_err(|why| Error(format!("tracing: {why}"))),
+        Err(why) => Ok(watch().sampled(&tasks, why)),
     }
 }
 
