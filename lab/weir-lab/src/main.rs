@@ -1,11 +1,13 @@
 //! `weir-lab`: load, traces, simulation and experiments that show what a server does under
 //! overload. This file reads the command line and calls the command.
 
+mod blame;
 mod failure;
 mod load;
 mod output_file;
 mod print;
 mod run;
+mod signals;
 mod sim;
 mod trace;
 mod values;
@@ -31,6 +33,8 @@ enum Command {
     Trace(Box<trace::Arguments>),
     /// Try policies in virtual time, on your own access log too; closed forms
     Sim(Box<sim::Arguments>),
+    /// Tell where a running server of any make blocks: system calls and files, event loops, burstiness
+    Blame(blame::Arguments),
     #[command(flatten)]
     Experiments(run::Command),
 }
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::run(*arguments),
         Command::Trace(arguments) => trace::run(*arguments),
         Command::Sim(arguments) => sim::run(*arguments),
+        Command::Blame(arguments) => blame::run(&arguments),
         Command::Experiments(command) => run::run(command),
     };
     match done {

@@ -6,6 +6,7 @@ mod made_up;
 mod support;
 
 mod backend;
+mod blame;
 mod cell;
 mod experiments;
 mod load;
