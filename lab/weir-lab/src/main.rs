@@ -3,6 +3,7 @@
 
 mod failure;
 mod load;
+mod opener;
 mod output_file;
 mod print;
 mod run;
@@ -31,6 +32,8 @@ enum Command {
     Trace(Box<trace::Arguments>),
     /// Try policies in virtual time, on your own access log too; closed forms
     Sim(Box<sim::Arguments>),
+    /// Open files for Apache, so that its processes do not wait for the disk
+    Opener(opener::Arguments),
     #[command(flatten)]
     Experiments(run::Command),
 }
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::run(*arguments),
         Command::Trace(arguments) => trace::run(*arguments),
         Command::Sim(arguments) => sim::run(*arguments),
+        Command::Opener(arguments) => opener::run(arguments),
         Command::Experiments(command) => run::run(command),
     };
     match done {
