@@ -57,7 +57,7 @@ fn a_link_that_becomes_a_file_does_not_give_out_what_it_led_to() {
     fs::remove_file(root.join("f")).unwrap();
     fs::write(root.join("f"), "public").unwrap();
     assert_eq!(apache.get("/f").unwrap(), b"public");
-    assert_eq!(apache.opened().0, 0);
+    apache.must_have_opened(0, 2);
 }
 
 /// What the opener has opened for a request that Apache refuses is not sent.

@@ -32,7 +32,7 @@ fn many_that_read_the_same_file_do_not_disturb_each_other() {
                 });
             }
         });
-        assert_eq!(apache.opened(), (80, 0), "{}", apache.errors());
+        apache.must_have_opened(80, 0);
     }
 }
 
@@ -53,5 +53,5 @@ fn a_compressed_file_is_the_same() {
     let expected = plain.answer(&request);
     assert!(String::from_utf8_lossy(&expected).contains("Content-Encoding: gzip"));
     assert!(expected.len() < 5000 && with.answer(&request) == expected);
-    assert_eq!(with.opened(), (1, 0));
+    with.must_have_opened(1, 0);
 }

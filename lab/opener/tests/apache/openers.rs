@@ -34,7 +34,7 @@ fn falls_back(welcome: Welcome, answering: Answering, said: &str) {
         for _ in 0..REQUESTS {
             assert_eq!(apache.get("/a").unwrap(), b"of Apache itself");
         }
-        assert_eq!(apache.opened(), (0, REQUESTS + 1));
+        apache.must_have_opened(0, REQUESTS + 1);
         // One connection to the opener more or less.
         eventually("no descriptor is left over", || apache.descriptors() <= before + 1);
         assert!(apache.errors().contains(said), "{said:?} not in {}", apache.errors());

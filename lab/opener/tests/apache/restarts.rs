@@ -64,6 +64,25 @@ fn kill_under_load(name: &str, workers: Workers, checked: Checked) {
 }
 
 #[test]
+fn a_new_opener_is_asked_at_once() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    let first = Process::start(&socket, &root, 1000);
+    let start = Start { workers: Workers::Prefork(1), ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    assert_eq!(apache.get("/a").unwrap(), b"a");
+    // Nobody asks while there is none: no question fails.
+    first.signal(Signal::KILL);
+    drop(first);
+    let _second = Process::start(&socket, &root, 1000);
+    assert_eq!(apache.get("/a").unwrap(), b"a");
+    apache.must_have_opened(2, 0);
+}
+
+#[test]
 fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
     let directory = open_directory();
     let root = directory.path().join("root");
@@ -71,16 +90,16 @@ fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
     fs::write(root.join("a"), "a").unwrap();
     let socket = directory.path().join("socket");
     let opener = Process::start(&socket, &root, 1000);
-    let lines = "WeirOpenerTimeout 100\n";
+    let lines = "WeirOpenerTimeout 1000\n";
     let start = Start { workers: Workers::Prefork(1), lines, ..Start::with(&socket) };
     let apache = Apache::start(&root, &directory.path().join("with"), start);
     assert_eq!(apache.get("/a").unwrap(), b"a");
-    assert_eq!(apache.opened(), (1, 0));
+    apache.must_have_opened(1, 0);
     opener.signal(Signal::STOP);
     for _ in 0..20 {
         assert_eq!(apache.get("/a").unwrap(), b"a");
     }
-    assert_eq!(apache.opened(), (1, 20));
+    apache.must_have_opened(1, 20);
     assert!(apache.errors().contains("in time"), "{}", apache.errors());
     opener.signal(Signal::CONT);
     eventually("the opener is asked again", || {

@@ -9,8 +9,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use weir_peers::apache::Workers;
 
 use crate::server::{Apache, Checked, Start, request};
-use crate::support::open_directory;
 use crate::support::process::Process;
+use crate::support::{eventually, open_directory};
 
 /// A site with something of everything.
 fn site(root: &Path) {
@@ -121,6 +121,7 @@ fn compare(workers: Workers, checked: Checked, options: &str, refused: bool) {
             with.errors()
         );
     }
+    eventually("all requests are in the log", || with.accesses().len() == 2 * requests.len());
     let accesses = with.accesses();
     for path in ["/a.txt", "/big.bin", "/empty", "/with-index/index.html", "/without/b"] {
         let opened = (path.to_owned(), "file".to_owned());

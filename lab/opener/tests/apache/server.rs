@@ -11,6 +11,8 @@ use std::time::Duration;
 use weir_peers::apache::{self, Build, Opening, Workers};
 use weir_peers::{Content, Options, Server, probe};
 
+use crate::support::eventually;
+
 static PLAIN: LazyLock<PathBuf> = LazyLock::new(|| module("plain", Build::Plain));
 static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| module("sanitized", Build::Sanitized));
 
@@ -121,7 +123,11 @@ impl Apache {
     pub(crate) fn get(&self, path: &str) -> Option<Vec<u8>> {
         let answer = self.answer(&request("GET", path, ""));
         let head = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
-        answer.starts_with(b"HTTP/1.1 200 ").then(|| answer[head + 4..].to_vec())
+        let body = answer[head + 4..].to_vec();
+        let announced = format!("\r\nContent-Length: {}\r\n", body.len());
+        let as_announced = String::from_utf8_lossy(&answer[..head + 2]).contains(&announced);
+        assert!(as_announced, "{:?}", String::from_utf8_lossy(&answer[..head]));
+        answer.starts_with(b"HTTP/1.1 200 ").then_some(body)
     }
 
     /// The lines of the access log: a path, and `file` if the opener opened it, otherwise `-`.
@@ -131,7 +137,17 @@ impl Apache {
         lines.map(|(path, opened)| (path.to_owned(), opened.to_owned())).collect()
     }
 
-    /// How many requests were answered with a file of the opener, and how many otherwise.
+    /// Waits until so many requests were answered with a file of the opener, and so many otherwise. Apache
+    /// writes its log when it has sent the answer.
+    pub(crate) fn must_have_opened(&self, of_opener: usize, itself: usize) {
+        eventually("all requests are in the log", || {
+            let (one, other) = self.opened();
+            one + other == of_opener + itself
+        });
+        assert_eq!(self.opened(), (of_opener, itself), "{}", self.errors());
+    }
+
+    /// How many requests were answered with a file of the opener so far, and how many otherwise.
     pub(crate) fn opened(&self) -> (usize, usize) {
         let accesses = self.accesses();
         let opened = accesses.iter().filter(|(_, opened)| opened == "file").count();
