@@ -78,6 +78,7 @@ mod tests {
             fadvise(&file.fd, 0, None, Advice::DontNeed).unwrap();
             if file.access == FileAccess::NoWait {
                 assert!(!is_resident(&file, 1 << 20), "{bytes}");
+                assert!(!can_be_read(&file, bytes as u64), "{bytes}");
             }
             warm(&file, 1 << 20).unwrap();
             assert!(is_resident(&file, 1 << 20), "{bytes}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::UnixListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep;
 
@@ -79,11 +79,12 @@ pub fn serve(
     let worker = opener.clone();
     local.spawn_local(async move { worker.work(results).await });
     let done = local.block_on(&runtime, async {
+        let signals = Signals::watch()?;
         ready();
         let accepting = accept(listener, &opener, &peers, share.connections);
         tokio::select! {
             failed = accepting => failed,
-            stopped = until_stopped(|| tell(&opener.counts())) => stopped,
+            stopped = signals.until_stopped(|| tell(&opener.counts())) => stopped,
         }
     });
     drop(file);
@@ -159,16 +160,31 @@ async fn accept(
     }
 }
 
-/// Waits for the signal to stop; calls `tell` at each SIGUSR1.
-async fn until_stopped(tell: impl Fn()) -> std::io::Result<()> {
-    let mut terminated = signal(SignalKind::terminate())?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut asked = signal(SignalKind::user_defined1())?;
-    loop {
-        tokio::select! {
-            _ = terminated.recv() => return Ok(()),
-            _ = interrupted.recv() => return Ok(()),
-            _ = asked.recv() => tell(),
+/// What the opener is told from outside.
+struct Signals {
+    terminated: Signal,
+    interrupted: Signal,
+    asked: Signal,
+}
+
+impl Signals {
+    /// From now on they do not end the process by themselves.
+    fn watch() -> std::io::Result<Signals> {
+        Ok(Signals {
+            terminated: signal(SignalKind::terminate())?,
+            interrupted: signal(SignalKind::interrupt())?,
+            asked: signal(SignalKind::user_defined1())?,
+        })
+    }
+
+    /// Waits for the signal to stop; calls `tell` at each SIGUSR1.
+    async fn until_stopped(mut self, tell: impl Fn()) -> std::io::Result<()> {
+        loop {
+            tokio::select! {
+                _ = self.terminated.recv() => return Ok(()),
+                _ = self.interrupted.recv() => return Ok(()),
+                _ = self.asked.recv() => tell(),
+            }
         }
     }
 }
