@@ -16,7 +16,7 @@ const CRATES: Floors = Floors(&[
     &["weir-lab"],
     &["weir-experiments", "weir-costs"],
     &["weir-blame"],
-    &["weir-load", "weir-sim", "weir-peers"],
+    &["weir-load", "weir-sim", "weir-peers", "weir-opener"],
     &["weir-stats", "weir-workload", "weir-plot", "weir-wan", "slowdisk", "weir-layering"],
     &["weir"],
     &["weir-server"],

@@ -4,6 +4,7 @@
 mod blame;
 mod failure;
 mod load;
+mod opener;
 mod output_file;
 mod print;
 mod run;
@@ -35,6 +36,8 @@ enum Command {
     Sim(Box<sim::Arguments>),
     /// Tell where a running server of any make blocks: system calls and files, event loops, burstiness
     Blame(blame::Arguments),
+    /// Open files for Apache, so that its processes do not wait for the disk
+    Opener(opener::Arguments),
     #[command(flatten)]
     Experiments(run::Command),
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace::run(*arguments),
         Command::Sim(arguments) => sim::run(*arguments),
         Command::Blame(arguments) => blame::run(&arguments),
+        Command::Opener(arguments) => opener::run(arguments),
         Command::Experiments(command) => run::run(command),
     };
     match done {

@@ -11,6 +11,7 @@ mod cell;
 mod experiments;
 mod load;
 mod load_errors;
+mod opener;
 mod programs;
 mod sim_backend;
 mod sim_dtoc;
