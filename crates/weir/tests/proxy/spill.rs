@@ -204,6 +204,8 @@ fn nothing_goes_to_files_where_the_other_side_is_to_wait() {
     let server = Server::routed(&[&backend.url], keys);
     let mut slow = slow_reader(&server, 1);
     server.wait_for_metric("weir_backend_calls_total", 1.0);
+    // No call is under way before the first one either.
+    eventually("some waits in memory", || server.metrics().sum(MEMORY) >= 1.0);
     wait_for_slots(&server);
     let metrics = server.metrics();
     assert_eq!(metrics.sum(DISK), 0.0);
