@@ -66,6 +66,7 @@ fn a_disk_that_hangs_delays_only_what_it_has_to_give() {
 }
 
 /// Each disk has a gate of its own: with one for both, what waits for the one would take all helpers.
+/// What is mounted inside the site is known to be another disk once something of it was opened.
 #[test]
 fn a_disk_that_hangs_takes_nothing_from_another() {
     let site = tempfile::tempdir().unwrap();
@@ -81,6 +82,10 @@ fn a_disk_that_hangs_takes_nothing_from_another() {
     });
     // Nothing is ever written off here.
     let server = Server::of(site.path(), &["--workers", "1", "--disk-timeout", "1h"]);
+    let mut client = server.connect();
+    for directory in ["hung", "well"] {
+        assert!(client.get(&format!("/{directory}/large")).body == noise(100, 3_000_000));
+    }
     hung.hang(true);
     let mut waiting: Vec<Client> = (0..100).map(|_| server.connect()).collect();
     for (number, client) in waiting.iter_mut().enumerate() {
@@ -89,11 +94,9 @@ fn a_disk_that_hangs_takes_nothing_from_another() {
     eventually("all helpers of the disk that hangs are busy", || {
         server.metrics().sum("weir_disk_queued_jobs") == 100.0 - 32.0
     });
-    let mut client = server.connect();
     for number in 0..100 {
         assert!(client.get(&format!("/well/{number}")).body == noise(number, 20_000));
     }
-    assert!(client.get("/well/large").body == noise(100, 3_000_000));
     hung.hang(false);
     for (number, client) in waiting.iter_mut().enumerate() {
         assert!(client.response().body == noise(number as u64, 20_000));
