@@ -15,6 +15,7 @@ use weir_layering::{
 const CRATES: Floors = Floors(&[
     &["weir-lab"],
     &["weir-experiments", "weir-costs"],
+    &["weir-stand"],
     &["weir-load", "weir-sim", "weir-peers"],
     &["weir-stats", "weir-workload", "weir-plot", "weir-wan", "slowdisk", "weir-layering"],
     &["weir"],
