@@ -140,10 +140,9 @@ fn program(
                 requests_per_connection: Some(ALL_REQUESTS),
                 ..options
             };
-            let files = cached_files(setup.files, setup.connections);
             let nginx = Nginx {
                 reading,
-                file_cache: Some(FileCache { files, inactive: 60, valid: 30, errors: true }),
+                file_cache: Some(FileCache::within(setup.files, setup.connections)),
                 mime_types: true,
                 multi_accept: true,
                 send_timeout: None,
@@ -168,11 +167,6 @@ fn program(
             h2o::program(&Options { user, ..options })
         }
     }
-}
-
-/// Files nginx may keep open: what the limit leaves beside connections.
-fn cached_files(files: usize, connections: usize) -> usize {
-    files.saturating_sub(connections + 200).clamp(16, 100_000)
 }
 
 /// The name of a user's group.
@@ -212,15 +206,4 @@ fn weir_binary(common: &Common) -> Result<PathBuf> {
         let path = path.display();
         Error(format!("{path}: {e}; build weir, or say where it is: --weir"))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nginx_never_caches_more_files_than_may_be_open() {
-        assert_eq!(cached_files(20_000, 4096), 15_704);
-        assert_eq!(cached_files(20_000, 20_000), 16);
-    }
 }
