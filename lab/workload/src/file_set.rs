@@ -56,9 +56,9 @@ impl FileSet {
         self.law.sizes().unwrap_or_default()
     }
 
-    /// Mean bytes of a response.
-    pub fn mean(&self) -> f64 {
-        self.law.mean()
+    /// The mean over the requests of what `of` makes of their sizes.
+    pub fn mean_of(&self, of: &dyn Fn(u64) -> f64) -> f64 {
+        self.law.mean_of(of)
     }
 
     /// Its documents, below the root.

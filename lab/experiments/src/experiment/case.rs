@@ -54,6 +54,14 @@ impl Case {
         Case::from(Demand::Files(files))
     }
 
+    /// What is asked for of files on a slow disk, if that is the case.
+    pub(crate) fn files_asked(&self) -> Option<&Files> {
+        match &self.demand {
+            Demand::Files(files) => Some(files),
+            _ => None,
+        }
+    }
+
     fn from(demand: Demand) -> Case {
         Case { network: Network::default(), users: Users::default(), demand, backlog: None }
     }
