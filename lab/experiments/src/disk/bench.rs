@@ -29,8 +29,9 @@ const DRAIN: f64 = 30.0;
 const SCANNERS: u32 = 4;
 /// Requests under way when a server is stopped are of no interest any more.
 const STOP: Duration = Duration::from_secs(1);
-/// What a phase left in queues is not the next one's.
-const REST: Duration = Duration::from_secs(1);
+/// What a phase left in queues is not the next one's: between two, this share of a phase, a second at
+/// most.
+const REST: f64 = 0.1;
 
 /// A server on the stand; stopped when dropped.
 pub(super) struct Bench<'a> {
@@ -134,7 +135,7 @@ impl<'a> Bench<'a> {
         seconds: f64,
         seed: u64,
     ) -> Result<Seen> {
-        interrupt::sleep(REST)?;
+        interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
         let set = self.set(what);
         let demand = match rate {
             Some(rate) => Demand::Open(set.arrivals(rate, seconds, seed).map_err(invalid)?),

@@ -7,6 +7,7 @@ mod support;
 
 mod backend;
 mod cell;
+mod disk;
 mod experiments;
 mod load;
 mod load_errors;
