@@ -2,8 +2,8 @@
 //! server and its page cache, a core of its own, and clients that fill its cache. `weir-costs` and the
 //! experiments use it.
 //!
-//! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`SlowDisk`]; [`send`];
-//! [`fill_cache`].
+//! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`SlowDisk`]; [`send()`];
+//! [`fill_cache()`].
 
 pub mod address;
 pub mod cores;

@@ -34,7 +34,7 @@ pub fn effects(cube: &Cube) -> Option<Effects> {
     // number of differences: 4 for one factor, 2 for a pair, 1 for all three.
     let contrast = |of: &[usize]| {
         let sign = |place: usize| -> f64 {
-            of.iter().map(|factor| if place >> factor & 1 == 1 { 1.0 } else { -1.0 }).product()
+            of.iter().map(|factor| if (place >> factor) & 1 == 1 { 1.0 } else { -1.0 }).product()
         };
         let sum: f64 = cube.iter().enumerate().map(|(at, value)| sign(at) * value.ln()).sum();
         let differences = f64::from(8_u32 >> of.len());
@@ -56,7 +56,7 @@ mod tests {
     /// A figure that the factors multiply, with an interaction of the first two.
     fn cube(alone: [f64; 3], both: f64) -> Cube {
         std::array::from_fn(|at| {
-            let high = |factor: usize| at >> factor & 1 == 1;
+            let high = |factor: usize| (at >> factor) & 1 == 1;
             let each = (0..3).filter(|&factor| high(factor)).map(|factor| alone[factor]);
             let both = if high(0) && high(1) { both } else { 1.0 };
             10.0 * each.product::<f64>() * both

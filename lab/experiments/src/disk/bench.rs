@@ -158,17 +158,17 @@ impl<'a> Bench<'a> {
         let (report, work, scanned, observed) = std::thread::scope(|scope| {
             let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(&end)));
             let watch = (what == What::Watched)
-                .then(|| scope.spawn(|| watch::server(&self.server.processes(), &end)));
+                .then(|| scope.spawn(|| watch::server(self.server.id(), seconds, &end)));
             let report = send(&plan, demand, &never, &mut |record| records.push(record));
             let work = self.stand.disk.work();
             end.store(true, Ordering::Relaxed);
             let scanned = scan.map(|scan| scan.join().unwrap_or_else(|_| Err(panicked())));
-            let observed = watch.and_then(|watch| watch.join().ok().flatten());
+            let observed = watch.map(|watch| watch.join().unwrap_or_else(|_| Err(panicked())));
             (report, work, scanned, observed)
         });
         let elapsed = start.elapsed().as_secs_f64();
-        let seen =
-            Seen { records, report: report?, work, elapsed, scanned: scanned.transpose()?, observed };
+        let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
+        let seen = Seen { records, report: report?, work, elapsed, scanned, observed };
         let wrong = seen.ended(End::Wrong);
         if wrong > 0 {
             return Err(Error(format!("{wrong} responses had other bytes than the files")));
@@ -250,7 +250,7 @@ fn answered(plan: &Plan, demand: Demand, end: &AtomicBool) -> Result<u64> {
 }
 
 fn panicked() -> Error {
-    Error("the thread that reads every file panicked".into())
+    Error("a thread beside the load panicked".into())
 }
 
 fn invalid(error: Invalid) -> Error {

@@ -9,7 +9,7 @@ use weir_peers::{Error, Result};
 use super::bench::Bench;
 use super::phases::Phases;
 use super::stand::Stand;
-use crate::cell::{Cell, Demand, Files, Phase, Users, What, cell_name};
+use crate::cell::{Cell, Demand, Files, Network, Phase, Users, What, cell_name};
 use crate::kept;
 use crate::settings::Settings;
 
@@ -33,7 +33,13 @@ pub(super) fn capacity(
     let users = Users { abort_after: None, retries: 0, ..cell.users.clone() };
     let files = files.of_nginx();
     let demand = Demand::Files(files.clone());
-    let same = Cell { system: NGINX.into(), users: users.clone(), demand, seed: SEED, ..cell.clone() };
+    let same = Cell {
+        system: NGINX.into(),
+        network: Network::default(),
+        users: users.clone(),
+        demand,
+        seed: SEED,
+    };
     let directory = out.join(format!("capacity_{}", cell_name(&same)));
     let file = directory.join("capacity.json");
     if let Ok(text) = fs::read_to_string(&file) {

@@ -19,9 +19,14 @@ pub(super) struct Stand {
     pub(super) root: PathBuf,
     /// What bodies are the beginning of.
     pub(super) bodies: Arc<[u8]>,
+    /// Where it was to be mounted.
+    at: PathBuf,
     /// Directories of the set on it; smaller sets are its first ones.
     directories: u32,
 }
+
+/// Where a disk is mounted in the directory of a run.
+const MOUNT: &str = "slow";
 
 static KEPT: Mutex<Option<Stand>> = Mutex::new(None);
 static KEEPERS: AtomicUsize = AtomicUsize::new(0);
@@ -57,13 +62,13 @@ pub(super) fn with<T>(
     work: impl FnOnce(&Stand) -> Result<T>,
 ) -> Result<T> {
     let mut kept = kept();
-    let set = FileSet::of_bytes(files.set);
+    let (set, at) = (FileSet::of_bytes(files.set), out.join(MOUNT));
     let stand = match kept.take() {
-        Some(stand) if stand.directories >= set.directories() => stand,
+        Some(stand) if stand.directories >= set.directories() && stand.at == at => stand,
         smaller => {
             // Its mount is where the new one's will be.
             drop(smaller);
-            Stand::make(&set, files, out)?
+            Stand::make(&set, files, at)?
         }
     };
     let stand = kept.insert(stand);
@@ -77,15 +82,14 @@ fn kept() -> MutexGuard<'static, Option<Stand>> {
 }
 
 impl Stand {
-    fn make(set: &FileSet, files: &Files, out: &Path) -> Result<Stand> {
+    fn make(set: &FileSet, files: &Files, at: PathBuf) -> Result<Stand> {
         let documents = set.documents();
-        let at = out.join("slow");
         let model = model(files.disk);
         let disk = SlowDisk::mount(&at, documents.bytes(), FileSystem::Ext4, model)?;
         let root = disk.path().join("set");
         root::make(&documents, &root)?;
         let bodies = documents.bodies().into();
-        Ok(Stand { disk, root, bodies, directories: set.directories() })
+        Ok(Stand { disk, root, bodies, at, directories: set.directories() })
     }
 }
 

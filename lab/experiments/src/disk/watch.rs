@@ -3,10 +3,16 @@
 
 use std::sync::atomic::AtomicBool;
 
+use weir_peers::Result;
+
 use crate::outcome::Observed;
 
-/// Watch these processes and all that they start until `end` is set; nothing where they cannot be
-/// watched.
-pub(super) fn server(_processes: &[u32], _end: &AtomicBool) -> Option<Observed> {
-    None
+/// Watch this process and all that it starts for so many seconds, or until `end` is set; nothing where
+/// they cannot be watched.
+///
+/// # Errors
+///
+/// When watching breaks off.
+pub(super) fn server(_process: u32, _seconds: f64, _end: &AtomicBool) -> Result<Option<Observed>> {
+    Ok(None)
 }

@@ -2,6 +2,7 @@
 //! that is not very slow. These tests need root, /dev/fuse, loop devices and two cores.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use weir_experiments::cell::{Demand, Disk, Files, Load, Network, Phase, Users, What};
 use weir_experiments::outcome::FilesOutcome;
@@ -31,7 +32,11 @@ fn cell(system: &str, phases: Vec<Phase>) -> Cell {
     }
 }
 
+/// Cells of one process share a disk, which is below the directory of the first.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 fn run(system: &str, phases: Vec<Phase>, out: &Path) -> Result<Outcome> {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let settings = Settings {
         out: out.to_owned(),
         data: None,

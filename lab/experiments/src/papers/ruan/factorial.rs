@@ -32,7 +32,7 @@ const LEVELS: [[&str; 2]; 3] = [
 const FACTORS: [&str; 3] = ["not blocking", "protective", "departures noticed"];
 /// Flags of weir for the levels of the first and the third.
 const DISK_WORK: [&str; 2] = [" --disk-work blocks", ""];
-const DEPARTURES: [&str; 2] = [" --disk-departures ignored", ""];
+const DEPARTURES: [&str; 2] = [" --file-departures unnoticed", ""];
 
 /// Megabits per second of the uplink, and wire bytes asked for ÷ what it carries.
 const UPLINK: u64 = 200;
@@ -46,14 +46,14 @@ const LONGER: f64 = 3.0;
 
 /// The flags of the combination of an index of [`Cube`].
 fn system(place: usize) -> String {
-    let level = |factor: usize| place >> factor & 1;
+    let level = |factor: usize| (place >> factor) & 1;
     let (disk, policy) = (DISK_WORK[level(0)], LEVELS[1][level(1)]);
     format!("weir:{policy} --uplink {UPLINK}mbit{disk}{}", DEPARTURES[level(2)])
 }
 
 /// What the combination is called.
 fn name(place: usize) -> String {
-    let level = |factor: usize| LEVELS[factor][place >> factor & 1];
+    let level = |factor: usize| LEVELS[factor][(place >> factor) & 1];
     format!("{}, {}, {}", level(0), level(1), level(2))
 }
 
@@ -177,9 +177,12 @@ fn combinations(eight: &Eight<'_>) -> Table {
     table
 }
 
+/// One of the effects.
+type Pick = Box<dyn Fn(&Effects) -> f64>;
+
 /// Effects and interactions, by name.
-fn contrasts() -> Vec<(String, Box<dyn Fn(&Effects) -> f64>)> {
-    let mut all: Vec<(String, Box<dyn Fn(&Effects) -> f64>)> = Vec::new();
+fn contrasts() -> Vec<(String, Pick)> {
+    let mut all: Vec<(String, Pick)> = Vec::new();
     for (factor, name) in FACTORS.into_iter().enumerate() {
         all.push((name.to_owned(), Box::new(move |effects| effects.alone[factor])));
     }
