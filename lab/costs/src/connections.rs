@@ -10,8 +10,8 @@ use serde::Serialize;
 use weir_load::{Demand, Source};
 use weir_peers::processes::{self, Memory};
 use weir_peers::{Error, Result, interrupt};
-use weir_stats::{Outcome as End, Record};
 use weir_stand::root;
+use weir_stats::{Outcome as End, Record};
 use weir_workload::documents::Documents;
 use weir_workload::{Request, Requests};
 

@@ -39,11 +39,8 @@ pub(crate) fn run(options: &DiskOptions) -> Result<()> {
     };
     let set = FileSet::of_bytes(size);
     let documents = set.documents();
-    let model = Model {
-        seek: options.seek.0,
-        bytes_per_second: options.rate,
-        channels: options.channels,
-    };
+    let model =
+        Model { seek: options.seek.0, bytes_per_second: options.rate, channels: options.channels };
     let disk = SlowDisk::mount(&out.join("slow"), documents.bytes(), options.fs, model)?;
     eprintln!("making {} files, {} MB", documents.len(), documents.bytes() / 1_000_000);
     let at = disk.path().join("set");

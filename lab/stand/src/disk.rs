@@ -32,12 +32,7 @@ impl SlowDisk {
     /// # Errors
     ///
     /// When the disk cannot be made: without root, FUSE or loop devices.
-    pub fn mount(
-        at: &Path,
-        bytes: u64,
-        file_system: FileSystem,
-        model: Model,
-    ) -> Result<SlowDisk> {
+    pub fn mount(at: &Path, bytes: u64, file_system: FileSystem, model: Model) -> Result<SlowDisk> {
         // Inodes, journal, reserve, and the unused ends of last blocks.
         let bytes = bytes + bytes / 5 + (400 << 20);
         // Reads that cause writes would blur what is measured, for all alike.

@@ -68,8 +68,7 @@ impl FileSet {
 
     /// Every file with its share of the requests, directory by directory.
     pub fn files(&self) -> Vec<Popularity> {
-        let of_size =
-            |size: u64| self.law.mean_of(&|other| f64::from(u8::from(other == size)));
+        let of_size = |size: u64| self.law.mean_of(&|other| f64::from(u8::from(other == size)));
         let sizes: Vec<(u64, f64)> =
             self.sizes().into_iter().map(|size| (size, of_size(size))).collect();
         let zipf = Zipf::new(self.directories);

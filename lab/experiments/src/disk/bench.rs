@@ -92,8 +92,7 @@ impl<'a> Bench<'a> {
         let server = Server::spawn(program.command(before), log, Some(error_log))?;
         let mut server = server.stops_within(STOP);
         server.wait_until_ready(&|| Ok(accepts(address.into())))?;
-        let (set, in_memory) =
-            (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
+        let (set, in_memory) = (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
         Ok(Bench { server, group, stand, files, users, set, in_memory, address, admin })
     }
 
@@ -139,9 +138,7 @@ impl<'a> Bench<'a> {
         let set = self.set(what);
         let demand = match rate {
             Some(rate) => Demand::Open(set.arrivals(rate, seconds, seed).map_err(invalid)?),
-            None => {
-                Demand::Saturate(set.endless(seed).map_err(invalid)?, self.files.connections)
-            }
+            None => Demand::Saturate(set.endless(seed).map_err(invalid)?, self.files.connections),
         };
         // In memory nothing is read from the disk; should something be, it takes no time.
         self.stand.disk.slow(what != What::InMemory);

@@ -24,10 +24,7 @@ pub(super) fn kept_up(requests: usize, answered: usize) -> bool {
 /// # Errors
 ///
 /// Those of `keeps_up`.
-pub(super) fn search(
-    saturated: f64,
-    mut keeps_up: impl FnMut(f64) -> Result<bool>,
-) -> Result<f64> {
+pub(super) fn search(saturated: f64, mut keeps_up: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
     let (mut low, mut high) = (LOWEST * saturated, HIGHEST * saturated);
     for _ in 0..TRIALS {
         let middle = (low + high) / 2.0;

@@ -84,7 +84,10 @@ impl Times {
     pub fn within(&self, ms: f64) -> f64 {
         match self.percentiles.len() {
             0 => f64::NAN,
-            _ => self.percentiles.partition_point(|time| *time <= ms).saturating_sub(1) as f64 / 100.0,
+            _ => {
+                self.percentiles.partition_point(|time| *time <= ms).saturating_sub(1) as f64
+                    / 100.0
+            }
         }
     }
 }

@@ -178,7 +178,9 @@ fn disk_phase(phase: Phase, files: &Files, blocks: bool, capacity: f64) -> Phase
     let times = |most: f64| Times {
         count: 10_000,
         mean: median * 1.5,
-        percentiles: (0..=100).map(|percent| median * (most / 2.0).powf(percent as f64 / 50.0 - 1.0)).collect(),
+        percentiles: (0..=100)
+            .map(|percent| median * (most / 2.0).powf(percent as f64 / 50.0 - 1.0))
+            .collect(),
     };
     let series = vec![25, 28, 24, 23];
     PhaseOutcome {

@@ -1,9 +1,7 @@
 //! Ruan & Pai, sections 3.1 and 3.2: a server that blocks finds many events ready when it wakes, and its
 //! processes become runnable all at once.
 
-use super::conditions::{
-    self, AIO, APACHE, EVENT, Found, LIGHTTPD, NGINX, WEIR, case, files,
-};
+use super::conditions::{self, AIO, APACHE, EVENT, Found, LIGHTTPD, NGINX, WEIR, case, files};
 use crate::cell::{Load, Phase, What};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
@@ -105,9 +103,8 @@ fn table(found: Found<'_>, systems: &[String]) -> Table {
     let caption = "Figures 1, 2 and 13: ready events, and shares of the time.";
     let mut table = Table::new(caption, &columns);
     for system in systems {
-        let events = |figure: fn(&Ready) -> f64| {
-            found.value(system, WATCHED, |phase| ready(phase, figure))
-        };
+        let events =
+            |figure: fn(&Ready) -> f64| found.value(system, WATCHED, |phase| ready(phase, figure));
         let value = |figure: fn(&PhaseOutcome) -> f64| found.value(system, WATCHED, figure);
         let figures = [
             (events(|ready| ready.median), Unit::Count),
@@ -148,8 +145,7 @@ fn rows(found: Found<'_>, section: &mut Section) {
         ("over 80 % can run", nearly_all, "over 40 % of the time", Some(Bar::Above(0.4))),
     ] {
         let what = format!("{}, {what}", label(APACHE));
-        let row =
-            Row::new(what, paper, found.value(APACHE, WATCHED, figure), Unit::Percent);
+        let row = Row::new(what, paper, found.value(APACHE, WATCHED, figure), Unit::Percent);
         section.row(match limit {
             Some(limit) => row.paper_says(limit),
             None => row.paper_is(1.0 / 3.0),

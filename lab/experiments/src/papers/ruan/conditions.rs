@@ -68,7 +68,11 @@ pub(super) fn systems(choice: &Choice, own: &[&str]) -> Vec<String> {
 pub(super) type Figure = fn(&PhaseOutcome) -> f64;
 
 /// A figure of one phase of an outcome; not a number if it has none such.
-pub(super) fn of_phase(outcome: &Outcome, phase: Phase, figure: impl Fn(&PhaseOutcome) -> f64) -> f64 {
+pub(super) fn of_phase(
+    outcome: &Outcome,
+    phase: Phase,
+    figure: impl Fn(&PhaseOutcome) -> f64,
+) -> f64 {
     let files = outcome.files.as_ref();
     files.and_then(|files| files.phase(phase.load, phase.what)).map_or(f64::NAN, figure)
 }

@@ -95,7 +95,8 @@ fn rows(all: &Profile<'_>, section: &mut Section) {
         for (load, paper) in LOADS.into_iter().zip(paper).filter(|(l, _)| all.loads.contains(l)) {
             let what = format!("{}, service inversion at {load}", label(system));
             let ours = found.value(system, own(load), inversion);
-            let words = if system == NGINX { format!("{paper} (Flash)") } else { paper.to_string() };
+            let words =
+                if system == NGINX { format!("{paper} (Flash)") } else { paper.to_string() };
             section.row(Row::new(what, words, ours, Unit::Count).paper_is(paper));
         }
     }

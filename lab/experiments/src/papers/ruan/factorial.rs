@@ -148,7 +148,8 @@ fn only_phase(case: &Case) -> Phase {
 }
 
 fn plot(eight: &Eight<'_>) -> Plot {
-    let names = [0, 1, 4, 5].map(|place| format!("{}, {}", LEVELS[0][place & 1], LEVELS[2][place >> 2]));
+    let names =
+        [0, 1, 4, 5].map(|place| format!("{}, {}", LEVELS[0][place & 1], LEVELS[2][place >> 2]));
     let mut plot = Plot::new(
         "Median response time, fair and protective",
         Axis::names("", names),
@@ -166,7 +167,8 @@ fn plot(eight: &Eight<'_>) -> Plot {
 fn combinations(eight: &Eight<'_>) -> Table {
     let mut columns = vec!["combination"];
     columns.extend(FIGURES.map(|(name, ..)| name));
-    let caption = "Response times in ms, shares in %; median over the seeds, in brackets its interval.";
+    let caption =
+        "Response times in ms, shares in %; median over the seeds, in brackets its interval.";
     let mut table = Table::new(caption, &columns);
     for place in 0..8 {
         let value = |(_, unit, figure): (&str, Unit, Figure)| {

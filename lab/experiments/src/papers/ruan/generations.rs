@@ -56,9 +56,8 @@ fn in_memory(scale: Scale) -> Case {
 }
 
 fn cases(scale: Scale) -> Vec<(String, Case)> {
-    let on = disks(scale)
-        .into_iter()
-        .map(|times| (format!("disk × {times}"), on_disk(scale, times)));
+    let on =
+        disks(scale).into_iter().map(|times| (format!("disk × {times}"), on_disk(scale, times)));
     on.chain([("in memory".to_owned(), in_memory(scale))]).collect()
 }
 
@@ -123,8 +122,7 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
         evidence.runs.ratio(&slow.cell(system), &fast.cell(system), of)
     };
     for system in [NGINX, APACHE] {
-        let what =
-            format!("{}, median at {HIGH}, slowest disk ÷ fastest", label(system));
+        let what = format!("{}, median at {HIGH}, slowest disk ÷ fastest", label(system));
         let row = Row::new(
             what,
             "only minor improvement with processor speed",
@@ -140,21 +138,17 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
         over(WEIR, own(HIGH), median),
         Unit::Times,
     );
-    section.row(
-        row.paper_says(Bar::AtMost(UNCHANGED)).note("a quarter more is taken for no change"),
-    );
+    section
+        .row(row.paper_says(Bar::AtMost(UNCHANGED)).note("a quarter more is taken for no change"));
     for system in OWN {
         let what = format!("{}, mean at {HIGH}, slowest disk ÷ fastest", label(system));
         section.row(Row::new(what, "", over(system, own(HIGH), mean), Unit::Times));
     }
     let memory = in_memory(scale);
     for system in OWN {
-        let of = |outcome: &Outcome| {
-            conditions::of_phase(outcome, Phase::SATURATED, megabits)
-        };
+        let of = |outcome: &Outcome| conditions::of_phase(outcome, Phase::SATURATED, megabits);
         let ours = evidence.runs.ratio(&memory.cell(system), &slow.cell(system), of);
-        let what =
-            format!("{}, capacity in memory ÷ with the slowest disk", label(system));
+        let what = format!("{}, capacity in memory ÷ with the slowest disk", label(system));
         let row = Row::new(what, "performance degrades beyond memory", ours, Unit::Times);
         section.row(row.paper_says(Bar::Above(1.0)));
     }

@@ -28,8 +28,7 @@ const SCANNED: Phase = Phase { what: What::Scanned, ..COMMON };
 
 fn of(scale: Scale) -> Case {
     let high = own(HIGH);
-    let phases =
-        vec![Phase::SATURATED, high, COMMON, SCANNED, in_memory(high), in_memory(COMMON)];
+    let phases = vec![Phase::SATURATED, high, COMMON, SCANNED, in_memory(high), in_memory(COMMON)];
     case(files(scale, phases))
 }
 
@@ -121,7 +120,8 @@ fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> T
 
 fn bars(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
     let found = Found::of(evidence, case);
-    let mut bar = |what: &str, ours, unit, bar| section.row(Row::new(what, "", ours, unit).bar(bar));
+    let mut bar =
+        |what: &str, ours, unit, bar| section.row(Row::new(what, "", ours, unit).bar(bar));
     let beside = |phase: Phase| found.over(WEIR, phase, in_memory(phase), hot_p99);
     bar(
         "weir, p99 of hot requests ÷ in memory, at 0.8 of nginx's capacity",
@@ -184,7 +184,8 @@ fn bars(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
 /// request under way.
 fn in_turns(outcome: &Outcome) -> f64 {
     let Demand::Files(files) = &outcome.cell.demand else { return f64::NAN };
-    let per_second = conditions::of_phase(outcome, Phase::SATURATED, |phase| phase.reads_per_second);
+    let per_second =
+        conditions::of_phase(outcome, Phase::SATURATED, |phase| phase.reads_per_second);
     let longest = conditions::of_phase(outcome, Phase::SATURATED, longest);
     longest / 1e3 * per_second / f64::from(files.connections)
 }

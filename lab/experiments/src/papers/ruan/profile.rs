@@ -103,9 +103,8 @@ fn saturation(all: &Profile<'_>) -> Table {
                    median over the seeds, in brackets its interval.";
     let mut table = Table::new(caption, &columns);
     for system in all.systems {
-        let value = |figure: fn(&PhaseOutcome) -> f64| {
-            all.found().value(system, Phase::SATURATED, figure)
-        };
+        let value =
+            |figure: fn(&PhaseOutcome) -> f64| all.found().value(system, Phase::SATURATED, figure);
         let figures = [
             (value(per_second), Unit::Count),
             (value(megabits), Unit::Count),
@@ -136,9 +135,8 @@ fn open_loop(all: &Profile<'_>) -> Table {
     let mut table = Table::new("At shares of its own capacity. Response times in ms.", &columns);
     for load in all.loads {
         for system in all.systems {
-            let value = |figure: fn(&PhaseOutcome) -> f64| {
-                all.found().value(system, own(*load), figure)
-            };
+            let value =
+                |figure: fn(&PhaseOutcome) -> f64| all.found().value(system, own(*load), figure);
             let figures = [
                 (value(median), Unit::Ms),
                 (value(mean), Unit::Ms),

@@ -97,7 +97,8 @@ fn table(found: Found<'_>, systems: &[String]) -> Table {
     let mut columns = vec!["system"];
     columns.extend(COLUMNS.map(|(name, ..)| name));
     columns.extend(["hot p99", "inversion"]);
-    let caption = "Table 5. Response times in ms at 0.95 of own capacity, throughput in saturation.";
+    let caption =
+        "Table 5. Response times in ms at 0.95 of own capacity, throughput in saturation.";
     let mut table = Table::new(caption, &columns);
     for system in systems {
         let of_table = COLUMNS.map(|(_, unit, of)| (found.value(system, phase(unit), of), unit));
