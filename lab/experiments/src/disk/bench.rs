@@ -13,7 +13,7 @@ use weir_peers::probe::{accepts, metrics};
 use weir_peers::{Error, Result, Server, interrupt};
 use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
-use weir_workload::{FileSet, Invalid, Requests};
+use weir_workload::{FileSet, Invalid};
 
 use super::stand::Stand;
 use super::systems::{self, Place};
