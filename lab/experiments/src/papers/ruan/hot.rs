@@ -2,7 +2,7 @@
 //! if there were no disk, and those that wait for it wait no longer than they must.
 
 use super::conditions::{
-    self, AIO, Found, HIGH, LIGHTTPD, NGINX, WEIR, busy, case, files, hot_p99, in_memory,
+    self, AIO, Figure, Found, HIGH, LIGHTTPD, NGINX, WEIR, busy, case, files, hot_p99, in_memory,
     inversion, longest, mean, median, own, p99, per_second, reads,
 };
 use crate::cell::{Demand, Load, Phase, What};
@@ -10,7 +10,7 @@ use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
 use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::{Outcome, PhaseOutcome};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-hot",
@@ -100,7 +100,7 @@ fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> T
     ];
     let mut table = Table::new(format!("{caption} Response times in ms."), &columns);
     for system in systems {
-        let value = |figure: fn(&PhaseOutcome) -> f64| found.value(system, phase, figure);
+        let value = |figure: Figure| found.value(system, phase, figure);
         let figures = [
             (value(per_second), Unit::Count),
             (value(median), Unit::Ms),

@@ -2,8 +2,8 @@
 //! (Ruan & Pai, Figures 4 to 7 and 16).
 
 use super::conditions::{
-    APACHE, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean, median, megabits,
-    own, p95, p99, per_second, reads,
+    APACHE, Figure, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean, median,
+    megabits, own, p95, p99, per_second, reads,
 };
 use crate::cell::Phase;
 use crate::experiment::Evidence;
@@ -56,7 +56,7 @@ fn profile(all: &Profile<'_>, system: &str) -> Plot {
         format!("{}response times over load, {}", figure(system, ["4", "5", "16"]), label(system));
     let mut plot = Plot::new(title, Axis::linear("load"), Axis::log("response time, ms"));
     let p5 = |phase: &PhaseOutcome| phase.all.at(5);
-    let lines: [(&str, fn(&PhaseOutcome) -> f64); 4] =
+    let lines: [(&str, Figure); 4] =
         [("5th percentile", p5), ("median", median), ("mean", mean), ("95th percentile", p95)];
     for (colour, (name, figure)) in lines.into_iter().enumerate() {
         let points =
@@ -103,8 +103,7 @@ fn saturation(all: &Profile<'_>) -> Table {
                    median over the seeds, in brackets its interval.";
     let mut table = Table::new(caption, &columns);
     for system in all.systems {
-        let value =
-            |figure: fn(&PhaseOutcome) -> f64| all.found().value(system, Phase::SATURATED, figure);
+        let value = |figure: Figure| all.found().value(system, Phase::SATURATED, figure);
         let figures = [
             (value(per_second), Unit::Count),
             (value(megabits), Unit::Count),
@@ -135,8 +134,7 @@ fn open_loop(all: &Profile<'_>) -> Table {
     let mut table = Table::new("At shares of its own capacity. Response times in ms.", &columns);
     for load in all.loads {
         for system in all.systems {
-            let value =
-                |figure: fn(&PhaseOutcome) -> f64| all.found().value(system, own(*load), figure);
+            let value = |figure: Figure| all.found().value(system, own(*load), figure);
             let figures = [
                 (value(median), Unit::Ms),
                 (value(mean), Unit::Ms),

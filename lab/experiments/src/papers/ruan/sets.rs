@@ -2,8 +2,8 @@
 //! that is in memory to four times as much.
 
 use super::conditions::{
-    self, APACHE, Found, HIGH, NGINX, WEIR, case, files, inversion, mean, median, own, own_loads,
-    reads,
+    self, APACHE, Figure, Found, HIGH, NGINX, WEIR, case, files, inversion, mean, median, own,
+    own_loads, reads,
 };
 use super::deciles::by_decile;
 use crate::cell::Files;
@@ -11,7 +11,7 @@ use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
 use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::{Outcome, PhaseOutcome};
+use crate::outcome::Outcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-sets",
@@ -56,7 +56,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          memory, 1 GB. The paper does not say at which load its figures are.",
     );
     let systems = conditions::systems(evidence.choice, &OWN);
-    let plots: [(&str, fn(&PhaseOutcome) -> f64); 2] = [
+    let plots: [(&str, Figure); 2] = [
         ("Figures 8 and 15: mean response time over the set", mean),
         ("Figures 8 and 15: median response time over the set", median),
     ];
@@ -74,12 +74,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
     rows(evidence, section);
 }
 
-fn over_sets(
-    evidence: &Evidence<'_>,
-    title: &str,
-    systems: &[String],
-    figure: fn(&PhaseOutcome) -> f64,
-) -> Plot {
+fn over_sets(evidence: &Evidence<'_>, title: &str, systems: &[String], figure: Figure) -> Plot {
     let (x, y) = (Axis::linear("set ÷ memory"), Axis::log("response time, ms"));
     let mut plot = Plot::new(title, x, y);
     for system in systems {
@@ -108,7 +103,7 @@ fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
         let case = of(evidence.choice.scale, quarters);
         let found = Found::of(evidence, &case);
         for system in systems {
-            let value = |figure: fn(&PhaseOutcome) -> f64| found.value(system, own(HIGH), figure);
+            let value = |figure: Figure| found.value(system, own(HIGH), figure);
             let figures = [
                 (found.capacity(system), Unit::Count),
                 (value(median), Unit::Ms),
@@ -126,7 +121,7 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
     let scale = evidence.choice.scale;
     let all = sets(scale);
     let (smallest, largest) = (of(scale, all[0]), of(scale, all[all.len() - 1]));
-    let over = |system: &str, figure: fn(&PhaseOutcome) -> f64| -> Ours {
+    let over = |system: &str, figure: Figure| -> Ours {
         let of = move |outcome: &Outcome| conditions::of_phase(outcome, own(HIGH), figure);
         evidence.runs.ratio(&largest.cell(system), &smallest.cell(system), of)
     };

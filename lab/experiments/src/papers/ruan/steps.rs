@@ -2,15 +2,14 @@
 //! worth. The steps are one server, switched for study.
 
 use super::conditions::{
-    self, AIO, APACHE, EVENT, Found, HIGH, NGINX, WEIR, case, files, hot_p99, inversion, mean,
-    median, megabits, own, own_loads, p90,
+    self, AIO, APACHE, EVENT, Figure, Found, HIGH, NGINX, WEIR, case, files, hot_p99, inversion,
+    mean, median, megabits, own, own_loads, p90,
 };
 use crate::cell::Phase;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
 use crate::findings::{Axis, Bar, Claim, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::PhaseOutcome;
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-steps",
@@ -81,7 +80,7 @@ fn distribution(found: Found<'_>, systems: &[String]) -> Plot {
 }
 
 /// The columns of Table 5.
-const COLUMNS: [(&str, Unit, fn(&PhaseOutcome) -> f64); 4] = [
+const COLUMNS: [(&str, Unit, Figure); 4] = [
     ("median", Unit::Ms, median),
     ("mean", Unit::Ms, mean),
     ("p90", Unit::Ms, p90),
