@@ -66,13 +66,16 @@ impl OneCell<'_> {
         }
         let Phases { found, mut invalid, last, .. } = phases;
         let server_cpu = bench.cpu() - before;
-        bench.must_run()?;
+        let killed = bench.killed();
+        bench.must_run().map_err(|why| match killed {
+            0 => why,
+            _ => Error(format!("a group of {} bytes is too small: {why}", files.memory)),
+        })?;
         if cell.system.starts_with("weir:") {
             bench.keep_metrics(directory)?;
         }
-        if bench.killed() > 0 {
-            let times = bench.killed();
-            invalid.push(format!("the group's memory was too small: {times} processes were ended"));
+        if killed > 0 {
+            invalid.push(format!("the group was too small: {killed} processes were ended"));
         }
         drop(bench);
         let last = last.ok_or("the cell has no phase of the whole set")?;

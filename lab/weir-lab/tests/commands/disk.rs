@@ -20,8 +20,8 @@ fn cell(system: &str, phases: Vec<Phase>) -> Cell {
         network: Network::default(),
         users: Users { requests_per_connection: 5, ..Users::default() },
         demand: Demand::Files(Files {
-            set: 100 << 20,
-            memory: 64 << 20,
+            set: 150 << 20,
+            memory: 96 << 20,
             disk: Disk { seek_ms: 0.2, rate: 400_000_000 },
             connections: 16,
             warm: 1.0,

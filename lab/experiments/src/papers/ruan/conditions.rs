@@ -35,7 +35,8 @@ pub(super) const DISK: Disk = Disk { seek_ms: 2.0, rate: 60_000_000 };
 /// What a server is asked for.
 pub(super) fn files(scale: Scale, phases: Vec<Phase>) -> Files {
     let (set, memory, connections, warm, seconds) = match scale {
-        Scale::Quick => (100 << 20, 64 << 20, 64, 2.0, 2.0),
+        // Overload of a second takes a server some tens of MB.
+        Scale::Quick => (200 << 20, 128 << 20, 64, 2.0, 2.0),
         Scale::Full => (SET, MEMORY, CONNECTIONS, 40.0, 20.0),
         Scale::Paper => (SET, MEMORY, CONNECTIONS, 60.0, 120.0),
     };
