@@ -25,6 +25,8 @@ use crate::{kept, machine};
 
 /// Seconds after the end of a phase at which what has not come counts as unfinished.
 const DRAIN: f64 = 30.0;
+/// The same for a trial, of which only the time of its load counts.
+const TRIAL_DRAIN: f64 = 1.0;
 /// Requests under way of the client that reads every file.
 const SCANNERS: u32 = 4;
 /// Requests under way when a server is stopped are of no interest any more.
@@ -142,12 +144,25 @@ impl<'a> Bench<'a> {
         };
         // In memory nothing is read from the disk; should something be, it takes no time.
         self.stand.disk.slow(what != What::InMemory);
-        self.load(what, demand, seconds)
+        self.load(what, demand, self.plan(Some(seconds)))
     }
 
-    /// Send a demand for so many seconds, and what belongs to the phase beside it.
-    fn load(&self, what: What, demand: Demand, seconds: f64) -> Result<Seen> {
-        let plan = self.plan(Some(seconds));
+    /// A rate for so many seconds; how many requests came, and how many were answered by then.
+    pub(super) fn trial(&self, rate: f64, seconds: f64, seed: u64) -> Result<(usize, usize)> {
+        interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
+        let demand = Demand::Open(self.set.arrivals(rate, seconds, seed).map_err(invalid)?);
+        self.stand.disk.slow(true);
+        let plan = Plan { drain: TRIAL_DRAIN, ..self.plan(Some(seconds)) };
+        let seen = self.load(What::Set, demand, plan)?;
+        let in_time = |record: &&Record| {
+            record.outcome == End::Ok && record.last_byte.is_some_and(|last| last <= seconds)
+        };
+        Ok((seen.records.len(), seen.records.iter().filter(in_time).count()))
+    }
+
+    /// Send a demand, and what belongs to the phase beside it.
+    fn load(&self, what: What, demand: Demand, plan: Plan) -> Result<Seen> {
+        let seconds = plan.duration.unwrap_or(0.0);
         let (never, end) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut records = Vec::new();
         self.stand.disk.work();
@@ -228,14 +243,6 @@ impl Seen {
     /// Requests that ended so.
     fn ended(&self, end: End) -> usize {
         self.records.iter().filter(|record| record.outcome == end).count()
-    }
-
-    /// Complete responses among those that came before the end of so many seconds of load.
-    pub(super) fn right_within(&self, seconds: f64) -> usize {
-        let in_time = |record: &&Record| {
-            record.outcome == End::Ok && record.last_byte.is_some_and(|last| last <= seconds)
-        };
-        self.records.iter().filter(in_time).count()
     }
 }
 

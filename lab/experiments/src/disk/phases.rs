@@ -112,8 +112,8 @@ impl<'a> Phases<'a> {
         let mut trial = 1000;
         let found = capacity::search(saturated, |rate| {
             trial += 1;
-            let seen = self.bench.phase(What::Set, Some(rate), seconds, self.seed_of(trial))?;
-            Ok(capacity::kept_up(seen.records.len(), seen.right_within(seconds)))
+            let (requests, answered) = self.bench.trial(rate, seconds, self.seed_of(trial))?;
+            Ok(capacity::kept_up(requests, answered))
         })?;
         self.found.capacity = Some(found);
         Ok(found)

@@ -19,8 +19,9 @@ pub const SYSTEMS: [&str; 7] =
 /// Connections that wait to be accepted, and those that a server has room for.
 const BACKLOG: u32 = 16_384;
 const ROOM: usize = 4000;
-/// Seconds after which idle connections are closed.
-const IDLE: u32 = 15;
+/// Seconds after which idle connections are closed: few, since after a crowd has gone they keep those
+/// who still wait from a server that has a process or a place for so many connections only.
+const IDLE: u32 = 1;
 /// Of Apache prefork, a process for so many bytes of the group, which holds the page cache too; of the
 /// two numbers that Ruan & Pai tried (section 3.2), 256 processes fit a group of 1 GB.
 const MEMORY_OF_A_PROCESS: u64 = 4 << 20;
