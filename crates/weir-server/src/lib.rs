@@ -1,6 +1,6 @@
 //! The server: listens, reads requests, answers them from files, backends or the admin address, and
 //! sends the responses, over the uplink if there is one. The program `weir` calls [`serve`] and
-//! [`check`]; the fuzz targets use `fuzzing`.
+//! [`check`]; the fuzz targets use `fuzzing`, the lab's opener what tells whether files are in memory.
 //!
 //! A request's path reads in order: `listen` accepts its connection, `protocol` reads it, `service`
 //! answers it, `protocol` frames the answer, `send` sends it, and `protocol` has it counted and logged.
@@ -50,6 +50,8 @@ mod uplink;
 
 pub use app::{check, serve};
 pub use config::{Config, ConfigError, Settings};
+pub use content::{FileAccess, file_access};
 pub use error::ServeError;
 pub use logs::messages;
+pub use sys::pages_in_memory;
 pub use uplink::bands;

@@ -20,6 +20,7 @@ pub mod h2o;
 pub mod haproxy;
 pub mod lighttpd;
 pub mod nginx;
+pub mod opener;
 pub mod varnish;
 pub mod weir;
 

@@ -23,7 +23,8 @@ pub fn family(root: u32) -> Vec<u32> {
     found
 }
 
-fn threads(pid: u32) -> Vec<u32> {
+/// The threads of a process; none if it has ended.
+pub fn threads(pid: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
     };

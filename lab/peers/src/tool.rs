@@ -56,6 +56,7 @@ pub fn start_error(program: &str, error: &std::io::Error) -> Error {
         "chrt" | "setpriv" | "taskset" | "mount" => "util-linux",
         "nginx" => "nginx-light",
         "apache2" => "apache2-bin",
+        "apxs" => "apache2-dev",
         "perf" => "linux-perf",
         "varnishd" => "varnish",
         "lighttpd" | "h2o" | "caddy" | "haproxy" | "wrk" => program,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use weir_peers::apache::{Opening, Workers};
 use weir_peers::haproxy::Limit;
 use weir_peers::nginx::{FileCache, KeepAlive, Nginx, Proxy, Reading};
 use weir_peers::{Content, Options};
@@ -116,12 +117,38 @@ fn the_others_have_their_limits_and_time_outs() {
         &["user: root", "num-threads: 1", "max-connections: 8192", "http1-request-timeout: 15"],
     );
     has(&h2o::configuration(&proxy()), &["proxy.reverse.url: \"http://127.0.0.1:9000/\""]);
-    let prefork = apache::configuration(&files(), apache::Workers::Prefork(350));
+    let prefork = apache::configuration(&files(), Workers::Prefork(350), Opening::Itself);
     has(&prefork, &["MaxRequestWorkers 350", "StartServers 350", "KeepAliveTimeout 15"]);
-    let event = apache::configuration(&files(), apache::Workers::Event);
+    let event = apache::configuration(&files(), Workers::Event, Opening::Itself);
     has(&event, &["MaxRequestWorkers 400", "ThreadsPerChild 25", "ListenBacklog 512"]);
-    let passing = apache::configuration(&proxy(), apache::Workers::Event);
+    let passing = apache::configuration(&proxy(), Workers::Event, Opening::Itself);
     has(&passing, &["ProxyPass \"/\" \"http://127.0.0.1:9000/\""]);
     has(&caddy::configuration(&files()), &["idle 15s", "root * /srv/files", "file_server"]);
     has(&caddy::configuration(&proxy()), &["reverse_proxy 127.0.0.1:9000"]);
+}
+
+#[test]
+fn apache_comes_to_its_files_as_it_is_told() {
+    let cached = ["/srv/files/a".into(), "/srv/files/b c".into()];
+    let of = |opening| apache::configuration(&files(), Workers::Worker, opening);
+    let itself = of(Opening::Itself);
+    has(&itself, &["LoadModule mpm_worker_module /usr/lib/apache2/modules/mod_mpm_worker.so"]);
+    assert!(!itself.contains("CacheFile") && !itself.contains("Weir"), "{itself}");
+    let lines = ["CacheFile \"/srv/files/a\"", "CacheFile \"/srv/files/b c\""];
+    has(&of(Opening::FileCache(&cached)), &lines);
+    let (module, socket) = (Path::new("/srv/module.so"), Path::new("/run/opener"));
+    let lines =
+        ["LoadModule weir_opener_module \"/srv/module.so\"", "WeirOpenerSocket \"/run/opener\""];
+    has(&of(Opening::Opener { module, socket }), &lines);
+}
+
+#[test]
+fn all_files_below_a_root_are_found() {
+    let root = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir_all(root.path().join("d/e")).expect("directories");
+    for name in ["d/e/f", "a"] {
+        std::fs::write(root.path().join(name), name).expect("a file");
+    }
+    let files = apache::files_below(root.path()).expect("it can be read");
+    assert_eq!(files, [root.path().join("a"), root.path().join("d/e/f")]);
 }

@@ -1,11 +1,14 @@
 //! `weir-lab`: load, traces, simulation and experiments that show what a server does under
 //! overload. This file reads the command line and calls the command.
 
+mod blame;
 mod failure;
 mod load;
+mod opener;
 mod output_file;
 mod print;
 mod run;
+mod signals;
 mod sim;
 mod trace;
 mod values;
@@ -31,6 +34,10 @@ enum Command {
     Trace(Box<trace::Arguments>),
     /// Try policies in virtual time, on your own access log too; closed forms
     Sim(Box<sim::Arguments>),
+    /// Tell where a running server of any make blocks: system calls and files, event loops, burstiness
+    Blame(blame::Arguments),
+    /// Open files for Apache, so that its processes do not wait for the disk
+    Opener(opener::Arguments),
     #[command(flatten)]
     Experiments(run::Command),
 }
@@ -40,6 +47,8 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load::run(*arguments),
         Command::Trace(arguments) => trace::run(*arguments),
         Command::Sim(arguments) => sim::run(*arguments),
+        Command::Blame(arguments) => blame::run(&arguments),
+        Command::Opener(arguments) => opener::run(arguments),
         Command::Experiments(command) => run::run(command),
     };
     match done {

@@ -23,6 +23,7 @@ use weir_http::message::path::SitePath;
 use self::builtin::Builtin;
 pub(crate) use self::config::{SiteConfig, open_root};
 pub(crate) use self::file::{DIRECT_FROM, ReadError};
+pub use self::mount::{Access as FileAccess, access as file_access};
 pub(crate) use self::object::{Body, Facts, Found, Object, copy};
 pub(crate) use self::open::CHUNK;
 pub(crate) use self::site::Site;

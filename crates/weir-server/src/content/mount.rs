@@ -9,7 +9,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 /// How files of a file system are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     /// Everything is in memory (tmpfs, ramfs).
     Memory,
     /// Reads with `RWF_NOWAIT` fail instead of waiting for the disk (ext4, xfs, btrfs).
@@ -44,7 +44,11 @@ const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58F6];
 const BEYOND: u64 = 1 << 62;
 
 /// How files are read of the file system that `file` is on. May wait for that file system.
-pub(super) fn access(file: impl AsFd) -> Result<Access, Errno> {
+///
+/// # Errors
+///
+/// The file system does not say.
+pub fn access(file: impl AsFd) -> Result<Access, Errno> {
     let kind = fstatfs(&file)?.f_type as u32;
     if MEMORY.contains(&kind) {
         return Ok(Access::Memory);

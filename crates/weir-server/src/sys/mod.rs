@@ -181,7 +181,11 @@ pub(crate) fn defer_accept(listener: impl AsFd, wait: Duration) -> io::Result<()
 
 /// Whether all of a file's bytes in a range are in memory: cachestat(2), which tells the owner of
 /// the file only, and not before Linux 6.5.
-pub(crate) fn pages_in_memory(file: impl AsFd, offset: u64, count: u64) -> io::Result<bool> {
+///
+/// # Errors
+///
+/// It does not tell.
+pub fn pages_in_memory(file: impl AsFd, offset: u64, count: u64) -> io::Result<bool> {
     /// `struct cachestat_range` (include/uapi/linux/mman.h).
     #[repr(C)]
     struct Range {

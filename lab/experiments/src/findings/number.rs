@@ -4,9 +4,12 @@ use super::bar::Bar;
 use super::ours::Ours;
 use super::unit::{Unit, figure, with_unit};
 
+/// In place of a figure that there is not.
+pub(crate) const NONE: &str = "–";
+
 /// The median, and the interval where it differs in print.
 pub(crate) fn ours(ours: &Ours, unit: Unit) -> String {
-    let Some(interval) = ours.interval else { return "–".to_owned() };
+    let Some(interval) = ours.interval else { return NONE.to_owned() };
     let (middle, low, high) =
         (figure(interval.middle, unit), figure(interval.low, unit), figure(interval.high, unit));
     if low == high {

@@ -1,11 +1,12 @@
-//! The report as Markdown, for a document of results: verdicts and tables, without plots.
+//! The report as Markdown, for a document of results: verdicts and tables, without plots. What was not
+//! run is named, not printed line by line.
 
 use std::fmt::Write as _;
 
 use super::contents::Report;
 use super::html;
 use crate::choice::Scale;
-use crate::findings::number::{bar, ours};
+use crate::findings::number::{self, bar, ours};
 use crate::findings::{Row, Section, Table, Verdict};
 
 /// The document.
@@ -52,12 +53,18 @@ fn one(text: &mut String, section: &Section) {
     for paragraph in &section.paragraphs {
         let _ = write!(text, "\n{}\n", escape(paragraph));
     }
-    if !section.rows().is_empty() {
+    let (run, not_run): (Vec<&Row>, Vec<&Row>) =
+        section.rows().iter().partition(|row| row.verdict() != Verdict::Nothing);
+    if !run.is_empty() {
         text.push_str(
             "\n| what | paper | ours | bar | verdict | commit |\n\
              | --- | --- | --- | --- | --- | --- |\n",
         );
-        section.rows().iter().for_each(|row| line(text, row));
+        run.into_iter().for_each(|row| line(text, row));
+    }
+    if !not_run.is_empty() {
+        let names: Vec<String> = not_run.iter().map(|row| escape(&row.what)).collect();
+        let _ = write!(text, "\nWithout a run that counts: {}.\n", names.join("; "));
     }
     section.tables.iter().for_each(|one| table(text, one));
 }
@@ -78,7 +85,13 @@ fn line(text: &mut String, row: &Row) {
     let _ = writeln!(text, "| {} |", cells.map(|cell| escape(&cell)).join(" | "));
 }
 
+/// A table without the lines that have no figure; nothing if there are no others.
 fn table(text: &mut String, table: &Table) {
+    let measured = |row: &&Vec<String>| row.iter().skip(1).any(|cell| cell != number::NONE);
+    let rows: Vec<&Vec<String>> = table.rows.iter().filter(measured).collect();
+    if rows.is_empty() {
+        return;
+    }
     let joined =
         |cells: &[String]| cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>().join(" | ");
     let rule = vec!["---"; table.columns.len()].join(" | ");
@@ -88,7 +101,7 @@ fn table(text: &mut String, table: &Table) {
         escape(&table.caption),
         joined(&table.columns)
     );
-    for row in &table.rows {
+    for row in rows {
         let _ = writeln!(text, "| {} |", joined(row));
     }
 }
@@ -96,4 +109,38 @@ fn table(text: &mut String, table: &Table) {
 /// What would end a cell or begin HTML.
 fn escape(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::{Counts, Ours, Unit};
+
+    #[test]
+    fn what_was_not_run_is_named_once_and_has_no_lines() {
+        let (run, not_run) = (Ours::computed(2.0), Ours::none());
+        let mut half = Table::new("Half of it.", &["system", "mean"]);
+        half.row("weir", &[(run.clone(), Unit::Times)]);
+        half.row("nginx", &[(not_run.clone(), Unit::Times)]);
+        let mut none = Table::new("None of it.", &["system", "mean"]);
+        none.row("nginx", &[(not_run.clone(), Unit::Times)]);
+        let row = |what: &str, ours| Row::new(what, "", ours, Unit::Times);
+        let section = Section {
+            name: "some".into(),
+            title: "Some".into(),
+            paper: "Nobody".into(),
+            repeats: "nothing".into(),
+            scale: Scale::Full,
+            counts: Counts::default(),
+            paragraphs: Vec::new(),
+            plots: Vec::new(),
+            tables: vec![half, none],
+            rows: vec![row("a ratio", run), row("another ratio", not_run)],
+        };
+        let text = markdown(&Report { runs: Vec::new(), sections: vec![section] });
+        assert!(text.contains("| a ratio |") && !text.contains("| another ratio |"), "{text}");
+        assert!(text.contains("Without a run that counts: another ratio."), "{text}");
+        assert!(text.contains("| weir |") && !text.contains("| nginx |"), "{text}");
+        assert!(!text.contains("None of it."), "{text}");
+    }
 }

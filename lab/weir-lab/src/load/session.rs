@@ -2,7 +2,7 @@
 //! display, and ending early on Ctrl-C. Called by the command.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use super::progress::Snapshot;
 use super::tally::Tally;
 use super::view::View;
 use crate::failure::{Failure, failed};
+use crate::signals::ask_to_end;
 
 /// How a run is shown while it goes on.
 pub(crate) enum Display {
@@ -120,17 +121,6 @@ impl Session<'_> {
 
 fn lock(inbox: &Mutex<Vec<Record>>) -> std::sync::MutexGuard<'_, Vec<Record>> {
     inbox.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A flag that the first SIGINT or SIGTERM sets; the second ends the process at once.
-fn ask_to_end() -> std::io::Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // In this order, so that the first signal finds the flag not set.
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, asked.clone())?;
-        signal_hook::flag::register(signal, asked.clone())?;
-    }
-    Ok(asked)
 }
 
 /// Counts records and writes them.

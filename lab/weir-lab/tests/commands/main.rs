@@ -6,11 +6,13 @@ mod made_up;
 mod support;
 
 mod backend;
+mod blame;
 mod cell;
 mod disk;
 mod experiments;
 mod load;
 mod load_errors;
+mod opener;
 mod programs;
 mod sim_backend;
 mod sim_dtoc;

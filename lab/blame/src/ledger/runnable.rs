@@ -1,0 +1,56 @@
+//! Burstiness: for how long which part of the tasks was runnable (Ruan & Pai, "Origins of Latency",
+//! section 3.2). The ledger tells it the time before each change.
+
+/// Time by runnable ÷ all tasks.
+#[derive(Debug, Default)]
+pub(super) struct Runnable {
+    /// Tasks of which it is known whether they are runnable.
+    pub(super) known: usize,
+    /// Of these, those that are.
+    pub(super) runnable: usize,
+    /// Nanoseconds: none runnable, up to a tenth, up to two tenths, …
+    bins: [u64; 11],
+    at: u64,
+}
+
+impl Runnable {
+    pub(super) fn new(at: u64) -> Runnable {
+        Runnable { at, ..Runnable::default() }
+    }
+
+    /// The counts held until now, in nanoseconds that never go back.
+    pub(super) fn advance(&mut self, now: u64) {
+        if self.known > 0 {
+            // Exact, for 3 of 10 tasks are 0.3 and no more.
+            let bin = (10 * self.runnable).div_ceil(self.known).min(10);
+            self.bins[bin] += now.saturating_sub(self.at);
+        }
+        self.at = now;
+    }
+
+    /// Shares of the time in which any task was known; all 0 without such.
+    pub(super) fn shares(&self) -> [f64; 11] {
+        let all: u64 = self.bins.iter().sum();
+        self.bins.map(|time| if all == 0 { 0.0 } else { time as f64 / all as f64 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_falls_into_the_bin_of_its_share() {
+        let mut found = Runnable::new(100);
+        // Before any task is known time does not count.
+        found.advance(150);
+        found.known = 10;
+        for (runnable, nanoseconds) in [(0, 10), (1, 20), (3, 5), (8, 25), (9, 30), (10, 10)] {
+            found.runnable = runnable;
+            found.advance(found.at + nanoseconds);
+        }
+        let expected = [0.1, 0.2, 0.0, 0.05, 0.0, 0.0, 0.0, 0.0, 0.25, 0.3, 0.1];
+        assert_eq!(found.shares(), expected);
+        assert_eq!(Runnable::new(0).shares(), [0.0; 11]);
+    }
+}

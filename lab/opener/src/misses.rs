@@ -1,0 +1,196 @@
+//! Questions that have to wait for the disk: those for the same name wait together, the gate of the disk
+//! says which goes next, a helper does it. Used by the opener.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::oneshot;
+use weir_sched::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined, Time};
+
+use crate::cache::Name;
+use crate::helpers::{Helpers, Outcome, Work};
+
+/// The most questions that wait at once; more are refused.
+const WAITING: usize = 65_536;
+
+/// The part of the file system of which the gate remembers whether it hangs. Nothing is known of a name
+/// before it is found, so all are one part: enough stuck helpers stop new work until one comes back.
+const PLACE: u64 = 0;
+
+/// See the module.
+pub(crate) struct Misses {
+    gate: DiskGate<Name>,
+    jobs: HashMap<DiskJob, Job>,
+    helpers: Helpers,
+    window: u64,
+    waiting: usize,
+    /// Numbers the waiters.
+    issued: u64,
+}
+
+struct Job {
+    name: Name,
+    asked: Time,
+    work: Option<Work>,
+    waiters: Vec<(u64, oneshot::Sender<Outcome>)>,
+}
+
+/// A job that ended, with what came of it.
+pub(crate) struct Ended {
+    pub(crate) name: Name,
+    /// When the first question for it was asked: what was found was so at that time or later.
+    pub(crate) asked: Time,
+    pub(crate) outcome: Outcome,
+    waiters: Vec<(u64, oneshot::Sender<Outcome>)>,
+}
+
+/// Where jobs' ends are heard of.
+pub(crate) type Results = UnboundedReceiver<(DiskJob, Outcome)>;
+
+impl Misses {
+    /// At most `helpers` jobs at once, stuck ones not counted; `window`: bytes of a file that are warmed.
+    pub(crate) fn new(helpers: usize, window: u64) -> (Misses, Results) {
+        let config = DiskConfig {
+            under_way: helpers,
+            stuck_per_place: DiskConfig::default().most_stuck,
+            ..DiskConfig::default()
+        };
+        let (sender, results) = unbounded_channel();
+        let misses = Misses {
+            gate: DiskGate::new(config),
+            jobs: HashMap::new(),
+            helpers: Helpers::new(window, sender),
+            window,
+            waiting: 0,
+            issued: 0,
+        };
+        (misses, results)
+    }
+
+    /// Has `work` done, or waits for what is under way for the same name. True as well if it was merged.
+    ///
+    /// # Errors
+    ///
+    /// It is refused: the disk hangs, or too many wait.
+    pub(crate) fn join(
+        this: &Rc<RefCell<Misses>>,
+        name: &[u8],
+        work: Work,
+        now: Time,
+    ) -> Result<(Waiter, bool), Errno> {
+        let mut misses = this.borrow_mut();
+        if misses.waiting >= WAITING {
+            return Err(Errno::BUSY);
+        }
+        let name: Name = name.into();
+        let bytes = work.expected_bytes(misses.window);
+        let joined = misses.gate.join(name.clone(), bytes, PLACE, now);
+        let job = match joined {
+            Joined::Refused => return Err(Errno::BUSY),
+            Joined::New(job) => {
+                let new = Job { name, asked: now, work: Some(work), waiters: Vec::new() };
+                misses.jobs.insert(job, new);
+                job
+            }
+            Joined::Merged(job) => job,
+        };
+        misses.issued += 1;
+        let number = misses.issued;
+        let (sender, answer) = oneshot::channel();
+        if let Some(job) = misses.jobs.get_mut(&job) {
+            job.waiters.push((number, sender));
+            misses.waiting += 1;
+        }
+        let waiter = Waiter { misses: this.clone(), job, number, answer };
+        Ok((waiter, matches!(joined, Joined::Merged(_))))
+    }
+
+    /// Starts what may start. Returns how long until it is worth asking again though no job has ended.
+    pub(crate) fn advance(&mut self, now: Time) -> Option<Duration> {
+        loop {
+            match self.gate.next(now) {
+                DiskNext::Start(job) => {
+                    let work = self.jobs.get_mut(&job).and_then(|job| job.work.take());
+                    match work {
+                        Some(work) => self.helpers.start(job, work),
+                        None => _ = self.gate.done(job),
+                    }
+                }
+                DiskNext::Refuse(job) => {
+                    if let Some(job) = self.jobs.remove(&job) {
+                        self.waiting -= job.waiters.len();
+                        tell(job.waiters, &Err(Errno::BUSY));
+                    }
+                }
+                DiskNext::Full { until } => return until.map(|until| until.since(now)),
+                DiskNext::Idle => return None,
+            }
+        }
+    }
+
+    /// A helper has ended a job: what is known of it. [`Ended::tell`] has the waiters told.
+    pub(crate) fn ended(&mut self, id: DiskJob, outcome: Outcome) -> Option<Ended> {
+        self.helpers.ended();
+        self.gate.done(id);
+        let Job { name, asked, waiters, .. } = self.jobs.remove(&id)?;
+        self.waiting -= waiters.len();
+        Some(Ended { name, asked, outcome, waiters })
+    }
+
+    /// The helpers, which also close files.
+    pub(crate) fn helpers(&self) -> &Helpers {
+        &self.helpers
+    }
+
+    fn leave(&mut self, id: DiskJob, number: u64) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let before = job.waiters.len();
+        job.waiters.retain(|(other, _)| *other != number);
+        self.waiting -= before - job.waiters.len();
+        if self.gate.leave(id) {
+            self.jobs.remove(&id);
+        }
+    }
+}
+
+impl Ended {
+    /// Tells those who wait.
+    pub(crate) fn tell(self) {
+        tell(self.waiters, &self.outcome);
+    }
+}
+
+fn tell(waiters: Vec<(u64, oneshot::Sender<Outcome>)>, outcome: &Outcome) {
+    for (_, waiter) in waiters {
+        // Who has left does not want to know.
+        let _ = waiter.send(outcome.clone());
+    }
+}
+
+/// A question that waits. When it is dropped, it waits no more.
+pub(crate) struct Waiter {
+    misses: Rc<RefCell<Misses>>,
+    job: DiskJob,
+    number: u64,
+    answer: oneshot::Receiver<Outcome>,
+}
+
+impl Waiter {
+    /// What came of it.
+    pub(crate) async fn outcome(mut self) -> Outcome {
+        (&mut self.answer).await.unwrap_or(Err(Errno::IO))
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.misses.borrow_mut().leave(self.job, self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests;

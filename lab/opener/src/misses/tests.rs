@@ -1,0 +1,76 @@
+use std::path::Path;
+
+use super::*;
+use crate::find::Opened;
+
+/// A question that nobody has thought about yet.
+fn ask(misses: &Rc<RefCell<Misses>>, root: &Path, name: &str) -> (Waiter, bool) {
+    let work = Work::Open { root: root.to_owned(), name: name.into() };
+    Misses::join(misses, name.as_bytes(), work, Time::ZERO).unwrap()
+}
+
+fn misses(helpers: usize) -> (Rc<RefCell<Misses>>, Results) {
+    let (misses, results) = Misses::new(helpers, 1);
+    (Rc::new(RefCell::new(misses)), results)
+}
+
+/// Takes in the end of a job and has those who wait told; the name.
+fn end_one(misses: &Rc<RefCell<Misses>>, results: &mut Results) -> Vec<u8> {
+    let (job, outcome) = results.blocking_recv().unwrap();
+    let ended = misses.borrow_mut().ended(job, outcome).unwrap();
+    let name = ended.name.to_vec();
+    ended.tell();
+    name
+}
+
+#[test]
+fn questions_for_one_name_are_one_job() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("a"), "a").unwrap();
+    let (misses, mut results) = misses(4);
+    let waiters = [(); 3].map(|()| ask(&misses, root.path(), "a"));
+    assert_eq!(waiters.each_ref().map(|(_, merged)| *merged), [false, true, true]);
+    assert_eq!(misses.borrow_mut().advance(Time::ZERO), None);
+    assert_eq!(end_one(&misses, &mut results), b"a");
+    for (mut waiter, _) in waiters {
+        assert!(matches!(waiter.answer.try_recv(), Ok(Ok(Opened::File(_)))));
+    }
+    assert_eq!(misses.borrow().waiting, 0);
+    // That was all: nothing else is under way.
+    assert!(results.try_recv().is_err());
+}
+
+#[test]
+fn who_leaves_waits_no_more() {
+    let root = tempfile::tempdir().unwrap();
+    let (misses, mut results) = misses(1);
+    let (first, _) = ask(&misses, root.path(), "a");
+    let (second, _) = ask(&misses, root.path(), "b");
+    let (third, _) = ask(&misses, root.path(), "b");
+    drop(second);
+    drop(first);
+    // "a" is not looked for: nobody waits for it.
+    misses.borrow_mut().advance(Time::ZERO);
+    assert_eq!(end_one(&misses, &mut results), b"b");
+    assert!(misses.borrow().jobs.is_empty());
+    drop(third);
+    assert_eq!(misses.borrow().waiting, 0);
+}
+
+#[test]
+fn a_name_that_hangs_is_refused_and_the_others_go_on() {
+    let root = tempfile::tempdir().unwrap();
+    let (misses, mut results) = misses(1);
+    let _hanging = ask(&misses, root.path(), "a");
+    // It runs, and nobody takes in its end: to the gate it hangs.
+    let stuck_after = DiskConfig::default().stuck_after;
+    misses.borrow_mut().advance(Time::ZERO);
+    let _other = ask(&misses, root.path(), "b");
+    assert_eq!(misses.borrow_mut().advance(Time::ZERO), Some(stuck_after));
+    let later = Time::ZERO + stuck_after;
+    misses.borrow_mut().advance(later);
+    let again = Work::Open { root: root.path().to_owned(), name: "a".into() };
+    assert!(Misses::join(&misses, b"a", again, later).is_err());
+    let ended = [end_one(&misses, &mut results), end_one(&misses, &mut results)];
+    assert!(ended.contains(&b"a".to_vec()) && ended.contains(&b"b".to_vec()), "{ended:?}");
+}

@@ -1,0 +1,93 @@
+//! Whether the beginning of an open file is in memory, so that sending it does not wait for the disk. Asked
+//! by the opener before it passes on a descriptor that it has kept.
+
+use std::io::IoSliceMut;
+
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use weir_server::{FileAccess, pages_in_memory};
+
+use crate::find::{OpenFile, length};
+
+/// Bytes that are read at a time where the kernel does not say what is in memory.
+const PIECE: usize = 128 * 1024;
+
+/// Whether the first `window` bytes are in memory, or the whole file if it is shorter. False as well
+/// where that cannot be found out without waiting, as on overlayfs.
+///
+/// The kernel says it for free to the owner of a file and to root (cachestat(2)). To others it says so
+/// only by reading what is there; such a read also starts to read what is not there, ahead of the gate.
+pub(crate) fn is_resident(file: &OpenFile, window: u64) -> bool {
+    if file.access == FileAccess::Memory {
+        return true;
+    }
+    let bytes = length(file).min(window);
+    match pages_in_memory(&file.fd, 0, bytes) {
+        Ok(resident) => resident,
+        Err(_) => file.access == FileAccess::NoWait && can_be_read(file, bytes),
+    }
+}
+
+/// Whether the first `bytes` can be read without waiting.
+fn can_be_read(file: &OpenFile, bytes: u64) -> bool {
+    let mut piece = vec![0; PIECE.min(bytes as usize)];
+    let mut done = 0;
+    while done < bytes {
+        let most = PIECE.min((bytes - done) as usize);
+        let buffer = &mut [IoSliceMut::new(&mut piece[..most])];
+        match preadv2(&file.fd, buffer, done, ReadWriteFlags::NOWAIT) {
+            // It was truncated.
+            Ok(0) => return true,
+            Ok(count) => done += count as u64,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    use rustix::fs::{Advice, fadvise};
+
+    use super::*;
+    use crate::find::{Opened, from_disk, warm};
+    use crate::roots::Below;
+
+    /// A file of this many bytes that is on the disk, and open.
+    fn file(root: &Path, bytes: usize) -> OpenFile {
+        let path = root.join("f");
+        fs::write(&path, vec![1; bytes]).unwrap();
+        File::open(&path).unwrap().sync_all().unwrap();
+        let below = Below { root, name: Path::new("f") };
+        match from_disk(below, 1 << 20).unwrap() {
+            Opened::File(file) => file,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_was_evicted_is_not_resident_until_it_is_warmed() {
+        // Where nothing is evicted, as in a tmpfs, this shows less.
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
+        for bytes in [1, 4096, 300_000] {
+            let file = file(root.path(), bytes);
+            assert!(is_resident(&file, 1 << 20) && can_be_read(&file, bytes as u64));
+            fadvise(&file.fd, 0, None, Advice::DontNeed).unwrap();
+            if file.access == FileAccess::NoWait {
+                assert!(!is_resident(&file, 1 << 20), "{bytes}");
+                assert!(!can_be_read(&file, bytes as u64), "{bytes}");
+            }
+            warm(&file, 1 << 20).unwrap();
+            assert!(is_resident(&file, 1 << 20), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_resident() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(is_resident(&file(root.path(), 0), 1 << 20));
+    }
+}

@@ -1,0 +1,103 @@
+//! The directories below which names are opened, as the server calls them. Used by the opener.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// See the module. They are looked up anew each time, so that one which a symbolic link replaces is the
+/// new one from then on.
+#[derive(Debug)]
+pub(crate) struct Roots(Vec<PathBuf>);
+
+/// A name below a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Below<'a> {
+    pub(crate) root: &'a Path,
+    /// Without a slash at its beginning; `.` is the root itself.
+    pub(crate) name: &'a Path,
+}
+
+impl Roots {
+    /// # Errors
+    ///
+    /// There is none, or one is not absolute or no directory.
+    pub(crate) fn new(roots: &[PathBuf]) -> Result<Roots, Error> {
+        if roots.is_empty() {
+            return Err(Error("no root: name the directories to open files in with --root".into()));
+        }
+        for root in roots {
+            let shown = root.display();
+            if !root.is_absolute() {
+                return Err(Error(format!("--root {shown}: write an absolute path")));
+            }
+            let found = std::fs::metadata(root)
+                .map_err(|error| Error(format!("--root {shown}: {error}")))?;
+            if !found.is_dir() {
+                return Err(Error(format!("--root {shown} is not a directory")));
+            }
+        }
+        Ok(Roots(roots.to_vec()))
+    }
+
+    /// The deepest root that a name is below. The name's parts are compared as they are written: `..` is
+    /// left to the lookup, which does not leave the root.
+    pub(crate) fn find<'a>(&'a self, name: &'a [u8]) -> Option<Below<'a>> {
+        let path = Path::new(OsStr::from_bytes(name));
+        let below = self.0.iter().filter(|root| path.starts_with(root));
+        let root = below.max_by_key(|root| root.components().count())?;
+        let rest = path.strip_prefix(root).ok()?;
+        // `Path` leaves a slash at the end aside, which asks for a directory.
+        let ends_with_slash = name.ends_with(b"/") && !rest.as_os_str().is_empty();
+        let name = match (rest.as_os_str().is_empty(), ends_with_slash) {
+            (true, _) => Path::new("."),
+            (false, false) => rest,
+            (false, true) => with_slash(name, rest),
+        };
+        Some(Below { root, name })
+    }
+}
+
+/// The end of `whole` that is `rest` and all slashes after it.
+fn with_slash<'a>(whole: &'a [u8], rest: &Path) -> &'a Path {
+    let slashes = whole.iter().rev().take_while(|byte| **byte == b'/').count();
+    let from = whole.len().saturating_sub(rest.as_os_str().len() + slashes);
+    Path::new(OsStr::from_bytes(&whole[from..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_belongs_to_the_deepest_root_above_it() {
+        let roots = Roots(vec!["/srv".into(), "/srv/www/".into(), "/home".into()]);
+        let found = |name: &'static str| {
+            let Below { root, name } = roots.find(name.as_bytes())?;
+            Some((root.to_str().unwrap(), name.to_str().unwrap()))
+        };
+        assert_eq!(found("/srv/a/b"), Some(("/srv", "a/b")));
+        assert_eq!(found("/srv/www/b"), Some(("/srv/www/", "b")));
+        assert_eq!(found("/srv/www"), Some(("/srv/www/", ".")));
+        assert_eq!(found("/srv/www/"), Some(("/srv/www/", ".")));
+        assert_eq!(found("/srv/www/a/"), Some(("/srv/www/", "a/")));
+        assert_eq!(found("/srv//x//y//"), Some(("/srv", "x//y//")));
+        // No part of it is left out: the lookup says that this leads outside.
+        assert_eq!(found("/srv/../etc/passwd"), Some(("/srv", "../etc/passwd")));
+        assert_eq!((found("/srvx/a"), found("/etc/passwd"), found("/")), (None, None, None));
+    }
+
+    #[test]
+    fn what_is_no_absolute_directory_is_no_root() {
+        for (root, said) in [
+            ("srv", "absolute"),
+            ("/proc/version", "not a directory"),
+            ("/nowhere/at/all", "No such file"),
+        ] {
+            let error = Roots::new(&[root.into()]).unwrap_err();
+            assert!(error.to_string().contains(said), "{error}");
+        }
+        assert!(Roots::new(&[]).is_err());
+    }
+}

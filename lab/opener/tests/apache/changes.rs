@@ -1,0 +1,81 @@
+//! Files that change between requests, and what Apache refuses.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use crate::server::{Apache, Start, request};
+use crate::support::process::Process;
+use crate::support::{eventually, open_directory};
+
+#[test]
+fn changes_show() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir_all(root.join("d")).unwrap();
+    let (path, other) = (root.join("d/f"), root.join("d/g"));
+    fs::write(&path, "one").unwrap();
+    let socket = directory.path().join("socket");
+    let _opener = Process::start(&socket, &root, 500);
+    let apache = Apache::start(&root, &directory.path().join("with"), Start::with(&socket));
+    let get = || apache.get("/d/f");
+    assert_eq!(get().unwrap(), b"one");
+    // In place: at once, and no more is announced than is there.
+    fs::write(&path, "a longer second").unwrap();
+    assert_eq!(get().unwrap(), b"a longer second");
+    File::options().write(true).open(&path).unwrap().set_len(8).unwrap();
+    assert_eq!(get().unwrap(), b"a longer");
+    // Unreadable: at once. The kernel asks for Apache's user, not the opener's.
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(get(), None);
+    assert!(apache.answer(&request("GET", "/d/f", "")).starts_with(b"HTTP/1.1 403 "));
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(get().unwrap(), b"a longer");
+    // Replaced and deleted: when the name is looked at again. Without links, Apache sees it itself.
+    fs::write(&other, "third").unwrap();
+    fs::rename(&other, &path).unwrap();
+    eventually("the new file is sent", || get().unwrap() == b"third");
+    fs::remove_file(&path).unwrap();
+    eventually("the file is gone", || get().is_none());
+    assert!(apache.answer(&request("GET", "/d/f", "")).starts_with(b"HTTP/1.1 404 "));
+}
+
+/// The descriptor is of a file that a link led to while links are forbidden, and the link is a file by the
+/// time that Apache looks.
+#[test]
+fn a_link_that_becomes_a_file_does_not_give_out_what_it_led_to() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir_all(&root).unwrap();
+    fs::write(root.join("secret"), "secret").unwrap();
+    symlink("secret", root.join("f")).unwrap();
+    let socket = directory.path().join("socket");
+    // A name is trusted for an hour.
+    let mut opener = Process::start(&socket, &root, 3_600_000);
+    let apache = Apache::start(&root, &directory.path().join("with"), Start::with(&socket));
+    assert!(apache.answer(&request("GET", "/f", "")).starts_with(b"HTTP/1.1 403 "));
+    assert_eq!(opener.counts()["opened"], 1);
+    fs::remove_file(root.join("f")).unwrap();
+    fs::write(root.join("f"), "public").unwrap();
+    assert_eq!(apache.get("/f").unwrap(), b"public");
+    apache.must_have_opened(0, 2);
+}
+
+/// What the opener has opened for a request that Apache refuses is not sent.
+#[test]
+fn what_apache_refuses_stays_refused() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir_all(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    let mut opener = Process::start(&socket, &root, 1000);
+    let lines = "<Location /a>\nRequire all denied\n</Location>\n";
+    let start = Start { lines, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    let before = apache.descriptors();
+    for _ in 0..50 {
+        assert!(apache.answer(&request("GET", "/a", "")).starts_with(b"HTTP/1.1 403 "));
+    }
+    assert!(opener.counts()["questions"] >= 50);
+    eventually("no descriptor is left over", || apache.descriptors() <= before + 8);
+}

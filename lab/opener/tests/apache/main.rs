@@ -1,0 +1,21 @@
+//! Apache with the module and the opener, beside Apache without: real servers, so these tests need root,
+//! Debian's apache2-bin and apache2-dev.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod changes;
+mod fake;
+mod filters;
+mod openers;
+mod restarts;
+mod same;
+mod server;
+
+/// The other tests start it.
+#[test]
+#[ignore = "the other tests start it as a process of its own"]
+fn opener_process() {
+    support::process::run();
+}

@@ -1,0 +1,121 @@
+//! Openers of another version, and such as do what no opener should: Apache answers by itself, and has no
+//! descriptor too many afterwards.
+
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+
+use weir_opener::protocol::{Answer, Found, VERSION, Welcome};
+use weir_peers::apache::Workers;
+
+use crate::fake::{self, Answering};
+use crate::server::{Apache, Checked, Start};
+use crate::support::{eventually, open_directory};
+
+const WELCOME: Welcome = Welcome { version: VERSION, accepted: true };
+
+/// Requests of each run.
+const REQUESTS: usize = 40;
+
+/// Apache with this opener answers as if there were none. `said`: what its error log says then.
+fn falls_back(welcome: Welcome, answering: Answering, said: &str) {
+    for checked in [Checked::No, Checked::Sanitized] {
+        let directory = open_directory();
+        let root = directory.path().join("root");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("a"), "of Apache itself").unwrap();
+        let socket = directory.path().join("socket");
+        fake::start(&socket, welcome, answering);
+        let lines = "WeirOpenerTimeout 50\n";
+        let workers = Workers::Prefork(1);
+        let start = Start { workers, checked, lines, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join("with"), start);
+        assert_eq!(apache.get("/a").unwrap(), b"of Apache itself");
+        let before = apache.descriptors();
+        for _ in 0..REQUESTS {
+            assert_eq!(apache.get("/a").unwrap(), b"of Apache itself");
+        }
+        apache.must_have_opened(0, REQUESTS + 1);
+        // One connection to the opener more or less.
+        eventually("no descriptor is left over", || apache.descriptors() <= before + 1);
+        assert!(apache.errors().contains(said), "{said:?} not in {}", apache.errors());
+    }
+}
+
+fn file() -> OwnedFd {
+    File::open("/proc/version").unwrap().into()
+}
+
+#[test]
+fn another_version() {
+    let other = Welcome { version: VERSION + 1, accepted: false };
+    falls_back(other, |_, _, _| true, "another version");
+    // One that takes any.
+    let other = Welcome { version: VERSION + 1, accepted: true };
+    falls_back(other, |_, _, _| true, "another version");
+}
+
+#[test]
+fn silence() {
+    falls_back(WELCOME, |_, _, _| true, "in time");
+}
+
+#[test]
+fn an_end_instead_of_an_answer() {
+    falls_back(WELCOME, |_, _, _| false, "broken off");
+}
+
+#[test]
+fn bytes_that_are_no_answer() {
+    let answering: Answering = |connection, _, _| {
+        connection.send(b"?", &[&file()]);
+        true
+    };
+    falls_back(WELCOME, answering, "broken off");
+    let answering: Answering = |connection, number, _| {
+        let answer = Answer { number, found: Found::File }.encode();
+        connection.send(&[&answer[..], b"and more"].concat(), &[&file()]);
+        true
+    };
+    falls_back(WELCOME, answering, "broken off");
+}
+
+#[test]
+fn answers_to_other_questions() {
+    let answering: Answering = |connection, number, _| {
+        for number in [number.wrapping_add(1), 0] {
+            connection.send(&Answer { number, found: Found::File }.encode(), &[&file()]);
+        }
+        true
+    };
+    falls_back(WELCOME, answering, "in time");
+}
+
+#[test]
+fn a_file_without_a_descriptor() {
+    let answering: Answering = |connection, number, _| {
+        connection.send(&Answer { number, found: Found::File }.encode(), &[]);
+        true
+    };
+    falls_back(WELCOME, answering, "");
+}
+
+#[test]
+fn descriptors_that_nobody_has_asked_for() {
+    let answering: Answering = |connection, number, _| {
+        let answer = Answer { number, found: Found::NotTold(0) }.encode();
+        connection.send(&answer, &[&file(), &file(), &file(), &file()]);
+        true
+    };
+    falls_back(WELCOME, answering, "");
+}
+
+#[test]
+fn a_descriptor_of_something_else() {
+    // A directory for a file.
+    let answering: Answering = |connection, number, _| {
+        let directory = File::open("/proc").unwrap().into();
+        connection.send(&Answer { number, found: Found::File }.encode(), &[&directory]);
+        true
+    };
+    falls_back(WELCOME, answering, "");
+}

@@ -1,0 +1,109 @@
+//! The opener is killed and started again under load: Apache answers every request.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rustix::process::Signal;
+use weir_peers::apache::Workers;
+
+use crate::server::{Apache, Checked, Start};
+use crate::support::process::Process;
+use crate::support::{eventually, open_directory};
+
+#[test]
+fn nothing_is_lost_when_the_opener_is_killed_under_load() {
+    for (name, workers, checked) in [
+        ("prefork", Workers::Prefork(4), Checked::No),
+        ("event", Workers::Event, Checked::No),
+        ("sanitized", Workers::Prefork(4), Checked::Sanitized),
+    ] {
+        kill_under_load(name, workers, checked);
+    }
+}
+
+fn kill_under_load(name: &str, workers: Workers, checked: Checked) {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    for file in 0..20 {
+        fs::write(root.join(file.to_string()), vec![file; 5000]).unwrap();
+    }
+    let socket = directory.path().join("socket");
+    let start = Start { workers, checked, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join(name), start);
+    let (stop, failed, sent) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let (apache, stop, failed, sent) = (&apache, &stop, &failed, &sent);
+            scope.spawn(move || {
+                for at in seed.. {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let file = (at * 7 % 20) as u8;
+                    if apache.get(&format!("/{file}")) != Some(vec![file; 5000]) {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
+                    sent.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for _ in 0..5 {
+            let opener = Process::start(&socket, &root, 1000);
+            let (opened, _) = apache.opened();
+            eventually("the opener is asked again", || apache.opened().0 > opened + 20);
+            opener.signal(Signal::KILL);
+            drop(opener);
+            let (_, itself) = apache.opened();
+            eventually("Apache opens files itself", || apache.opened().1 > itself + 20);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(failed.into_inner(), 0, "{name}: of {sent:?} requests; {}", apache.errors());
+    assert!(apache.errors().contains("answers again"), "{}", apache.errors());
+}
+
+#[test]
+fn a_new_opener_is_asked_at_once() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    let first = Process::start(&socket, &root, 1000);
+    let start = Start { workers: Workers::Prefork(1), ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    assert_eq!(apache.get("/a").unwrap(), b"a");
+    // Nobody asks while there is none: no question fails.
+    first.signal(Signal::KILL);
+    drop(first);
+    let _second = Process::start(&socket, &root, 1000);
+    assert_eq!(apache.get("/a").unwrap(), b"a");
+    apache.must_have_opened(2, 0);
+}
+
+#[test]
+fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    let opener = Process::start(&socket, &root, 1000);
+    let lines = "WeirOpenerTimeout 1000\n";
+    let start = Start { workers: Workers::Prefork(1), lines, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    assert_eq!(apache.get("/a").unwrap(), b"a");
+    apache.must_have_opened(1, 0);
+    opener.signal(Signal::STOP);
+    for _ in 0..20 {
+        assert_eq!(apache.get("/a").unwrap(), b"a");
+    }
+    apache.must_have_opened(1, 20);
+    assert!(apache.errors().contains("in time"), "{}", apache.errors());
+    opener.signal(Signal::CONT);
+    eventually("the opener is asked again", || {
+        assert_eq!(apache.get("/a").unwrap(), b"a");
+        apache.opened().0 > 1
+    });
+}

@@ -1,0 +1,150 @@
+//! Clients that do not keep to the rules, and too few descriptors.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
+use weir_opener::protocol::{Hello, LONGEST_QUESTION, VERSION, Welcome};
+
+use crate::support::client::Client;
+use crate::support::process::Process;
+use crate::support::{eventually, open_directory};
+
+#[test]
+fn another_version_is_told_so_and_turned_away() {
+    let directory = open_directory();
+    let mut opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut client = Client::silent(&opener.socket).unwrap();
+    client.say(&Hello { version: VERSION + 1 }.encode());
+    let (welcome, _) = client.hear().unwrap();
+    let expected = Welcome { version: VERSION, accepted: false };
+    assert_eq!(Welcome::decode(&welcome), Ok(expected));
+    assert!(client.is_cut());
+    eventually("it is counted", || opener.counts()["turned away"] == 1);
+}
+
+#[test]
+fn who_says_what_is_no_message_is_cut() {
+    let directory = open_directory();
+    let mut opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut client = Client::silent(&opener.socket).unwrap();
+    client.say(b"GET / HTTP/1.1\r\n\r\n");
+    assert!(client.is_cut());
+    let too_long = vec![b'/'; LONGEST_QUESTION + 1];
+    for message in [&b"x"[..], &[0; 8], &[7; 300], &too_long] {
+        let mut client = Client::connect(&opener.socket).unwrap();
+        client.say(message);
+        assert!(client.is_cut());
+    }
+    eventually("they are counted", || opener.counts()["cut"] == 5);
+}
+
+#[test]
+fn descriptors_that_clients_send_are_closed() {
+    let directory = open_directory();
+    let opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut client = Client::connect(&opener.socket).unwrap();
+    client.found(&directory.path().join("x"));
+    let before = opener.descriptors();
+    for _ in 0..100 {
+        let question = weir_opener::protocol::Question { number: 1, name: b"/x" };
+        client.say_with(&question.encode().unwrap(), fs::File::open("/proc/version").unwrap());
+        client.answer();
+    }
+    assert_eq!(opener.descriptors(), before);
+}
+
+#[test]
+fn many_questions_at_once_are_all_answered() {
+    let directory = open_directory();
+    let names: Vec<_> = (0..20).map(|n| directory.path().join(n.to_string())).collect();
+    names.iter().for_each(|name| fs::write(name, name.to_str().unwrap()).unwrap());
+    let opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut client = Client::connect(&opener.socket).unwrap();
+    for _ in 0..10 {
+        let mut asked: Vec<u32> = names.iter().map(|name| client.ask(name)).collect();
+        let mut answered: Vec<u32> =
+            names.iter().map(|_| client.answer()).map(|(answer, _)| answer.number).collect();
+        asked.sort();
+        answered.sort();
+        assert_eq!(asked, answered);
+    }
+}
+
+#[test]
+fn who_takes_no_answers_is_cut_and_delays_nobody() {
+    let directory = open_directory();
+    fs::write(directory.path().join("f"), "f").unwrap();
+    let mut opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let mut deaf = Client::connect(&opener.socket).unwrap();
+    let socket = opener.socket.clone();
+    let name = directory.path().join("f");
+    let asked = name.clone();
+    // It asks until it is cut: its questions find no room before that, which is where it waits.
+    let asking = std::thread::spawn(move || {
+        let question = weir_opener::protocol::Question {
+            number: 1,
+            name: asked.as_os_str().as_encoded_bytes(),
+        };
+        let question = question.encode().unwrap();
+        while deaf.say(&question) {}
+    });
+    let mut client = Client::connect(&socket).unwrap();
+    while !asking.is_finished() {
+        assert_eq!(client.read(&name).unwrap(), b"f");
+    }
+    asking.join().unwrap();
+    eventually("it is counted", || opener.counts()["cut"] == 1);
+}
+
+#[test]
+fn few_descriptors_are_enough_for_many_files() {
+    let directory = open_directory();
+    let names: Vec<_> = (0..200).map(|n| directory.path().join(n.to_string())).collect();
+    names.iter().for_each(|name| fs::write(name, name.to_str().unwrap()).unwrap());
+    let socket = directory.path().join("socket");
+    let mut opener = Process::with_descriptors(64, &socket, directory.path());
+    let mut client = Client::connect(&opener.socket).unwrap();
+    for name in names.iter().chain(&names) {
+        assert_eq!(client.read(name).unwrap(), name.to_str().unwrap().as_bytes());
+    }
+    assert!(opener.counts()["evicted"] >= 300);
+    assert!(opener.descriptors() < 64);
+    // Clients beyond its share are turned away, those it has are served.
+    let more: Vec<_> = (0..40).map(|_| Client::silent(&opener.socket)).collect();
+    assert_eq!(client.read(&names[0]).unwrap(), names[0].to_str().unwrap().as_bytes());
+    assert!(opener.counts()["turned away"] > 0);
+    drop(more);
+}
+
+/// Needs root, as CI has it.
+#[test]
+fn other_users_are_turned_away() {
+    let directory = open_directory();
+    fs::write(directory.path().join("f"), "f").unwrap();
+    let mut opener = Process::start(&directory.path().join("socket"), directory.path(), 1000);
+    let name = directory.path().join("f");
+    // nobody and www-data.
+    assert!(!as_user(65_534, &opener.socket, &name));
+    assert!(as_user(33, &opener.socket, &name));
+    assert_eq!(opener.counts()["turned away"], 1);
+}
+
+/// Whether a process of this user is answered. The user of one thread changes, and the kernel says whose
+/// thread has connected.
+fn as_user(user: u32, socket: &Path, name: &Path) -> bool {
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let user = Uid::from_raw(user);
+            set_thread_res_uid(user, user, user).expect("this test needs root");
+            let mut client = Client::silent(socket).unwrap();
+            client.say(&Hello { version: VERSION }.encode());
+            client.hear().is_some() && {
+                client.ask(name);
+                client.hear().is_some()
+            }
+        });
+        asking.join().unwrap()
+    })
+}

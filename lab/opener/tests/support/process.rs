@@ -1,0 +1,113 @@
+//! The opener as a process of its own, which can be killed: the program of the tests, started once more.
+
+use std::collections::HashMap;
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use weir_opener::Options;
+
+/// Where the process finds what it is told.
+const SOCKET: &str = "WEIR_TEST_OPENER_SOCKET";
+const ROOT: &str = "WEIR_TEST_OPENER_ROOT";
+const VALID: &str = "WEIR_TEST_OPENER_VALID";
+
+/// What the test `opener_process` of each program of tests does.
+pub fn run() {
+    let (Some(socket), Some(root)) = (env::var_os(SOCKET), env::var_os(ROOT)) else { return };
+    let valid = env::var(VALID).unwrap().parse().unwrap();
+    let options = Options {
+        socket: socket.into(),
+        mode: 0o666,
+        users: vec!["www-data".into()],
+        roots: vec![root.into()],
+        files: 1000,
+        valid: Duration::from_millis(valid),
+        unused: Duration::from_secs(60),
+        window: 1 << 20,
+        helpers: 8,
+    };
+    // Not println!, which the test program may capture.
+    let tell = |counts: &weir_opener::Counts| {
+        let _ = writeln!(std::io::stdout(), "counts: {counts}");
+    };
+    let counts = weir_opener::serve(&options, || (), tell).unwrap();
+    tell(&counts);
+}
+
+/// A running opener. Killed when dropped.
+pub struct Process {
+    child: Child,
+    said: BufReader<ChildStdout>,
+    pub socket: PathBuf,
+}
+
+impl Process {
+    /// An opener for the files below `root`, which trusts a name for so many milliseconds.
+    pub fn start(socket: &Path, root: &Path, valid: u64) -> Process {
+        let program = env::current_exe().unwrap();
+        Process::spawn(Command::new(program), socket, root, valid)
+    }
+
+    /// The same, with so many descriptors.
+    pub fn with_descriptors(most: u32, socket: &Path, root: &Path) -> Process {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit -n {most} && exec \"$@\"")).arg("sh");
+        shell.arg(env::current_exe().unwrap());
+        Process::spawn(shell, socket, root, 1000)
+    }
+
+    fn spawn(mut command: Command, socket: &Path, root: &Path, valid: u64) -> Process {
+        command.args(["opener_process", "--exact", "--ignored", "--nocapture"]);
+        command.env(SOCKET, socket).env(ROOT, root).env(VALID, valid.to_string());
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let said = BufReader::new(child.stdout.take().unwrap());
+        super::eventually("the opener answers", || {
+            assert!(child.try_wait().unwrap().is_none(), "the opener ended");
+            super::client::Client::connect(socket).is_some()
+        });
+        Process { child, said, socket: socket.to_owned() }
+    }
+
+    /// What it has counted so far, by name.
+    pub fn counts(&mut self) -> HashMap<String, u64> {
+        self.signal(Signal::USR1);
+        loop {
+            let mut line = String::new();
+            assert!(self.said.read_line(&mut line).unwrap() > 0, "the opener ended");
+            // The program of tests says things, too, without ending its line.
+            if let Some((_, counts)) = line.trim().split_once("counts: ") {
+                let one = |count: &str| {
+                    let (name, number) = count.rsplit_once(' ').unwrap();
+                    (name.to_owned(), number.parse().unwrap())
+                };
+                return counts.split(", ").map(one).collect();
+            }
+        }
+    }
+
+    /// Its descriptors that are open.
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end; whether it ended well.
+    pub fn ends_well(mut self) -> bool {
+        self.child.wait().unwrap().success()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,56 @@
+//! The module that has Apache take files from `weir-lab opener`: compiled with Apache's own tool, apxs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::tool::start_error;
+
+/// The source, which belongs to the opener.
+const SOURCE: [(&str, &str); 3] = [
+    ("mod_weir_opener.c", include_str!("../../../opener/apache/mod_weir_opener.c")),
+    ("weir_client.c", include_str!("../../../opener/apache/weir_client.c")),
+    ("weir_client.h", include_str!("../../../opener/apache/weir_client.h")),
+];
+
+/// How the module is compiled. Warnings are errors either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// As it is used.
+    Plain,
+    /// With gcc's address and undefined-behaviour sanitizers. Apache has to be started with
+    /// `LD_PRELOAD=libasan.so`.
+    Sanitized,
+}
+
+/// Compiles the module in a directory, which is made. Returns the module's file.
+///
+/// # Errors
+///
+/// When apxs (Debian's apache2-dev) or gcc is missing, or the source does not compile here.
+pub fn build(directory: &Path, build: Build) -> Result<PathBuf> {
+    fs::create_dir_all(directory).map_err(|error| Error::file("make", directory, &error))?;
+    for (name, text) in SOURCE {
+        let file = directory.join(name);
+        fs::write(&file, text).map_err(|error| Error::file("write", &file, &error))?;
+    }
+    let mut command = Command::new("apxs");
+    command.current_dir(directory).args(["-c", "-Wc,-Wall", "-Wc,-Wextra", "-Wc,-Werror"]);
+    if build == Build::Sanitized {
+        for flag in ["-fsanitize=address", "-fsanitize=undefined", "-fno-sanitize-recover=all"] {
+            command.arg(format!("-Wc,{flag}")).arg(format!("-Wl,{flag}"));
+        }
+        command.arg("-Wc,-fno-omit-frame-pointer");
+    }
+    command.args(["mod_weir_opener.c", "weir_client.c"]);
+    let output = command.output().map_err(|error| start_error("apxs", &error))?;
+    // libtool leaves it there.
+    let module = directory.join(".libs/mod_weir_opener.so");
+    if !output.status.success() || !module.is_file() {
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        return Err(Error(format!("the module for Apache does not compile: {}", said.trim())));
+    }
+    Ok(module)
+}

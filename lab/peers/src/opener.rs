@@ -1,0 +1,19 @@
+//! `weir-lab opener`, which opens files for Apache: a process beside it, of the same memory group where
+//! memory is limited, since what it warms counts there.
+
+use std::path::Path;
+
+use crate::program::Program;
+
+/// The opener for files below `root`, asked over `socket` by Apache's workers. It runs as whoever starts
+/// it; as root it opens what only root may read, and Apache does not.
+pub fn program(weir_lab: &Path, socket: &Path, root: &Path) -> Program {
+    let socket = [Path::new("--socket"), socket];
+    let root = [Path::new("--root"), root];
+    Program::new(weir_lab).arg("opener").args(socket).args(root).args([
+        "--allow-user",
+        "www-data",
+        "--mode",
+        "666",
+    ])
+}
