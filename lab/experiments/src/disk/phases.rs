@@ -127,5 +127,11 @@ impl<'a> Phases<'a> {
 
 /// Why a phase does not count.
 fn why_invalid(seen: &Seen) -> Vec<String> {
-    common::why_invalid(seen.report.lag[1] * 1e3, seen.report.steal, &seen.records, None)
+    let report = &seen.report;
+    let mut reasons = common::why_invalid(report.lag[1] * 1e3, report.steal, &seen.records, None);
+    let lost = seen.observed.as_ref().map_or(0, |observed| observed.lost_events);
+    if lost > 0 {
+        reasons.push(format!("the server was not watched all the time: {lost} events were lost"));
+    }
+    reasons
 }

@@ -100,6 +100,8 @@ pub struct Observed {
     /// Shares of the time in which so many of the server's processes or threads could run: none of
     /// them, then up to each tenth of all.
     pub runnable: [f64; 11],
+    /// Events that were lost while it was watched; with any, the phase does not count.
+    pub lost_events: u64,
 }
 
 /// Ready events per wake.

@@ -1,5 +1,5 @@
 //! The laboratory's cells with files on a slow disk, from beginning to end, with a small set and a disk
-//! that is not very slow. These tests need root, /dev/fuse, loop devices and two cores.
+//! that is not very slow. These tests need root outside of containers, /dev/fuse, loop devices and two cores.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -57,6 +57,7 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     let out = tempfile::tempdir().expect("a directory");
     let phases = vec![
         Phase::SATURATED,
+        Phase { load: Load::Saturated, what: What::Watched },
         at(What::Set),
         at(What::Scanned),
         Phase::of(Load::Own(0.5)),
@@ -81,6 +82,10 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     assert_eq!(busy(found.phase(Load::Rate(RATE), What::InMemory)), 0.0, "{found:?}");
     let scanned = found.phase(Load::Rate(RATE), What::Scanned).and_then(|phase| phase.scanned);
     assert!(scanned.is_some_and(|share| share > 0.0 && share <= 1.0), "{scanned:?}");
+    let watched = found.phase(Load::Saturated, What::Watched).expect("the phase");
+    let observed = watched.observed.as_ref().expect("tracepoints");
+    assert!(observed.ready.is_some_and(|ready| ready.mean >= 1.0), "{observed:?}");
+    assert!((observed.runnable.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{observed:?}");
     let directory = out.path().join("weir:files");
     let metrics = std::fs::read_to_string(directory.join("metrics.txt")).expect("metrics");
     assert!(metrics.contains("weir_disk"), "{metrics}");
