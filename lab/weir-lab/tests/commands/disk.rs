@@ -1,5 +1,6 @@
 //! The laboratory's cells with files on a slow disk, from beginning to end, with a small set and a disk
-//! that is not very slow. These tests need root outside of containers, /dev/fuse, loop devices and two cores.
+//! that is not very slow. These tests need root outside of containers, /dev/fuse, loop devices and two
+//! cores.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
