@@ -1,16 +1,15 @@
-//! The clients: weir-load in a closed or an open loop on this program's core, stopped by Ctrl-C. Every
-//! measurement that wrk does not make uses it.
+//! The clients: weir-load in a closed or an open loop on this program's core. Every measurement that wrk
+//! does not make uses it.
 
 use std::net::SocketAddrV4;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use weir_load::{Body, Demand, Live, Plan, Report, Source};
-use weir_peers::{Error, Result, interrupt};
+use weir_load::{Body, Demand, Plan, Report, Source};
+use weir_peers::Result;
 use weir_stats::Record;
+use weir_workload::Requests;
 
-use crate::files::Requests;
 use crate::outcome::Outcome;
 
 /// Seconds after the end of load at which what has not come counts as unanswered.
@@ -71,20 +70,7 @@ impl Client {
             body: Body::Prefix(Arc::clone(&self.bodies)),
             spin: false,
         };
-        let (live, over) = (Live::default(), AtomicBool::new(false));
-        let report = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    live.stop.fetch_or(interrupt::interrupted(), Ordering::Relaxed);
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-            });
-            let report = weir_load::run(&plan, demand, &live, record);
-            over.store(true, Ordering::Relaxed);
-            report
-        });
-        interrupt::check()?;
-        report.map_err(|e| Error(e.to_string()))
+        weir_stand::send(&plan, demand, &AtomicBool::new(false), record)
     }
 }
 

@@ -10,12 +10,13 @@ use serde::Serialize;
 use weir_load::{Demand, Source};
 use weir_peers::processes::{self, Memory};
 use weir_peers::{Error, Result, interrupt};
+use weir_stand::root;
 use weir_stats::{Outcome as End, Record};
-use weir_workload::Request;
 use weir_workload::documents::Documents;
+use weir_workload::{Request, Requests};
 
 use crate::client::Client;
-use crate::files::{self, Requests, one_file};
+use crate::files::one_file;
 use crate::measure::{Cost, Reading};
 use crate::network::Network;
 use crate::options::ConnectionsOptions;
@@ -52,10 +53,10 @@ struct Round {
 pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
     let out = &options.common.out;
     let files = machine::prepare(out)?;
-    let root = out.join("connections");
+    let at = out.join("connections");
     let documents = Documents::of_sizes(&[SIZE], 0);
-    files::make(&documents, &root)?;
-    let bodies = files::bodies(&documents);
+    root::make(&documents, &at)?;
+    let bodies: Arc<[u8]> = documents.bodies().into();
     let mut lines = results::create(out, "connections.jsonl")?;
     let mut rounds = Vec::new();
     let (mut skipped, mut failed) = (String::new(), String::new());
@@ -73,7 +74,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                 common: &options.common,
                 role: Role::Files,
                 network: &Network::HOST,
-                root: &root,
+                root: &at,
                 connections: count,
                 files,
                 group: None,
@@ -103,7 +104,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
     let table = format!("{}{skipped}{failed}", table(options, &rounds));
     print!("{table}");
     results::markdown(out, "connections.md", &table)?;
-    let _ = fs::remove_dir_all(&root);
+    let _ = fs::remove_dir_all(&at);
     match failed.is_empty() {
         true => Ok(()),
         false => Err("not all was measured: see FAILED above".into()),

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use weir_peers::nginx::Reading;
 use weir_peers::{Error, Result, interrupt};
+use weir_stand::root;
+use weir_workload::FileSet;
 
 use crate::client::Client;
 use crate::cpu_table::{self, Round};
-use crate::files::{self, FileSet, Target};
+use crate::files::Target;
 use crate::measure::{self, Cost};
 use crate::network::Network;
 use crate::options::{ClientKind, CpuOptions, bytes};
@@ -78,15 +80,16 @@ fn load(options: &CpuOptions, memory: &Path, name: &str) -> Result<Load> {
     if let Target::One(0) = target {
         return Err(Error(format!("size {name}: files have at least 1 byte")));
     }
-    let root = memory.join(name);
+    let at = memory.join(name);
     let documents = target.documents();
-    files::make(&documents, &root)?;
+    root::make(&documents, &at)?;
     let wrk = match (&target, options.client) {
         (Target::Set(_), _) => false,
         (Target::One(bytes), ClientKind::Auto) => *bytes < WRK_BELOW,
         (_, other) => other == ClientKind::Wrk,
     };
-    Ok(Load { bodies: files::bodies(&documents), target, root, close: name == "close", wrk })
+    let bodies = documents.bodies().into();
+    Ok(Load { bodies, target, root: at, close: name == "close", wrk })
 }
 
 impl Load {

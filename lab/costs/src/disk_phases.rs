@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
-use weir_peers::{Error, Result, interrupt};
+use weir_peers::{Result, interrupt};
+use weir_stand::{SlowDisk, fill_cache};
+use weir_workload::FileSet;
 
 use crate::client::Client;
-use crate::disk::SlowDisk;
-use crate::files::FileSet;
+use crate::files;
 use crate::machine::MOST_STEAL;
 use crate::outcome::{Outcome, Percentiles};
 use crate::server::Server;
@@ -65,34 +66,15 @@ pub(crate) enum Kind {
 }
 
 impl Bench<'_> {
-    /// Fill the cache as the law would: first with a fast disk, until the reads
-    /// per request change no more, then shortly with the slow one.
+    /// Fill the cache as the law would.
     pub(crate) fn warm(&self, server: &Server) -> Result<()> {
         let client = self.client(server);
-        let window = (self.warm / 15).clamp(1, 4);
         let mut seed = self.seed;
-        let mut draw = |seconds: u64| {
-            // Other requests in each window.
+        fill_cache(self.disk, self.warm, |seconds| {
             seed = seed.wrapping_add(1 << 32);
-            let requests = self.set.endless(seed)?;
-            let outcome = client.closed(requests, self.connections, seconds as f64)?;
-            let work = self.disk.work();
-            Ok::<_, Error>(work.reads as f64 / outcome.requests.max(1) as f64)
-        };
-        self.disk.slow(false);
-        self.disk.work();
-        let (mut last, mut steady) = (f64::INFINITY, 0);
-        for _ in 0..self.warm / window {
-            let now = draw(window)?;
-            // Within 3 %, or hardly any: the whole set is cached.
-            let same = (now / last - 1.0).abs() < 0.03 || now < 1e-3;
-            (last, steady) = (now, if same { steady + 1 } else { 0 });
-            if steady == 2 {
-                break;
-            }
-        }
-        self.disk.slow(true);
-        draw(window).map(drop)
+            let requests = self.set.endless(seed).map_err(files::invalid)?;
+            Ok(client.closed(requests, self.connections, seconds as f64)?.requests)
+        })
     }
 
     /// As many requests as the server manages.
@@ -124,8 +106,14 @@ impl Bench<'_> {
         self.disk.work();
         let start = Instant::now();
         let outcome = match offered {
-            Some(rate) => client.open(self.set.arrivals(rate, seconds, seed)?, seconds)?,
-            None => client.closed(self.set.endless(seed)?, self.connections, seconds)?,
+            Some(rate) => {
+                let requests = self.set.arrivals(rate, seconds, seed).map_err(files::invalid)?;
+                client.open(requests, seconds)?
+            }
+            None => {
+                let requests = self.set.endless(seed).map_err(files::invalid)?;
+                client.closed(requests, self.connections, seconds)?
+            }
         };
         let work = self.disk.work();
         let mut row = Phase {

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use weir_peers::nginx::Reading;
 use weir_peers::{Error, Result, interrupt};
+use weir_stand::{MemoryGroup, Model, SlowDisk, root};
+use weir_workload::FileSet;
 
-use crate::cgroup::Group;
-use crate::disk::SlowDisk;
 use crate::disk_phases::{Bench, Kind, Phase, ROOM};
-use crate::files::{self, FileSet};
 use crate::network::Network;
 use crate::options::DiskOptions;
 use crate::server::{Role, Server, Setup};
@@ -40,20 +39,22 @@ pub(crate) fn run(options: &DiskOptions) -> Result<()> {
     };
     let set = FileSet::of_bytes(size);
     let documents = set.documents();
-    let disk = SlowDisk::mount(&out.join("slow"), documents.bytes(), options)?;
+    let model =
+        Model { seek: options.seek.0, bytes_per_second: options.rate, channels: options.channels };
+    let disk = SlowDisk::mount(&out.join("slow"), documents.bytes(), options.fs, model)?;
     eprintln!("making {} files, {} MB", documents.len(), documents.bytes() / 1_000_000);
-    let root = disk.path().join("set");
-    files::make(&documents, &root)?;
+    let at = disk.path().join("set");
+    root::make(&documents, &at)?;
     let bench = Bench {
         disk: &disk,
         set: &set,
-        bodies: files::bodies(&documents),
+        bodies: documents.bodies().into(),
         seconds: pick(options.seconds, 5, 30),
         warm: pick(options.warm, 6, 60),
         connections: options.connections,
         seed: options.common.seed,
     };
-    let stand = Stand { options, bench, root: &root, memory, files };
+    let stand = Stand { options, bench, root: &at, memory, files };
     let mut lines = results::create(out, "disk.jsonl")?;
     let rate = match options.request_rate {
         Some(rate) => rate,
@@ -132,7 +133,7 @@ impl Stand<'_> {
     /// Do something with a fresh server in a group of its own, all caches cold.
     fn with<T>(&self, system: System, work: impl FnOnce(&Server) -> Result<T>) -> Result<(T, u64)> {
         self.bench.disk.forget()?;
-        let group = Group::new(self.memory)?;
+        let group = MemoryGroup::new(self.memory)?;
         let setup = Setup {
             common: &self.options.common,
             role: Role::Files,
@@ -140,7 +141,7 @@ impl Stand<'_> {
             root: self.root,
             connections: ROOM.max(self.options.connections),
             files: self.files,
-            group: Some(&group.joins()),
+            group: Some(&group),
         };
         // Dropped before the group, which must be empty to be removed.
         let server = Server::start(system, &setup)?;

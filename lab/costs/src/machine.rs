@@ -5,26 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use weir_peers::{Error, Result};
+use weir_stand::{cores, root};
 
-use crate::directory;
-
-/// Servers run on core 0, everything else on core 1.
-pub(crate) const SERVER_CORE: &str = "0";
-pub(crate) const CLIENT_CORE: &str = "1";
 /// More steal than this marks a round.
 pub(crate) const MOST_STEAL: f64 = 0.01;
 /// More of the servers' core than this, used by others, marks a round too.
 pub(crate) const MOST_OTHERS: f64 = 0.05;
-
-/// Keep this thread, and those it starts, on the client's core.
-fn pin() -> Result<()> {
-    let mut cores = CpuSet::new();
-    cores.set(1);
-    sched_setaffinity(None, &cores)
-        .map_err(|e| Error(format!("cannot run on core {CLIENT_CORE}: {e}; two cores are needed")))
-}
 
 /// What every measurement begins with: root, a directory for results, this program
 /// on its core, and as many open files as the system allows, which is returned.
@@ -32,8 +19,8 @@ pub(crate) fn prepare(out: &Path) -> Result<usize> {
     if !rustix::process::geteuid().is_root() {
         return Err("measuring servers needs root: run it with sudo".into());
     }
-    directory::open(out)?;
-    pin()?;
+    root::open(out)?;
+    cores::keep_to_clients()?;
     raise_files()
 }
 

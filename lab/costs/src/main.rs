@@ -2,17 +2,14 @@
 //! memory per connection, and response times from a slow disk behind a small cache. See
 //! lab/costs/README.md.
 //!
-//! From the ground up, each module uses those before it only: `system`, `network`, `options`, `directory`, `table`;
-//! `files`; `machine`, `cgroup`, `disk`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables
-//! and the commands.
+//! From the ground up, each module uses those before it only: `system`, `network`, `options`, `table`;
+//! `files`; `machine`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables and the
+//! commands. The slow disk, the memory group and the cores are weir-stand's.
 
-mod cgroup;
 mod client;
 mod connections;
 mod cpu;
 mod cpu_table;
-mod directory;
-mod disk;
 mod disk_phases;
 mod disk_run;
 mod disk_table;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use weir_stand::FileSystem;
 use weir_units::{Invalid, Size, TimeSpan};
 
 use crate::network::Link;
@@ -120,8 +121,8 @@ pub(crate) struct DiskOptions {
     #[arg(long, value_parser = bytes)]
     pub(crate) memory: Option<u64>,
     /// File system on the slow disk
-    #[arg(long, default_value = "ext4")]
-    pub(crate) fs: String,
+    #[arg(long, default_value = "ext4", value_parser = file_system)]
+    pub(crate) fs: FileSystem,
     /// Time a read takes before its first byte
     #[arg(long, default_value = "2ms")]
     pub(crate) seek: TimeSpan,
@@ -165,4 +166,13 @@ fn absolute(path: &str) -> Result<PathBuf, String> {
 /// A number of bytes, as `3G` or `60MB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     text.parse().map(|Size(bytes)| bytes).map_err(|error: Invalid| error.to_string())
+}
+
+/// A file system that can be made on the disk.
+fn file_system(name: &str) -> Result<FileSystem, String> {
+    match name {
+        "ext4" => Ok(FileSystem::Ext4),
+        "xfs" => Ok(FileSystem::Xfs),
+        other => Err(format!("no file system {other:?} here: ext4 or xfs")),
+    }
 }

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use weir_peers::{Error, Result};
 use weir_stats::{Outcome as End, Record, Samples};
-
-/// The class of requests for hot files.
-const HOT: u16 = 1;
+use weir_workload::file_set::HOT;
 
 /// Results of one run of the client.
 pub(crate) struct Outcome {

@@ -3,7 +3,7 @@
 //! weir-peers'.
 
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use weir_peers::nginx::{self, ALL_REQUESTS, FileCache, KeepAlive, Nginx, Proxy};
 use weir_peers::probe::accepts;
 use weir_peers::{Content, Error, Options, Program, Result, Server as Process};
 use weir_peers::{h2o, lighttpd, tool, weir};
+use weir_stand::{MemoryGroup, address, cores, root};
 
 use crate::network::Network;
 use crate::options::Common;
 use crate::system::System;
-use crate::{directory, machine};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 16_384;
@@ -45,8 +45,8 @@ pub(crate) struct Setup<'a> {
     /// Connections it must hold, and files it may have open.
     pub(crate) connections: usize,
     pub(crate) files: usize,
-    /// The file that puts a process into a memory group.
-    pub(crate) group: Option<&'a Path>,
+    /// The memory group it is in.
+    pub(crate) group: Option<&'a MemoryGroup>,
 }
 
 /// A running server; stopped when dropped.
@@ -65,8 +65,8 @@ impl Server {
             Role::Files | Role::Proxy(_) => format!("{system}.run"),
         };
         let home = setup.common.out.join(home);
-        directory::open(&home)?;
-        let address = SocketAddrV4::new(setup.network.address(), free_address()?.port());
+        root::open(&home)?;
+        let address = SocketAddrV4::new(setup.network.address(), address::free()?.port());
         let command = program(system, setup, &home, address)?.command(before(system, setup)?);
         let process = Process::spawn(command, home.join("log"), None)?;
         let mut process = process.stops_within(STOP);
@@ -82,29 +82,15 @@ impl Server {
     }
 }
 
-/// An address nobody listens at.
-fn free_address() -> Result<SocketAddrV4> {
-    let any = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
-    let port = any.map_err(|e| Error(format!("no free port on loopback: {e}")))?.port();
-    Ok(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))
-}
-
 /// What runs the server: memory group, network, core, user.
 fn before(system: System, setup: &Setup<'_>) -> Result<Vec<OsString>> {
-    let mut words: Vec<OsString> = Vec::new();
-    if let Some(group) = setup.group {
-        // The shell joins the group, then becomes the rest of the command.
-        words.extend(["sh", "-c", "echo $$ >\"$0\" && exec \"$@\""].map(OsString::from));
-        words.push(group.into());
-    }
+    let mut words = setup.group.map(MemoryGroup::before).unwrap_or_default();
     words.extend(setup.network.before().into_iter().flatten().map(OsString::from));
     let core = match setup.role {
-        Role::Backend => machine::CLIENT_CORE,
-        Role::Files | Role::Proxy(_) => machine::SERVER_CORE,
+        Role::Backend => cores::CLIENT,
+        Role::Files | Role::Proxy(_) => cores::SERVER,
     };
-    words.extend(["taskset", "-c", core, "setpriv"].map(OsString::from));
-    // Should this program be killed, the servers end with it.
-    words.extend(["--pdeathsig", "TERM"].map(OsString::from));
+    words.extend(cores::on(core));
     let user = setup.common.as_user.as_deref();
     if let Some(user) = user
         && !matches!(system, System::Nginx(_))
@@ -154,10 +140,9 @@ fn program(
                 requests_per_connection: Some(ALL_REQUESTS),
                 ..options
             };
-            let files = cached_files(setup.files, setup.connections);
             let nginx = Nginx {
                 reading,
-                file_cache: Some(FileCache { files, inactive: 60, valid: 30, errors: true }),
+                file_cache: Some(FileCache::within(setup.files, setup.connections)),
                 mime_types: true,
                 multi_accept: true,
                 send_timeout: None,
@@ -184,11 +169,6 @@ fn program(
     }
 }
 
-/// Files nginx may keep open: what the limit leaves beside connections.
-fn cached_files(files: usize, connections: usize) -> usize {
-    files.saturating_sub(connections + 200).clamp(16, 100_000)
-}
-
 /// The name of a user's group.
 fn group_of(user: &str) -> Result<String> {
     tool::output("id", &["-gn", user]).map(|name| name.trim().to_owned())
@@ -201,7 +181,7 @@ fn weir_program(setup: &Setup<'_>, address: SocketAddrV4) -> Result<Program> {
         ("--access-log", "off".into()),
         ("--log", "warn".into()),
         ("--idle-timeout", format!("{IDLE}s")),
-        ("--admin", free_address()?.to_string()),
+        ("--admin", address::free()?.to_string()),
     ];
     if let Role::Proxy(backend) = setup.role {
         defaults.push(("--proxy", format!("/=http://{backend}")));
@@ -226,15 +206,4 @@ fn weir_binary(common: &Common) -> Result<PathBuf> {
         let path = path.display();
         Error(format!("{path}: {e}; build weir, or say where it is: --weir"))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nginx_never_caches_more_files_than_may_be_open() {
-        assert_eq!(cached_files(20_000, 4096), 15_704);
-        assert_eq!(cached_files(20_000, 20_000), 16);
-    }
 }

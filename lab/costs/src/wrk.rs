@@ -2,8 +2,7 @@
 //! files.
 
 use weir_peers::{Error, Result, tool};
-
-use crate::machine;
+use weir_stand::cores;
 
 /// What wrk reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +15,7 @@ pub(crate) struct Report {
 /// error, fails the run.
 pub(crate) fn run(url: &str, connections: usize, seconds: u64, close: bool) -> Result<Report> {
     let (c, d) = (format!("-c{connections}"), format!("-d{seconds}s"));
-    let mut words = vec!["-c", machine::CLIENT_CORE, "wrk", "-t1", &c, &d, "--timeout", "10s"];
+    let mut words = vec!["-c", cores::CLIENT, "wrk", "-t1", &c, &d, "--timeout", "10s"];
     if close {
         words.extend(["-H", "Connection: close"]);
     }

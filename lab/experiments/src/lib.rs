@@ -7,8 +7,9 @@
 //! - `choice`, [`cell`], [`outcome`]: what the user chose, what is run, what it showed
 //! - `machine`, `tuning`: what a run needs of the machine
 //! - `kept`, `figures`: files of a cell, figures of its records
-//! - `link`, [`backend`]: cells with a link, cells with an application behind proxies
-//! - `run_cell`, `runner`: one cell of either kind, many side by side
+//! - `link`, [`backend`], [`disk`]: cells with a link, with an application behind proxies, with files on
+//!   a slow disk
+//! - `run_cell`, `runner`: one cell of any kind, many side by side
 //! - [`findings`]: rows with verdicts, tables, plots and sections, as values
 //! - [`experiment`]: what the experiments have in common
 //! - [`report`]: sections as HTML, Markdown and JSON
@@ -27,6 +28,7 @@ mod figures;
 mod kept;
 
 pub mod backend;
+pub mod disk;
 mod link;
 
 mod run_cell;

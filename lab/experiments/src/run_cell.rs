@@ -10,7 +10,7 @@ use crate::cell::{Cell, Demand};
 use crate::link::{self, initial_rto};
 use crate::outcome::{Outcome, UNKNOWN};
 use crate::settings::Settings;
-use crate::{backend, kept, machine};
+use crate::{backend, disk, kept, machine};
 
 /// Once before the first cell: root, open files, Ctrl-C, what killed runs left.
 ///
@@ -50,8 +50,9 @@ pub fn run_cell(cell: &Cell, settings: &Settings, directory: &Path) -> Result<Ou
     // An outcome of another cell must not stand beside this one's files.
     let _ = fs::remove_file(directory.join(kept::OUTCOME));
     kept::json(&directory.join("cell.json"), cell)?;
-    let mut outcome = match cell.demand {
+    let mut outcome = match &cell.demand {
         Demand::Application { .. } => backend::run(cell, settings, &directory)?,
+        Demand::Files(files) => disk::run(cell, files, settings, &directory, &out)?,
         _ => link::run(cell, settings, &directory, &out)?,
     };
     outcome.commit = commit(&settings.weir);

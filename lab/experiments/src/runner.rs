@@ -16,7 +16,7 @@ use crate::outcome::Outcome;
 use crate::settings::Settings;
 use crate::slots::{Slots, slots_of};
 use crate::tuning::Tuning;
-use crate::{kept, machine, run_cell};
+use crate::{disk, kept, machine, run_cell};
 
 /// Who is told how far a run is.
 pub trait Progress: Sync {
@@ -79,6 +79,8 @@ struct Plan<'a> {
 impl Plan<'_> {
     fn work(&self) -> Result<()> {
         let _tuning = Tuning::set();
+        // Cells with files on a slow disk share it.
+        let _disk = disk::Keep::new();
         let next = AtomicUsize::new(0);
         let all = self.settings.side_by_side.max(1);
         let (slots, open_files) = (Slots::of(all), machine::open_files());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_peers::interrupt;
 
 use crate::backend;
-use crate::cell::Cell;
+use crate::cell::{Cell, Demand};
 use crate::link::demand::piled_up;
 
 /// Descriptors of a cell beside its generator's connections: namespaces, counters, logs, the probe
@@ -15,8 +15,11 @@ use crate::link::demand::piled_up;
 const OTHERS: u64 = 64;
 
 /// Of `all` cells that may run side by side, how many one stands for, when their generators share a
-/// process that may have `open_files` descriptors.
+/// process that may have `open_files` descriptors. Files on a slow disk need both cores.
 pub(crate) fn slots_of(cell: &Cell, all: usize, open_files: u64) -> usize {
+    if matches!(cell.demand, Demand::Files(_)) {
+        return all;
+    }
     let connections = open_files.saturating_sub(OTHERS * all as u64).max(1);
     let each = connections as f64 / all as f64;
     backend::slots(cell).max((piled_up(cell) / each).ceil() as usize)
@@ -73,7 +76,7 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Demand, Law, LoadIs, Network, Users};
+    use crate::cell::{Law, LoadIs, Network, Users};
     use weir_workload::law::WorldCup;
 
     #[test]

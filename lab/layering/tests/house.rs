@@ -15,7 +15,7 @@ use weir_layering::{
 const CRATES: Floors = Floors(&[
     &["weir-lab"],
     &["weir-experiments", "weir-costs"],
-    &["weir-blame"],
+    &["weir-stand", "weir-blame"],
     &["weir-load", "weir-sim", "weir-peers", "weir-opener"],
     &["weir-stats", "weir-workload", "weir-plot", "weir-wan", "slowdisk", "weir-layering"],
     &["weir"],

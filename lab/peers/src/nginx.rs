@@ -50,6 +50,15 @@ pub struct FileCache {
     pub errors: bool,
 }
 
+impl FileCache {
+    /// As large as a limit of open files leaves room for beside so many connections; names are looked up
+    /// again after 30 s.
+    pub fn within(open_files: usize, connections: usize) -> FileCache {
+        let files = open_files.saturating_sub(connections + 200).clamp(16, 100_000);
+        FileCache { files, inactive: 60, valid: 30, errors: true }
+    }
+}
+
 /// How nginx passes requests on. By default over a new HTTP/1.0 connection each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proxy {
@@ -186,4 +195,15 @@ fn location(proxy: &Proxy) -> String {
         text += "            proxy_set_header X-Forwarded-Host $http_host;\n";
     }
     text + "            proxy_pass http://backend;\n        }\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_more_files_are_cached_than_may_be_open() {
+        assert_eq!(FileCache::within(20_000, 4096).files, 15_704);
+        assert_eq!(FileCache::within(20_000, 20_000).files, 16);
+    }
 }

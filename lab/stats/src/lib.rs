@@ -8,6 +8,7 @@
 pub mod composition;
 pub mod confidence;
 mod error;
+pub mod factorial;
 pub mod file;
 pub mod inversion;
 pub mod lag;

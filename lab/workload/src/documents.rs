@@ -107,6 +107,13 @@ impl Documents {
         &self.files
     }
 
+    /// What the body of every document of [`Content::Pool`] is the beginning of, unless it is longer
+    /// than 64 MiB.
+    pub fn bodies(&self) -> Vec<u8> {
+        let largest = self.files.iter().map(|(_, size)| *size).max().unwrap_or(0);
+        pool(largest.min(LONGEST_POOL) as usize)
+    }
+
     /// The first document that is not below `root` with its size, if any: whether a root made
     /// for another workload can be used.
     pub fn absent_from(&self, root: &Path) -> Option<&Path> {
@@ -147,9 +154,8 @@ impl Documents {
         if content == Content::Pool {
             check_room(aside, self.bytes())?;
         }
-        let longest = self.files.iter().map(|(_, size)| *size).max().unwrap_or(0);
         let pool = match content {
-            Content::Pool => pool(longest.min(LONGEST_POOL) as usize),
+            Content::Pool => self.bodies(),
             Content::Sparse => Vec::new(),
         };
         for (path, size) in &self.files {

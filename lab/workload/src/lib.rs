@@ -4,6 +4,7 @@
 
 pub mod arrivals;
 pub mod documents;
+pub mod file_set;
 mod hash;
 mod invalid;
 pub mod law;
@@ -16,6 +17,7 @@ pub mod surge;
 pub mod wire;
 mod zipf;
 
+pub use file_set::FileSet;
 pub use invalid::Invalid;
-pub use request::Request;
+pub use request::{Request, Requests};
 pub use wire::Wire;

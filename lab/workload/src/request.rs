@@ -16,3 +16,6 @@ pub struct Request {
     /// Body bytes of the response, if the workload knows them.
     pub size: Option<u64>,
 }
+
+/// Requests, one after the other.
+pub type Requests = Box<dyn Iterator<Item = Request> + Send>;

@@ -269,6 +269,7 @@ fn assess(
         invalid,
         served: None,
         application: Some(found),
+        files: None,
     }
 }
 

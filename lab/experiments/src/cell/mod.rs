@@ -1,10 +1,13 @@
 //! One run: a system under test, a network, users and what they ask for. Everything that makes two
 //! runs different is here, so equal cells with equal seeds have equal inputs.
 
+mod files;
 mod name;
 
 use serde::{Deserialize, Serialize};
 
+pub use files::{Disk, Files, Load, Phase, What};
+pub(crate) use files::{TRIAL, TRIALS};
 pub use name::cell_name;
 pub use weir_workload::arrivals::LoadIs;
 
@@ -14,10 +17,11 @@ pub struct Cell {
     /// The system under test: `weir:POLICY` with any further flags after spaces
     /// (`weir:srpt --workers 4`), `nginx`, `apache-prefork`, `apache-event`, `lighttpd`, `h2o`,
     /// `caddy`, or `command:…` with `{address}`, `{port}` and `{root}` replaced. In front of an
-    /// application ([`Demand::Application`]) the names are those of [`crate::backend::SYSTEMS`].
+    /// application ([`Demand::Application`]) the names are those of [`crate::backend::SYSTEMS`], with
+    /// files on a slow disk ([`Demand::Files`]) those of [`crate::disk::SYSTEMS`].
     pub system: String,
-    /// The network between server and users. An application and what stands in front of it are on
-    /// the loopback interface, whatever stands here.
+    /// The network between server and users. An application and what stands in front of it, and servers
+    /// of files on a slow disk, are on the loopback interface, whatever stands here.
     pub network: Network,
     /// How users behave.
     pub users: Users,
@@ -153,6 +157,8 @@ pub enum Demand {
         /// Seconds at half of the capacity afterwards.
         after: f64,
     },
+    /// Files on a slow disk, for clients beside the server.
+    Files(Files),
 }
 
 impl Demand {
@@ -164,6 +170,7 @@ impl Demand {
             | Demand::Classes { duration, .. }
             | Demand::Closed { duration, .. } => *duration,
             Demand::Application { warm_up, window, after, .. } => warm_up + window + after,
+            Demand::Files(files) => files.duration(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cell, Demand, LoadIs, Network, Users};
+use super::{Cell, Demand, Files, LoadIs, Network, Users};
 
 /// A name that people can read, and a checksum of the whole cell that tells apart what reads alike.
 pub fn cell_name(cell: &Cell) -> String {
@@ -29,14 +29,23 @@ pub fn cell_name(cell: &Cell) -> String {
             let ms = service * 1e3;
             let _ = write!(name, "_application{ms}ms_load{load}_{warm_up}s-{window}s-{after}s");
         }
+        Demand::Files(files) => files_on_disk(&mut name, files),
     }
     // The loopback interface is the same for all.
-    if !matches!(cell.demand, Demand::Application { .. }) {
+    if !matches!(cell.demand, Demand::Application { .. } | Demand::Files(_)) {
         network(&mut name, &cell.network);
     }
     users(&mut name, &cell.users);
     let _ = write!(name, "_s{}_{:08x}", cell.seed, checksum(&format!("{cell:?}")));
     name
+}
+
+/// Sizes in MB; the phases are told apart by the checksum.
+fn files_on_disk(name: &mut String, files: &Files) {
+    let Files { set, memory, disk, phases, seconds, .. } = files;
+    let (set, memory) = (set >> 20, memory >> 20);
+    let _ = write!(name, "_files{set}-in{memory}MB_seek{}ms", disk.seek_ms);
+    let _ = write!(name, "_{}x{seconds}s", phases.len());
 }
 
 fn network(name: &mut String, network: &Network) {

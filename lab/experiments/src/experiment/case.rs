@@ -3,7 +3,7 @@
 
 use super::definition::Group;
 use super::workload::{W1, Workload};
-use crate::cell::{Cell, Demand, Law, LoadIs, Network, Users};
+use crate::cell::{Cell, Demand, Files, Law, LoadIs, Network, Users};
 use crate::choice::Scale;
 
 /// Queues of half-open and of waiting connections, and Apache's, in section 3.2.
@@ -47,6 +47,19 @@ impl Case {
         let mut case = Case::from(Demand::Classes { law: Law::WorldCup, loads, duration });
         case.network.class_round_trips_ms = round_trips;
         case
+    }
+
+    /// Files on a slow disk.
+    pub(crate) fn files(files: Files) -> Case {
+        Case::from(Demand::Files(files))
+    }
+
+    /// What is asked for of files on a slow disk, if that is the case.
+    pub(crate) fn files_asked(&self) -> Option<&Files> {
+        match &self.demand {
+            Demand::Files(files) => Some(files),
+            _ => None,
+        }
     }
 
     fn from(demand: Demand) -> Case {
@@ -118,7 +131,10 @@ impl Case {
     pub(crate) fn periods(&self) -> &[(f64, f64)] {
         match &self.demand {
             Demand::Open { periods, .. } | Demand::Trace { periods, .. } => periods,
-            Demand::Classes { .. } | Demand::Closed { .. } | Demand::Application { .. } => &[],
+            Demand::Classes { .. }
+            | Demand::Closed { .. }
+            | Demand::Application { .. }
+            | Demand::Files(_) => &[],
         }
     }
 

@@ -111,6 +111,20 @@ impl Runs {
         self.ours(&[above, below], both)
     }
 
+    /// A figure of several cells, in their order, on the seeds that all of them have.
+    pub(crate) fn across(&self, cells: &[Cell], figure: impl Fn(&[&Outcome]) -> f64) -> Ours {
+        let all: Vec<&Cell> = cells.iter().collect();
+        let runs: Vec<BTreeMap<u64, &Outcome>> =
+            cells.iter().map(|cell| self.of(cell).collect()).collect();
+        let seeds = runs.first().map(|first| first.keys()).into_iter().flatten();
+        let values = seeds.filter_map(|seed| {
+            let of_seed: Option<Vec<&Outcome>> =
+                runs.iter().map(|run| run.get(seed).copied()).collect();
+            of_seed.map(|outcomes| figure(&outcomes))
+        });
+        self.ours(&all, values)
+    }
+
     /// A figure of one cell over that of another, seed by seed.
     pub(crate) fn ratio(
         &self,

@@ -32,6 +32,7 @@ pub(crate) fn label(system: &str) -> String {
     match system {
         "apache-prefork" => "Apache prefork".to_owned(),
         "apache-event" => "Apache event".to_owned(),
+        "nginx-aio" => "nginx, aio threads".to_owned(),
         "caddy" => "Caddy".to_owned(),
         "haproxy" => "HAProxy".to_owned(),
         "haproxy-limit" => "HAProxy, limit".to_owned(),
@@ -43,14 +44,20 @@ pub(crate) fn label(system: &str) -> String {
             "kernel bands".to_owned()
         }
         "weir-kernel:bands" => "weir, kernel bands and cap".to_owned(),
-        other => match other.strip_prefix("weir:proxy") {
-            Some(flags) => format!("weir{}", flags.replace("--backend-order ", "")),
-            None => other.replacen("weir:", "weir ", 1).replacen(
-                "weir-kernel:",
-                "weir in the kernel, ",
-                1,
-            ),
-        },
+        other => {
+            let plain = other.strip_prefix("weir:proxy").or(other.strip_prefix("weir:files"));
+            match plain {
+                Some(flags) => {
+                    let flags = flags.replace("--backend-order ", "").replace("--disk-work ", "");
+                    format!("weir{flags}")
+                }
+                None => other.replacen("weir:", "weir ", 1).replacen(
+                    "weir-kernel:",
+                    "weir in the kernel, ",
+                    1,
+                ),
+            }
+        }
     }
 }
 
@@ -66,6 +73,12 @@ fn colour(system: &str) -> (usize, bool) {
         "nginx-expert" => (4, true),
         "haproxy" => (5, false),
         "haproxy-expert" => (6, false),
+        // With files on a slow disk.
+        "weir:files" if system.ends_with("read-blocks") => (2, false),
+        "weir:files" if system.ends_with("open-blocks") => (6, true),
+        "weir:files" if system.contains(' ') => (0, true),
+        "weir:files" => (0, false),
+        "nginx-aio" => (3, true),
         "weir:srpt" => (0, false),
         "weir-kernel:bands" => (0, true),
         "weir:protective" => (1, false),

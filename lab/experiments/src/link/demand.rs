@@ -68,7 +68,9 @@ impl Workload {
                     requests: Requests::Closed(Box::new(users)),
                 })
             }
-            Demand::Application { .. } => Err("an application has no documents".into()),
+            Demand::Application { .. } | Demand::Files(_) => {
+                Err("only cells with a link have these documents".into())
+            }
         }
     }
 

@@ -284,6 +284,7 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         samples: seen.samples,
         served: cell.users.abort_after.map(|_| served()),
         application: None,
+        files: None,
     }
 }
 

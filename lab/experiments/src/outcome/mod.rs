@@ -7,8 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::cell::Cell;
 
 mod application;
+mod files;
 
 pub use application::{Class, Estimate, Figures};
+pub use files::{FilesOutcome, Observed, PhaseOutcome, Ready, Times};
 
 /// The figures of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +76,10 @@ pub struct Outcome {
     /// Of an application behind the system: what of its time was of use, and to whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Figures>,
+    /// Of files on a slow disk: what each phase showed. The other figures are those of the last phase
+    /// that is not in memory, scanned or watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesOutcome>,
 }
 
 /// What a link's bytes were spent on, and who was served.

@@ -5,6 +5,7 @@ mod carter;
 mod crovella;
 mod figures;
 mod rawat;
+mod ruan;
 mod schroeder;
 
 use std::path::Path;
@@ -20,7 +21,7 @@ use crate::report::{Report, Run};
 pub use figures::{FIGURES, Figure, State};
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 27] = [
+pub const EXPERIMENTS: [Experiment; 35] = [
     schroeder::w1::EXPERIMENT,
     schroeder::persistent::EXPERIMENT,
     schroeder::workloads::EXPERIMENT,
@@ -40,6 +41,14 @@ pub const EXPERIMENTS: [Experiment; 27] = [
     crovella::load::CONCURRENCY,
     schroeder::onoff::EXPERIMENT,
     crovella::slowdown::EXPERIMENT,
+    ruan::set::EXPERIMENT,
+    ruan::load::EXPERIMENT,
+    ruan::sets::EXPERIMENT,
+    ruan::steps::EXPERIMENT,
+    ruan::bursts::EXPERIMENT,
+    ruan::hot::EXPERIMENT,
+    ruan::factorial::EXPERIMENT,
+    ruan::generations::EXPERIMENT,
     carter::load::EXPERIMENT,
     carter::days::EXPERIMENT,
     carter::model::EXPERIMENT,

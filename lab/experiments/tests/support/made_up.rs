@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use weir_experiments::cell::Demand;
+use weir_experiments::cell::{Demand, Files, Load, Phase, What};
 use weir_experiments::outcome::{
-    Class, Estimate, Figures, Ideal, SHARES, Sample, Served, SizeClass, Summary,
+    Class, Estimate, Figures, FilesOutcome, Ideal, Observed, PhaseOutcome, Ready, SHARES, Sample,
+    Served, SizeClass, Summary, Times,
 };
 use weir_experiments::{Cell, Outcome};
 
@@ -41,6 +42,7 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         Demand::Application { load, warm_up, window, after, .. } => {
             (vec![(warm_up + window, *load), (after + 1e-3, 0.5)], cell.demand.seconds())
         }
+        Demand::Files(files) => (Vec::new(), files.seconds),
     };
     let seconds = duration as usize;
     let backlog = backlog(&periods, seconds);
@@ -90,6 +92,7 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         invalid: Vec::new(),
         served: cell.users.abort_after.map(|_| served(&cell.system)),
         application: application(cell),
+        files: files(cell, wave(0.0) * own),
     }
 }
 
@@ -146,6 +149,64 @@ fn application(cell: &Cell) -> Option<Figures> {
         bin: service * 100.0,
         series_work: vec![useful; 100],
     })
+}
+
+/// A server that waits for its disk is the slower, the more is asked for and the slower the disk; weir
+/// is not.
+fn files(cell: &Cell, wave: f64) -> Option<FilesOutcome> {
+    let Demand::Files(files) = &cell.demand else { return None };
+    let blocks = !cell.system.starts_with("weir") || cell.system.contains("blocks");
+    let capacity = if blocks { 4000.0 } else { 9000.0 } * wave;
+    let phases = files.phases.iter().map(|phase| disk_phase(*phase, files, blocks, capacity));
+    Some(FilesOutcome {
+        capacity: Some(capacity),
+        nginx: Some(4000.0),
+        hot_share: 0.7,
+        phases: phases.collect(),
+    })
+}
+
+fn disk_phase(phase: Phase, files: &Files, blocks: bool, capacity: f64) -> PhaseOutcome {
+    let load = match phase.load {
+        Load::Saturated => 1.2,
+        Load::Own(share) => share,
+        Load::Nginx(share) => share * 4000.0 / capacity,
+        Load::Rate(rate) => rate / capacity,
+    };
+    let waits = blocks && phase.what != What::InMemory && files.set > files.memory;
+    let median = if waits { 40.0 * load * files.disk.seek_ms } else { 0.3 } * 4000.0 / capacity;
+    let times = |most: f64| Times {
+        count: 10_000,
+        mean: median * 1.5,
+        percentiles: (0..=100)
+            .map(|percent| median * (most / 2.0).powf(percent as f64 / 50.0 - 1.0))
+            .collect(),
+    };
+    let series = vec![25, 28, 24, 23];
+    PhaseOutcome {
+        phase,
+        offered: (phase.load != Load::Saturated).then_some(load * capacity),
+        requests: 10_000,
+        per_second: load.min(1.0) * capacity,
+        megabits: load.min(1.0) * capacity * 0.12,
+        incomplete: if waits { 0.02 } else { 0.001 },
+        all: times(60.0),
+        hot: times(20.0),
+        inversion: Some(if waits { 0.5 } else { 0.33 } + 0.01 * load),
+        composition: Some(weir_stats::composition::Composition {
+            limits: weir_stats::composition::RUAN_SERIES.to_vec(),
+            deciles: vec![series; 10],
+        }),
+        reads_per_1000: if blocks { 9.0 } else { 8.0 },
+        reads_per_second: 400.0,
+        busy: if blocks { 0.6 } else { 0.98 },
+        scanned: (phase.what == What::Scanned).then_some(1.0),
+        observed: (phase.what == What::Watched).then_some(Observed {
+            ready: Some(Ready { mean: 30.0, median: 8.0, most: 400.0, above_100: 0.1 }),
+            runnable: [0.3, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1],
+            lost_events: 0,
+        }),
+    }
 }
 
 /// Seconds of work that wait, second by second.

@@ -8,6 +8,7 @@ mod support;
 mod backend;
 mod blame;
 mod cell;
+mod disk;
 mod experiments;
 mod load;
 mod load_errors;

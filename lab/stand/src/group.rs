@@ -1,6 +1,7 @@
-//! A memory group with a limit, for one server and its page cache: version 1 or 2
-//! of control groups, whichever has the memory controller here.
+//! A memory group with a limit, for one server and its page cache: version 1 or 2 of control groups,
+//! whichever has the memory controller here. Servers on the slow disk are started in one.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,22 +9,27 @@ use std::time::Duration;
 use weir_peers::{Error, Result, tool};
 
 /// A group; removed when dropped, which works once its processes have ended.
-pub(crate) struct Group {
+#[derive(Debug)]
+pub struct MemoryGroup {
     path: PathBuf,
     /// What was mounted for it.
     mounted: Option<PathBuf>,
 }
 
-impl Group {
+impl MemoryGroup {
     /// A new group in which processes and their page cache get so many bytes.
-    pub(crate) fn new(limit: u64) -> Result<Group> {
+    ///
+    /// # Errors
+    ///
+    /// Without root, or where the kernel has no memory controller.
+    pub fn new(limit: u64) -> Result<MemoryGroup> {
         let mounts = fs::read_to_string("/proc/self/mounts")
             .map_err(|e| Error(format!("cannot read /proc/self/mounts: {e}")))?;
         let (root, mounted, file) = match find(&mounts) {
             Some((root, file)) => (root, None, file),
             None => {
                 let root =
-                    std::env::temp_dir().join(format!("weir-costs-memory-{}", std::process::id()));
+                    std::env::temp_dir().join(format!("weir-stand-memory-{}", std::process::id()));
                 let failed = |e| Error::file("make", &root, &e);
                 fs::create_dir_all(&root).map_err(failed)?;
                 let at = root.to_string_lossy();
@@ -37,7 +43,7 @@ impl Group {
         }
         remove_stale(&root);
         let path = root.join(format!("{PREFIX}{}", std::process::id()));
-        let group = Group { path: path.clone(), mounted };
+        let group = MemoryGroup { path: path.clone(), mounted };
         let failed = |e| Error::file("make the memory group", &path, &e);
         if !group.path.is_dir() {
             fs::create_dir(&group.path).map_err(failed)?;
@@ -48,20 +54,21 @@ impl Group {
     }
 
     /// How many processes the kernel ended because the group's memory was full.
-    pub(crate) fn killed(&self) -> u64 {
+    pub fn killed(&self) -> u64 {
         let read = |file: &str| fs::read_to_string(self.path.join(file)).unwrap_or_default();
         let text = read("memory.oom_control") + &read("memory.events");
         let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
         count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
     }
 
-    /// A process that writes its number there joins.
-    pub(crate) fn joins(&self) -> PathBuf {
-        self.path.join("cgroup.procs")
+    /// The words that start a program in the group: a shell joins it, then becomes what follows.
+    pub fn before(&self) -> Vec<OsString> {
+        let shell = ["sh", "-c", "echo $$ >\"$0\" && exec \"$@\""].map(OsString::from);
+        shell.into_iter().chain([self.path.join("cgroup.procs").into()]).collect()
     }
 }
 
-impl Drop for Group {
+impl Drop for MemoryGroup {
     fn drop(&mut self) {
         // The last process may still be on its way out.
         for _ in 0..40 {
@@ -89,7 +96,7 @@ fn remove_stale(root: &Path) {
 }
 
 /// Before the number of the process a group belongs to.
-const PREFIX: &str = "weir-costs-";
+const PREFIX: &str = "weir-stand-";
 const V1_LIMIT: &str = "memory.limit_in_bytes";
 const V2_LIMIT: &str = "memory.max";
 

@@ -1,5 +1,5 @@
-//! The slow disk as this benchmark needs it, so that slowdisk is used in one place: mounted, slow or
-//! fast, forgotten by the page cache, and what it did.
+//! The slow disk as measurements need it, so that slowdisk is used in one place: mounted, slow or fast,
+//! forgotten by the page cache, and what it did.
 
 use std::fs;
 use std::path::Path;
@@ -7,60 +7,69 @@ use std::path::Path;
 use slowdisk::{Disk, FileSystem, Model, Options};
 use weir_peers::{Error, Result};
 
-use crate::options::DiskOptions;
-
-pub(crate) struct SlowDisk {
+/// A mounted disk; gone when dropped, with all that is on it. Its threads run on the cores of the thread
+/// that mounts it.
+#[derive(Debug)]
+pub struct SlowDisk {
     disk: Disk,
     model: Model,
 }
 
 /// What the disk did in a stretch of time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Work {
-    pub(crate) reads: u64,
-    pub(crate) read_bytes: u64,
+pub struct Work {
+    /// Operations.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
     /// Sum of the service times.
-    pub(crate) busy_seconds: f64,
+    pub busy_seconds: f64,
 }
 
 impl SlowDisk {
     /// Mount a disk with room for `bytes` of files; not slow yet.
-    pub(crate) fn mount(at: &Path, bytes: u64, options: &DiskOptions) -> Result<SlowDisk> {
-        let file_system = match options.fs.as_str() {
-            "ext4" => FileSystem::Ext4,
-            "xfs" => FileSystem::Xfs,
-            other => return Err(Error(format!("no file system {other:?} here: ext4 or xfs"))),
-        };
+    ///
+    /// # Errors
+    ///
+    /// When the disk cannot be made: without root, FUSE or loop devices.
+    pub fn mount(at: &Path, bytes: u64, file_system: FileSystem, model: Model) -> Result<SlowDisk> {
         // Inodes, journal, reserve, and the unused ends of last blocks.
         let bytes = bytes + bytes / 5 + (400 << 20);
         // Reads that cause writes would blur what is measured, for all alike.
         let no_access_times = true;
         let like = Options { file_system, no_access_times, ..Options::new(at, bytes) };
-        let disk = Disk::mount(&like).map_err(|e| Error(format!("the slow disk: {e}")))?;
-        let (seek, bytes_per_second) = (options.seek.0, options.rate);
-        let model = Model { seek, bytes_per_second, channels: options.channels };
-        Ok(SlowDisk { disk, model })
+        Ok(SlowDisk { disk: Disk::mount(&like).map_err(wrong)?, model })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where its file system is mounted.
+    pub fn path(&self) -> &Path {
         self.disk.path()
     }
 
+    /// How slow it is when it is slow.
+    pub fn set_model(&mut self, model: Model) {
+        self.model = model;
+    }
+
     /// Let reads take their time, or none.
-    pub(crate) fn slow(&self, slow: bool) {
+    pub fn slow(&self, slow: bool) {
         self.disk.set_model(slow.then_some(self.model));
     }
 
     /// Write everything out and empty all caches of it; no file may be open.
-    pub(crate) fn forget(&self) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// When a file is open, or the caches of the machine cannot be dropped.
+    pub fn forget(&self) -> Result<()> {
         self.slow(false);
-        self.disk.remount().map_err(|e| Error(format!("the slow disk: {e}")))?;
+        self.disk.remount().map_err(wrong)?;
         fs::write("/proc/sys/vm/drop_caches", "3")
             .map_err(|e| Error(format!("cannot drop the caches: {e}; are you root?")))
     }
 
     /// What it has done since it was asked last.
-    pub(crate) fn work(&self) -> Work {
+    pub fn work(&self) -> Work {
         let counts = self.disk.counts();
         self.disk.reset_counts();
         Work {
@@ -69,4 +78,8 @@ impl SlowDisk {
             busy_seconds: counts.busy.as_secs_f64(),
         }
     }
+}
+
+fn wrong(error: slowdisk::Error) -> Error {
+    Error(format!("the slow disk: {error}"))
 }

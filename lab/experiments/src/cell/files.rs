@@ -1,0 +1,152 @@
+//! A cell's files on a slow disk: how many bytes of them, how little memory, how slow the disk, and the
+//! phases in which one server is asked for them. Experiments choose them; the run of the cell follows.
+
+use serde::{Deserialize, Serialize};
+
+/// Rates that the search for a server's capacity tries.
+pub(crate) const TRIALS: u32 = 6;
+/// A trial takes this share of a phase.
+pub(crate) const TRIAL: f64 = 0.5;
+/// Phases that a scan of the whole tree takes as long as, at most.
+pub(crate) const SCAN: f64 = 4.0;
+
+/// Files on a slow disk that fit a server's memory only in part, asked for by clients beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Files {
+    /// Bytes of all files, shaped like SPECweb99's set.
+    pub set: u64,
+    /// Bytes of memory that the server gets, its page cache included.
+    pub memory: u64,
+    /// The disk.
+    pub disk: Disk,
+    /// Requests under way in saturation.
+    pub connections: u32,
+    /// Seconds that filling the server's cache takes at most.
+    pub warm: f64,
+    /// Seconds of each phase.
+    pub seconds: f64,
+    /// The phases, in order, of one server that runs on.
+    pub phases: Vec<Phase>,
+}
+
+/// How slow a disk is that does one operation at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Disk {
+    /// Milliseconds of each operation that does not go on where the last one ended.
+    pub seek_ms: f64,
+    /// Bytes per second.
+    pub rate: u64,
+}
+
+impl Disk {
+    /// The same disk, so many times as fast.
+    pub fn times(self, factor: f64) -> Disk {
+        Disk { seek_ms: self.seek_ms / factor, rate: (self.rate as f64 * factor) as u64 }
+    }
+}
+
+/// A phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// How much is asked for.
+    pub load: Load,
+    /// Of what, and what goes on meanwhile.
+    pub what: What,
+}
+
+/// How much is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Load {
+    /// As much as the server manages: the next request follows a response (infinite demand).
+    Saturated,
+    /// Open loop, a share of the highest rate at which this server keeps up. Needs a phase of
+    /// saturation before it.
+    Own(f64),
+    /// Open loop, a share of the highest rate at which nginx keeps up.
+    Nginx(f64),
+    /// Open loop, requests per second.
+    Rate(f64),
+}
+
+/// What is asked for, and what goes on meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    /// The whole set.
+    Set,
+    /// Only as many of its directories as fit into half of the memory, and have been read before.
+    InMemory,
+    /// The whole set, while another client reads every file once.
+    Scanned,
+    /// The whole set, while the server's wakes and processes are watched, which takes processor time.
+    Watched,
+}
+
+impl Phase {
+    /// As much as the server manages.
+    pub const SATURATED: Phase = Phase { load: Load::Saturated, what: What::Set };
+
+    /// The whole set at a load.
+    pub fn of(load: Load) -> Phase {
+        Phase { load, what: What::Set }
+    }
+}
+
+impl Files {
+    /// Whether the highest rate at which the server keeps up is searched for.
+    fn searches(&self) -> bool {
+        self.phases.iter().any(|phase| matches!(phase.load, Load::Own(_)))
+    }
+
+    /// Whether nginx's is needed.
+    pub(crate) fn needs_nginx(&self) -> bool {
+        self.phases.iter().any(|phase| matches!(phase.load, Load::Nginx(_)))
+    }
+
+    /// Seconds that a search takes.
+    fn search(&self) -> f64 {
+        f64::from(TRIALS) * TRIAL * self.seconds
+    }
+
+    /// Seconds of a phase.
+    pub(crate) fn length(&self, phase: Phase) -> f64 {
+        match phase.what {
+            What::Scanned => SCAN * self.seconds,
+            What::Set | What::InMemory | What::Watched => self.seconds,
+        }
+    }
+
+    /// Seconds for which requests come, to the server itself.
+    pub fn duration(&self) -> f64 {
+        let phases: f64 = self.phases.iter().map(|phase| self.length(*phase)).sum();
+        self.warm + phases + if self.searches() { self.search() } else { 0.0 }
+    }
+
+    /// The files of a measurement of nginx's capacity in the same conditions.
+    pub(crate) fn of_nginx(&self) -> Files {
+        Files { phases: vec![Phase::SATURATED, Phase::of(Load::Own(1.0))], ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_has_all_phases_and_the_search() {
+        let mut files = Files {
+            set: 1 << 30,
+            memory: 1 << 29,
+            disk: Disk { seek_ms: 2.0, rate: 60_000_000 },
+            connections: 10,
+            warm: 5.0,
+            seconds: 10.0,
+            phases: vec![Phase::SATURATED, Phase { load: Load::Rate(9.0), what: What::Scanned }],
+        };
+        assert_eq!((files.duration(), files.needs_nginx()), (5.0 + 10.0 + 40.0, false));
+        files.phases.push(Phase::of(Load::Own(0.5)));
+        assert_eq!(files.duration(), 5.0 + 10.0 + 40.0 + 6.0 * 5.0 + 10.0);
+        files.phases.push(Phase::of(Load::Nginx(0.8)));
+        assert!(files.needs_nginx());
+        assert_eq!(files.disk.times(4.0), Disk { seek_ms: 0.5, rate: 240_000_000 });
+    }
+}

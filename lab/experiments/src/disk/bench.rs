@@ -1,0 +1,262 @@
+//! One server in its memory group, with the disk behind it and clients before it: started with all
+//! caches empty, warmed, and asked for files in one phase after the other. The run of a cell says which
+//! phases.
+
+use std::net::SocketAddrV4;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use weir_load::{Body, Demand, Plan, Report, Source};
+use weir_peers::probe::{accepts, metrics};
+use weir_peers::{Error, Result, Server, interrupt};
+use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
+use weir_stats::{Outcome as End, Record};
+use weir_workload::{FileSet, Invalid};
+
+use super::stand::Stand;
+use super::systems::{self, Place};
+use super::watch;
+use crate::cell::{Files, Users, What};
+use crate::outcome::Observed;
+use crate::settings::Settings;
+use crate::{kept, machine};
+
+/// Seconds after the end of a phase at which what has not come counts as unfinished.
+const DRAIN: f64 = 30.0;
+/// The same for a trial, of which only the time of its load counts.
+const TRIAL_DRAIN: f64 = 1.0;
+/// Requests under way of the client that reads every file.
+const SCANNERS: u32 = 4;
+/// Requests under way when a server is stopped are of no interest any more.
+const STOP: Duration = Duration::from_secs(1);
+/// What a phase left in queues is not the next one's: between two, this share of a phase, a second at
+/// most.
+const REST: f64 = 0.1;
+
+/// A server on the stand; stopped when dropped.
+pub(super) struct Bench<'a> {
+    /// Dropped before the group, which must be empty to be removed.
+    server: Server,
+    group: MemoryGroup,
+    stand: &'a Stand,
+    files: &'a Files,
+    users: &'a Users,
+    set: FileSet,
+    /// What is asked for in phases in memory.
+    in_memory: FileSet,
+    address: SocketAddrV4,
+    admin: SocketAddrV4,
+}
+
+/// What clients, disk and server showed in a stretch of load.
+pub(super) struct Seen {
+    pub(super) records: Vec<Record>,
+    pub(super) report: Report,
+    /// The disk's, until the last response.
+    pub(super) work: Work,
+    /// Seconds until then.
+    pub(super) elapsed: f64,
+    /// Share of all files that a scan has read.
+    pub(super) scanned: Option<f64>,
+    pub(super) observed: Option<Observed>,
+}
+
+impl<'a> Bench<'a> {
+    /// Start a server whose files nobody has read yet.
+    ///
+    /// # Errors
+    ///
+    /// When disk, group or server cannot be had, in words for the user.
+    pub(super) fn start(
+        system: &str,
+        (files, users): (&'a Files, &'a Users),
+        stand: &'a Stand,
+        directory: &Path,
+        settings: &Settings,
+    ) -> Result<Bench<'a>> {
+        stand.disk.forget()?;
+        let group = MemoryGroup::new(files.memory)?;
+        let (address, admin) = (address::free()?, address::free()?);
+        let place = Place {
+            address,
+            admin,
+            root: &stand.root,
+            directory,
+            memory: files.memory,
+            open_files: machine::open_files().min(1 << 20) as usize,
+        };
+        let error_log = directory.join("server-error.log");
+        let program = systems::program(system, &place, &error_log, settings)?;
+        let before = [group.before(), cores::on(cores::SERVER)].concat();
+        let log = directory.join("server.log");
+        let server = Server::spawn(program.command(before), log, Some(error_log))?;
+        let mut server = server.stops_within(STOP);
+        server.wait_until_ready(&|| Ok(accepts(address.into())))?;
+        let (set, in_memory) = (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
+        Ok(Bench { server, group, stand, files, users, set, in_memory, address, admin })
+    }
+
+    /// The set that a phase asks for.
+    pub(super) fn set(&self, what: What) -> &FileSet {
+        match what {
+            What::InMemory => &self.in_memory,
+            What::Set | What::Scanned | What::Watched => &self.set,
+        }
+    }
+
+    /// Fill the cache as the requests of a phase would.
+    pub(super) fn warm(&self, what: What, seed: u64) -> Result<()> {
+        let mut seed = seed;
+        fill_cache(&self.stand.disk, self.files.warm.round().max(1.0) as u64, |seconds| {
+            seed = seed.wrapping_add(1 << 32);
+            let requests = self.set(what).endless(seed).map_err(invalid)?;
+            let demand = Demand::Saturate(requests, self.files.connections);
+            answered(&self.plan(Some(seconds as f64)), demand, &AtomicBool::new(false))
+        })
+    }
+
+    /// Read all that phases in memory ask for, twice, so that the page cache has it before it is filled
+    /// by the law.
+    pub(super) fn read_in_memory(&self) -> Result<()> {
+        self.stand.disk.slow(false);
+        for _ in 0..2 {
+            let demand = Demand::Saturate(self.in_memory.scan(), self.files.connections);
+            answered(&self.plan(None), demand, &AtomicBool::new(false))?;
+        }
+        Ok(())
+    }
+
+    /// A stretch of load: at a rate, or as much as the server manages.
+    pub(super) fn phase(
+        &self,
+        what: What,
+        rate: Option<f64>,
+        seconds: f64,
+        seed: u64,
+    ) -> Result<Seen> {
+        interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
+        let set = self.set(what);
+        let demand = match rate {
+            Some(rate) => Demand::Open(set.arrivals(rate, seconds, seed).map_err(invalid)?),
+            None => Demand::Saturate(set.endless(seed).map_err(invalid)?, self.files.connections),
+        };
+        // In memory nothing is read from the disk; should something be, it takes no time.
+        self.stand.disk.slow(what != What::InMemory);
+        self.load(what, demand, self.plan(Some(seconds)))
+    }
+
+    /// A rate for so many seconds; how many requests came, and how many were answered by then.
+    pub(super) fn trial(&self, rate: f64, seconds: f64, seed: u64) -> Result<(usize, usize)> {
+        interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
+        let demand = Demand::Open(self.set.arrivals(rate, seconds, seed).map_err(invalid)?);
+        self.stand.disk.slow(true);
+        let plan = Plan { drain: TRIAL_DRAIN, ..self.plan(Some(seconds)) };
+        let seen = self.load(What::Set, demand, plan)?;
+        let in_time = |record: &&Record| {
+            record.outcome == End::Ok && record.last_byte.is_some_and(|last| last <= seconds)
+        };
+        Ok((seen.records.len(), seen.records.iter().filter(in_time).count()))
+    }
+
+    /// Send a demand, and what belongs to the phase beside it.
+    fn load(&self, what: What, demand: Demand, plan: Plan) -> Result<Seen> {
+        let seconds = plan.duration.unwrap_or(0.0);
+        let (never, end) = (AtomicBool::new(false), AtomicBool::new(false));
+        let mut records = Vec::new();
+        self.stand.disk.work();
+        let start = Instant::now();
+        let (report, work, scanned, observed) = std::thread::scope(|scope| {
+            let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(&end)));
+            let watch = (what == What::Watched)
+                .then(|| scope.spawn(|| watch::server(self.server.id(), seconds, &end)));
+            let report = send(&plan, demand, &never, &mut |record| records.push(record));
+            let work = self.stand.disk.work();
+            end.store(true, Ordering::Relaxed);
+            let scanned = scan.map(|scan| scan.join().unwrap_or_else(|_| Err(panicked())));
+            let observed = watch.map(|watch| watch.join().unwrap_or_else(|_| Err(panicked())));
+            (report, work, scanned, observed)
+        });
+        let elapsed = start.elapsed().as_secs_f64();
+        let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
+        let seen = Seen { records, report: report?, work, elapsed, scanned, observed };
+        let wrong = seen.ended(End::Wrong);
+        if wrong > 0 {
+            return Err(Error(format!("{wrong} responses had other bytes than the files")));
+        }
+        Ok(seen)
+    }
+
+    /// Read every file once, until that is done or `end` is set; the share of the files that were read.
+    fn scan(&self, end: &AtomicBool) -> Result<f64> {
+        let plan = Plan { abort_after: None, retries: 0, drain: 1.0, ..self.plan(None) };
+        let all = self.set.documents().len();
+        let right = answered(&plan, Demand::Saturate(self.set.scan(), SCANNERS), end)?;
+        Ok(right as f64 / all.max(1) as f64)
+    }
+
+    /// What the requests of a stretch have in common.
+    fn plan(&self, duration: Option<f64>) -> Plan {
+        let source = |class| Source { addresses: address::clients(class) };
+        Plan {
+            server: self.address.into(),
+            host: self.address.to_string(),
+            headers: String::new(),
+            // Of the requests for other files, and of those for hot ones.
+            sources: vec![source(0), source(1)],
+            requests_per_connection: self.users.requests_per_connection,
+            abort_after: self.users.abort_after,
+            retries: self.users.retries,
+            drain: DRAIN,
+            duration,
+            slow_readers: None,
+            body: Body::Prefix(Arc::clone(&self.stand.bodies)),
+            spin: false,
+        }
+    }
+
+    /// How often the kernel ended a process of the server for want of memory.
+    pub(super) fn killed(&self) -> u64 {
+        self.group.killed()
+    }
+
+    /// Processor seconds that the server has used.
+    pub(super) fn cpu(&self) -> f64 {
+        weir_peers::processes::usage(self.server.id()).cpu
+    }
+
+    /// An error if the server has ended by itself.
+    pub(super) fn must_run(&mut self) -> Result<()> {
+        self.server.must_run()
+    }
+
+    /// Keep weir's own figures.
+    pub(super) fn keep_metrics(&self, directory: &Path) -> Result<()> {
+        // The other figures are worth keeping even if the server's own are not to be had.
+        let text = metrics(self.admin.into()).unwrap_or_else(|error| format!("# {error}\n"));
+        kept::text(&directory.join("metrics.txt"), &text)
+    }
+}
+
+impl Seen {
+    /// Requests that ended so.
+    fn ended(&self, end: End) -> usize {
+        self.records.iter().filter(|record| record.outcome == end).count()
+    }
+}
+
+/// Send a demand; how many complete and right responses it had.
+fn answered(plan: &Plan, demand: Demand, end: &AtomicBool) -> Result<u64> {
+    let mut right = 0;
+    send(plan, demand, end, &mut |record| right += u64::from(record.outcome == End::Ok))?;
+    Ok(right)
+}
+
+fn panicked() -> Error {
+    Error("a thread beside the load panicked".into())
+}
+
+fn invalid(error: Invalid) -> Error {
+    Error(format!("the requests: {error}"))
+}

@@ -1,0 +1,57 @@
+//! The highest rate at which nginx keeps up, in the conditions of a cell: what others are asked for a
+//! share of. It is measured once for all cells of a directory that share the conditions.
+
+use std::fs;
+use std::path::Path;
+
+use weir_peers::{Error, Result};
+
+use super::bench::Bench;
+use super::phases::Phases;
+use super::stand::Stand;
+use crate::cell::{Cell, Demand, Files, Network, Phase, Users, What, cell_name};
+use crate::kept;
+use crate::settings::Settings;
+
+/// The system that is measured, and the seed for it.
+const NGINX: &str = "nginx";
+const SEED: u64 = 1;
+
+/// Requests per second; kept in `out` for the next cells.
+///
+/// # Errors
+///
+/// When nginx cannot be measured, or what was kept cannot be read.
+pub(super) fn capacity(
+    cell: &Cell,
+    files: &Files,
+    stand: &Stand,
+    settings: &Settings,
+    out: &Path,
+) -> Result<f64> {
+    // Patient users, one after the other on a connection, as the cell's.
+    let users = Users { abort_after: None, retries: 0, ..cell.users.clone() };
+    let files = files.of_nginx();
+    let demand = Demand::Files(files.clone());
+    let same = Cell {
+        system: NGINX.into(),
+        network: Network::default(),
+        users: users.clone(),
+        demand,
+        seed: SEED,
+    };
+    let directory = out.join(format!("capacity_{}", cell_name(&same)));
+    let file = directory.join("capacity.json");
+    if let Ok(text) = fs::read_to_string(&file) {
+        return serde_json::from_str(&text)
+            .map_err(|e| Error(format!("{}: not a number: {e}; remove it", file.display())));
+    }
+    fs::create_dir_all(&directory).map_err(|e| Error::file("make", &directory, &e))?;
+    let bench = Bench::start(NGINX, (&files, &users), stand, &directory, settings)?;
+    bench.warm(What::Set, SEED)?;
+    let mut phases = Phases::of(&bench, &files, SEED);
+    phases.go_through(Phase::SATURATED)?;
+    let found = phases.capacity()?;
+    kept::json(&file, &found)?;
+    Ok(found)
+}

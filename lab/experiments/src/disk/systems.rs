@@ -1,0 +1,165 @@
+//! The servers of files under test, by name: what each is told when it has one core and little memory.
+//! The bench starts one of them.
+
+use std::net::SocketAddrV4;
+use std::path::Path;
+
+use weir_peers::nginx::{FileCache, Nginx, Reading};
+use weir_peers::{Content, Error, Options, Program, Result};
+use weir_peers::{apache, h2o, lighttpd, nginx, weir};
+
+use crate::settings::Settings;
+
+/// The systems that are known. `weir:files` takes further flags of `weir serve` after spaces
+/// (`weir:files --disk-work blocks`), and another word than `files` is the policy of its uplink;
+/// `nginx-aio` reads on threads.
+pub const SYSTEMS: [&str; 7] =
+    ["weir:files", "nginx", "nginx-aio", "apache-prefork", "apache-event", "lighttpd", "h2o"];
+
+/// Connections that wait to be accepted, and those that a server has room for.
+const BACKLOG: u32 = 16_384;
+const ROOM: usize = 4000;
+/// Seconds after which idle connections are closed: few, since after a crowd has gone they keep those
+/// who still wait from a server that has a process or a place for so many connections only.
+const IDLE: u32 = 1;
+/// Of Apache prefork, a process for so many bytes of the group, which holds the page cache too; of the
+/// two numbers that Ruan & Pai tried (section 3.2), 256 processes fit a group of 1 GB.
+const MEMORY_OF_A_PROCESS: u64 = 4 << 20;
+const PROCESSES: u64 = 256;
+
+/// What a system is told.
+pub(super) struct Place<'a> {
+    /// Where it listens.
+    pub(super) address: SocketAddrV4,
+    /// Where weir's figures are.
+    pub(super) admin: SocketAddrV4,
+    /// What it serves.
+    pub(super) root: &'a Path,
+    /// Where its configuration, its log and its temporary files go.
+    pub(super) directory: &'a Path,
+    /// Bytes of its group.
+    pub(super) memory: u64,
+    /// Files it may have open.
+    pub(super) open_files: usize,
+}
+
+/// The server, to be started in the foreground, without an access log. Errors go to `error_log`.
+///
+/// # Errors
+///
+/// A system that nobody knows, or whose program is not installed (with the Debian package).
+pub(super) fn program(
+    system: &str,
+    place: &Place<'_>,
+    error_log: &Path,
+    settings: &Settings,
+) -> Result<Program> {
+    if let Some(("weir", options)) = system.split_once(':') {
+        return weir_program(options, place, settings);
+    }
+    let options = Options {
+        listen: place.address,
+        backlog: BACKLOG,
+        content: Content::Files(place.root),
+        directory: place.directory,
+        error_log: Some(error_log),
+        critical_only: true,
+        user: Some("root"),
+        connections: ROOM,
+        open_files: Some(place.open_files),
+        idle_timeout: Some(IDLE),
+        requests_per_connection: None,
+    };
+    let nginx = |reading| {
+        let own = Nginx {
+            reading,
+            file_cache: Some(FileCache::within(place.open_files, ROOM)),
+            multi_accept: true,
+            ..Nginx::default()
+        };
+        let connections = nginx::worker_connections(ROOM);
+        nginx::program(&Options { connections, ..options }, &own)
+    };
+    match system {
+        "nginx" => nginx(Reading::Sendfile),
+        "nginx-aio" => nginx(Reading::Threads),
+        "apache-prefork" => apache::program(&options, apache::Workers::Prefork(processes(place))),
+        "apache-event" => apache::program(&options, apache::Workers::Event),
+        "lighttpd" => lighttpd::program(&options),
+        "h2o" => h2o::program(&options),
+        _ => {
+            let known = SYSTEMS.join(", ");
+            Err(Error(format!("no system {system} with files on a slow disk: use {known}")))
+        }
+    }
+}
+
+/// Processes of Apache prefork.
+fn processes(place: &Place<'_>) -> u32 {
+    (place.memory / MEMORY_OF_A_PROCESS).clamp(1, PROCESSES) as u32
+}
+
+/// `options` are `files`, or a policy of the uplink, and then flags of `weir serve`.
+fn weir_program(options: &str, place: &Place<'_>, settings: &Settings) -> Result<Program> {
+    let (policy, flags) = weir::words(options);
+    let mut defaults = vec![
+        ("--listen", place.address.to_string()),
+        ("--admin", place.admin.to_string()),
+        ("--access-log", "off".into()),
+        ("--log", "warn".into()),
+        ("--workers", "1".into()),
+        ("--idle-timeout", format!("{IDLE}s")),
+    ];
+    if let Some(policy) = policy.filter(|policy| *policy != "files") {
+        defaults.push(("--policy", policy.into()));
+    }
+    Ok(weir::program(&settings.weir, &defaults, &flags)?.arg(place.root))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn place(root: &Path) -> Place<'_> {
+        let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080);
+        let admin = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9900);
+        let directory = Path::new("/nowhere");
+        Place { address, admin, root, directory, memory: 1 << 30, open_files: 20_000 }
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            out: "/tmp".into(),
+            data: None,
+            weir: "/bin/sh".into(),
+            weir_lab: "/nowhere/weir-lab".into(),
+            side_by_side: 1,
+            keep_records: false,
+        }
+    }
+
+    #[test]
+    fn weir_without_an_uplink_has_no_policy_and_its_flags_are_the_users() {
+        let place = place(Path::new("/srv/x"));
+        let words = |system: &str| {
+            program(system, &place, Path::new("/x"), &settings()).expect("it is known").words()
+        };
+        let plain = words("weir:files --disk-work blocks");
+        assert!(!plain.contains(&"--policy".to_owned()), "{plain:?}");
+        assert!(plain.join(" ").ends_with("--disk-work blocks /srv/x"), "{plain:?}");
+        let paced = words("weir:fair --uplink 200mbit").join(" ");
+        assert!(paced.contains("--policy fair --uplink 200mbit"), "{paced}");
+    }
+
+    #[test]
+    fn apache_has_no_more_processes_than_fit_its_memory_and_strangers_are_refused() {
+        let mut place = place(Path::new("/srv/x"));
+        assert_eq!(processes(&place), 256);
+        place.memory = 64 << 20;
+        assert_eq!(processes(&place), 16);
+        let error = program("iis", &place, Path::new("/x"), &settings()).expect_err("unknown");
+        assert!(error.to_string().contains("nginx-aio"), "{error}");
+    }
+}

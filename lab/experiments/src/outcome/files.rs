@@ -1,0 +1,140 @@
+//! What the phases of a server of files on a slow disk showed, as it is kept: response times of all and
+//! of certainly cached requests, service inversion, and what the disk and the server did. The run of
+//! such a cell makes them, the experiments on disks report them. Times are milliseconds.
+
+use serde::{Deserialize, Serialize};
+use weir_stats::composition::Composition;
+
+use crate::cell::{Load, Phase, What};
+
+/// A server's phases, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FilesOutcome {
+    /// The highest rate at which the server kept up, in requests per second; absent if no phase needed it.
+    pub capacity: Option<f64>,
+    /// nginx's in the same conditions; absent if no phase needed it.
+    pub nginx: Option<f64>,
+    /// Share of the requests that are for hot files, at the highest rate of an open loop.
+    pub hot_share: f64,
+    /// The phases.
+    pub phases: Vec<PhaseOutcome>,
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseOutcome {
+    /// What it was.
+    pub phase: Phase,
+    /// Requests per second asked for; none in saturation.
+    pub offered: Option<f64>,
+    /// Requests that came.
+    pub requests: usize,
+    /// Complete responses per second of the phase.
+    pub per_second: f64,
+    /// Megabits of complete bodies per second of the phase.
+    pub megabits: f64,
+    /// Share of the requests without a complete response.
+    pub incomplete: f64,
+    /// Response times of all.
+    pub all: Times,
+    /// Response times of hot requests: small files that are asked for at least once a second, which a
+    /// page cache always has. In saturation none are told apart.
+    pub hot: Times,
+    /// Service inversion (Ruan & Pai, section 4.2) of the response times in microseconds; absent with
+    /// fewer than two.
+    pub inversion: Option<f64>,
+    /// Sizes by decile of response time (Ruan & Pai, section 4.1); absent without responses.
+    pub composition: Option<Composition>,
+    /// Operations of the disk per 1000 requests.
+    pub reads_per_1000: f64,
+    /// Operations of the disk per second of the phase, until the last response.
+    pub reads_per_second: f64,
+    /// Share of the same time in which the disk was busy.
+    pub busy: f64,
+    /// Share of all files that the scan has read; absent without one.
+    pub scanned: Option<f64>,
+    /// What the server's wakes and processes showed; absent where they were not watched or cannot be.
+    pub observed: Option<Observed>,
+}
+
+/// Response times of some requests. Those that had no complete response are in none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// How many.
+    pub count: usize,
+    /// Their mean; 0 without any.
+    pub mean: f64,
+    /// The time that each whole per cent of them does not exceed, from 0 (the least) to 100 (the
+    /// longest): 101 values, or none.
+    pub percentiles: Vec<f64>,
+}
+
+impl Times {
+    /// A percentile, 0 to 100; not a number without any response.
+    pub fn at(&self, percent: usize) -> f64 {
+        self.percentiles.get(percent).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Their mean; not a number without any response.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.mean }
+    }
+
+    /// The share, in whole per cent, that took at most so long.
+    pub fn within(&self, ms: f64) -> f64 {
+        match self.percentiles.len() {
+            0 => f64::NAN,
+            _ => {
+                self.percentiles.partition_point(|time| *time <= ms).saturating_sub(1) as f64
+                    / 100.0
+            }
+        }
+    }
+}
+
+/// A server's wakes and processes while it was watched (`weir-lab blame`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Events that a wake of an event loop returned; absent of a server that has no such loop.
+    pub ready: Option<Ready>,
+    /// Shares of the time in which so many of the server's processes or threads could run: none of
+    /// them, then up to each tenth of all.
+    pub runnable: [f64; 11],
+    /// Events that were lost while it was watched; with any, the phase does not count.
+    pub lost_events: u64,
+}
+
+/// Ready events per wake.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Most.
+    pub most: f64,
+    /// Share of the wakes with more than 100.
+    pub above_100: f64,
+}
+
+impl FilesOutcome {
+    /// The phase of a load on the whole set, or of another part of it.
+    pub fn phase(&self, load: Load, what: What) -> Option<&PhaseOutcome> {
+        self.phases.iter().find(|found| found.phase == Phase { load, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_within_a_time_is_read_from_the_percentiles() {
+        let percentiles = (0..=100).map(f64::from).collect();
+        let times = Times { count: 1000, mean: 50.0, percentiles };
+        assert_eq!((times.within(10.0), times.within(10.5), times.within(1e9)), (0.1, 0.1, 1.0));
+        assert_eq!((times.within(-1.0), times.at(95), times.at(101).is_nan()), (0.0, 95.0, true));
+        let none = Times::default();
+        assert!(none.within(1.0).is_nan() && none.at(50).is_nan() && none.mean().is_nan());
+    }
+}

@@ -1,0 +1,182 @@
+//! The conditions of Ruan & Pai (sections 2.2 to 2.4), and figures of a phase over the seeds. All
+//! experiments of this paper use them. A quick run has a small set, little memory and short phases.
+
+use crate::cell::{Disk, Files, Load, Phase, What};
+use crate::choice::{Choice, Scale};
+use crate::experiment::Evidence;
+use crate::experiment::case::Case;
+use crate::findings::Ours;
+use crate::outcome::{Outcome, PhaseOutcome};
+
+/// weir without an uplink to schedule; its place in the paper is New-Flash's.
+pub(super) const WEIR: &str = "weir:files";
+/// The event-driven server that people run; its place in the paper is Flash's.
+pub(super) const NGINX: &str = "nginx";
+/// Its remedy.
+pub(super) const AIO: &str = "nginx-aio";
+/// The paper's other server, today's version.
+pub(super) const APACHE: &str = "apache-prefork";
+pub(super) const EVENT: &str = "apache-event";
+pub(super) const LIGHTTPD: &str = "lighttpd";
+
+/// Loads of the paper's figures, as shares of a server's own capacity (section 3.4).
+pub(super) const LOADS: [f64; 6] = [0.2, 0.4, 0.6, 0.8, 0.9, 0.95];
+/// The load of its distributions, deciles and tables.
+pub(super) const HIGH: f64 = 0.95;
+/// Bytes of the set, and of memory (sections 2.2 and 2.3).
+const SET: u64 = 3 << 30;
+const MEMORY: u64 = 1 << 30;
+/// Connections, and requests on each (section 2.3).
+const CONNECTIONS: u32 = 1024;
+const PER_CONNECTION: u32 = 5;
+/// A disk of 2 ms and 60 MB/s, one operation at a time.
+pub(super) const DISK: Disk = Disk { seek_ms: 2.0, rate: 60_000_000 };
+
+/// What a server is asked for.
+pub(super) fn files(scale: Scale, phases: Vec<Phase>) -> Files {
+    let (set, memory, connections, warm, seconds) = match scale {
+        // Overload of a second takes a server some tens of MB.
+        Scale::Quick => (200 << 20, 128 << 20, 64, 2.0, 2.0),
+        Scale::Full => (SET, MEMORY, CONNECTIONS, 40.0, 20.0),
+        Scale::Paper => (SET, MEMORY, CONNECTIONS, 60.0, 120.0),
+    };
+    Files { set, memory, disk: DISK, connections, warm, seconds, phases }
+}
+
+/// The paper's users of these files.
+pub(super) fn case(files: Files) -> Case {
+    Case::files(files).requests_per_connection(PER_CONNECTION)
+}
+
+/// Saturation and then shares of the server's own capacity.
+pub(super) fn own_loads(loads: &[f64]) -> Vec<Phase> {
+    let open = loads.iter().map(|share| own(*share));
+    std::iter::once(Phase::SATURATED).chain(open).collect()
+}
+
+/// A share of the server's own capacity.
+pub(super) fn own(share: f64) -> Phase {
+    Phase::of(Load::Own(share))
+}
+
+/// The systems of a run; a quick one has only the first two.
+pub(super) fn systems(choice: &Choice, own: &[&str]) -> Vec<String> {
+    let shown = if choice.scale == Scale::Quick { &own[..own.len().min(2)] } else { own };
+    choice.systems(shown)
+}
+
+/// A figure of a phase.
+pub(super) type Figure = fn(&PhaseOutcome) -> f64;
+
+/// A figure of one phase of an outcome; not a number if it has none such.
+pub(super) fn of_phase(
+    outcome: &Outcome,
+    phase: Phase,
+    figure: impl Fn(&PhaseOutcome) -> f64,
+) -> f64 {
+    let files = outcome.files.as_ref();
+    files.and_then(|files| files.phase(phase.load, phase.what)).map_or(f64::NAN, figure)
+}
+
+/// Figures of a case's cells over the seeds.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    evidence: &'a Evidence<'a>,
+    case: &'a Case,
+}
+
+impl<'a> Found<'a> {
+    /// Of this case.
+    pub(super) fn of(evidence: &'a Evidence<'a>, case: &'a Case) -> Found<'a> {
+        Found { evidence, case }
+    }
+
+    /// A figure of a phase of a system.
+    pub(super) fn value(
+        &self,
+        system: &str,
+        phase: Phase,
+        figure: impl Fn(&PhaseOutcome) -> f64,
+    ) -> Ours {
+        let cell = self.case.cell(system);
+        self.evidence.runs.value(&cell, |outcome| of_phase(outcome, phase, &figure))
+    }
+
+    /// The highest rate at which a system keeps up, in requests per second.
+    pub(super) fn capacity(&self, system: &str) -> Ours {
+        let capacity = |outcome: &Outcome| outcome.files.as_ref().and_then(|files| files.capacity);
+        let cell = self.case.cell(system);
+        self.evidence.runs.value(&cell, |outcome| capacity(outcome).unwrap_or(f64::NAN))
+    }
+
+    /// A figure of one phase over that of another, of one system.
+    pub(super) fn over(&self, system: &str, above: Phase, below: Phase, figure: Figure) -> Ours {
+        let cell = self.case.cell(system);
+        self.evidence.runs.value(&cell, |outcome| {
+            of_phase(outcome, above, figure) / of_phase(outcome, below, figure)
+        })
+    }
+
+    /// A figure of a phase of one system over that of another, seed by seed.
+    pub(super) fn ratio(&self, above: &str, below: &str, phase: Phase, figure: Figure) -> Ours {
+        let (above, below) = (self.case.cell(above), self.case.cell(below));
+        self.evidence.runs.ratio(&above, &below, |outcome| of_phase(outcome, phase, figure))
+    }
+}
+
+/// Phases of what is asked for in memory, at the same rate as the phase.
+pub(super) fn in_memory(phase: Phase) -> Phase {
+    Phase { what: What::InMemory, ..phase }
+}
+
+pub(super) fn mean(phase: &PhaseOutcome) -> f64 {
+    phase.all.mean()
+}
+
+pub(super) fn median(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(50)
+}
+
+pub(super) fn p90(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(90)
+}
+
+pub(super) fn p95(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(95)
+}
+
+pub(super) fn p99(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(99)
+}
+
+pub(super) fn longest(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(100)
+}
+
+pub(super) fn hot_p99(phase: &PhaseOutcome) -> f64 {
+    phase.hot.at(99)
+}
+
+pub(super) fn inversion(phase: &PhaseOutcome) -> f64 {
+    phase.inversion.unwrap_or(f64::NAN)
+}
+
+pub(super) fn megabits(phase: &PhaseOutcome) -> f64 {
+    phase.megabits
+}
+
+pub(super) fn per_second(phase: &PhaseOutcome) -> f64 {
+    phase.per_second
+}
+
+pub(super) fn reads(phase: &PhaseOutcome) -> f64 {
+    phase.reads_per_1000
+}
+
+pub(super) fn busy(phase: &PhaseOutcome) -> f64 {
+    phase.busy
+}
+
+pub(super) fn incomplete(phase: &PhaseOutcome) -> f64 {
+    phase.incomplete
+}

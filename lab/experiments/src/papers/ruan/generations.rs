@@ -1,0 +1,155 @@
+//! Ruan & Pai, section 5.4: whether response times follow the processor or the disk. The paper has three
+//! processors and one disk; here one processor has three disks, so that the ratio of their speeds is
+//! what changes.
+
+use super::conditions::{
+    self, APACHE, DISK, Figure, Found, HIGH, NGINX, WEIR, case, files, mean, median, megabits, own,
+    own_loads,
+};
+use crate::cell::{Files, Phase};
+use crate::choice::{Choice, Scale};
+use crate::experiment::case::Case;
+use crate::experiment::{Evidence, Experiment, Group};
+use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::Outcome;
+
+pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
+    name: "ruan-generations",
+    paper: "Ruan 2006",
+    repeats: "Figures 22 to 24, Table 6",
+    title: "Faster disks, the same processor",
+    groups,
+    report,
+};
+
+const OWN: [&str; 3] = [WEIR, NGINX, APACHE];
+/// How many times as fast the disk is, slowest first.
+const DISKS: [f64; 3] = [0.25, 1.0, 4.0];
+const LOADS: [f64; 3] = [0.2, 0.6, HIGH];
+/// A figure that changes by less than this does not follow the disk.
+const UNCHANGED: f64 = 1.25;
+
+fn disks(scale: Scale) -> Vec<f64> {
+    match scale {
+        Scale::Quick => vec![DISKS[0], DISKS[2]],
+        Scale::Full | Scale::Paper => DISKS.to_vec(),
+    }
+}
+
+fn loads(scale: Scale) -> Vec<f64> {
+    match scale {
+        Scale::Quick => vec![HIGH],
+        Scale::Full | Scale::Paper => LOADS.to_vec(),
+    }
+}
+
+/// The whole set on a disk.
+fn on_disk(scale: Scale, times: f64) -> Case {
+    let files = files(scale, own_loads(&loads(scale)));
+    case(Files { disk: DISK.times(times), ..files })
+}
+
+/// A set of half of the memory: the disk does not matter.
+fn in_memory(scale: Scale) -> Case {
+    let files = files(scale, own_loads(&loads(scale)));
+    case(Files { set: files.memory / 2, ..files })
+}
+
+fn cases(scale: Scale) -> Vec<(String, Case)> {
+    let on =
+        disks(scale).into_iter().map(|times| (format!("disk × {times}"), on_disk(scale, times)));
+    on.chain([("in memory".to_owned(), in_memory(scale))]).collect()
+}
+
+fn groups(choice: &Choice) -> Vec<Group> {
+    let systems = conditions::systems(choice, &OWN);
+    let points = |(_, case): &(String, Case)| case.points(&systems).collect::<Vec<_>>();
+    cases(choice.scale).iter().flat_map(points).collect()
+}
+
+fn report(evidence: &Evidence<'_>, section: &mut Section) {
+    section.text(
+        "The disk is a quarter, once and four times as fast (8, 2 and 0.5 ms; 15, 60 and 240 MB/s), \
+         which changes the ratio of processor to disk as the paper's three generations of processors \
+         do; in memory the set is half of the memory. A server whose response times follow the disk \
+         gains nothing by a faster processor.",
+    );
+    let systems = conditions::systems(evidence.choice, &OWN);
+    for (name, case) in cases(evidence.choice.scale) {
+        let number = if name == "in memory" { "Figure 22" } else { "Figures 23 and 24" };
+        let found = Found::of(evidence, &case);
+        let mut plot = Plot::new(
+            format!("{number}: mean response time over load, {name}"),
+            Axis::linear("load"),
+            Axis::log("response time, ms"),
+        );
+        for system in &systems {
+            let points = loads(evidence.choice.scale)
+                .into_iter()
+                .map(|load| (load, found.value(system, own(load), mean)));
+            plot.series.push(series::measured(system, points, 1.0));
+        }
+        section.plot(plot);
+    }
+    section.table(table(evidence, &systems));
+    rows(evidence, section);
+}
+
+fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
+    let columns = ["disk, system", "Mbit/s saturated", "median at 0.95", "mean at 0.95"];
+    let caption = "Table 6: capacity in saturation. Response times in ms.";
+    let mut table = Table::new(caption, &columns);
+    for (name, case) in cases(evidence.choice.scale) {
+        let found = Found::of(evidence, &case);
+        for system in systems {
+            let figures = [
+                (found.value(system, Phase::SATURATED, megabits), Unit::Count),
+                (found.value(system, own(HIGH), median), Unit::Ms),
+                (found.value(system, own(HIGH), mean), Unit::Ms),
+            ];
+            table.row(format!("{name}, {}", label(system)), &figures);
+        }
+    }
+    table
+}
+
+fn rows(evidence: &Evidence<'_>, section: &mut Section) {
+    let scale = evidence.choice.scale;
+    let all = disks(scale);
+    let (slow, fast) = (on_disk(scale, all[0]), on_disk(scale, all[all.len() - 1]));
+    let over = |system: &str, phase: Phase, figure: Figure| -> Ours {
+        let of = |outcome: &Outcome| conditions::of_phase(outcome, phase, figure);
+        evidence.runs.ratio(&slow.cell(system), &fast.cell(system), of)
+    };
+    for system in [NGINX, APACHE] {
+        let what = format!("{}, median at {HIGH}, slowest disk ÷ fastest", label(system));
+        let row = Row::new(
+            what,
+            "only minor improvement with processor speed",
+            over(system, own(HIGH), median),
+            Unit::Times,
+        );
+        section.row(row.paper_says(Bar::Above(UNCHANGED)).note("it follows the disk"));
+    }
+    let what = format!("weir, median at {HIGH}, slowest disk ÷ fastest");
+    let row = Row::new(
+        what,
+        "no longer dominated by disk access times",
+        over(WEIR, own(HIGH), median),
+        Unit::Times,
+    );
+    section
+        .row(row.paper_says(Bar::AtMost(UNCHANGED)).note("a quarter more is taken for no change"));
+    for system in OWN {
+        let what = format!("{}, mean at {HIGH}, slowest disk ÷ fastest", label(system));
+        section.row(Row::new(what, "", over(system, own(HIGH), mean), Unit::Times));
+    }
+    let memory = in_memory(scale);
+    for system in OWN {
+        let of = |outcome: &Outcome| conditions::of_phase(outcome, Phase::SATURATED, megabits);
+        let ours = evidence.runs.ratio(&memory.cell(system), &slow.cell(system), of);
+        let what = format!("{}, capacity in memory ÷ with the slowest disk", label(system));
+        let row = Row::new(what, "performance degrades beyond memory", ours, Unit::Times);
+        section.row(row.paper_says(Bar::Above(1.0)));
+    }
+}

@@ -1,0 +1,205 @@
+//! What weir is to reach while the disk is slow: requests that are certainly in memory are answered as
+//! if there were no disk, and those that wait for it wait no longer than they must.
+
+use super::conditions::{
+    self, AIO, Figure, Found, HIGH, LIGHTTPD, NGINX, WEIR, busy, case, files, hot_p99, in_memory,
+    inversion, longest, mean, median, own, p99, per_second, reads,
+};
+use crate::cell::{Demand, Load, Phase, What};
+use crate::choice::{Choice, Scale};
+use crate::experiment::case::Case;
+use crate::experiment::{Evidence, Experiment, Group};
+use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::Outcome;
+
+pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
+    name: "ruan-hot",
+    paper: "Ruan 2006",
+    repeats: "Sections 5.2 and 5.3: what is to be reached",
+    title: "Requests in memory beside a slow disk",
+    groups,
+    report,
+};
+
+const OWN: [&str; 4] = [WEIR, NGINX, AIO, LIGHTTPD];
+/// The same rate for all: a share of what nginx keeps up with.
+const COMMON: Phase = Phase { load: Load::Nginx(0.8), what: What::Set };
+const SCANNED: Phase = Phase { what: What::Scanned, ..COMMON };
+
+fn of(scale: Scale) -> Case {
+    let high = own(HIGH);
+    let phases = vec![Phase::SATURATED, high, COMMON, SCANNED, in_memory(high), in_memory(COMMON)];
+    case(files(scale, phases))
+}
+
+fn groups(choice: &Choice) -> Vec<Group> {
+    of(choice.scale).groups(&conditions::systems(choice, &OWN)).collect()
+}
+
+fn report(evidence: &Evidence<'_>, section: &mut Section) {
+    section.text(
+        "All systems at 0.8 of what nginx keeps up with, and each at 0.95 of its own; then the same \
+         rates again for files that are all in memory (as many directories as half of the memory \
+         holds), with the same server. *Hot* are files up to 9 KB that are asked for at least once a \
+         second; hot requests are compared with hot ones. While the whole tree is read, four requests \
+         of another client are under way, for every file once; the phase ends after four times the \
+         usual time, or with the tree.",
+    );
+    section.text(
+        "The longest response in saturation is compared with the time that all waiting misses take \
+         the disk in turn: as many operations as requests are under way, nearly all of which wait for \
+         the disk, ÷ operations per second of the disk.",
+    );
+    let case = of(evidence.choice.scale);
+    let systems = conditions::systems(evidence.choice, &OWN);
+    let found = Found::of(evidence, &case);
+    section.plot(distributions(found, &systems));
+    for (caption, phase) in [
+        ("At 0.8 of what nginx keeps up with.", COMMON),
+        ("The same rate while another client reads the whole tree.", SCANNED),
+        ("The same rate, all in memory.", in_memory(COMMON)),
+        ("At 0.95 of its own capacity.", own(HIGH)),
+        ("The same rate, all in memory.", in_memory(own(HIGH))),
+        ("In saturation.", Phase::SATURATED),
+    ] {
+        section.table(table(found, &systems, caption, phase));
+    }
+    bars(evidence, section, &case);
+    others(found, section);
+}
+
+fn distributions(found: Found<'_>, systems: &[String]) -> Plot {
+    let mut plot = Plot::new(
+        "Hot requests at 0.8 of what nginx keeps up with",
+        Axis::log("response time, ms"),
+        Axis::linear("share of responses"),
+    );
+    for system in systems {
+        let points = (0..=100).filter_map(|percent| {
+            let at = found.value(system, COMMON, |phase| phase.hot.at(percent));
+            Some((at.middle()?, percent as f64 / 100.0))
+        });
+        plot.series.push(series::line(system, points.collect()));
+    }
+    plot
+}
+
+fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> Table {
+    let columns = [
+        "system",
+        "requests/s",
+        "median",
+        "mean",
+        "p99",
+        "longest",
+        "hot p99",
+        "inversion",
+        "disk reads per 1000",
+        "disk busy %",
+        "tree read %",
+    ];
+    let mut table = Table::new(format!("{caption} Response times in ms."), &columns);
+    for system in systems {
+        let value = |figure: Figure| found.value(system, phase, figure);
+        let figures = [
+            (value(per_second), Unit::Count),
+            (value(median), Unit::Ms),
+            (value(mean), Unit::Ms),
+            (value(p99), Unit::Ms),
+            (value(longest), Unit::Ms),
+            (value(hot_p99), Unit::Ms),
+            (value(inversion), Unit::Count),
+            (value(reads), Unit::Count),
+            (value(busy), Unit::Percent),
+            (value(|phase| phase.scanned.unwrap_or(f64::NAN)), Unit::Percent),
+        ];
+        table.row(label(system), &figures);
+    }
+    table
+}
+
+fn bars(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
+    let found = Found::of(evidence, case);
+    let mut bar =
+        |what: &str, ours, unit, bar| section.row(Row::new(what, "", ours, unit).bar(bar));
+    let beside = |phase: Phase| found.over(WEIR, phase, in_memory(phase), hot_p99);
+    bar(
+        "weir, p99 of hot requests ÷ in memory, at 0.8 of nginx's capacity",
+        beside(COMMON),
+        Unit::Times,
+        Bar::AtMost(1.5),
+    );
+    bar(
+        "weir, p99 of hot requests ÷ in memory, at 0.95 of own capacity",
+        beside(own(HIGH)),
+        Unit::Times,
+        Bar::AtMost(4.0),
+    );
+    let capacity = |below: &str| found.ratio(WEIR, below, Phase::SATURATED, per_second);
+    bar("weir ÷ nginx, saturated", capacity(NGINX), Unit::Times, Bar::AtLeast(1.9));
+    bar("weir ÷ nginx with aio threads, saturated", capacity(AIO), Unit::Times, Bar::AtLeast(1.3));
+    let apart = |outcome: &Outcome| {
+        let of = |phase| conditions::of_phase(outcome, phase, inversion);
+        (of(own(HIGH)) - of(in_memory(own(HIGH)))).abs()
+    };
+    bar(
+        "weir, service inversion at 0.95 of own capacity, distance from that in memory",
+        evidence.runs.value(&case.cell(WEIR), apart),
+        Unit::Count,
+        Bar::AtMost(0.02),
+    );
+    bar(
+        "weir, longest response in saturation ÷ all waiting misses taking the disk in turn",
+        evidence.runs.value(&case.cell(WEIR), in_turns),
+        Unit::Times,
+        Bar::AtMost(3.0),
+    );
+    bar(
+        "weir ÷ nginx, longest response at 0.8 of nginx's capacity",
+        found.ratio(WEIR, NGINX, COMMON, longest),
+        Unit::Times,
+        Bar::AtMost(1.0),
+    );
+    bar(
+        "weir, disk busy in saturation",
+        found.value(WEIR, Phase::SATURATED, busy),
+        Unit::Percent,
+        Bar::AtLeast(0.95),
+    );
+    bar(
+        "weir ÷ nginx, disk reads per request, at 0.8 of nginx's capacity",
+        found.ratio(WEIR, NGINX, COMMON, reads),
+        Unit::Times,
+        Bar::AtMost(1.0),
+    );
+    bar(
+        "weir, p99 of hot requests while the whole tree is read ÷ without, at 0.8 of nginx's capacity",
+        found.over(WEIR, SCANNED, COMMON, hot_p99),
+        Unit::Times,
+        Bar::AtMost(1.5),
+    );
+}
+
+/// The longest response in saturation over the time that the disk needs for an operation of every
+/// request under way.
+fn in_turns(outcome: &Outcome) -> f64 {
+    let Demand::Files(files) = &outcome.cell.demand else { return f64::NAN };
+    let per_second =
+        conditions::of_phase(outcome, Phase::SATURATED, |phase| phase.reads_per_second);
+    let longest = conditions::of_phase(outcome, Phase::SATURATED, longest);
+    longest / 1e3 * per_second / f64::from(files.connections)
+}
+
+fn others(found: Found<'_>, section: &mut Section) {
+    for system in [NGINX, AIO, LIGHTTPD] {
+        let ours = found.ratio(system, WEIR, COMMON, hot_p99);
+        let what = format!("{} ÷ weir, p99 of hot requests, same rate", label(system));
+        section.row(Row::new(what, "", ours, Unit::Times));
+        let ours = found.over(system, COMMON, in_memory(COMMON), hot_p99);
+        let what = format!("{}, p99 of hot requests ÷ in memory, same rate", label(system));
+        section.row(Row::new(what, "", ours, Unit::Times));
+    }
+    let over = |phase: Phase| found.over(WEIR, phase, in_memory(phase), p99);
+    let what = "weir, p99 of all requests ÷ in memory, at 0.8 of nginx's capacity";
+    section.row(Row::new(what, "", over(COMMON), Unit::Times));
+}

@@ -1,0 +1,59 @@
+//! Ruan & Pai, sections 3.4, 4 and 5.2 to 5.3: response times, their distribution, their order and the
+//! sizes in each decile, as the load grows to what each server can do.
+
+use super::conditions::{
+    self, AIO, APACHE, EVENT, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, case, files, own_loads,
+};
+use super::{deciles, profile};
+use crate::choice::{Choice, Scale};
+use crate::experiment::case::Case;
+use crate::experiment::{Evidence, Experiment, Group};
+use crate::findings::Section;
+
+pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
+    name: "ruan-load",
+    paper: "Ruan 2006",
+    repeats: "Figures 4 to 7, 10, 11, 16, 18 and 19, Table 4",
+    title: "Requests in memory wait for the disk",
+    groups,
+    report,
+};
+
+const OWN: [&str; 6] = [WEIR, NGINX, APACHE, AIO, EVENT, LIGHTTPD];
+
+/// Loads of a run.
+pub(super) fn loads(scale: Scale) -> Vec<f64> {
+    match scale {
+        Scale::Quick => vec![LOADS[0], HIGH],
+        Scale::Full | Scale::Paper => LOADS.to_vec(),
+    }
+}
+
+fn of(scale: Scale) -> Case {
+    case(files(scale, own_loads(&loads(scale))))
+}
+
+fn groups(choice: &Choice) -> Vec<Group> {
+    of(choice.scale).points(&conditions::systems(choice, &OWN)).collect()
+}
+
+fn report(evidence: &Evidence<'_>, section: &mut Section) {
+    section.text(
+        "A set of 3 GB shaped like SPECweb99's on a disk that does one operation at a time (2 ms, 60 \
+         MB/s), and servers of one worker in a memory group of 1 GB, page cache included. Saturation: \
+         1024 requests under way, five on a connection. Load 1 is the highest rate at which a server \
+         keeps up in an open loop (98 % answered by the end of a trial), found by halving between 0.5 \
+         and 1.25 of what it did in saturation; the paper's is what it did in saturation.",
+    );
+    section.text(
+        "weir stands where the paper has New-Flash, nginx where it has Flash. Apache prefork has 256 \
+         processes, as in Figure 2. *Hot* are files up to 9 KB that are asked for at least once a \
+         second, which a page cache always has.",
+    );
+    let case = of(evidence.choice.scale);
+    let systems = conditions::systems(evidence.choice, &OWN);
+    let loads = loads(evidence.choice.scale);
+    let all = profile::Profile { evidence, case: &case, systems: &systems, loads: &loads };
+    profile::report(&all, section);
+    deciles::report(&all, section);
+}

@@ -1,0 +1,201 @@
+//! Response times over the load and their distributions: the first half of the experiment on load
+//! (Ruan & Pai, Figures 4 to 7 and 16).
+
+use super::conditions::{
+    APACHE, Figure, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean, median,
+    megabits, own, p95, p99, per_second, reads,
+};
+use crate::cell::Phase;
+use crate::experiment::Evidence;
+use crate::experiment::case::Case;
+use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::PhaseOutcome;
+
+/// What the sections are about.
+pub(super) struct Profile<'a> {
+    pub(super) evidence: &'a Evidence<'a>,
+    pub(super) case: &'a Case,
+    pub(super) systems: &'a [String],
+    /// Shares of each server's capacity.
+    pub(super) loads: &'a [f64],
+}
+
+impl<'a> Profile<'a> {
+    pub(super) fn found(&self) -> Found<'a> {
+        Found::of(self.evidence, self.case)
+    }
+}
+
+/// Milliseconds within which the paper counts quick responses (section 3.4).
+const QUICK: f64 = 10.0;
+
+pub(super) fn report(all: &Profile<'_>, section: &mut Section) {
+    for system in all.systems {
+        section.plot(profile(all, system));
+    }
+    for system in all.systems {
+        section.plot(distributions(all, system));
+    }
+    section.table(saturation(all));
+    section.table(open_loop(all));
+    rows(all, section);
+}
+
+/// The paper's number of a figure that a system has there.
+fn figure(system: &str, [apache, flash, new]: [&str; 3]) -> String {
+    match system {
+        APACHE => format!("Figure {apache}: "),
+        NGINX => format!("Figure {flash}: "),
+        WEIR => format!("Figure {new}: "),
+        _ => String::new(),
+    }
+}
+
+fn profile(all: &Profile<'_>, system: &str) -> Plot {
+    let title =
+        format!("{}response times over load, {}", figure(system, ["4", "5", "16"]), label(system));
+    let mut plot = Plot::new(title, Axis::linear("load"), Axis::log("response time, ms"));
+    let p5 = |phase: &PhaseOutcome| phase.all.at(5);
+    let lines: [(&str, Figure); 4] =
+        [("5th percentile", p5), ("median", median), ("mean", mean), ("95th percentile", p95)];
+    for (colour, (name, figure)) in lines.into_iter().enumerate() {
+        let points =
+            all.loads.iter().map(|load| (*load, all.found().value(system, own(*load), figure)));
+        let line = series::measured(system, points, 1.0);
+        plot.series.push(line.named(name).coloured(colour, false));
+    }
+    plot
+}
+
+fn distributions(all: &Profile<'_>, system: &str) -> Plot {
+    let title = format!(
+        "{}distribution of response times, {}",
+        figure(system, ["6", "7", "18"]),
+        label(system)
+    );
+    let mut plot =
+        Plot::new(title, Axis::log("response time, ms"), Axis::linear("share of responses"));
+    let open = all.loads.iter().map(|load| (format!("load {load}"), own(*load)));
+    let all_loads = open.chain([("saturated".to_owned(), Phase::SATURATED)]);
+    for (colour, (name, phase)) in all_loads.enumerate() {
+        let points = (0..=100).filter_map(|percent| {
+            let at = all.found().value(system, phase, |found| found.all.at(percent));
+            Some((at.middle()?, percent as f64 / 100.0))
+        });
+        let line = series::line(system, points.collect());
+        plot.series.push(line.named(name).coloured(colour, false));
+    }
+    plot
+}
+
+fn saturation(all: &Profile<'_>) -> Table {
+    let columns = [
+        "system",
+        "requests/s",
+        "Mbit/s",
+        "median ms",
+        "longest ms",
+        "disk reads per 1000",
+        "disk busy %",
+        "keeps up with, requests/s",
+    ];
+    let caption = "In saturation, and the highest rate at which the system keeps up in an open loop; \
+                   median over the seeds, in brackets its interval.";
+    let mut table = Table::new(caption, &columns);
+    for system in all.systems {
+        let value = |figure: Figure| all.found().value(system, Phase::SATURATED, figure);
+        let figures = [
+            (value(per_second), Unit::Count),
+            (value(megabits), Unit::Count),
+            (value(median), Unit::Ms),
+            (value(longest), Unit::Ms),
+            (value(reads), Unit::Count),
+            (value(busy), Unit::Percent),
+            (all.found().capacity(system), Unit::Count),
+        ];
+        table.row(label(system), &figures);
+    }
+    table
+}
+
+fn open_loop(all: &Profile<'_>) -> Table {
+    let columns = [
+        "load, system",
+        "median",
+        "mean",
+        "p95",
+        "p99",
+        "longest",
+        "hot p99",
+        "within 10 ms, %",
+        "disk busy %",
+        "incomplete %",
+    ];
+    let mut table = Table::new("At shares of its own capacity. Response times in ms.", &columns);
+    for load in all.loads {
+        for system in all.systems {
+            let value = |figure: Figure| all.found().value(system, own(*load), figure);
+            let figures = [
+                (value(median), Unit::Ms),
+                (value(mean), Unit::Ms),
+                (value(p95), Unit::Ms),
+                (value(p99), Unit::Ms),
+                (value(longest), Unit::Ms),
+                (value(hot_p99), Unit::Ms),
+                (value(quick), Unit::Percent),
+                (value(busy), Unit::Percent),
+                (value(incomplete), Unit::Percent),
+            ];
+            table.row(format!("{load}, {}", label(system)), &figures);
+        }
+    }
+    table
+}
+
+/// Share of the responses within 10 ms.
+fn quick(phase: &PhaseOutcome) -> f64 {
+    phase.all.within(QUICK)
+}
+
+fn rows(all: &Profile<'_>, section: &mut Section) {
+    let found = all.found();
+    let low = own(all.loads[0]);
+    for (system, paper, limit) in [
+        (WEIR, "less than a tripling", Bar::Below(3.0)),
+        (NGINX, "two orders of magnitude", Bar::AtLeast(100.0)),
+        (APACHE, "two orders of magnitude", Bar::AtLeast(100.0)),
+    ] {
+        let what = format!("{}, p95 at {HIGH} ÷ at {}", label(system), all.loads[0]);
+        let row = Row::new(what, paper, found.over(system, own(HIGH), low, p95), Unit::Times);
+        section.row(row.paper_says(limit));
+    }
+    for system in [NGINX, APACHE] {
+        let ours = found.over(system, Phase::SATURATED, low, median);
+        let what = format!("{}, median in saturation ÷ at {}", label(system), all.loads[0]);
+        let row = Row::new(what, "over one hundred times", ours, Unit::Times);
+        section.row(row.paper_says(Bar::Above(100.0)));
+    }
+    for (system, phase, word, paper, limit) in [
+        (APACHE, own(HIGH), "at 0.95", "over 60 %", Bar::Above(0.6)),
+        (NGINX, own(HIGH), "at 0.95", "very few (Flash)", Bar::AtMost(0.1)),
+        (WEIR, own(HIGH), "at 0.95", "98 % (New-Flash)", Bar::AtLeast(0.98)),
+        (APACHE, Phase::SATURATED, "in saturation", "only 18 %", Bar::AtMost(0.18)),
+    ] {
+        let what = format!("{}, responses within 10 ms, {word}", label(system));
+        let row = Row::new(what, paper, found.value(system, phase, quick), Unit::Percent);
+        let row = row.paper_says(limit);
+        section.row(match system {
+            NGINX => row.note("a tenth is taken for very few"),
+            _ => row,
+        });
+    }
+    let what = format!("{}, p95 ÷ mean at {HIGH}", label(WEIR));
+    let ours = found.value(WEIR, own(HIGH), |phase| p95(phase) / mean(phase));
+    let row = Row::new(what, "lower than the mean", ours, Unit::Times);
+    section.row(row.paper_says(Bar::Below(1.0)));
+    for system in [NGINX, APACHE] {
+        let ours = found.ratio(system, WEIR, own(HIGH), hot_p99);
+        let what = format!("{} ÷ weir, p99 of hot requests, {HIGH} of own capacity", label(system));
+        section.row(Row::new(what, "", ours, Unit::Times));
+    }
+}

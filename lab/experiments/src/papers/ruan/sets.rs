@@ -1,0 +1,157 @@
+//! Ruan & Pai, section 3.5 and Figures 8, 15 and 20: response times over the size of the set, from one
+//! that is in memory to four times as much.
+
+use super::conditions::{
+    self, APACHE, Figure, Found, HIGH, NGINX, WEIR, case, files, inversion, mean, median, own,
+    own_loads, reads,
+};
+use super::deciles::by_decile;
+use crate::cell::Files;
+use crate::choice::{Choice, Scale};
+use crate::experiment::case::Case;
+use crate::experiment::{Evidence, Experiment, Group};
+use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
+use crate::outcome::Outcome;
+
+pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
+    name: "ruan-sets",
+    paper: "Ruan 2006",
+    repeats: "Figures 8, 15 and 20",
+    title: "Sets larger than memory",
+    groups,
+    report,
+};
+
+const OWN: [&str; 3] = [WEIR, NGINX, APACHE];
+/// The set of the other experiments, and its half, which is in memory, in quarters of a gigabyte of
+/// memory.
+const QUARTERS: [u64; 5] = [2, 4, 8, 12, 16];
+/// The paper's main set, in the same quarters.
+const MAIN: u64 = 12;
+/// A median that grows by less than this does not grow.
+const NO_GROWTH: f64 = 1.25;
+
+/// Sets of a run, in quarters of the memory, smallest first.
+fn sets(scale: Scale) -> Vec<u64> {
+    match scale {
+        Scale::Quick => vec![QUARTERS[0], MAIN],
+        Scale::Full | Scale::Paper => QUARTERS.to_vec(),
+    }
+}
+
+fn of(scale: Scale, quarters: u64) -> Case {
+    let files = files(scale, own_loads(&[HIGH]));
+    case(Files { set: files.memory / 4 * quarters, ..files })
+}
+
+fn groups(choice: &Choice) -> Vec<Group> {
+    let systems = conditions::systems(choice, &OWN);
+    let points = |quarters| of(choice.scale, quarters).points(&systems).collect::<Vec<_>>();
+    sets(choice.scale).into_iter().flat_map(points).collect()
+}
+
+fn report(evidence: &Evidence<'_>, section: &mut Section) {
+    section.text(
+        "At 0.95 of each server's own capacity with that set, on the same disk and with the same \
+         memory, 1 GB. The paper does not say at which load its figures are.",
+    );
+    let systems = conditions::systems(evidence.choice, &OWN);
+    let plots: [(&str, Figure); 2] = [
+        ("Figures 8 and 15: mean response time over the set", mean),
+        ("Figures 8 and 15: median response time over the set", median),
+    ];
+    for (title, figure) in plots {
+        section.plot(over_sets(evidence, title, &systems, figure));
+    }
+    let smallest = of(evidence.choice.scale, QUARTERS[0]);
+    for system in &systems {
+        let number = if system == WEIR { "Figure 20: " } else { "" };
+        let title =
+            format!("{number}sizes by decile of response time, in memory, {}", label(system));
+        section.plot(by_decile(Found::of(evidence, &smallest), system, own(HIGH), &title));
+    }
+    section.table(table(evidence, &systems));
+    rows(evidence, section);
+}
+
+fn over_sets(evidence: &Evidence<'_>, title: &str, systems: &[String], figure: Figure) -> Plot {
+    let (x, y) = (Axis::linear("set ÷ memory"), Axis::log("response time, ms"));
+    let mut plot = Plot::new(title, x, y);
+    for system in systems {
+        let points = sets(evidence.choice.scale).into_iter().map(|quarters| {
+            let case = of(evidence.choice.scale, quarters);
+            let ours = Found::of(evidence, &case).value(system, own(HIGH), figure);
+            (quarters as f64 / 4.0, ours)
+        });
+        plot.series.push(series::measured(system, points, 1.0));
+    }
+    plot
+}
+
+fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
+    let columns = [
+        "set ÷ memory, system",
+        "keeps up with, requests/s",
+        "median",
+        "mean",
+        "inversion",
+        "disk reads per 1000",
+    ];
+    let caption = "At 0.95 of the capacity with that set. Response times in ms.";
+    let mut table = Table::new(caption, &columns);
+    for quarters in sets(evidence.choice.scale) {
+        let case = of(evidence.choice.scale, quarters);
+        let found = Found::of(evidence, &case);
+        for system in systems {
+            let value = |figure: Figure| found.value(system, own(HIGH), figure);
+            let figures = [
+                (found.capacity(system), Unit::Count),
+                (value(median), Unit::Ms),
+                (value(mean), Unit::Ms),
+                (value(inversion), Unit::Count),
+                (value(reads), Unit::Count),
+            ];
+            table.row(format!("{}, {}", quarters as f64 / 4.0, label(system)), &figures);
+        }
+    }
+    table
+}
+
+fn rows(evidence: &Evidence<'_>, section: &mut Section) {
+    let scale = evidence.choice.scale;
+    let all = sets(scale);
+    let (smallest, largest) = (of(scale, all[0]), of(scale, all[all.len() - 1]));
+    let over = |system: &str, figure: Figure| -> Ours {
+        let of = move |outcome: &Outcome| conditions::of_phase(outcome, own(HIGH), figure);
+        evidence.runs.ratio(&largest.cell(system), &smallest.cell(system), of)
+    };
+    for system in OWN {
+        let what = format!("{}, mean with the largest set ÷ in memory", label(system));
+        let row = Row::new(what, "grows beyond memory", over(system, mean), Unit::Times);
+        section.row(row.paper_says(Bar::Above(1.0)));
+    }
+    for (system, paper, limit) in [
+        (NGINX, "increases", Bar::Above(NO_GROWTH)),
+        (APACHE, "increases", Bar::Above(NO_GROWTH)),
+        (WEIR, "no longer grows", Bar::AtMost(NO_GROWTH)),
+    ] {
+        let what = format!("{}, median with the largest set ÷ in memory", label(system));
+        let row = Row::new(what, paper, over(system, median), Unit::Times);
+        section.row(row.paper_says(limit).note("a quarter more is taken for no growth"));
+    }
+    let found = Found::of(evidence, &smallest);
+    let row = Row::new(
+        "weir, service inversion in memory",
+        "0.33 (New-Flash)",
+        found.value(WEIR, own(HIGH), inversion),
+        Unit::Count,
+    );
+    section.row(row.paper_is(0.33));
+    let main = of(scale, MAIN);
+    let of = |outcome: &Outcome| conditions::of_phase(outcome, own(HIGH), inversion);
+    let less = |main: &Outcome, memory: &Outcome| of(main) - of(memory);
+    let ours = evidence.runs.paired(&main.cell(WEIR), &smallest.cell(WEIR), less);
+    let what = "weir, service inversion with the set of 3 × memory less that in memory";
+    let row = Row::new(what, "0.02 (0.35 against 0.33)", ours, Unit::Count);
+    section.row(row.paper_says(Bar::AtMost(0.02)));
+}

@@ -1,0 +1,146 @@
+//! Ruan & Pai, Table 5: what each step from a blocking server to one that never waits for a disk is
+//! worth. The steps are one server, switched for study.
+
+use super::conditions::{
+    self, AIO, APACHE, EVENT, Figure, Found, HIGH, NGINX, WEIR, case, files, hot_p99, inversion,
+    mean, median, megabits, own, own_loads, p90,
+};
+use crate::cell::Phase;
+use crate::choice::{Choice, Scale};
+use crate::experiment::case::Case;
+use crate::experiment::{Evidence, Experiment, Group};
+use crate::findings::{Axis, Bar, Claim, Plot, Row, Section, Table, Unit, label, series};
+
+pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
+    name: "ruan-steps",
+    paper: "Ruan 2006",
+    repeats: "Table 5",
+    title: "From blocking to not blocking, step by step",
+    groups,
+    report,
+};
+
+/// Opening and reading in the loop; opening elsewhere, reading in the loop; the other way round.
+const BLOCKS: &str = "weir:files --disk-work blocks";
+const READ_BLOCKS: &str = "weir:files --disk-work read-blocks";
+const OPEN_BLOCKS: &str = "weir:files --disk-work open-blocks";
+const OWN: [&str; 8] = [WEIR, BLOCKS, READ_BLOCKS, OPEN_BLOCKS, NGINX, AIO, APACHE, EVENT];
+
+/// Table 5: its name, and median, mean and 90th percentile in ms at 0.95, and capacity in Mb/s.
+type Line = (&'static str, [f64; 4]);
+const FLASH: Line = ("Flash", [67.4, 181.0, 362.0, 336.0]);
+const TABLE_5: [(&str, Line); 6] = [
+    (BLOCKS, FLASH),
+    (READ_BLOCKS, ("fd pass", [11.5, 50.0, 71.2, 395.0])),
+    (OPEN_BLOCKS, ("no mmap", [1.8, 93.5, 92.9, 437.5])),
+    (WEIR, ("New-Flash", [1.6, 29.3, 6.6, 450.0])),
+    (NGINX, FLASH),
+    (APACHE, ("Apache 1.3", [6.6, 180.2, 414.7, 241.1])),
+];
+
+fn of(scale: Scale) -> Case {
+    case(files(scale, own_loads(&[HIGH])))
+}
+
+fn groups(choice: &Choice) -> Vec<Group> {
+    of(choice.scale).groups(&conditions::systems(choice, &OWN)).collect()
+}
+
+fn report(evidence: &Evidence<'_>, section: &mut Section) {
+    section.text(
+        "The steps are weir with `disk_work`: `blocks` opens and reads files in the worker itself, as \
+         the paper's Flash does when its guesses fail; `read-blocks` opens them on helper threads \
+         (the paper's \"fd pass\"); `open-blocks` reads on helper threads; without a switch both are \
+         on helper threads (New-Flash). The paper's third step, \"no mmap\", loses what told it which \
+         pages were in memory, and has no counterpart that is built alike. Response times at 0.95 of \
+         each one's own capacity; the paper's throughput is that in saturation.",
+    );
+    let case = of(evidence.choice.scale);
+    let systems = conditions::systems(evidence.choice, &OWN);
+    let found = Found::of(evidence, &case);
+    section.plot(distribution(found, &systems));
+    section.table(table(found, &systems));
+    rows(found, section);
+}
+
+fn distribution(found: Found<'_>, systems: &[String]) -> Plot {
+    let mut plot = Plot::new(
+        "Distribution of response times at 0.95 of own capacity",
+        Axis::log("response time, ms"),
+        Axis::linear("share of responses"),
+    );
+    for system in systems {
+        let points = (0..=100).filter_map(|percent| {
+            let at = found.value(system, own(HIGH), |phase| phase.all.at(percent));
+            Some((at.middle()?, percent as f64 / 100.0))
+        });
+        plot.series.push(series::line(system, points.collect()));
+    }
+    plot
+}
+
+/// The columns of Table 5.
+const COLUMNS: [(&str, Unit, Figure); 4] = [
+    ("median", Unit::Ms, median),
+    ("mean", Unit::Ms, mean),
+    ("p90", Unit::Ms, p90),
+    ("Mbit/s", Unit::Count, megabits),
+];
+
+/// The phase of a column: the throughput is that in saturation.
+fn phase(unit: Unit) -> Phase {
+    if unit == Unit::Ms { own(HIGH) } else { Phase::SATURATED }
+}
+
+fn table(found: Found<'_>, systems: &[String]) -> Table {
+    let mut columns = vec!["system"];
+    columns.extend(COLUMNS.map(|(name, ..)| name));
+    columns.extend(["hot p99", "inversion"]);
+    let caption =
+        "Table 5. Response times in ms at 0.95 of own capacity, throughput in saturation.";
+    let mut table = Table::new(caption, &columns);
+    for system in systems {
+        let of_table = COLUMNS.map(|(_, unit, of)| (found.value(system, phase(unit), of), unit));
+        let ours = [
+            (found.value(system, own(HIGH), hot_p99), Unit::Ms),
+            (found.value(system, own(HIGH), inversion), Unit::Count),
+        ];
+        table.row(label(system), &[of_table.as_slice(), &ours].concat());
+    }
+    table
+}
+
+fn rows(found: Found<'_>, section: &mut Section) {
+    for (system, (name, paper)) in TABLE_5 {
+        for ((column, unit, of), paper) in COLUMNS.into_iter().zip(paper) {
+            let what = format!("{}, {column}", label(system));
+            let ours = found.value(system, phase(unit), of);
+            section.row(Row::new(what, format!("{paper} ({name})"), ours, unit));
+        }
+    }
+    // What section 5.2 makes of the table.
+    let ratio = |(above, below): (&str, &str), column: usize| {
+        let (_, unit, of) = COLUMNS[column];
+        found.ratio(above, below, phase(unit), of)
+    };
+    let steps = [
+        ((BLOCKS, WEIR), 0, "40x", Claim::Is(40.0)),
+        ((BLOCKS, WEIR), 1, "6x", Claim::Is(6.0)),
+        ((BLOCKS, WEIR), 2, "54x", Claim::Is(54.0)),
+        ((WEIR, BLOCKS), 3, "34 % more", Claim::Is(1.34)),
+        ((BLOCKS, READ_BLOCKS), 0, "5.8x", Claim::Is(5.8)),
+        ((BLOCKS, READ_BLOCKS), 1, "3.6x", Claim::Is(3.6)),
+        ((OPEN_BLOCKS, WEIR), 1, "a factor of 3", Claim::Is(3.0)),
+        ((NGINX, WEIR), 0, "40x (Flash)", Claim::Is(40.0)),
+        ((NGINX, WEIR), 1, "6x (Flash)", Claim::Is(6.0)),
+        ((NGINX, WEIR), 2, "54x (Flash)", Claim::Is(54.0)),
+        ((AIO, WEIR), 0, "", Claim::Holds(Bar::Above(1.0))),
+        ((AIO, WEIR), 2, "", Claim::Holds(Bar::Above(1.0))),
+    ];
+    for (both, column, paper, claim) in steps {
+        let what = format!("{} ÷ {}, {}", label(both.0), label(both.1), COLUMNS[column].0);
+        let row = Row::new(what, paper, ratio(both, column), Unit::Times);
+        let claim = Some(claim).filter(|_| !paper.is_empty());
+        section.row(Row { claim, ..row });
+    }
+}

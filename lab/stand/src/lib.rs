@@ -1,0 +1,20 @@
+//! What a server of files is put on when the files are on a slow disk: the disk, a memory group for the
+//! server and its page cache, a core of its own, and clients that fill its cache. `weir-costs` and the
+//! experiments use it.
+//!
+//! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`SlowDisk`]; [`send()`];
+//! [`fill_cache()`].
+
+pub mod address;
+pub mod cores;
+mod disk;
+mod fill;
+mod group;
+pub mod root;
+mod send;
+
+pub use disk::{SlowDisk, Work};
+pub use fill::fill_cache;
+pub use group::MemoryGroup;
+pub use send::send;
+pub use slowdisk::{FileSystem, Model};
