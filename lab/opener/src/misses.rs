@@ -88,7 +88,7 @@ impl Misses {
         }
         let name: Name = name.into();
         let bytes = work.expected_bytes(misses.window);
-        let joined = misses.gate.join(name.clone(), bytes, PLACE, now);
+        let joined = misses.gate.join(name.clone(), bytes, PLACE, now, now);
         let job = match joined {
             Joined::Refused => return Err(Errno::BUSY),
             Joined::New(job) => {
@@ -117,7 +117,7 @@ impl Misses {
                     let work = self.jobs.get_mut(&job).and_then(|job| job.work.take());
                     match work {
                         Some(work) => self.helpers.start(job, work),
-                        None => _ = self.gate.done(job),
+                        None => _ = self.gate.done(job, now),
                     }
                 }
                 DiskNext::Refuse(job) => {
@@ -132,10 +132,10 @@ impl Misses {
         }
     }
 
-    /// A helper has ended a job: what is known of it. [`Ended::tell`] has the waiters told.
-    pub(crate) fn ended(&mut self, id: DiskJob, outcome: Outcome) -> Option<Ended> {
+    /// A helper has ended a job at `now`: what is known of it. [`Ended::tell`] has the waiters told.
+    pub(crate) fn ended(&mut self, id: DiskJob, outcome: Outcome, now: Time) -> Option<Ended> {
         self.helpers.ended();
-        self.gate.done(id);
+        self.gate.done(id, now);
         let Job { name, asked, waiters, .. } = self.jobs.remove(&id)?;
         self.waiting -= waiters.len();
         Some(Ended { name, asked, outcome, waiters })

@@ -177,7 +177,7 @@ impl Opener {
             tokio::select! {
                 result = results.recv() => {
                     let Some((job, outcome)) = result else { return };
-                    let ended = self.misses.borrow_mut().ended(job, outcome);
+                    let ended = self.misses.borrow_mut().ended(job, outcome, self.clock());
                     if let Some(ended) = ended {
                         self.keep(&ended);
                         ended.tell();

@@ -17,7 +17,7 @@ fn misses(helpers: usize) -> (Rc<RefCell<Misses>>, Results) {
 /// Takes in the end of a job and has those who wait told; the name.
 fn end_one(misses: &Rc<RefCell<Misses>>, results: &mut Results) -> Vec<u8> {
     let (job, outcome) = results.blocking_recv().unwrap();
-    let ended = misses.borrow_mut().ended(job, outcome).unwrap();
+    let ended = misses.borrow_mut().ended(job, outcome, Time::ZERO).unwrap();
     let name = ended.name.to_vec();
     ended.tell();
     name
