@@ -2,6 +2,7 @@
 //! caches empty, warmed, and asked for files in one phase after the other. The run of a cell says which
 //! phases.
 
+use std::ffi::OsString;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use weir_load::{Body, Demand, Plan, Report, Source};
 use weir_peers::probe::{accepts, metrics};
-use weir_peers::{Error, Result, Server, interrupt};
+use weir_peers::{Error, Result, Server, interrupt, opener};
 use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
 use weir_workload::{FileSet, Invalid};
 
 use super::stand::Stand;
-use super::systems::{self, Place};
+use super::systems::{self, Opener, Place};
 use super::watch;
 use crate::cell::{Files, Users, What};
 use crate::outcome::Observed;
@@ -39,6 +40,8 @@ const REST: f64 = 0.1;
 pub(super) struct Bench<'a> {
     /// Dropped before the group, which must be empty to be removed.
     server: Server,
+    /// What opens files for it.
+    opener: Option<Server>,
     group: MemoryGroup,
     stand: &'a Stand,
     files: &'a Files,
@@ -88,14 +91,16 @@ impl<'a> Bench<'a> {
             open_files: machine::open_files().min(1 << 20) as usize,
         };
         let error_log = directory.join("server-error.log");
-        let program = systems::program(system, &place, &error_log, settings)?;
+        let programs = systems::programs(system, &place, &error_log, settings)?;
         let before = [group.before(), cores::on(cores::SERVER)].concat();
+        let start = |opener: Opener| start_opener(opener, &before, directory);
+        let opener = programs.opener.map(start).transpose()?;
         let log = directory.join("server.log");
-        let server = Server::spawn(program.command(before), log, Some(error_log))?;
+        let server = Server::spawn(programs.server.command(&before), log, Some(error_log))?;
         let mut server = server.stops_within(STOP);
         server.wait_until_ready(&|| Ok(accepts(address.into())))?;
         let (set, in_memory) = (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
-        Ok(Bench { server, group, stand, files, users, set, in_memory, address, admin })
+        Ok(Bench { server, opener, group, stand, files, users, set, in_memory, address, admin })
     }
 
     /// The set that a phase asks for.
@@ -221,14 +226,16 @@ impl<'a> Bench<'a> {
         self.group.killed()
     }
 
-    /// Processor seconds that the server has used.
+    /// Processor seconds that the server has used, and what opens files for it.
     pub(super) fn cpu(&self) -> f64 {
-        weir_peers::processes::usage(self.server.id()).cpu
+        let both = std::iter::once(&self.server).chain(&self.opener);
+        both.map(|server| weir_peers::processes::usage(server.id()).cpu).sum()
     }
 
     /// An error if the server has ended by itself.
     pub(super) fn must_run(&mut self) -> Result<()> {
-        self.server.must_run()
+        self.server.must_run()?;
+        self.opener.as_mut().map_or(Ok(()), Server::must_run)
     }
 
     /// Keep weir's own figures.
@@ -244,6 +251,16 @@ impl Seen {
     fn ended(&self, end: End) -> usize {
         self.records.iter().filter(|record| record.outcome == end).count()
     }
+}
+
+/// Start what opens files for a server, in the server's group and on its core: what it warms is the
+/// server's page cache, and what it uses is the server's processor time.
+fn start_opener(opener: Opener, before: &[OsString], directory: &Path) -> Result<Server> {
+    let log = directory.join("opener.log");
+    let command = opener.program.command(before);
+    let mut server = Server::spawn(command, log, None)?.stops_within(STOP);
+    server.wait_until_ready(&|| Ok(opener::accepts(&opener.socket)))?;
+    Ok(server)
 }
 
 /// Send a demand; how many complete and right responses it had.

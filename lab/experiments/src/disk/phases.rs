@@ -113,7 +113,7 @@ impl<'a> Phases<'a> {
         let found = capacity::search(saturated, |rate| {
             trial += 1;
             let (requests, answered) = self.bench.trial(rate, seconds, self.seed_of(trial))?;
-            Ok(capacity::kept_up(requests, answered))
+            Ok(capacity::kept_up(requests, answered, self.files.connections))
         })?;
         self.found.capacity = Some(found);
         Ok(found)

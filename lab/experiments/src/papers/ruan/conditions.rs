@@ -17,6 +17,8 @@ pub(super) const AIO: &str = "nginx-aio";
 /// The paper's other server, today's version.
 pub(super) const APACHE: &str = "apache-prefork";
 pub(super) const EVENT: &str = "apache-event";
+/// The same with files opened by `weir-lab opener`; its place in the paper is Flashpache's.
+pub(super) const FLASHPACHE: &str = "apache-prefork-opener";
 pub(super) const LIGHTTPD: &str = "lighttpd";
 
 /// Loads of the paper's figures, as shares of a server's own capacity (section 3.4).
