@@ -66,6 +66,16 @@ pub(super) struct Seen {
     pub(super) observed: Option<Observed>,
 }
 
+/// What became of a rate that was tried.
+pub(super) struct Trial {
+    /// Requests that came.
+    pub(super) requests: usize,
+    /// Those that were answered by the end.
+    pub(super) answered: usize,
+    /// How late the clients sent them, 99th percentile.
+    pub(super) lag_ms: f64,
+}
+
 impl<'a> Bench<'a> {
     /// Start a server whose files nobody has read yet.
     ///
@@ -152,8 +162,8 @@ impl<'a> Bench<'a> {
         self.load(what, demand, self.plan(Some(seconds)))
     }
 
-    /// A rate for so many seconds; how many requests came, and how many were answered by then.
-    pub(super) fn trial(&self, rate: f64, seconds: f64, seed: u64) -> Result<(usize, usize)> {
+    /// A rate for so many seconds.
+    pub(super) fn trial(&self, rate: f64, seconds: f64, seed: u64) -> Result<Trial> {
         interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
         let demand = Demand::Open(self.set.arrivals(rate, seconds, seed).map_err(invalid)?);
         self.stand.disk.slow(true);
@@ -162,7 +172,9 @@ impl<'a> Bench<'a> {
         let in_time = |record: &&Record| {
             record.outcome == End::Ok && record.last_byte.is_some_and(|last| last <= seconds)
         };
-        Ok((seen.records.len(), seen.records.iter().filter(in_time).count()))
+        let answered = seen.records.iter().filter(in_time).count();
+        let lag_ms = seen.report.lag[1] * 1e3;
+        Ok(Trial { requests: seen.records.len(), answered, lag_ms })
     }
 
     /// Send a demand, and what belongs to the phase beside it.

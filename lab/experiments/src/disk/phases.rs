@@ -3,7 +3,7 @@
 
 use weir_peers::{Error, Result};
 
-use super::bench::{Bench, Seen};
+use super::bench::{Bench, Seen, Trial};
 use super::{capacity, figures};
 use crate::cell::{Files, Load, Phase, TRIAL, What};
 use crate::figures as common;
@@ -21,8 +21,6 @@ pub(super) struct Phases<'a> {
     seed: u64,
     /// What they showed.
     pub(super) found: FilesOutcome,
-    /// Why some do not count.
-    pub(super) invalid: Vec<String>,
     /// The last one of all the set, undisturbed by a scan or a look.
     pub(super) last: Option<Seen>,
 }
@@ -32,7 +30,7 @@ impl<'a> Phases<'a> {
     pub(super) fn of(bench: &'a Bench<'a>, files: &'a Files, seed: u64) -> Phases<'a> {
         let found =
             FilesOutcome { capacity: None, nginx: None, hot_share: 0.0, phases: Vec::new() };
-        Phases { bench, files, seed, found, invalid: Vec::new(), last: None }
+        Phases { bench, files, seed, found, last: None }
     }
 
     /// With nginx's capacity in the same conditions.
@@ -62,22 +60,21 @@ impl<'a> Phases<'a> {
             if left > 0 && !reasons.is_empty() {
                 continue;
             }
-            self.invalid.extend(reasons);
-            self.keep(phase, rate, seconds, seen);
+            self.keep(figures::phase(phase, rate, seconds, &seen), reasons, seen);
             break;
         }
         Ok(())
     }
 
-    fn keep(&mut self, phase: Phase, rate: Option<f64>, seconds: f64, seen: Seen) {
-        if let Some(rate) = rate {
+    fn keep(&mut self, found: PhaseOutcome, invalid: Vec<String>, seen: Seen) {
+        if let Some(rate) = found.offered {
             let share = self.bench.set(What::Set).hot_share(rate);
             self.found.hot_share = self.found.hot_share.max(share);
         }
-        self.found.phases.push(figures::phase(phase, rate, seconds, &seen));
-        if phase.what == What::Set {
+        if found.phase.what == What::Set {
             self.last = Some(seen);
         }
+        self.found.phases.push(PhaseOutcome { invalid, ..found });
     }
 
     /// Requests per second of a load; none in saturation.
@@ -94,7 +91,8 @@ impl<'a> Phases<'a> {
         Ok(Some(rate))
     }
 
-    /// The highest rate at which the server keeps up; searched for at the first call.
+    /// The highest rate at which the server keeps up and the clients are on time; searched for at the
+    /// first call.
     ///
     /// # Errors
     ///
@@ -112,8 +110,10 @@ impl<'a> Phases<'a> {
         let mut trial = 1000;
         let found = capacity::search(saturated, |rate| {
             trial += 1;
-            let (requests, answered) = self.bench.trial(rate, seconds, self.seed_of(trial))?;
-            Ok(capacity::kept_up(requests, answered, self.files.connections))
+            let Trial { requests, answered, lag_ms } =
+                self.bench.trial(rate, seconds, self.seed_of(trial))?;
+            let on_time = lag_ms <= common::MOST_LAG_MS;
+            Ok(on_time && capacity::kept_up(requests, answered, self.files.connections))
         })?;
         self.found.capacity = Some(found);
         Ok(found)

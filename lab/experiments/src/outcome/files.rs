@@ -55,6 +55,9 @@ pub struct PhaseOutcome {
     pub scanned: Option<f64>,
     /// What the server's wakes and processes showed; absent where they were not watched or cannot be.
     pub observed: Option<Observed>,
+    /// Why it does not count; none if it does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<String>,
 }
 
 /// Response times of some requests. Those that had no complete response are in none.
@@ -118,6 +121,16 @@ pub struct Ready {
 }
 
 impl FilesOutcome {
+    /// Why some phases do not count, each reason once.
+    pub(crate) fn why_invalid(&self) -> Vec<String> {
+        let mut reasons: Vec<String> =
+            self.phases.iter().flat_map(|phase| phase.invalid.clone()).collect();
+        reasons.sort();
+        // The same reason in several phases is one.
+        reasons.dedup_by_key(|reason| reason.split(':').next().map(str::to_owned));
+        reasons
+    }
+
     /// The phase of a load on the whole set, or of another part of it.
     pub fn phase(&self, load: Load, what: What) -> Option<&PhaseOutcome> {
         self.phases.iter().find(|found| found.phase == Phase { load, what })

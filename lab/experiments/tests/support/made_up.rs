@@ -206,6 +206,7 @@ fn disk_phase(phase: Phase, files: &Files, blocks: bool, capacity: f64) -> Phase
             runnable: [0.3, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1],
             lost_events: 0,
         }),
+        invalid: Vec::new(),
     }
 }
 

@@ -43,7 +43,8 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
         "A set of 3 GB shaped like SPECweb99's on a disk that does one operation at a time (2 ms, 60 \
          MB/s), and servers of one worker in a memory group of 1 GB, page cache included. Saturation: \
          1024 requests under way, five on a connection. Load 1 is the highest rate at which a server \
-         keeps up in an open loop (all but 256 requests answered by the end of a trial of 10 s), found by \
+         keeps up in an open loop (all but 256 requests answered by the end of a trial of 10 s, and the \
+         clients on time), found by \
          halving between 0.3 and 1.2 of what it did in saturation; the paper's is what it did in \
          saturation.",
     );
