@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use weir_peers::apache::{self, Build, Opening, Workers};
 use weir_peers::{Options, Result, opener};
 
-use super::systems::{Opener, Place, Programs};
+use super::programs::{Opener, Place, Programs};
 use crate::settings::Settings;
 
 /// Of prefork, a process for so many bytes of the group, which holds the page cache too; of the two

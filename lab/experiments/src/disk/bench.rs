@@ -16,8 +16,9 @@ use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
 use weir_workload::{FileSet, Invalid};
 
+use super::programs::{Opener, Place};
 use super::stand::Stand;
-use super::systems::{self, Opener, Place};
+use super::systems;
 use super::watch;
 use crate::cell::{Files, Users, What};
 use crate::outcome::Observed;

@@ -8,6 +8,7 @@ mod capacity;
 mod figures;
 mod nginx;
 mod phases;
+mod programs;
 mod run;
 mod stand;
 mod systems;

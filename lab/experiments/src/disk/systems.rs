@@ -1,14 +1,14 @@
 //! The servers of files under test, by name: what each is told when it has one core and little memory.
 //! The bench starts one of them.
 
-use std::net::SocketAddrV4;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use weir_peers::nginx::{FileCache, Nginx, Reading};
 use weir_peers::{Content, Error, Options, Program, Result};
 use weir_peers::{h2o, lighttpd, nginx, weir};
 
 use super::apache::Apache;
+use super::programs::{Place, Programs};
 use crate::settings::Settings;
 
 /// The systems that are known. `weir:files` takes further flags of `weir serve` after spaces
@@ -38,37 +38,6 @@ const ROOM: usize = 4000;
 /// Seconds after which idle connections are closed: few, since after a crowd has gone they keep those
 /// who still wait from a server that has a process or a place for so many connections only.
 const IDLE: u32 = 1;
-
-/// What a system is told.
-pub(super) struct Place<'a> {
-    /// Where it listens.
-    pub(super) address: SocketAddrV4,
-    /// Where weir's figures are.
-    pub(super) admin: SocketAddrV4,
-    /// What it serves.
-    pub(super) root: &'a Path,
-    /// Where its configuration, its log and its temporary files go.
-    pub(super) directory: &'a Path,
-    /// Bytes of its group.
-    pub(super) memory: u64,
-    /// Files it may have open.
-    pub(super) open_files: usize,
-}
-
-/// What a system is made of.
-pub(super) struct Programs {
-    /// The server, to be started in the foreground.
-    pub(super) server: Program,
-    /// What opens files for it, which is started before it.
-    pub(super) opener: Option<Opener>,
-}
-
-/// A process that opens files for a server.
-pub(super) struct Opener {
-    pub(super) program: Program,
-    /// Where it is asked.
-    pub(super) socket: PathBuf,
-}
 
 /// The programs, without an access log. Errors go to `error_log`.
 ///
@@ -155,7 +124,7 @@ fn weir_program(options: &str, place: &Place<'_>, settings: &Settings) -> Result
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, SocketAddrV4};
 
     use super::*;
 
