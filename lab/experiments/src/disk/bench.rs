@@ -62,7 +62,7 @@ pub(super) struct Seen {
     pub(super) work: Work,
     /// Seconds until then.
     pub(super) elapsed: f64,
-    /// Share of all files that a scan has read.
+    /// How often a scan has read the tree.
     pub(super) scanned: Option<f64>,
     pub(super) observed: Option<Observed>,
 }
@@ -185,18 +185,17 @@ impl<'a> Bench<'a> {
         let mut records = Vec::new();
         self.stand.disk.work();
         let start = Instant::now();
-        let (report, work, scanned, observed) = std::thread::scope(|scope| {
+        let (report, work, elapsed, scanned, observed) = std::thread::scope(|scope| {
             let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(&end)));
             let watch = (what == What::Watched)
                 .then(|| scope.spawn(|| watch::server(self.server.id(), seconds, &end)));
             let report = send(&plan, demand, &never, &mut |record| records.push(record));
-            let work = self.stand.disk.work();
+            let (work, elapsed) = (self.stand.disk.work(), start.elapsed().as_secs_f64());
             end.store(true, Ordering::Relaxed);
             let scanned = scan.map(|scan| scan.join().unwrap_or_else(|_| Err(panicked())));
             let observed = watch.map(|watch| watch.join().unwrap_or_else(|_| Err(panicked())));
-            (report, work, scanned, observed)
+            (report, work, elapsed, scanned, observed)
         });
-        let elapsed = start.elapsed().as_secs_f64();
         let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
         let seen = Seen { records, report: report?, work, elapsed, scanned, observed };
         let wrong = seen.ended(End::Wrong);
@@ -206,12 +205,18 @@ impl<'a> Bench<'a> {
         Ok(seen)
     }
 
-    /// Read every file once, until that is done or `end` is set; the share of the files that were read.
+    /// Read every file, over and over until `end` is set; how often the tree was read.
     fn scan(&self, end: &AtomicBool) -> Result<f64> {
         let plan = Plan { abort_after: None, retries: 0, drain: 1.0, ..self.plan(None) };
-        let all = self.set.documents().len();
-        let right = answered(&plan, Demand::Saturate(self.set.scan(), SCANNERS), end)?;
-        Ok(right as f64 / all.max(1) as f64)
+        let mut right = 0;
+        while !end.load(Ordering::Relaxed) {
+            let scan = Demand::Saturate(self.set.scan(), SCANNERS);
+            match answered(&plan, scan, end)? {
+                0 => break,
+                more => right += more,
+            }
+        }
+        Ok(right as f64 / self.set.documents().len().max(1) as f64)
     }
 
     /// What the requests of a stretch have in common.

@@ -13,6 +13,9 @@ use crate::outcome::{FilesOutcome, PhaseOutcome};
 /// more than its time.
 const TRIES: usize = 3;
 const QUICK: f64 = 10.0;
+/// Seeds of phases, of phases that are run again, and of trials are so far apart.
+const RETRIED: usize = 100;
+const TRIALS: usize = 1000;
 
 /// The phases of a server so far.
 pub(super) struct Phases<'a> {
@@ -52,12 +55,14 @@ impl<'a> Phases<'a> {
             self.bench.read_in_memory()?;
             self.bench.warm(What::InMemory, self.seed)?;
         }
-        let (seconds, seed) = (self.files.length(phase), self.seed_of(self.found.phases.len()));
-        let tries = if self.files.seconds < QUICK { 1 } else { TRIES };
-        for left in (0..tries).rev() {
+        let (seconds, place) = (self.files.length(phase), self.found.phases.len());
+        let tries = self.tries();
+        for tried in 1..=tries {
+            // Not the same files again: the cache has them.
+            let seed = self.seed_of(place + RETRIED * (tried - 1));
             let seen = self.bench.phase(phase.what, rate, seconds, seed)?;
             let reasons = why_invalid(&seen);
-            if left > 0 && !reasons.is_empty() {
+            if tried < tries && !reasons.is_empty() {
                 continue;
             }
             self.keep(figures::phase(phase, rate, seconds, &seen), reasons, seen);
@@ -106,17 +111,32 @@ impl<'a> Phases<'a> {
         let saturated = saturated.ok_or_else(|| {
             Error("a share of the server's capacity needs a phase of saturation before it".into())
         })?;
-        let seconds = TRIAL * self.files.seconds;
-        let mut trial = 1000;
-        let found = capacity::search(saturated, |rate| {
-            trial += 1;
-            let Trial { requests, answered, lag_ms } =
-                self.bench.trial(rate, seconds, self.seed_of(trial))?;
-            let on_time = lag_ms <= common::MOST_LAG_MS;
-            Ok(on_time && capacity::kept_up(requests, answered, self.files.connections))
-        })?;
+        let found = {
+            let mut trial = TRIALS;
+            capacity::search(saturated, |rate| self.keeps_up(rate, &mut trial))?
+        };
         self.found.capacity = Some(found);
         Ok(found)
+    }
+
+    /// Whether the server keeps up with a rate. A trial of which the clients were late says nothing of
+    /// the server, so it is tried again; if they are late each time, the rate is more than they can send.
+    fn keeps_up(&self, rate: f64, trial: &mut usize) -> Result<bool> {
+        let seconds = TRIAL * self.files.seconds;
+        for _ in 0..self.tries() {
+            *trial += 1;
+            let Trial { requests, answered, lag_ms } =
+                self.bench.trial(rate, seconds, self.seed_of(*trial))?;
+            let kept_up = capacity::kept_up(requests, answered, self.files.connections);
+            if lag_ms <= common::MOST_LAG_MS {
+                return Ok(kept_up);
+            }
+        }
+        Ok(false)
+    }
+
+    fn tries(&self) -> usize {
+        if self.files.seconds < QUICK { 1 } else { TRIES }
     }
 
     /// Other requests in each phase, the same for all systems.

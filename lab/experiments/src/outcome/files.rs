@@ -51,7 +51,7 @@ pub struct PhaseOutcome {
     pub reads_per_second: f64,
     /// Share of the same time in which the disk was busy.
     pub busy: f64,
-    /// Share of all files that the scan has read; absent without one.
+    /// How often the scan has read all files; absent without one.
     pub scanned: Option<f64>,
     /// What the server's wakes and processes showed; absent where they were not watched or cannot be.
     pub observed: Option<Observed>,
@@ -103,6 +103,8 @@ pub struct Observed {
     /// Shares of the time in which so many of the server's processes or threads could run: none of
     /// them, then up to each tenth of all.
     pub runnable: [f64; 11],
+    /// The share of them that could run, on average.
+    pub mean_runnable: f64,
     /// Events that were lost while it was watched; with any, the phase does not count.
     pub lost_events: u64,
 }

@@ -64,13 +64,8 @@ fn nearly_all(phase: &PhaseOutcome) -> f64 {
     observed(phase, |seen| seen.runnable[9] + seen.runnable[10])
 }
 
-/// The mean share of those that can run; each tenth counts by its middle.
 fn mean_runnable(phase: &PhaseOutcome) -> f64 {
-    let middle = |(place, share): (usize, &f64)| match place {
-        0 => 0.0,
-        tenth => (tenth as f64 - 0.5) / 10.0 * share,
-    };
-    observed(phase, |seen| seen.runnable.iter().enumerate().map(middle).sum())
+    observed(phase, |seen| seen.mean_runnable)
 }
 
 fn runnable(found: Found<'_>, systems: &[String]) -> Plot {
