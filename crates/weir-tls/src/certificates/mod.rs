@@ -14,4 +14,8 @@ pub use certificate::Certificate;
 pub use error::CertificateError;
 pub use files::{read, read_authorities};
 pub use store::CertificateStore;
+pub(crate) use store::is_challenge;
 pub use x509::subject;
+
+#[cfg(test)]
+pub(crate) mod tests;
