@@ -13,14 +13,10 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
 use weir_units::choice;
 
-use crate::certificates::{Authorities, CertificateStore, is_challenge};
+use crate::certificates::{ACME_TLS, Authorities, CertificateStore, is_challenge};
 
 /// HTTP/1.1 in ALPN (RFC 7301, section 6).
 pub const HTTP_1: &[u8] = b"http/1.1";
-
-/// The protocol of a challenge in ALPN (RFC 8737, section 6.2). A session that agreed on it has shown its
-/// certificate and is over.
-pub const ACME_TLS: &[u8] = b"acme-tls/1";
 
 choice! {
     /// Versions and ciphers. All have forward secrecy and authenticated encryption, as RFC 9325 (BCP

@@ -13,7 +13,7 @@ pub use authorities::Authorities;
 pub use certificate::Certificate;
 pub use error::CertificateError;
 pub use files::{read, read_authorities};
-pub use store::CertificateStore;
+pub use store::{ACME_TLS, CertificateStore};
 pub(crate) use store::is_challenge;
 pub use x509::subject;
 

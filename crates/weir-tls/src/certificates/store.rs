@@ -10,7 +10,10 @@ use rustls::sign::CertifiedKey;
 use rustls::{CipherSuite, SignatureAlgorithm, SignatureScheme};
 
 use super::certificate::Certificate;
-use crate::server::ACME_TLS;
+
+/// The protocol of a challenge in ALPN (RFC 8737, section 6.2). A session that agreed on it has shown its
+/// certificate and is over.
+pub const ACME_TLS: &[u8] = b"acme-tls/1";
 
 /// See the module.
 #[derive(Debug, Default)]
