@@ -227,6 +227,13 @@ impl Session {
         self.records += 1;
     }
 
+    /// Whether the other side waits for records before it sends anything: those that end a handshake of
+    /// TLS 1.2 (RFC 5246, section 7.3).
+    pub fn is_waited_for(&self) -> bool {
+        let is_old = self.connection.protocol_version() == Some(ProtocolVersion::TLSv1_2);
+        self.is_handshaking() || is_old && self.has_records()
+    }
+
     /// Whether records wait to be sent.
     pub fn has_records(&self) -> bool {
         self.connection.wants_write()
