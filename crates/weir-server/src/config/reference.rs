@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use clap::{Args, Command};
 
+use super::given::Settings;
 use super::key::Key;
 use super::key::Table as _;
 use super::routes;
-use super::given::Settings;
 use super::settings::ServerKeys;
 
 /// How values are written, by what stands for them.
