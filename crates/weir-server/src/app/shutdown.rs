@@ -110,6 +110,8 @@ impl Shutdown<'_> {
         if matches!(command, Command::Reopen | Command::Reload) {
             match &self.config.access_log {
                 AccessLog::File(_) => self.access_log.reopen(),
+                // The signal has had an effect all the same.
+                _ if command == Command::Reload && self.certificates.is_some() => {}
                 AccessLog::Stderr | AccessLog::Stdout | AccessLog::Off => {
                     tracing::info!("signal to reopen the access log ignored: it is not a file");
                 }
