@@ -32,7 +32,7 @@ fn backends_are_told_the_scheme_and_the_subject_and_nobody_can_pretend() {
         let mut client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
         assert!(client.ask(&lie).unwrap().0.starts_with("HTTP/1.1 200 "));
     }
-    let asked = backend.asked();
+    let asked = backend.requests();
     assert_eq!(asked[0].fields(SUBJECT), ["O=Weir & Sons,CN=somebody"]);
     assert_eq!(asked[1].fields(SUBJECT), [""; 0]);
     for asked in &asked {
@@ -55,5 +55,5 @@ fn who_must_show_a_certificate_is_not_served_without_a_valid_one() {
     let others = stranger.files(Kind::Client, &["somebody"]);
     assert!(get(Some(&own)).is_ok());
     assert!(get(Some(&others)).is_err() && get(None).is_err());
-    assert_eq!(backend.asked().len(), 1);
+    assert_eq!(backend.requests().len(), 1);
 }

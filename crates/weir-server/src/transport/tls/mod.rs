@@ -220,3 +220,6 @@ fn escaped(name: &str) -> HeaderValue {
     let text: String = name.escape_default().collect();
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("unreadable"))
 }
+
+#[cfg(test)]
+mod tests;
