@@ -9,6 +9,8 @@ mod bad_input;
 mod certificates;
 mod clients;
 mod handshakes;
+mod programs;
+mod proxying;
 mod redirects;
 mod reload;
 mod secure_client;

@@ -1,5 +1,6 @@
 //! HTTPS over an uplink: what is sent is whole and in order, and records and handshakes count.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use crate::authority::Authority;
@@ -44,6 +45,31 @@ fn the_smallest_is_sent_first_with_tls_too() {
     assert_eq!(small.get("/files/10kb.bin").unwrap().1.len(), 10_000);
     assert!(!other.is_finished(), "the large one has most of its bytes to come");
     assert_eq!(other.join().unwrap(), 1_000_000);
+}
+
+#[test]
+fn who_leaves_while_it_waits_is_dropped() {
+    let authority = Authority::new();
+    let server = authority.server(&["--uplink", "1mbit", "--policy", "fifo"]);
+    let config = Arc::new(config(&authority, None));
+    let waiting = |path: &str| {
+        let mut client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n");
+        client.stream.write_all(request.as_bytes()).unwrap();
+        client
+    };
+    let large = waiting("/files/100mb.bin");
+    eventually("it waits", || server.metrics().sum("weir_uplink_waiting_jobs") == 1.0);
+    // One says that it leaves (close_notify), the other only does.
+    let mut polite = waiting("/files/100kb.bin");
+    let silent = waiting("/files/100kb.bin");
+    eventually("all wait", || server.metrics().sum("weir_uplink_waiting_jobs") == 3.0);
+    polite.stream.conn.send_close_notify();
+    polite.stream.flush().unwrap();
+    drop((polite, silent));
+    eventually("two are gone", || server.metrics().sum("weir_uplink_dead_jobs_total") == 2.0);
+    drop(large);
+    eventually("all are gone", || server.metrics().sum("weir_connections") == 0.0);
 }
 
 #[test]
