@@ -155,8 +155,7 @@ fn clients_that_never_read_hold_up_nobody_and_are_let_go() {
     let config = Arc::new(config(&authority, None));
     let stuck: Vec<_> = (0..8)
         .map(|_| {
-            let mut client =
-                SecureClient::connect(&config, server.address(), "a.test").unwrap();
+            let mut client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
             let request = b"GET /files/100mb.bin HTTP/1.1\r\nHost: a.test\r\n\r\n";
             client.stream.write_all(request).unwrap();
             client
