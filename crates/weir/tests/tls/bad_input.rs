@@ -131,7 +131,8 @@ fn a_client_that_leaves_in_the_middle_leaves_nothing() {
 #[test]
 fn a_renegotiation_is_not_begun() {
     let authority = Authority::new();
-    let server = authority.server(&[]);
+    // OpenSSL waits for more until the server closes.
+    let server = authority.server(&["--idle-timeout", "5s"]);
     let mut command = tool("openssl", "openssl");
     command.args(["s_client", "-tls1_2", "-servername", "a.test", "-connect"]);
     command.arg(server.address().to_string());
