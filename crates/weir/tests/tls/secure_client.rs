@@ -71,7 +71,8 @@ impl SecureClient {
         SecureClient::over(socket.into(), config, name)
     }
 
-    fn over(
+    /// The same on a socket that is connected.
+    pub(crate) fn over(
         socket: TcpStream,
         config: &Arc<ClientConfig>,
         name: &str,
