@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
+
 /// What could not be done with which file, and why.
 #[derive(Debug)]
 pub(crate) struct StorageError {
@@ -39,3 +41,9 @@ impl fmt::Display for StorageError {
 }
 
 impl std::error::Error for StorageError {}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Failure {
+        Failure::unjudged(error.to_string())
+    }
+}
