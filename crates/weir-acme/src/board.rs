@@ -20,6 +20,8 @@ pub struct CertificateStatus {
     pub phase: Phase,
     /// When the one that is served ends; `None`: there is none.
     pub not_after: Option<SystemTime>,
+    /// It is served, but could not be written to the storage: a restart loses it.
+    pub unsaved: bool,
     /// When it is renewed, as far as is known.
     pub renewal: Option<SystemTime>,
     /// Certificates obtained since the start.
@@ -73,6 +75,7 @@ impl Board {
             name,
             phase: Phase::Waiting,
             not_after: None,
+            unsaved: false,
             renewal: None,
             obtained: 0,
             taken_over: 0,

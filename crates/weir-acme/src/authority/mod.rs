@@ -8,15 +8,16 @@ mod client;
 mod order;
 mod problem;
 mod suggestion;
+mod wish;
 
 use std::time::Duration;
 
 use self::client::{Client, Visit};
-pub(crate) use self::suggestion::Suggestion;
+pub(crate) use self::wish::Wish;
+use self::suggestion::Suggestion;
 use crate::answers::Answers;
 use crate::failure::Failure;
-use crate::host_name::HostName;
-use crate::settings::{ChallengeKind, Settings};
+use crate::settings::Settings;
 use crate::storage::{Pem, Storage};
 
 /// Longest time for an order with all its waiting, and for a question.
@@ -28,15 +29,6 @@ const LONGEST_QUESTION: Duration = Duration::from_secs(2 * 60);
 pub(crate) struct Authority {
     settings: Settings,
     client: Client,
-}
-
-/// What is ordered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish<'a> {
-    pub(crate) name: &'a HostName,
-    pub(crate) kind: ChallengeKind,
-    /// The certificate that the new one stands in for, if the server is to know (RFC 9773 section 5).
-    pub(crate) replaces: Option<&'a Pem>,
 }
 
 impl Authority {

@@ -8,9 +8,9 @@ use instant_acme::{
     RetryPolicy,
 };
 
-use super::Wish;
 use super::problem::{failure, is_already_replaced, is_no_account, printable};
 use super::suggestion::identifier;
+use super::wish::Wish;
 use crate::answers::{Answer, Answers};
 use crate::failure::Failure;
 use crate::host_name::HostName;
