@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// All certificates, at one moment, in the order of the settings' names.
+/// All certificates, at one moment, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// One for each name.
