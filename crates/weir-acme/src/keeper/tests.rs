@@ -20,12 +20,14 @@ struct Stand {
 impl Stand {
     fn new() -> Stand {
         let home = TempDir::new().unwrap();
+        let roots = home.path().join("ca.pem");
+        fs::write(&roots, pem("acme.example", 2020, 4000).chain).unwrap();
         let settings = Settings {
             names: vec!["a.example".parse().unwrap()],
             directory_url: "https://acme.example/directory".parse().unwrap(),
             email: None,
             storage: home.path().to_owned(),
-            roots: None,
+            roots: Some(roots),
             external_account: None,
             challenges: vec![ChallengeKind::Http01],
         };
