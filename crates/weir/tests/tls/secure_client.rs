@@ -1,0 +1,110 @@
+//! A client with TLS that shows what was agreed on.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, StreamOwned,
+};
+
+use super::authority::{Authority, Files};
+use super::support::DEADLINE;
+
+/// One connection.
+pub struct SecureClient {
+    pub stream: StreamOwned<ClientConnection, TcpStream>,
+}
+
+/// A client that trusts the authority, and shows a certificate if it has one.
+pub fn config(authority: &Authority, own: Option<&Files>) -> ClientConfig {
+    config_with(authority, own, aws_lc_rs::default_provider())
+}
+
+/// The same with these ciphers.
+pub fn config_with(
+    authority: &Authority,
+    own: Option<&Files>,
+    provider: CryptoProvider,
+) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority.root()).unwrap()).unwrap();
+    let builder = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    match own {
+        Some(files) => {
+            let chain = vec![CertificateDer::from_pem_file(&files.chain).unwrap()];
+            let key = PrivateKeyDer::from_pem_file(&files.key).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+        None => builder.with_no_client_auth(),
+    }
+}
+
+impl SecureClient {
+    /// Connects and shakes hands.
+    pub fn connect(
+        config: &Arc<ClientConfig>,
+        to: SocketAddr,
+        name: &str,
+    ) -> std::io::Result<SecureClient> {
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let socket = TcpStream::connect(to)?;
+        socket.set_read_timeout(Some(DEADLINE))?;
+        socket.set_write_timeout(Some(DEADLINE))?;
+        let connection = ClientConnection::new(config.clone(), name).unwrap();
+        let mut client = SecureClient { stream: StreamOwned::new(connection, socket) };
+        while client.stream.conn.is_handshaking() {
+            client.stream.conn.complete_io(&mut client.stream.sock)?;
+        }
+        Ok(client)
+    }
+
+    /// Asks for a path and returns head and body.
+    pub fn get(&mut self, path: &str) -> std::io::Result<(String, Vec<u8>)> {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n"))
+    }
+
+    /// Sends a request and returns head and body of the answer, which has a length.
+    pub fn ask(&mut self, request: &str) -> std::io::Result<(String, Vec<u8>)> {
+        self.stream.write_all(request.as_bytes())?;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            self.stream.read_exact(&mut byte)?;
+            head.extend(byte);
+        }
+        let head = String::from_utf8(head).unwrap();
+        let mut lines = head.lines();
+        let length = lines.find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().unwrap())
+        });
+        let mut body = vec![0; length.unwrap_or(0)];
+        self.stream.read_exact(&mut body)?;
+        Ok((head, body))
+    }
+
+    pub fn is_resumed(&self) -> bool {
+        self.stream.conn.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    pub fn version(&self) -> Option<ProtocolVersion> {
+        self.stream.conn.protocol_version()
+    }
+
+    /// The server's own certificate, in DER.
+    pub fn certificate(&self) -> Vec<u8> {
+        self.stream.conn.peer_certificates().unwrap()[0].to_vec()
+    }
+}
+
+/// The certificate of a PEM file, in DER.
+pub fn der(files: &Files) -> Vec<u8> {
+    CertificateDer::from_pem_file(&files.chain).unwrap().to_vec()
+}
