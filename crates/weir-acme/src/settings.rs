@@ -72,6 +72,12 @@ impl DirectoryUrl {
     }
 }
 
+impl Default for DirectoryUrl {
+    fn default() -> DirectoryUrl {
+        DirectoryUrl(Uri::from_static(DirectoryUrl::LETS_ENCRYPT))
+    }
+}
+
 impl FromStr for DirectoryUrl {
     type Err = InvalidSetting;
 
@@ -132,6 +138,28 @@ impl ExternalAccount {
 
     pub(crate) fn key(&self) -> &[u8] {
         &self.key
+    }
+}
+
+impl FromStr for ExternalAccount {
+    type Err = InvalidSetting;
+
+    /// The identifier, a space, and the key.
+    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
+        match text.split_whitespace().collect::<Vec<_>>()[..] {
+            [id, key] => ExternalAccount::new(id, key),
+            // Without repeating the key.
+            _ => Err(InvalidSetting::new(
+                "an external account is its identifier, a space, and its HMAC key in base64url",
+            )),
+        }
+    }
+}
+
+/// The identifier alone: the key is a secret.
+impl fmt::Display for ExternalAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.id)
     }
 }
 
