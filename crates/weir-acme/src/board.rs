@@ -1,5 +1,5 @@
-//! How the certificates are: [`Status`] is what the manager tells whoever asks, for metrics and the
-//! admin page; each keeper writes its line of it.
+//! How the certificates are. Each keeper writes its line of the [`Board`]; whoever wants to know, such as
+//! the metrics, reads its [`Status`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -58,21 +58,11 @@ pub struct LastFailure {
     pub text: String,
 }
 
-/// The status while it changes, shared by all keepers.
-#[derive(Clone, Debug)]
-pub(crate) struct Board(Arc<Mutex<Status>>);
-
-/// One keeper's line of the board.
-#[derive(Clone, Debug)]
-pub(crate) struct Line {
-    board: Board,
-    index: usize,
-}
-
-impl Board {
-    pub(crate) fn new(names: impl Iterator<Item = String>) -> Board {
-        let certificates = names.map(|name| CertificateStatus {
-            name,
+impl CertificateStatus {
+    /// A certificate that nothing is known of yet.
+    pub fn new(name: &str) -> CertificateStatus {
+        CertificateStatus {
+            name: name.to_owned(),
             phase: Phase::Waiting,
             not_after: None,
             unsaved: false,
@@ -82,11 +72,29 @@ impl Board {
             failed: 0,
             failed_in_a_row: 0,
             last_failure: None,
-        });
-        Board(Arc::new(Mutex::new(Status { certificates: certificates.collect() })))
+        }
+    }
+}
+
+/// The status while it changes. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Board(Arc<Mutex<Status>>);
+
+/// One keeper's line of the board.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    board: Board,
+    index: usize,
+}
+
+impl Board {
+    pub(crate) fn new<'a>(names: impl Iterator<Item = &'a str>) -> Board {
+        let certificates = names.map(CertificateStatus::new).collect();
+        Board(Arc::new(Mutex::new(Status { certificates })))
     }
 
-    pub(crate) fn status(&self) -> Status {
+    /// How the certificates are now.
+    pub fn status(&self) -> Status {
         self.locked().clone()
     }
 

@@ -4,7 +4,7 @@
 //! From the top down:
 //!
 //! - [`Manager`] runs a thread with one task a name;
-//! - `keeper` is such a task: it does what the plan says next, and reports in [`Status`];
+//! - `keeper` is such a task: it does what the plan says next, and reports on the [`Board`];
 //! - `authority` speaks with the ACME server: account, order, renewal information;
 //! - `answers` holds what challenges are answered with; [`Challenges`] is the part that the server asks;
 //! - `storage` is the directory;
@@ -28,7 +28,7 @@ mod settings;
 mod storage;
 
 pub use answers::Challenges;
-pub use board::{CertificateStatus, LastFailure, Phase, Status};
+pub use board::{Board, CertificateStatus, LastFailure, Phase, Status};
 pub use host_name::HostName;
 pub use invalid::InvalidSetting;
 pub use manager::{Manager, StartError};

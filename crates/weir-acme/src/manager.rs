@@ -1,5 +1,5 @@
 //! The thread that looks after certificates, one task for each name. The server starts it beside its
-//! workers, gives out its [`Challenges`], and shows its [`Status`].
+//! workers, gives out its [`Challenges`], and shows its [`Board`].
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,8 @@ use weir_tls::CertificateStore;
 
 use crate::answers::{Answers, Challenges};
 use crate::authority::Authority;
-use crate::board::{Board, Status};
+use crate::board::Board;
+use crate::host_name::HostName;
 use crate::keeper::{Common, Keeper};
 use crate::settings::Settings;
 use crate::storage::Storage;
@@ -60,7 +61,7 @@ impl Manager {
         let mut names = settings.names;
         names.sort();
         names.dedup();
-        let board = Board::new(names.iter().map(ToString::to_string));
+        let board = Board::new(names.iter().map(HostName::as_str));
         let challenges = Challenges::default();
         let common = Arc::new(Common {
             authority,
@@ -86,9 +87,9 @@ impl Manager {
         &self.challenges
     }
 
-    /// How the certificates are.
-    pub fn status(&self) -> Status {
-        self.board.status()
+    /// Where it stands how the certificates are.
+    pub fn board(&self) -> &Board {
+        &self.board
     }
 }
 

@@ -32,7 +32,7 @@ impl Stand {
             challenges: vec![ChallengeKind::Http01],
         };
         let store = CertificateStore::new();
-        let board = Board::new(["a.example".to_owned()].into_iter());
+        let board = Board::new(["a.example"].into_iter());
         let common = Arc::new(Common {
             authority: Authority::new(&settings).unwrap(),
             storage: Storage::open(&settings.storage, &settings.directory_url).unwrap(),

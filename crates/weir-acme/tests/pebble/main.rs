@@ -48,7 +48,7 @@ fn start(settings: Settings, served: &Served) -> Manager {
 }
 
 fn status(manager: &Manager) -> CertificateStatus {
-    manager.status().certificates.remove(0)
+    manager.board().status().certificates.remove(0)
 }
 
 #[track_caller]
@@ -99,7 +99,7 @@ fn every_name_gets_a_certificate_of_its_own() {
     settings.names = names.map(|name| name.parse().unwrap()).to_vec();
     let manager = start(settings, &served);
     eventually("five certificates", || {
-        manager.status().certificates.iter().all(|certificate| certificate.not_after.is_some())
+        manager.board().status().certificates.iter().all(|certificate| certificate.not_after.is_some())
     });
     for name in names {
         served.assert_taken_by_clients(&pebble, name);

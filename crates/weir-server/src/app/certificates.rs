@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use weir_acme::Manager;
 use weir_tls::certificates::{read, read_authorities};
 use weir_tls::{
     Certificate, CertificateError, CertificateStore, ClientCertificates, Clients, Server,
@@ -76,6 +77,17 @@ impl Certificates {
     /// What ports with TLS offer.
     pub(super) fn server(&self) -> &Arc<Server> {
         &self.server
+    }
+
+    /// Starts to look after those that are obtained, beside those of files; `None`: there are none.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be kept, or nobody can be asked for them.
+    pub(super) fn obtain(&self, config: &Config) -> Result<Option<Manager>, ServeError> {
+        let settings = config.acme_settings().map_err(ServeError::told)?;
+        let manager = settings.map(|settings| Manager::start(settings, self.store.clone()));
+        manager.transpose().map_err(ServeError::told)
     }
 
     /// Reads all files anew. If one cannot be used, all stays as it was.

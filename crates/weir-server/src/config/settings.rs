@@ -41,8 +41,7 @@ settings! {
     }
 
     "Listening" {
-        /// Address to listen on, such as 0.0.0.0:80 or unix:/run/weir.sock; may be given several
-        /// times
+        /// Address to listen on, such as 0.0.0.0:80 or unix:/run/weir.sock; may be given several times
         ///
         /// Names other than `localhost` are not looked up, since what they stand for may change. The
         /// file of a Unix socket lets every user connect who can reach it (mode 0666): its directory,
