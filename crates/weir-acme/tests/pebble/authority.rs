@@ -1,18 +1,21 @@
-//! Pebble: its configuration, its process, and what its management address is asked.
+//! Pebble: its configuration, its process, and what its management address is asked. The tests of `weir`
+//! use it, too.
 
 use std::env;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::served::Served;
-use crate::{eventually, names};
+use crate::names;
+
+/// Guards against hanging. Nothing that works takes so long.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Pebble, not yet started or running; it ends when this is dropped.
 pub(crate) struct Pebble {
@@ -29,14 +32,14 @@ pub(crate) struct Pebble {
 }
 
 impl Pebble {
-    /// One that proves names at the addresses of `served`.
-    pub(crate) fn new(served: &Served) -> Pebble {
+    /// One that proves names on these ports of 127.0.0.1.
+    pub(crate) fn new(http_port: u16, tls_port: u16) -> Pebble {
         Pebble {
             validity: Duration::from_secs(90 * 24 * 3600),
             external_account: None,
             home: TempDir::new().unwrap(),
-            http_port: served.http.port(),
-            tls_port: served.https.port(),
+            http_port,
+            tls_port,
             port: free_port(),
             management_port: free_port(),
             process: None,
@@ -97,12 +100,14 @@ impl Pebble {
             .unwrap();
         self.process = Some(process);
         for port in [self.port, self.management_port] {
-            eventually("Pebble listens", || {
+            let start = Instant::now();
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
                 let ended = self.process.as_mut().unwrap().try_wait().unwrap();
                 let log = fs::read_to_string(self.home.path().join("log")).unwrap_or_default();
                 assert!(ended.is_none(), "Pebble ended: {log}");
-                TcpStream::connect(("127.0.0.1", port)).is_ok()
-            });
+                assert!(start.elapsed() < DEADLINE, "Pebble does not listen: {log}");
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
     }
 
@@ -171,6 +176,7 @@ fn program() -> PathBuf {
     program
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on at this moment.
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -71,7 +71,7 @@ fn failure(manager: &Manager) -> String {
 #[test]
 fn a_certificate_is_obtained_by_http_01() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let manager = start(settings(&pebble, home.path(), &[ChallengeKind::Http01]), &served);
     wait_for_certificate(&manager);
     served.assert_taken_by_clients(&pebble, "www.weir.example");
@@ -83,7 +83,7 @@ fn a_certificate_is_obtained_by_http_01() {
 #[test]
 fn a_certificate_is_obtained_by_tls_alpn_01() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let manager = start(settings(&pebble, home.path(), &[ChallengeKind::TlsAlpn01]), &served);
     wait_for_certificate(&manager);
     served.assert_taken_by_clients(&pebble, "www.weir.example");
@@ -92,7 +92,7 @@ fn a_certificate_is_obtained_by_tls_alpn_01() {
 #[test]
 fn every_name_gets_a_certificate_of_its_own() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let mut settings =
         settings(&pebble, home.path(), &[ChallengeKind::TlsAlpn01, ChallengeKind::Http01]);
     let names = ["a.weir.example", "b.weir.example", "c.weir.example", "d.weir.example", "e.weir.example"];
@@ -109,7 +109,7 @@ fn every_name_gets_a_certificate_of_its_own() {
 #[test]
 fn a_restart_serves_what_was_obtained_even_while_the_acme_server_is_down() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
     let manager = start(settings.clone(), &served);
     wait_for_certificate(&manager);
@@ -128,7 +128,7 @@ fn a_restart_serves_what_was_obtained_even_while_the_acme_server_is_down() {
 #[test]
 fn a_certificate_is_renewed_before_it_ends() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let mut pebble = Pebble::new(&served);
+    let mut pebble = served.pebble();
     pebble.validity = Duration::from_secs(20);
     let pebble = pebble.start();
     let manager = start(settings(&pebble, home.path(), &[ChallengeKind::Http01]), &served);
@@ -146,7 +146,7 @@ fn a_certificate_is_renewed_before_it_ends() {
 #[test]
 fn renewal_follows_what_the_acme_server_suggests() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
     let manager = start(settings.clone(), &served);
     wait_for_certificate(&manager);
@@ -164,7 +164,7 @@ fn renewal_follows_what_the_acme_server_suggests() {
 #[test]
 fn one_of_two_processes_orders_and_both_serve() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let settings = settings(&pebble, home.path(), &[ChallengeKind::TlsAlpn01]);
     // Both answer the same address, as processes on one port would.
     let one = start(settings.clone(), &served);
@@ -181,7 +181,7 @@ fn one_of_two_processes_orders_and_both_serve() {
 fn an_external_account_is_bound() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
     let (id, key) = ("kid-1", "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W");
-    let mut pebble = Pebble::new(&served);
+    let mut pebble = served.pebble();
     pebble.external_account = Some((id, key));
     let pebble = pebble.start();
     let mut settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
@@ -198,7 +198,7 @@ fn an_external_account_is_bound() {
 #[test]
 fn a_name_that_cannot_be_proved_says_what_the_acme_server_saw() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     // The answers are given out nowhere.
     let settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
     let manager = Manager::start(settings, served.store()).unwrap();
@@ -211,7 +211,7 @@ fn a_name_that_cannot_be_proved_says_what_the_acme_server_saw() {
 #[test]
 fn a_name_that_the_acme_server_does_not_take_is_told() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = Pebble::new(&served).start();
+    let pebble = served.pebble().start();
     let mut settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
     settings.names = vec!["blocked.weir.example".parse().unwrap()];
     let text = failure(&start(settings, &served));
@@ -221,7 +221,7 @@ fn a_name_that_the_acme_server_does_not_take_is_told() {
 #[test]
 fn an_account_that_the_acme_server_has_lost_is_put_aside() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let mut pebble = Pebble::new(&served).start();
+    let mut pebble = served.pebble().start();
     let settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
     let manager = start(settings.clone(), &served);
     wait_for_certificate(&manager);

@@ -20,8 +20,8 @@ use crate::authority::Pebble;
 pub(crate) struct Served {
     store: Arc<CertificateStore>,
     challenges: Arc<Mutex<Vec<Challenges>>>,
-    pub(crate) http: SocketAddr,
-    pub(crate) https: SocketAddr,
+    http: SocketAddr,
+    https: SocketAddr,
 }
 
 impl Served {
@@ -42,6 +42,11 @@ impl Served {
             answer(StreamOwned::new(connection, stream), "200 OK", "served");
         });
         Served { store, challenges, http, https }
+    }
+
+    /// A certificate authority that proves names here, not yet started.
+    pub(crate) fn pebble(&self) -> Pebble {
+        Pebble::new(self.http.port(), self.https.port())
     }
 
     pub(crate) fn store(&self) -> Arc<CertificateStore> {
