@@ -63,10 +63,11 @@ impl Manager {
         names.dedup();
         let board = Board::new(names.iter().map(HostName::as_str));
         let challenges = Challenges::default();
+        let answers = Answers::new(challenges.clone(), store.clone(), storage.clone());
         let common = Arc::new(Common {
             authority,
             storage,
-            answers: Answers::new(challenges.clone(), store.clone()),
+            answers: answers.clone(),
             store,
             challenges: settings.challenges,
             orders: Semaphore::new(ORDERS_AT_ONCE),
@@ -76,7 +77,7 @@ impl Manager {
             keeper.take_over();
             keeper
         });
-        let (stop, ended) = start_thread(keepers.collect()).map_err(|error| {
+        let (stop, ended) = start_thread(keepers.collect(), answers).map_err(|error| {
             StartError::new(format!("the thread that looks after certificates: {error}"))
         })?;
         Ok(Manager { challenges, board, stop: Some(stop), ended })
@@ -104,19 +105,25 @@ impl Drop for Manager {
 /// What ends the thread when it is dropped, and what ends with the thread.
 type Ends = (oneshot::Sender<()>, mpsc::Receiver<()>);
 
-fn start_thread(keepers: Vec<Keeper>) -> io::Result<Ends> {
+fn start_thread(keepers: Vec<Keeper>, answers: Answers) -> io::Result<Ends> {
     let (stop, stopped) = oneshot::channel();
     let (end, ended) = mpsc::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("weir-acme".to_owned()).spawn(move || {
-        run(runtime, keepers, stopped);
+        run(runtime, keepers, answers, stopped);
         drop::<mpsc::Sender<()>>(end);
     })?;
     Ok((stop, ended))
 }
 
-fn run(runtime: Runtime, keepers: Vec<Keeper>, stopped: oneshot::Receiver<()>) {
+fn run(
+    runtime: Runtime,
+    keepers: Vec<Keeper>,
+    answers: Answers,
+    stopped: oneshot::Receiver<()>,
+) {
     runtime.block_on(async {
+        tokio::spawn(answers.follow());
         for keeper in keepers {
             tokio::spawn(supervise(keeper));
         }

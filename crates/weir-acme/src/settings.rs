@@ -8,6 +8,7 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::Uri;
+use serde::{Deserialize, Serialize};
 
 use crate::host_name::HostName;
 use crate::invalid::InvalidSetting;
@@ -33,11 +34,13 @@ pub struct Settings {
 }
 
 /// How a name is proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub enum ChallengeKind {
     /// By a page on port 80 (RFC 8555 section 8.3).
+    #[serde(rename = "http-01")]
     Http01,
     /// By a certificate in a handshake on port 443 (RFC 8737).
+    #[serde(rename = "tls-alpn-01")]
     TlsAlpn01,
 }
 

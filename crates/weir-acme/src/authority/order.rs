@@ -7,11 +7,12 @@ use instant_acme::{
     Account, AuthorizationStatus, ChallengeType, Error, Identifier, NewOrder, Order, OrderStatus,
     RetryPolicy,
 };
+use tokio::time::sleep;
 
 use super::problem::{failure, is_already_replaced, is_no_account, printable};
 use super::suggestion::identifier;
 use super::wish::Wish;
-use crate::answers::{Answer, Answers};
+use crate::answers::{Answers, Given, KNOWN_TO_ALL};
 use crate::failure::Failure;
 use crate::host_name::HostName;
 use crate::settings::ChallengeKind;
@@ -73,7 +74,7 @@ async fn answer(
     order: &mut Order,
     wish: Wish<'_>,
     answers: &Answers,
-) -> Result<Vec<Answer>, Failure> {
+) -> Result<Vec<Given>, Failure> {
     let mut given = Vec::new();
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
@@ -95,6 +96,7 @@ async fn answer(
         })?;
         let key_authorization = challenge.key_authorization();
         given.push(answers.give(wish.kind, wish.name, &challenge.token, &key_authorization)?);
+        sleep(KNOWN_TO_ALL).await;
         let taken = challenge.set_ready().await;
         taken.map_err(|error| failure("the challenge was not taken up", &error))?;
     }

@@ -33,10 +33,11 @@ impl Stand {
         };
         let store = CertificateStore::new();
         let board = Board::new(["a.example"].into_iter());
+        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
         let common = Arc::new(Common {
             authority: Authority::new(&settings).unwrap(),
-            storage: Storage::open(&settings.storage, &settings.directory_url).unwrap(),
-            answers: Answers::new(Challenges::default(), store.clone()),
+            answers: Answers::new(Challenges::default(), store.clone(), storage.clone()),
+            storage,
             store: store.clone(),
             challenges: settings.challenges,
             orders: Semaphore::new(1),

@@ -7,6 +7,7 @@
 //!     _account.json   _account.lock            0600; no host is called so
 //!     www.example.org.pem                      0600; the key, then the chain
 //!     www.example.org.lock                     0600; held by the process that orders
+//!     _challenges/www.example.org              0600; while it is ordered
 //! ```
 //!
 //! A key and its chain are one file, and files are replaced whole, so nobody ever reads half of one or
@@ -29,6 +30,7 @@ use crate::host_name::HostName;
 use crate::settings::DirectoryUrl;
 
 const ACCOUNT: &str = "_account";
+const CHALLENGES: &str = "_challenges";
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -44,7 +46,9 @@ impl Storage {
     /// If they cannot be made, or no file can be made in them.
     pub(crate) fn open(directory: &Path, server: &DirectoryUrl) -> Result<Storage, StorageError> {
         let directory = directory.join(server.file_name());
-        make_private(&directory).map_err(|error| StorageError::new("use", &directory, error))?;
+        for directory in [&directory, &directory.join(CHALLENGES)] {
+            make_private(directory).map_err(|error| StorageError::new("use", directory, error))?;
+        }
         tempfile::tempfile_in(&directory)
             .map_err(|error| StorageError::new("write to", &directory, error))?;
         Ok(Storage { directory })
@@ -92,6 +96,32 @@ impl Storage {
     /// The lock for making an account; `None`: somebody else has it.
     pub(crate) fn lock_account(&self) -> Result<Option<Lock>, StorageError> {
         self.lock(ACCOUNT)
+    }
+
+    /// Tells the other processes what the challenge of `name` is answered with.
+    pub(crate) fn share_answer(&self, name: &HostName, text: &str) -> Result<(), StorageError> {
+        self.save(&self.challenge_path(name), text.as_bytes())
+    }
+
+    /// Ends that. An answer that stays although its order is over does no harm.
+    pub(crate) fn withdraw_answer(&self, name: &HostName) {
+        let _ = fs::remove_file(self.challenge_path(name));
+    }
+
+    /// The answers of all processes.
+    pub(crate) fn shared_answers(&self) -> Result<Vec<(HostName, String)>, StorageError> {
+        let directory = self.directory.join(CHALLENGES);
+        let entries = fs::read_dir(&directory);
+        let entries = entries.map_err(|error| StorageError::new("read", &directory, error))?;
+        let answers = entries.flatten().filter_map(|entry| {
+            let name = entry.file_name().to_str()?.parse().ok()?;
+            Some((name, fs::read_to_string(entry.path()).ok()?))
+        });
+        Ok(answers.collect())
+    }
+
+    fn challenge_path(&self, name: &HostName) -> PathBuf {
+        self.directory.join(CHALLENGES).join(name.as_str())
     }
 
     /// Where the key and chain of `name` are.

@@ -55,8 +55,11 @@ fn only_its_user_reads_what_is_kept() {
     let _lock = storage.lock_certificate(&name()).unwrap().unwrap();
     assert_eq!(mode(&root), 0o700);
     assert_eq!(mode(&root.join("acme.example_directory")), 0o700);
-    for entry in fs::read_dir(root.join("acme.example_directory")).unwrap() {
-        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    storage.share_answer(&name(), "{}").unwrap();
+    assert_eq!(mode(&root.join("acme.example_directory/_challenges")), 0o700);
+    let files = ["www.example.org.pem", "www.example.org.lock", "_account.json"];
+    for file in [&files[..], &["_challenges/www.example.org"]].concat() {
+        assert_eq!(mode(&root.join("acme.example_directory").join(file)), 0o600, "{file}");
     }
 }
 
@@ -128,7 +131,7 @@ fn a_full_disk_keeps_the_old_file_and_is_named() {
     assert_eq!(storage.certificate(&name()).unwrap(), Some(pem("A", 100)));
     // Nothing is left of the attempt.
     let files = fs::read_dir(small.0.path().join("acme.example_directory")).unwrap().count();
-    assert_eq!(files, 1);
+    assert_eq!(files, 2, "the certificate, and the directory of challenges");
 }
 
 #[test]

@@ -237,3 +237,17 @@ fn an_account_that_the_acme_server_has_lost_is_put_aside() {
     assert!(!directory.join("_account.json").exists());
     assert!(directory.join("_account.json.unknown").exists());
 }
+
+#[test]
+fn a_process_that_does_not_order_answers_for_the_one_that_does() {
+    let (reached, hidden, home) = (Served::new(), Served::new(), TempDir::new().unwrap());
+    let pebble = reached.pebble().start();
+    // Every order's challenge is asked for at `reached`, which has other names.
+    let of_hidden = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
+    let of_reached = Settings { names: vec!["other.weir.example".parse().unwrap()], ..of_hidden.clone() };
+    let other = start(of_reached, &reached);
+    let manager = start(of_hidden, &hidden);
+    wait_for_certificate(&manager);
+    wait_for_certificate(&other);
+    hidden.assert_taken_by_clients(&pebble, "www.weir.example");
+}

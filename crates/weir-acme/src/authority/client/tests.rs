@@ -214,7 +214,7 @@ fn an_order_at_a_server_that_talks_nonsense_fails_in_words() {
             challenges: vec![ChallengeKind::Http01],
         };
         let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
-        let answers = Answers::new(Challenges::default(), CertificateStore::new());
+        let answers = Answers::new(Challenges::default(), CertificateStore::new(), storage.clone());
         let client = fake.visit().client;
         let name = settings.names[0].clone();
         let authority = Authority { settings, client };
