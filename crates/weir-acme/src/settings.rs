@@ -2,7 +2,8 @@
 //! server's configuration, and by everything here that asks for it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use base64::Engine;
@@ -134,6 +135,23 @@ impl ExternalAccount {
         Ok(ExternalAccount { id: id.to_owned(), key })
     }
 
+    /// Reads a file with identifier and key, space between them.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or as [`ExternalAccount::new`].
+    pub fn read(file: &Path) -> Result<ExternalAccount, InvalidSetting> {
+        let wrong = |what: &dyn fmt::Display| {
+            InvalidSetting::new(format!("{}: {what}", file.display()))
+        };
+        let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
+        match text.split_whitespace().collect::<Vec<_>>()[..] {
+            [id, key] => ExternalAccount::new(id, key).map_err(|error| wrong(&error)),
+            // Without repeating the key.
+            _ => Err(wrong(&"write the identifier of the external account, a space, and its HMAC key")),
+        }
+    }
+
     /// The identifier.
     pub fn id(&self) -> &str {
         &self.id
@@ -141,28 +159,6 @@ impl ExternalAccount {
 
     pub(crate) fn key(&self) -> &[u8] {
         &self.key
-    }
-}
-
-impl FromStr for ExternalAccount {
-    type Err = InvalidSetting;
-
-    /// The identifier, a space, and the key.
-    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
-        match text.split_whitespace().collect::<Vec<_>>()[..] {
-            [id, key] => ExternalAccount::new(id, key),
-            // Without repeating the key.
-            _ => Err(InvalidSetting::new(
-                "an external account is its identifier, a space, and its HMAC key in base64url",
-            )),
-        }
-    }
-}
-
-/// The identifier alone: the key is a secret.
-impl fmt::Display for ExternalAccount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.id)
     }
 }
 
@@ -205,5 +201,11 @@ mod tests {
             let error = ExternalAccount::new(id, key).unwrap_err().to_string();
             assert!(error.contains("external account") && !error.contains("not base64!"), "{error}");
         }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "kid-1 c2VjcmV0IQ\n").unwrap();
+        assert_eq!(ExternalAccount::read(file.path()).unwrap(), account);
+        fs::write(file.path(), "c2VjcmV0IQ\n").unwrap();
+        let error = ExternalAccount::read(file.path()).unwrap_err().to_string();
+        assert!(error.contains("a space") && !error.contains("c2V"), "{error}");
     }
 }

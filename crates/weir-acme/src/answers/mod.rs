@@ -100,10 +100,10 @@ impl Answers {
     ) -> HashMap<HostName, Answer> {
         let read = |(name, text): (HostName, String)| Some((name, serde_json::from_str(&text).ok()?));
         let found: HashMap<HostName, Answer> = found.into_iter().filter_map(read).collect();
-        for (name, answer) in known.iter().filter(|(name, answer)| found.get(name) != Some(answer)) {
+        for (name, answer) in known.iter().filter(|(name, answer)| found.get(*name) != Some(*answer)) {
             self.take_away(name, answer);
         }
-        for (name, answer) in found.iter().filter(|(name, answer)| known.get(name) != Some(answer)) {
+        for (name, answer) in found.iter().filter(|(name, answer)| known.get(*name) != Some(*answer)) {
             if let Err(failure) = self.put(name, answer) {
                 tracing::warn!("the challenge for {name} is not answered here: {failure}");
             }

@@ -93,7 +93,7 @@ impl Visit {
             let (parts, body) = response.into_parts();
             let body = Limited::new(body, LARGEST_ANSWER).collect().await;
             let body = body.map_err(|error| broken(no_body(&*error)))?;
-            Ok((parts, body.to_bytes()))
+            Ok::<_, Broken>((parts, body.to_bytes()))
         };
         let limit = self.client.longest_answer;
         let answer = tokio::time::timeout(limit, answer).await;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use weir_acme::Manager;
+use weir_acme::{ExternalAccount, Manager};
 use weir_tls::certificates::{read, read_authorities};
 use weir_tls::{
     Certificate, CertificateError, CertificateStore, ClientCertificates, Clients, Server,
@@ -85,9 +85,12 @@ impl Certificates {
     ///
     /// They cannot be kept, or nobody can be asked for them.
     pub(super) fn obtain(&self, config: &Config) -> Result<Option<Manager>, ServeError> {
-        let settings = config.acme_settings().map_err(ServeError::told)?;
-        let manager = settings.map(|settings| Manager::start(settings, self.store.clone()));
-        manager.transpose().map_err(ServeError::told)
+        let Some(settings) = config.acme_settings().map_err(ServeError::told)? else {
+            return Ok(None);
+        };
+        let settings = weir_acme::Settings { external_account: external_account(config)?, ..settings };
+        let manager = Manager::start(settings, self.store.clone()).map_err(ServeError::told)?;
+        Ok(Some(manager))
     }
 
     /// Reads all files anew. If one cannot be used, all stays as it was.
@@ -143,7 +146,13 @@ impl Certificates {
 ///
 /// As [`Certificates::open`].
 pub(super) fn check(config: &Config) -> Result<(), ServeError> {
+    external_account(config)?;
     Certificates::open(config, &Arc::new(Metrics::new())).map(drop)
+}
+
+fn external_account(config: &Config) -> Result<Option<ExternalAccount>, ServeError> {
+    let file = config.acme.acme_external_account.as_deref();
+    file.map(ExternalAccount::read).transpose().map_err(ServeError::told)
 }
 
 fn read_all(files: &[(PathBuf, PathBuf)]) -> Result<Vec<Certificate>, CertificateError> {

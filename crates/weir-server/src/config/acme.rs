@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use weir_acme::{DirectoryUrl, ExternalAccount, HostName};
+use weir_acme::{DirectoryUrl, HostName};
 
 use super::table::settings;
 use super::tls::FilePath;
@@ -11,7 +11,6 @@ use super::value::value;
 
 value!(HostName, "HOST", |name| -> HostName { name });
 value!(DirectoryUrl, "URL", |url| -> DirectoryUrl { url });
-value!(ExternalAccount, "TEXT", |account| -> ExternalAccount { account });
 
 settings! {
     /// Flags and keys about certificates by ACME, as far as they were given.
@@ -63,13 +62,15 @@ settings! {
         needs "auto among `tls`",
         example "internal-ca.pem";
 
-        /// External account that the ACME account is bound to: its identifier, a space, and its HMAC key
+        /// File with the external account that the ACME account is bound to: its identifier, a space, and
+        /// its HMAC key in base64url
         ///
-        /// Some certificate authorities know their customers by it and give out both. There is no flag,
-        /// as others could see the key in the list of processes.
-        acme_external_account: ExternalAccount,
+        /// Some certificate authorities know their customers by it, and give out both. Have only weir's
+        /// user read the file.
+        #[arg(long)]
+        acme_external_account: FilePath,
         else "the account is bound to none",
         needs "auto among `tls`",
-        example "kid-1 zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+        example "external-account";
     }
 }

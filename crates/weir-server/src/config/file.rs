@@ -48,8 +48,8 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let mut table = keys.check(source, table.into_inner())?;
     let tables = table.remove(ROUTE);
     let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
-    let of_acme = |(key, _): &(Spanned<_>, _)| AcmeKeys::NAMES.contains(&&**key.get_ref());
-    let (acme, table): (DeTable<'_>, DeTable<'_>) = table.into_iter().partition(of_acme);
+    let (acme, table): (DeTable<'_>, DeTable<'_>) =
+        table.into_iter().partition(|(key, _)| AcmeKeys::NAMES.contains(&&**key.get_ref()));
     let keys = ServerKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), table)))
         .map_err(|error| source.refused(&error))?;
     let acme = AcmeKeys::deserialize(Deserializer::from(Spanned::new(span, acme)))

@@ -12,7 +12,7 @@ impl Config {
         self.tls.contains(&CertificateSource::Auto)
     }
 
-    /// What it obtains; `None`: nothing.
+    /// What it obtains; `None`: nothing. Whoever uses it reads the file of the external account.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Config {
             email: acme.tls_email.clone(),
             storage: acme.tls_directory.clone(),
             roots: acme.acme_ca.clone(),
-            external_account: acme.acme_external_account.clone(),
+            external_account: None,
             challenges: self.challenges(),
         }))
     }
@@ -110,13 +110,11 @@ mod tests {
     #[test]
     fn everything_else_is_passed_on() {
         let text = "tls = [\"auto\", \"a.pem\"]\ntls_names = \"a.test\"\ntls_email = \"a@a.test\"\n\
-                    tls_directory = \"/c\"\nacme_directory_url = \"https://b.test/d\"\nacme_ca = \"/e\"\n\
-                    acme_external_account = \"kid-1 c2VjcmV0IQ\"";
+                    tls_directory = \"/c\"\nacme_directory_url = \"https://b.test/d\"\nacme_ca = \"/e\"";
         let settings = settings(text).unwrap().unwrap();
         assert_eq!(settings.email.as_deref(), Some("a@a.test"));
         assert_eq!(settings.storage, std::path::Path::new("/c"));
         assert_eq!(settings.directory_url.to_string(), "https://b.test/d");
         assert_eq!(settings.roots.as_deref(), Some(std::path::Path::new("/e")));
-        assert_eq!(settings.external_account.unwrap().id(), "kid-1");
     }
 }
