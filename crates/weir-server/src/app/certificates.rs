@@ -63,9 +63,8 @@ impl Certificates {
         let clients = config.tls_client_ca.clone().map(|ca| (ca, config.tls_client_certificate));
         let store = CertificateStore::new();
         let seen = stamps(&files, clients.as_ref());
-        let refused = |error: CertificateError| ServeError::told(error);
-        let read = read_all(&files).map_err(refused)?;
-        let authorities = read_clients(clients.as_ref()).map_err(refused)?;
+        let read = read_all(&files).map_err(ServeError::told)?;
+        let authorities = read_clients(clients.as_ref()).map_err(ServeError::told)?;
         let server = Server::new(&store, config.tls_preset, authorities.as_ref());
         let server = Arc::new(server.map_err(ServeError::told)?);
         let (metrics, seen) = (metrics.clone(), RefCell::new(seen));

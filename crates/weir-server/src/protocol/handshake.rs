@@ -19,9 +19,6 @@ use crate::runtime::turn;
 /// connection is reset.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The type of a record that begins a handshake (RFC 8446, section 5.1).
-const HANDSHAKE: u8 = 22;
-
 /// The answer to a request in clear text.
 const CLEAR_TEXT: &str = "HTTP/1.1 400 Bad Request\r\n\
     Content-Type: text/plain; charset=utf-8\r\n\
@@ -69,13 +66,16 @@ async fn begin(
     let begun = turn::began();
     let most = context.serving.get().times.handshake;
     let mut hello = Hello::default();
+    let mut has_begun = false;
     loop {
         let bytes = input.bytes();
-        if bytes.first().is_some_and(|first| *first != HANDSHAKE && is_request(*first)) {
+        // A record that begins a handshake begins with 22 (RFC 8446, section 5.1).
+        if !has_begun && bytes.first().is_some_and(u8::is_ascii_alphabetic) {
             refuse_clear_text(context, client, input);
             return Err(HandshakeEnd::ClearText);
         }
         let count = bytes.len();
+        has_begun |= count > 0;
         let whole = hello.receive(bytes);
         input.answered(count);
         match whole {
@@ -87,7 +87,9 @@ async fn begin(
             Err(failure) => return Err(refused(client, &failure)),
         }
         let left = most.saturating_sub(turn::began().since(begun));
-        match client.read_unless_given_up(input, left, None, Waits::Rest { begun }).await {
+        // Who has sent nothing when the server stops is not waited for.
+        let stop = Some(&context.stop).filter(|_| !has_begun);
+        match client.read_unless_given_up(input, left, stop, Waits::Rest { begun }).await {
             Read::More => {}
             Read::TimedOut => return Err(HandshakeEnd::TimedOut),
             Read::GivenUp => {
@@ -126,11 +128,6 @@ async fn complete(context: &Context, client: &Client) -> HandshakeEnd {
         }
     });
     agreed.unwrap_or(HandshakeEnd::Left)
-}
-
-/// Whether the first byte is that of a method of HTTP.
-fn is_request(first: u8) -> bool {
-    first.is_ascii_alphabetic()
 }
 
 /// Tells the client why there will be no session.

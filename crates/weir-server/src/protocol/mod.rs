@@ -56,12 +56,11 @@ pub(crate) async fn run(
             }
             None => true,
         };
-        if !is_ready {
-            context.metrics.connections.dec();
-            return;
+        if is_ready {
+            let link = context.uplink.as_ref();
+            let lane = link.and_then(|link| link.open_lane(&client.socket, source));
+            h1::serve(&context, &client, &mut input, lane).await;
         }
-        let lane = context.uplink.as_ref().and_then(|link| link.open_lane(&client.socket, source));
-        h1::serve(&context, &client, &mut input, lane).await;
     }
     context.metrics.connections.dec();
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -10,6 +11,8 @@ use rcgen::{
 use tempfile::TempDir;
 
 use crate::support::Server;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// See the module.
 pub struct Authority {
@@ -66,10 +69,14 @@ impl Authority {
     /// A certificate and its key in PEM.
     pub fn signed(&self, kind: Kind, names: &[&str]) -> (String, String) {
         let of = names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let mut params = CertificateParams::new(if kind == Kind::Client { Vec::new() } else { of }).unwrap();
+        let of = if kind == Kind::Client { Vec::new() } else { of };
+        let mut params = CertificateParams::new(of).unwrap();
         params.distinguished_name = rcgen::DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, names[0]);
         params.distinguished_name.push(DnType::OrganizationName, "Weir & Sons");
+        // Browsers refuse certificates that are valid for longer than a year or so.
+        params.not_before = (SystemTime::now() - DAY).into();
+        params.not_after = (SystemTime::now() + 90 * DAY).into();
         if kind == Kind::Expired {
             params.not_before = rcgen::date_time_ymd(2020, 1, 1);
             params.not_after = rcgen::date_time_ymd(2020, 1, 2);

@@ -93,13 +93,11 @@ impl Tls {
 
     /// Notes what both sides have agreed on.
     fn is_agreed(&self, session: &Session, socket: &Socket) {
-        if let Ok(info) = socket.tcp_info() {
-            self.sizes.fit(info.snd_mss, session.overhead());
-        }
-        let name = session.peer_certificate().and_then(subject);
-        let name = name.map(|name| HeaderValue::from_bytes(name.as_bytes()).unwrap_or_else(|_| escaped(&name)));
-        if let Some(name) = name {
-            let _ = self.subject.set(name);
+        let mss = socket.tcp_info().ok().map(|info| info.snd_mss);
+        self.sizes.fit(mss, session.overhead());
+        if let Some(name) = session.peer_certificate().and_then(subject) {
+            let value = HeaderValue::from_str(&name).unwrap_or_else(|_| escaped(&name));
+            let _ = self.subject.set(value);
         }
     }
 
@@ -215,8 +213,11 @@ impl Tls {
     }
 }
 
-/// A subject that has characters which no field may have.
+/// A subject that has other characters than visible ones of ASCII.
 fn escaped(name: &str) -> HeaderValue {
     let text: String = name.escape_default().collect();
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("unreadable"))
 }
+
+#[cfg(test)]
+mod tests;

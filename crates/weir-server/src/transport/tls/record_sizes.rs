@@ -15,9 +15,6 @@ const AT_FIRST: usize = 64 * 1024;
 /// After so long without a byte the window may have closed again, and records are short again.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Plain bytes of a record of one segment where there are no segments.
-const USUAL: usize = 1400;
-
 /// See the module.
 #[derive(Debug)]
 pub(super) struct RecordSizes {
@@ -32,7 +29,7 @@ pub(super) struct RecordSizes {
 impl Default for RecordSizes {
     fn default() -> RecordSizes {
         RecordSizes {
-            segment: Cell::new(USUAL),
+            segment: Cell::new(LONGEST),
             written: Cell::new(0),
             last: Cell::new(Time::ZERO),
         }
@@ -40,8 +37,10 @@ impl Default for RecordSizes {
 }
 
 impl RecordSizes {
-    /// `mss`: bytes of a segment; `overhead`: those of a record beside its plain ones.
-    pub(super) fn fit(&self, mss: u32, overhead: u32) {
+    /// `mss`: bytes of a segment, of which there may be none; `overhead`: those of a record beside its
+    /// plain ones.
+    pub(super) fn fit(&self, mss: Option<u32>, overhead: u32) {
+        let mss = mss.unwrap_or(u32::MAX);
         self.segment.set((mss.saturating_sub(overhead) as usize).clamp(1, LONGEST));
     }
 
@@ -64,7 +63,7 @@ mod tests {
     #[test]
     fn records_are_short_at_first_and_after_a_pause() {
         let sizes = RecordSizes::default();
-        sizes.fit(1448, 22);
+        sizes.fit(Some(1448), 22);
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
         let mut short = 0;
         while sizes.next(at(5000), 1 << 20) == 1426 {
@@ -75,7 +74,7 @@ mod tests {
         assert_eq!(sizes.next(at(5900), 7), 7);
         assert_eq!(sizes.next(at(7000), 1 << 20), 1426);
         // On loopback a segment is longer than a record can be.
-        sizes.fit(65_483, 22);
+        sizes.fit(Some(65_483), 22);
         assert_eq!(sizes.next(at(9000), 1 << 20), LONGEST);
     }
 }
