@@ -62,6 +62,8 @@ impl Manager {
         names.sort();
         names.dedup();
         let board = Board::new(names.iter().map(HostName::as_str));
+        let listed = names.iter().map(HostName::as_str).collect::<Vec<_>>().join(", ");
+        tracing::info!("certificates for {listed} come from {}", settings.directory_url);
         let challenges = Challenges::default();
         let answers = Answers::new(challenges.clone(), store.clone(), storage.clone());
         let common = Arc::new(Common {
