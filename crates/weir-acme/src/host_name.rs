@@ -72,7 +72,9 @@ fn problem(name: &str) -> Option<&'static str> {
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
     if !name.split('.').all(is_label) {
-        return Some("is no DNS name: letters, digits and hyphens between dots, such as www.example.org");
+        return Some(
+            "is no DNS name: letters, digits and hyphens between dots, such as www.example.org",
+        );
     }
     None
 }

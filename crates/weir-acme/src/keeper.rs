@@ -260,9 +260,9 @@ impl Keeper {
                  attempt is in {again}",
                 date(end)
             ),
-            None => tracing::error!(
-                "no certificate for {name}: {text}. The next attempt is in {again}"
-            ),
+            None => {
+                tracing::error!("no certificate for {name}: {text}. The next attempt is in {again}")
+            }
         }
     }
 

@@ -118,12 +118,7 @@ fn start_thread(keepers: Vec<Keeper>, answers: Answers) -> io::Result<Ends> {
     Ok((stop, ended))
 }
 
-fn run(
-    runtime: Runtime,
-    keepers: Vec<Keeper>,
-    answers: Answers,
-    stopped: oneshot::Receiver<()>,
-) {
+fn run(runtime: Runtime, keepers: Vec<Keeper>, answers: Answers, stopped: oneshot::Receiver<()>) {
     runtime.block_on(async {
         tokio::spawn(answers.follow());
         for keeper in keepers {

@@ -88,7 +88,9 @@ impl FromStr for DirectoryUrl {
     fn from_str(text: &str) -> Result<Self, InvalidSetting> {
         let example = DirectoryUrl::LETS_ENCRYPT;
         let uri: Uri = text.trim().parse().map_err(|error| {
-            InvalidSetting::new(format!("\"{text}\" is no URL ({error}); write one such as {example}"))
+            InvalidSetting::new(format!(
+                "\"{text}\" is no URL ({error}); write one such as {example}"
+            ))
         })?;
         if uri.scheme_str() != Some("https") || uri.host().is_none_or(str::is_empty) {
             return Err(InvalidSetting::new(format!(
@@ -123,12 +125,13 @@ impl ExternalAccount {
         if id.is_empty() {
             return Err(InvalidSetting::new("the identifier of the external account is empty"));
         }
-        let key = BASE64_URL_SAFE_NO_PAD.decode(key.trim().trim_end_matches('=')).map_err(|error| {
-            InvalidSetting::new(format!(
-                "the key of the external account is not base64url ({error}): \
+        let key =
+            BASE64_URL_SAFE_NO_PAD.decode(key.trim().trim_end_matches('=')).map_err(|error| {
+                InvalidSetting::new(format!(
+                    "the key of the external account is not base64url ({error}): \
                  copy the HMAC key as the certificate authority shows it"
-            ))
-        })?;
+                ))
+            })?;
         if key.is_empty() {
             return Err(InvalidSetting::new("the key of the external account is empty"));
         }
@@ -141,14 +144,15 @@ impl ExternalAccount {
     ///
     /// If it cannot be read, or as [`ExternalAccount::new`].
     pub fn read(file: &Path) -> Result<ExternalAccount, InvalidSetting> {
-        let wrong = |what: &dyn fmt::Display| {
-            InvalidSetting::new(format!("{}: {what}", file.display()))
-        };
+        let wrong =
+            |what: &dyn fmt::Display| InvalidSetting::new(format!("{}: {what}", file.display()));
         let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
         match text.split_whitespace().collect::<Vec<_>>()[..] {
             [id, key] => ExternalAccount::new(id, key).map_err(|error| wrong(&error)),
             // Without repeating the key.
-            _ => Err(wrong(&"write the identifier of the external account, a space, and its HMAC key")),
+            _ => Err(wrong(
+                &"write the identifier of the external account, a space, and its HMAC key",
+            )),
         }
     }
 
@@ -177,7 +181,9 @@ mod tests {
         let url: DirectoryUrl = DirectoryUrl::LETS_ENCRYPT.parse().unwrap();
         assert_eq!(url.to_string(), DirectoryUrl::LETS_ENCRYPT);
         assert_eq!(url.file_name(), "acme-v02.api.letsencrypt.org_directory");
-        for text in ["", "acme.example", "http://acme.example/directory", "https://", "https://a b/"] {
+        for text in
+            ["", "acme.example", "http://acme.example/directory", "https://", "https://a b/"]
+        {
             let error = text.parse::<DirectoryUrl>().unwrap_err().to_string();
             assert!(error.contains(DirectoryUrl::LETS_ENCRYPT), "{error}");
         }
@@ -199,7 +205,10 @@ mod tests {
         assert!(!format!("{account:?}").contains("secret"));
         for (id, key) in [("", "c2VjcmV0IQ"), ("kid-1", ""), ("kid-1", "not base64!")] {
             let error = ExternalAccount::new(id, key).unwrap_err().to_string();
-            assert!(error.contains("external account") && !error.contains("not base64!"), "{error}");
+            assert!(
+                error.contains("external account") && !error.contains("not base64!"),
+                "{error}"
+            );
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), "kid-1 c2VjcmV0IQ\n").unwrap();

@@ -29,11 +29,14 @@ choice! {
     }
 }
 
+static INTERMEDIATE: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+static MODERN: [&SupportedProtocolVersion; 1] = [&TLS13];
+
 impl Preset {
     fn versions(self) -> &'static [&'static SupportedProtocolVersion] {
         match self {
-            Preset::Intermediate => &[&TLS13, &TLS12],
-            Preset::Modern => &[&TLS13],
+            Preset::Intermediate => &INTERMEDIATE,
+            Preset::Modern => &MODERN,
         }
     }
 }

@@ -17,7 +17,9 @@ pub(super) fn challenge_certificate(
 ) -> Result<Certificate, Failure> {
     let failed = |error: &dyn std::error::Error| {
         let error = with_causes(error);
-        Failure::unjudged(format!("the certificate that answers tls-alpn-01 cannot be made: {error}"))
+        Failure::unjudged(format!(
+            "the certificate that answers tls-alpn-01 cannot be made: {error}"
+        ))
     };
     let digest: &[u8; DIGEST] = digest.try_into().map_err(|error| failed(&error))?;
     let mut params =

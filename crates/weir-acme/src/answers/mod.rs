@@ -98,12 +98,17 @@ impl Answers {
         known: HashMap<HostName, Answer>,
         found: Vec<(HostName, String)>,
     ) -> HashMap<HostName, Answer> {
-        let read = |(name, text): (HostName, String)| Some((name, serde_json::from_str(&text).ok()?));
+        let read =
+            |(name, text): (HostName, String)| Some((name, serde_json::from_str(&text).ok()?));
         let found: HashMap<HostName, Answer> = found.into_iter().filter_map(read).collect();
-        for (name, answer) in known.iter().filter(|(name, answer)| found.get(*name) != Some(*answer)) {
+        for (name, answer) in
+            known.iter().filter(|(name, answer)| found.get(*name) != Some(*answer))
+        {
             self.take_away(name, answer);
         }
-        for (name, answer) in found.iter().filter(|(name, answer)| known.get(*name) != Some(*answer)) {
+        for (name, answer) in
+            found.iter().filter(|(name, answer)| known.get(*name) != Some(*answer))
+        {
             if let Err(failure) = self.put(name, answer) {
                 tracing::warn!("the challenge for {name} is not answered here: {failure}");
             }
@@ -113,10 +118,12 @@ impl Answers {
 
     fn put(&self, name: &HostName, answer: &Answer) -> Result<(), Failure> {
         match answer.kind {
-            ChallengeKind::Http01 if !pages::is_token(&answer.token) => Err(Failure::refused(format!(
-                "the ACME server's challenge has a token that is not base64url: {:?}",
-                answer.token
-            ))),
+            ChallengeKind::Http01 if !pages::is_token(&answer.token) => {
+                Err(Failure::refused(format!(
+                    "the ACME server's challenge has a token that is not base64url: {:?}",
+                    answer.token
+                )))
+            }
             ChallengeKind::Http01 => {
                 self.challenges.put(&answer.token, &answer.page);
                 Ok(())
@@ -157,7 +164,9 @@ mod tests {
     }
 
     fn answer(token: &str) -> String {
-        format!(r#"{{"kind": "http-01", "token": "{token}", "page": "{token}.thumb", "digest": []}}"#)
+        format!(
+            r#"{{"kind": "http-01", "token": "{token}", "page": "{token}.thumb", "digest": []}}"#
+        )
     }
 
     #[test]
@@ -165,7 +174,8 @@ mod tests {
         let home = TempDir::new().unwrap();
         let (one, other) = (answers(&home), answers(&home));
         let name: HostName = "a.example".parse().unwrap();
-        let page = |token: &str| other.challenges.page(&format!("/.well-known/acme-challenge/{token}"));
+        let page =
+            |token: &str| other.challenges.page(&format!("/.well-known/acme-challenge/{token}"));
         one.storage.share_answer(&name, &answer("first")).unwrap();
         let known = other.replace(HashMap::new(), other.storage.shared_answers().unwrap());
         assert_eq!(page("first").as_deref(), Some("first.thumb"));

@@ -49,7 +49,9 @@ mod tests {
         challenges.put("token", "token.thumb");
         let page = |path| seen_by_server.page(path);
         assert_eq!(page("/.well-known/acme-challenge/token").as_deref(), Some("token.thumb"));
-        for path in ["/.well-known/acme-challenge/other", "/.well-known/acme-challenge/", "/", "token"] {
+        for path in
+            ["/.well-known/acme-challenge/other", "/.well-known/acme-challenge/", "/", "token"]
+        {
             assert_eq!(page(path), None, "{path}");
         }
         challenges.remove("token");

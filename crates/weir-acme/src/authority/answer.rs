@@ -20,7 +20,9 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = match text.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => LONGEST_WAIT,
+        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            LONGEST_WAIT
+        }
         Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default(),
     };
     Some(wait.min(LONGEST_WAIT))
@@ -42,7 +44,9 @@ pub(super) fn check_problem(parts: &Parts, body: &Bytes) -> Result<(), String> {
     }
     match serde_json::from_slice::<Map<String, Value>>(body) {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("answered {}, and not as ACME servers do: {}", parts.status, shown(body))),
+        Err(_) => {
+            Err(format!("answered {}, and not as ACME servers do: {}", parts.status, shown(body)))
+        }
     }
 }
 
@@ -98,7 +102,9 @@ mod tests {
         assert_eq!(wait(b"120"), seconds(120));
         assert_eq!(wait(b"Sun, 06 Nov 1994 08:50:37 GMT"), seconds(60));
         assert_eq!(wait(b"Sun, 06 Nov 1984 08:50:37 GMT"), seconds(0));
-        for absurd in ["18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
+        for absurd in
+            ["18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"]
+        {
             assert_eq!(wait(absurd.as_bytes()), Some(LONGEST_WAIT), "{absurd}");
         }
         for nonsense in ["", "soon", "-5", "1.5"] {

@@ -66,8 +66,11 @@ impl Client {
             .map_err(|error| Failure::unjudged(format!("TLS cannot be set up: {error}")))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(config).https_only().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_only()
+            .enable_http1()
+            .build();
         let connections = Connections::builder(TokioExecutor::new()).build(connector);
         Ok(Client { connections, longest_answer: LONGEST_ANSWER })
     }
@@ -84,7 +87,10 @@ impl Visit {
         *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn exchange(&self, request: Request<BodyWrapper<Bytes>>) -> Result<BytesResponse, Broken> {
+    async fn exchange(
+        &self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Result<BytesResponse, Broken> {
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let broken = |what: String| Broken { uri: uri.clone(), what };
         let answer = async {
@@ -166,8 +172,11 @@ fn roots_of_file(file: &Path) -> Result<RootCertStore, Failure> {
     let text = fs::read(file).map_err(|error| failed(error.to_string()))?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&text) {
-        let certificate = certificate.map_err(|error| failed(format!("is no valid PEM: {error}")))?;
-        roots.add(certificate).map_err(|error| failed(format!("has a bad certificate: {error}")))?;
+        let certificate =
+            certificate.map_err(|error| failed(format!("is no valid PEM: {error}")))?;
+        roots
+            .add(certificate)
+            .map_err(|error| failed(format!("has a bad certificate: {error}")))?;
     }
     if roots.is_empty() {
         return Err(failed("has no certificate".to_owned()));

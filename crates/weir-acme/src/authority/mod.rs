@@ -13,8 +13,8 @@ mod wish;
 use std::time::Duration;
 
 use self::client::{Client, Visit};
-pub(crate) use self::wish::Wish;
 use self::suggestion::Suggestion;
+pub(crate) use self::wish::Wish;
 use crate::answers::Answers;
 use crate::failure::Failure;
 use crate::settings::Settings;

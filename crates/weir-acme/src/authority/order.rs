@@ -42,11 +42,7 @@ pub(super) async fn obtain(
     Ok(Pem { key, chain })
 }
 
-async fn place(
-    account: &Account,
-    storage: &Storage,
-    wish: Wish<'_>,
-) -> Result<Order, Failure> {
+async fn place(account: &Account, storage: &Storage, wish: Wish<'_>) -> Result<Order, Failure> {
     let identifiers = [Identifier::Dns(wish.name.to_string())];
     if let Some(replaced) = wish.replaces.and_then(identifier) {
         match account.new_order(&NewOrder::new(&identifiers).replaces(replaced)).await {
@@ -84,7 +80,9 @@ async fn answer(
             AuthorizationStatus::Pending => {}
             AuthorizationStatus::Valid => continue,
             other => {
-                return Err(Failure::refused(format!("the order begins with a proof that is {other:?}")));
+                return Err(Failure::refused(format!(
+                    "the order begins with a proof that is {other:?}"
+                )));
             }
         }
         let kind = match wish.kind {
@@ -127,7 +125,8 @@ async fn wait_for_proof(order: &mut Order, wish: Wish<'_>) -> Result<(), Failure
 async fn reason(order: &mut Order) -> Option<String> {
     let mut authorizations = order.authorizations();
     while let Some(Ok(authorization)) = authorizations.next().await {
-        let problem = authorization.challenges.iter().find_map(|challenge| challenge.error.as_ref());
+        let problem =
+            authorization.challenges.iter().find_map(|challenge| challenge.error.as_ref());
         if let Some(problem) = problem {
             return Some(problem.to_string());
         }

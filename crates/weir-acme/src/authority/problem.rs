@@ -17,9 +17,9 @@ pub(super) fn failure(what: &str, error: &Error) -> Failure {
             let text = text.strip_prefix("API error: ").unwrap_or(&text);
             Failure::refused(format!("{what}: the ACME server says: {}", printable(text)))
         }
-        Error::Json(error) => Failure::unjudged(format!(
-            "{what}: the ACME server's answer makes no sense ({error})"
-        )),
+        Error::Json(error) => {
+            Failure::unjudged(format!("{what}: the ACME server's answer makes no sense ({error})"))
+        }
         Error::Timeout(_) => {
             Failure::unjudged(format!("{what}: the ACME server did not come to a decision in time"))
         }

@@ -79,12 +79,7 @@ impl Plan {
 
     /// The server suggested to renew in `window`, or nothing that makes sense; `again`: when it wants to
     /// be asked again.
-    pub fn suggested(
-        &mut self,
-        window: Option<Window>,
-        again: Option<Duration>,
-        now: SystemTime,
-    ) {
+    pub fn suggested(&mut self, window: Option<Window>, again: Option<Duration>, now: SystemTime) {
         if let Some(held) = &mut self.held {
             held.window = window;
         }

@@ -57,10 +57,8 @@ mod tests {
 
     #[test]
     fn a_server_that_says_when_is_believed_up_to_a_day() {
-        let asked = |seconds| Setback {
-            is_refusal: true,
-            retry_after: Some(Duration::from_secs(seconds)),
-        };
+        let asked =
+            |seconds| Setback { is_refusal: true, retry_after: Some(Duration::from_secs(seconds)) };
         assert_eq!(wait(1, asked(3600), 0.0), Duration::from_secs(3600));
         assert_eq!(wait(1, asked(1), 0.0), FIRST_REFUSED);
         assert_eq!(wait(1, asked(u64::MAX), 0.0), LONGEST_ASKED);

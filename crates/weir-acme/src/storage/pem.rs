@@ -23,7 +23,9 @@ impl Pem {
                 let (key, chain) = text.split_at(at);
                 Ok(Pem { key: key.to_owned(), chain: chain.to_owned() })
             }
-            Some(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "the private key is missing")),
+            Some(_) => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "the private key is missing"))
+            }
             None => Err(io::Error::new(io::ErrorKind::InvalidData, "the certificate is missing")),
         }
     }

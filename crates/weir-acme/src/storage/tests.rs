@@ -111,8 +111,7 @@ fn one_at_a_time_orders_and_a_dead_process_holds_nothing() {
     // Another process takes it and is killed.
     let path = home.path().join("acme.example_directory/www.example.org.lock");
     let mut holder = Command::new("flock");
-    let mut holder =
-        holder.arg("--no-fork").arg(&path).args(["sleep", "600"]).spawn().unwrap();
+    let mut holder = holder.arg("--no-fork").arg(&path).args(["sleep", "600"]).spawn().unwrap();
     while one.lock_certificate(&name()).unwrap().is_some() {
         std::thread::yield_now();
     }

@@ -52,11 +52,8 @@ impl Pebble {
         let certificate = certificate.self_signed(&key).unwrap();
         fs::write(self.home.path().join("key.pem"), key.serialize_pem()).unwrap();
         fs::write(self.roots(), certificate.pem()).unwrap();
-        let external: serde_json::Map<_, _> = self
-            .external_account
-            .iter()
-            .map(|(id, key)| ((*id).to_owned(), json!(key)))
-            .collect();
+        let external: serde_json::Map<_, _> =
+            self.external_account.iter().map(|(id, key)| ((*id).to_owned(), json!(key))).collect();
         let configuration = json!({"pebble": {
             "listenAddress": format!("127.0.0.1:{}", self.port),
             "managementListenAddress": format!("127.0.0.1:{}", self.management_port),

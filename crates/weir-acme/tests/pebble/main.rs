@@ -95,11 +95,17 @@ fn every_name_gets_a_certificate_of_its_own() {
     let pebble = served.pebble().start();
     let mut settings =
         settings(&pebble, home.path(), &[ChallengeKind::TlsAlpn01, ChallengeKind::Http01]);
-    let names = ["a.weir.example", "b.weir.example", "c.weir.example", "d.weir.example", "e.weir.example"];
+    let names =
+        ["a.weir.example", "b.weir.example", "c.weir.example", "d.weir.example", "e.weir.example"];
     settings.names = names.map(|name| name.parse().unwrap()).to_vec();
     let manager = start(settings, &served);
     eventually("five certificates", || {
-        manager.board().status().certificates.iter().all(|certificate| certificate.not_after.is_some())
+        manager
+            .board()
+            .status()
+            .certificates
+            .iter()
+            .all(|certificate| certificate.not_after.is_some())
     });
     for name in names {
         served.assert_taken_by_clients(&pebble, name);
@@ -244,7 +250,8 @@ fn a_process_that_does_not_order_answers_for_the_one_that_does() {
     let pebble = reached.pebble().start();
     // Every order's challenge is asked for at `reached`, which has other names.
     let of_hidden = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
-    let of_reached = Settings { names: vec!["other.weir.example".parse().unwrap()], ..of_hidden.clone() };
+    let of_reached =
+        Settings { names: vec!["other.weir.example".parse().unwrap()], ..of_hidden.clone() };
     let other = start(of_reached, &reached);
     let manager = start(of_hidden, &hidden);
     wait_for_certificate(&manager);

@@ -30,11 +30,12 @@ impl Served {
         let challenges = Arc::<Mutex<Vec<Challenges>>>::default();
         let pages = challenges.clone();
         let http = listen(move |stream| answer_page(stream, &pages));
-        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_cert_resolver(store.clone());
+        let mut config =
+            ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_cert_resolver(store.clone());
         config.alpn_protocols = vec![b"http/1.1".to_vec(), b"acme-tls/1".to_vec()];
         let config = Arc::new(config);
         let https = listen(move |stream| {

@@ -124,7 +124,11 @@ fn a_server_that_never_answers_is_given_up() {
 
 #[test]
 fn nonsense_on_the_wire_is_told() {
-    refused(&Fake::answering(Some(b"220 smtp.example ESMTP\r\n".to_vec())), "/x", "cannot be asked");
+    refused(
+        &Fake::answering(Some(b"220 smtp.example ESMTP\r\n".to_vec())),
+        "/x",
+        "cannot be asked",
+    );
     refused(&Fake::answering(Some(Vec::new())), "/x", "cannot be asked");
     let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":".to_vec();
     refused(&Fake::answering(Some(cut)), "/x", "broke off");
