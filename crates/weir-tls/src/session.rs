@@ -75,7 +75,8 @@ impl Hello {
                 return Err(Failure { error, alert: Vec::new() });
             }
             if whole.is_none() {
-                whole = self.0.accept().map_err(|(error, alert)| Failure::with_alert(error, alert))?;
+                whole =
+                    self.0.accept().map_err(|(error, alert)| Failure::with_alert(error, alert))?;
                 if whole.is_some() {
                     break;
                 }
@@ -107,8 +108,7 @@ impl Accepted {
     pub fn answer(self, server: &Server) -> Result<Session, Failure> {
         let config = server.for_client(&self.message.client_hello());
         let connection = self.message.into_connection(config);
-        let connection =
-            connection.map_err(|(error, alert)| Failure::with_alert(error, alert))?;
+        let connection = connection.map_err(|(error, alert)| Failure::with_alert(error, alert))?;
         let mut session = Session::new(Connection::Server(connection));
         let mut rest = &self.rest[..];
         while !rest.is_empty() {

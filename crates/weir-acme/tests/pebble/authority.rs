@@ -108,7 +108,7 @@ impl Pebble {
         }
     }
 
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(&mut self) {
         self.end();
     }
 

@@ -115,7 +115,7 @@ fn every_name_gets_a_certificate_of_its_own() {
 #[test]
 fn a_restart_serves_what_was_obtained_even_while_the_acme_server_is_down() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
-    let pebble = served.pebble().start();
+    let mut pebble = served.pebble().start();
     let settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
     let manager = start(settings.clone(), &served);
     wait_for_certificate(&manager);

@@ -1,6 +1,7 @@
-//! A name server that says 127.0.0.1 to whatever is asked. Pebble looks names up there.
+//! A name server that says 127.0.0.1 to whatever is asked. Pebble looks names up there, over TCP.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 /// The type of an IPv4 address (RFC 1035 section 3.2.2).
@@ -10,17 +11,28 @@ const HEAD: usize = 12;
 
 /// Starts one, which ends with the tests' process.
 pub(crate) fn start() -> SocketAddr {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = socket.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        let mut question = [0; 1500];
-        while let Ok((length, client)) = socket.recv_from(&mut question) {
-            if let Some(answer) = answer(&question[..length]) {
-                let _ = socket.send_to(&answer, client);
-            }
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || serve(stream));
         }
     });
     address
+}
+
+/// Answers until the client has no more questions. A message has its length before it (RFC 1035 section
+/// 4.2.2).
+fn serve(mut stream: TcpStream) -> Option<()> {
+    loop {
+        let mut length = [0; 2];
+        stream.read_exact(&mut length).ok()?;
+        let mut question = vec![0; usize::from(u16::from_be_bytes(length))];
+        stream.read_exact(&mut question).ok()?;
+        let answer = answer(&question)?;
+        let length = u16::try_from(answer.len()).ok()?;
+        stream.write_all(&[&length.to_be_bytes()[..], &answer].concat()).ok()?;
+    }
 }
 
 fn answer(message: &[u8]) -> Option<Vec<u8>> {

@@ -13,8 +13,8 @@ pub use authorities::Authorities;
 pub use certificate::Certificate;
 pub use error::CertificateError;
 pub use files::{read, read_authorities};
-pub use store::{ACME_TLS, CertificateStore};
 pub(crate) use store::is_challenge;
+pub use store::{ACME_TLS, CertificateStore};
 pub use x509::subject;
 
 #[cfg(test)]

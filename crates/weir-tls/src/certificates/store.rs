@@ -217,8 +217,7 @@ mod tests {
         store.replace_files(vec![rsa, ecdsa]);
         let is_rsa = |name, can| store.read().choose(name, can).map(Certificate::is_rsa);
         let old = Abilities { schemes: MODERN.schemes, suites: &RSA_SUITES };
-        let only_rsa =
-            Abilities { schemes: &[SignatureScheme::RSA_PSS_SHA256], suites: &ANY_KEY };
+        let only_rsa = Abilities { schemes: &[SignatureScheme::RSA_PSS_SHA256], suites: &ANY_KEY };
         for name in [Some("a.test"), None] {
             assert_eq!(is_rsa(name, MODERN), Some(false));
             assert_eq!(is_rsa(name, old), Some(true));

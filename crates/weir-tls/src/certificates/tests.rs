@@ -63,7 +63,8 @@ fn what_cannot_be_used_is_named_with_its_remedy() {
     let (chain, key) = pem(Kind::P256, params(&["a.test"]));
     let (other, other_key) = pem(Kind::P256, params(&["b.test"]));
     let cut = |text: &str| text[..text.len() / 2].to_owned();
-    let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIF\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    let encrypted =
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIF\n-----END ENCRYPTED PRIVATE KEY-----\n";
     let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n\
                -----END RSA PRIVATE KEY-----\n";
     let damaged = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";

@@ -24,9 +24,7 @@ impl Bench {
     fn new() -> Bench {
         let (chain, key) = pem(Kind::P256, params(&["a.test"]));
         let store = CertificateStore::new();
-        store.replace_files(vec![
-            Certificate::from_pem(chain.as_bytes(), key.as_bytes()).unwrap(),
-        ]);
+        store.replace_files(vec![Certificate::from_pem(chain.as_bytes(), key.as_bytes()).unwrap()]);
         Bench { store, chain, key }
     }
 
@@ -168,8 +166,10 @@ fn a_ticket_is_good_until_other_clients_are_wanted() {
 fn clients_show_certificates_if_they_must_or_may() {
     let bench = Bench::new();
     let config = |has| Arc::new(bench.client(&[&TLS13, &TLS12], has));
-    let required = bench.server(Preset::default(), Some(&bench.clients(ClientCertificates::Required)));
-    let optional = bench.server(Preset::default(), Some(&bench.clients(ClientCertificates::Optional)));
+    let required =
+        bench.server(Preset::default(), Some(&bench.clients(ClientCertificates::Required)));
+    let optional =
+        bench.server(Preset::default(), Some(&bench.clients(ClientCertificates::Optional)));
     for server in [&required, &optional] {
         let session = shake(&mut connect(&config(true)), server).unwrap();
         let shown = session.peer_certificate().and_then(subject);

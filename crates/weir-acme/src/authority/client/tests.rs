@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use http::header::RETRY_AFTER;
-use rcgen::{CertificateParams, KeyPair};
+use rcgen::{CertificateParams, DnType, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
@@ -45,7 +45,8 @@ impl Fake {
     fn on(listener: TcpListener, answer: Option<Vec<u8>>) -> Fake {
         let address = listener.local_addr().unwrap();
         let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let mut certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        certificate.distinguished_name.push(DnType::CommonName, address.to_string());
         let certificate = certificate.self_signed(&key).unwrap();
         let roots = TempDir::new().unwrap();
         fs::write(roots.path().join("ca.pem"), certificate.pem()).unwrap();
