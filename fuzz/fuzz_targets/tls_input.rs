@@ -7,7 +7,9 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use weir_tls::{Accepted, Authorities, Certificate, CertificateStore, Hello, Plain, Preset, Server};
+use weir_tls::{
+    Accepted, Authorities, Certificate, CertificateStore, Hello, Plain, Preset, Server,
+};
 
 const CHAIN: &[u8] = include_bytes!("../../crates/weir-tls/src/certificates/samples/chain.pem");
 const KEY: &[u8] = include_bytes!("../../crates/weir-tls/src/certificates/samples/key.pem");

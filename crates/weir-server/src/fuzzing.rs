@@ -113,8 +113,11 @@ impl Bench {
             let context = Rc::new(self.context());
             let metrics = self.metrics.clone();
             let connection = spawn_local(async move {
-                turn::timed(&metrics, pin!(protocol::run(context, socket, PortKind::Clear, PeerAddress::Unix)))
-                    .await;
+                turn::timed(
+                    &metrics,
+                    pin!(protocol::run(context, socket, PortKind::Clear, PeerAddress::Unix)),
+                )
+                .await;
             });
             let mut ends = Ends::new(End::new(client), &self.listener);
             for step in steps {

@@ -74,7 +74,8 @@ mod tests {
         let files = |text: &str| {
             let config = read(text)?;
             let name = |path: &Path| path.display().to_string();
-            let files = config.certificate_files().map(|(chain, key)| name(chain) + " " + &name(key));
+            let files =
+                config.certificate_files().map(|(chain, key)| name(chain) + " " + &name(key));
             Ok::<_, String>(files.collect::<Vec<_>>().join(", "))
         };
         for (text, pairs) in [
@@ -86,7 +87,10 @@ mod tests {
             assert_eq!(files(text).as_deref(), Ok(pairs), "{text}");
         }
         let wrong = files("tls = [\"a\", \"c\"]\ntls_key = \"b\"").unwrap_err();
-        assert!(wrong.starts_with("`tls` names 2 and `tls_key` 1: name one key for each"), "{wrong}");
+        assert!(
+            wrong.starts_with("`tls` names 2 and `tls_key` 1: name one key for each"),
+            "{wrong}"
+        );
     }
 
     #[test]

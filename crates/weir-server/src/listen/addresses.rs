@@ -34,7 +34,8 @@ impl Listeners {
     pub(crate) fn open(config: &Config) -> Result<Listeners, ServeError> {
         let workers = open_all(config)?;
         let first = workers.first().map(Vec::as_slice).unwrap_or_default();
-        let served = first.iter().map(|listener| (listener.address.clone(), listener.port)).collect();
+        let served =
+            first.iter().map(|listener| (listener.address.clone(), listener.port)).collect();
         let copies = workers.iter().flatten().map(|listener| listener.socket.try_clone());
         let watched = copies.collect::<io::Result<_>>();
         let watched = watched.map_err(|error| ServeError::new("cannot listen", &error))?;
@@ -94,7 +95,8 @@ mod tests {
         let text = format!("workers = 3\nlisten = \"unix:{}\"\n", path.display());
         let config = Config::from_settings(config::parse(&text).unwrap()).unwrap();
         let listeners = Listeners::open(&config).unwrap();
-        let served: Vec<_> = config.listen.iter().cloned().map(|at| (at, PortKind::Clear)).collect();
+        let served: Vec<_> =
+            config.listen.iter().cloned().map(|at| (at, PortKind::Clear)).collect();
         assert_eq!(listeners.served, served);
         assert_eq!((listeners.workers.len(), listeners.watched.lock().unwrap().len()), (3, 3));
         for mut worker in listeners.workers {

@@ -25,12 +25,7 @@ use crate::identity::PeerAddress;
 use crate::transport::{Socket, Transport};
 
 /// Serves `socket`, which was accepted on a port of that kind, until either side ends it.
-pub(crate) async fn run(
-    context: Rc<Context>,
-    socket: Socket,
-    port: PortKind,
-    peer: PeerAddress,
-) {
+pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, peer: PeerAddress) {
     context.metrics.connections.inc();
     let server = context.tls.as_ref().filter(|_| port == PortKind::Tls);
     let transport = match server {

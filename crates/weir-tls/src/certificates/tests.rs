@@ -3,7 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize};
+use rcgen::{
+    CertificateParams, DnType, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
+};
 
 use super::{Authorities, Certificate, read, subject};
 
@@ -61,7 +63,9 @@ fn a_certificate_says_what_it_is_for() {
 #[test]
 fn what_cannot_be_used_is_named_with_its_remedy() {
     let (chain, key) = pem(Kind::P256, params(&["a.test"]));
-    let (other, other_key) = pem(Kind::P256, params(&["b.test"]));
+    let mut of_other = params(&["b.test"]);
+    of_other.distinguished_name.push(DnType::CommonName, "another");
+    let (other, other_key) = pem(Kind::P256, of_other);
     let cut = |text: &str| text[..text.len() / 2].to_owned();
     let encrypted =
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIF\n-----END ENCRYPTED PRIVATE KEY-----\n";

@@ -221,15 +221,16 @@ fn a_first_message_counts_once_it_is_whole() {
 
 #[test]
 fn what_is_no_first_message_is_refused() {
-    for (bytes, has_alert) in [
-        (&b"GET / HTTP/1.1\r\n\r\n"[..], true),
-        (&[0x16, 3, 1, 0xff, 0xff, 1, 2, 3], true),
+    for bytes in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0x16, 3, 1, 0xff, 0xff, 1, 2, 3],
         // A handshake message of 16 MB.
-        (&[0x16, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff], true),
-        (&[0x17, 3, 3, 0, 1, 0], true),
+        &[0x16, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff],
+        &[0x17, 3, 3, 0, 1, 0],
     ] {
         let refused = Hello::default().receive(bytes).unwrap_err();
-        assert_eq!(!refused.alert.is_empty(), has_alert, "{refused}");
+        // An alert (RFC 8446, section 6), if there is one.
+        assert!(matches!(refused.alert.first(), None | Some(0x15)), "{refused}");
     }
 }
 
@@ -254,9 +255,12 @@ proptest! {
             rest = after;
         }
         let mut came = Vec::new();
-        for piece in sent(&mut session).chunks(piece) {
-            receive(&mut client, piece).unwrap();
-            came.extend(taken(&mut client));
+        for mut piece in sent(&mut session).chunks(piece) {
+            while !piece.is_empty() {
+                client.receive(&mut piece).unwrap();
+                client.process().unwrap();
+                came.extend(taken(&mut client));
+            }
         }
         prop_assert_eq!(came, plain);
     }

@@ -15,14 +15,14 @@ use crate::support::Server;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// See the module.
-pub struct Authority {
+pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    pub directory: TempDir,
+    pub(crate) directory: TempDir,
 }
 
 /// What is special about a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     P256,
     Rsa,
     Expired,
@@ -32,14 +32,14 @@ pub enum Kind {
 
 /// The files of a certificate.
 #[derive(Clone, Debug)]
-pub struct Files {
-    pub chain: PathBuf,
-    pub key: PathBuf,
+pub(crate) struct Files {
+    pub(crate) chain: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 impl Files {
     /// The flags that name them.
-    pub fn flags(&self) -> [&str; 4] {
+    pub(crate) fn flags(&self) -> [&str; 4] {
         [
             "--tls",
             self.chain.to_str().expect("a path of ASCII"),
@@ -50,7 +50,7 @@ impl Files {
 }
 
 impl Authority {
-    pub fn new() -> Authority {
+    pub(crate) fn new() -> Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "weir's test authority");
@@ -62,12 +62,12 @@ impl Authority {
     }
 
     /// Its own certificate.
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
     }
 
     /// A certificate and its key in PEM.
-    pub fn signed(&self, kind: Kind, names: &[&str]) -> (String, String) {
+    pub(crate) fn signed(&self, kind: Kind, names: &[&str]) -> (String, String) {
         let of = names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let of = if kind == Kind::Client { Vec::new() } else { of };
         let mut params = CertificateParams::new(of).unwrap();
@@ -93,13 +93,13 @@ impl Authority {
     }
 
     /// The same in files that are called after the first name.
-    pub fn files(&self, kind: Kind, names: &[&str]) -> Files {
+    pub(crate) fn files(&self, kind: Kind, names: &[&str]) -> Files {
         let (chain, key) = self.signed(kind, names);
         self.write(names[0], &chain, &key)
     }
 
     /// Files of that content.
-    pub fn write(&self, name: &str, chain: &str, key: &str) -> Files {
+    pub(crate) fn write(&self, name: &str, chain: &str, key: &str) -> Files {
         let file = |what: &str| {
             self.directory.path().join(format!("{}-{what}.pem", name.replace('*', "all")))
         };
@@ -114,7 +114,7 @@ impl Authority {
     }
 
     /// The built-in site with a certificate for a.test; `flags` are added.
-    pub fn server(&self, flags: &[&str]) -> Server {
+    pub(crate) fn server(&self, flags: &[&str]) -> Server {
         let files = self.files(Kind::P256, &["a.test"]);
         Server::builtin(&[&files.flags()[..], flags].concat())
     }

@@ -131,7 +131,8 @@ fn a_client_that_leaves_in_the_middle_leaves_nothing() {
 #[test]
 fn a_renegotiation_is_not_begun() {
     let authority = Authority::new();
-    let server = authority.server(&[]);
+    // OpenSSL waits for more until the server closes.
+    let server = authority.server(&["--idle-timeout", "5s"]);
     let mut command = tool("openssl", "openssl");
     command.args(["s_client", "-tls1_2", "-servername", "a.test", "-connect"]);
     command.arg(server.address().to_string());
@@ -155,8 +156,7 @@ fn clients_that_never_read_hold_up_nobody_and_are_let_go() {
     let config = Arc::new(config(&authority, None));
     let stuck: Vec<_> = (0..8)
         .map(|_| {
-            let mut client =
-                SecureClient::connect(&config, server.address(), "a.test").unwrap();
+            let mut client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
             let request = b"GET /files/100mb.bin HTTP/1.1\r\nHost: a.test\r\n\r\n";
             client.stream.write_all(request).unwrap();
             client

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rustls::crypto::aws_lc_rs::{self, cipher_suite};
 
 use crate::authority::{Authority, Kind};
-use crate::secure_client::{SecureClient, config, config_with, der};
 use crate::handshakes_that_ended as handshakes;
+use crate::secure_client::{SecureClient, config, config_with, der};
 use crate::support::{Server, curl, noise, tool};
 
 #[test]
@@ -28,10 +28,16 @@ fn curl_gets_the_same_bytes_as_in_clear_text_in_both_versions() {
         for name in ["small", "middle", "large"] {
             let mut arguments = version.to_vec();
             arguments.extend(["--cacert", root.to_str().unwrap(), "--resolve", &resolve]);
-            arguments.extend(["-o", got.to_str().unwrap(), "-w", "%{http_version} %{ssl_verify_result}"]);
+            arguments.extend([
+                "-o",
+                got.to_str().unwrap(),
+                "-w",
+                "%{http_version} %{ssl_verify_result}",
+            ]);
             let told = curl(&arguments, &format!("https://a.test:{port}/{name}"));
             assert_eq!(told, "1.1 0");
-            let same = std::fs::read(&got).unwrap() == std::fs::read(site.path().join(name)).unwrap();
+            let same =
+                std::fs::read(&got).unwrap() == std::fs::read(site.path().join(name)).unwrap();
             assert!(same, "{version:?} {name}");
         }
     }

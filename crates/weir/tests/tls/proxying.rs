@@ -26,7 +26,10 @@ fn a_body_is_passed_on_whole_and_asked_for_if_the_client_waits() {
         let (_server, mut client) = before(&authority, &backend, flags);
         for size in [10, 100_000, 3_000_000] {
             let head = format!("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: {size}\r\n");
-            client.stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
+            client
+                .stream
+                .write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes())
+                .unwrap();
             let mut interim = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
             client.stream.read_exact(&mut interim).unwrap();
             assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -54,7 +57,8 @@ fn a_switched_protocol_carries_bytes_both_ways_until_an_end_closes() {
         Then::Close
     });
     let (_server, mut client) = before(&authority, &backend, &[]);
-    let offer = "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    let offer =
+        "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     let (head, _) = client.ask(offer).unwrap();
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
     for size in [1, 1000, 200_000] {

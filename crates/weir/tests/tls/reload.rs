@@ -40,7 +40,10 @@ fn a_changed_file_takes_effect_and_one_that_is_wrong_does_not() {
     // An expired one, with its own key.
     authority.files(Kind::Expired, &["a.test"]);
     eventually("it is named", || {
-        server.log().iter().any(|line| line.contains("stay as they were") && line.contains("expired"))
+        server
+            .log()
+            .iter()
+            .any(|line| line.contains("stay as they were") && line.contains("expired"))
     });
     assert_eq!(shown(&authority, &server), before);
 

@@ -15,17 +15,17 @@ use super::authority::{Authority, Files};
 use super::support::DEADLINE;
 
 /// One connection.
-pub struct SecureClient {
-    pub stream: StreamOwned<ClientConnection, TcpStream>,
+pub(crate) struct SecureClient {
+    pub(crate) stream: StreamOwned<ClientConnection, TcpStream>,
 }
 
 /// A client that trusts the authority, and shows a certificate if it has one.
-pub fn config(authority: &Authority, own: Option<&Files>) -> ClientConfig {
+pub(crate) fn config(authority: &Authority, own: Option<&Files>) -> ClientConfig {
     config_with(authority, own, aws_lc_rs::default_provider())
 }
 
 /// The same with these ciphers.
-pub fn config_with(
+pub(crate) fn config_with(
     authority: &Authority,
     own: Option<&Files>,
     provider: CryptoProvider,
@@ -48,7 +48,7 @@ pub fn config_with(
 
 impl SecureClient {
     /// Connects and shakes hands.
-    pub fn connect(
+    pub(crate) fn connect(
         config: &Arc<ClientConfig>,
         to: SocketAddr,
         name: &str,
@@ -66,12 +66,12 @@ impl SecureClient {
     }
 
     /// Asks for a path and returns head and body.
-    pub fn get(&mut self, path: &str) -> std::io::Result<(String, Vec<u8>)> {
+    pub(crate) fn get(&mut self, path: &str) -> std::io::Result<(String, Vec<u8>)> {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n"))
     }
 
     /// Sends a request and returns head and body of the answer, which has a length.
-    pub fn ask(&mut self, request: &str) -> std::io::Result<(String, Vec<u8>)> {
+    pub(crate) fn ask(&mut self, request: &str) -> std::io::Result<(String, Vec<u8>)> {
         self.stream.write_all(request.as_bytes())?;
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -90,21 +90,21 @@ impl SecureClient {
         Ok((head, body))
     }
 
-    pub fn is_resumed(&self) -> bool {
+    pub(crate) fn is_resumed(&self) -> bool {
         self.stream.conn.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    pub fn version(&self) -> Option<ProtocolVersion> {
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.stream.conn.protocol_version()
     }
 
     /// The server's own certificate, in DER.
-    pub fn certificate(&self) -> Vec<u8> {
+    pub(crate) fn certificate(&self) -> Vec<u8> {
         self.stream.conn.peer_certificates().unwrap()[0].to_vec()
     }
 }
 
 /// The certificate of a PEM file, in DER.
-pub fn der(files: &Files) -> Vec<u8> {
+pub(crate) fn der(files: &Files) -> Vec<u8> {
     CertificateDer::from_pem_file(&files.chain).unwrap().to_vec()
 }
