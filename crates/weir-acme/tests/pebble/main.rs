@@ -1,6 +1,7 @@
 //! Certificates from Pebble, the ACME server that Let's Encrypt tests clients with: both challenges,
 //! renewal, sharing, and what Pebble refuses. They need its program (`./test --install` builds it) and
 //! curl; all of it happens on loopback.
+#![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 mod authority;
 mod names;

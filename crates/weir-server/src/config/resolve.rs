@@ -363,8 +363,8 @@ mod tests {
     #[test]
     fn a_key_without_what_it_needs_is_told() {
         let keys = ServerKeys { policy: Some(PolicyKind::default()), ..ServerKeys::default() };
-        let told = without_effect(&keys, false);
+        let told = without_effect(&keys, &AcmeKeys::default(), false);
         assert!(told.len() == 1 && told[0].starts_with("`policy` has no effect: "), "{told:?}");
-        assert!(without_effect(&ServerKeys::default(), false).is_empty());
+        assert!(without_effect(&ServerKeys::default(), &AcmeKeys::default(), false).is_empty());
     }
 }

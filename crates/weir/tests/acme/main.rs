@@ -1,5 +1,6 @@
 //! `tls = "auto"`: the real program obtains its certificate from Pebble, by either challenge, and clients
 //! take it. The tests need Pebble (`./test --install` builds it) and curl.
+#![allow(clippy::unwrap_used)] // the helpers of tests are tests
 
 #[path = "../support/mod.rs"]
 mod support;
