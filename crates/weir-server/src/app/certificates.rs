@@ -87,7 +87,8 @@ impl Certificates {
         let Some(settings) = config.acme_settings().map_err(ServeError::told)? else {
             return Ok(None);
         };
-        let settings = weir_acme::Settings { external_account: external_account(config)?, ..settings };
+        let settings =
+            weir_acme::Settings { external_account: external_account(config)?, ..settings };
         let manager = Manager::start(settings, self.store.clone()).map_err(ServeError::told)?;
         Ok(Some(manager))
     }

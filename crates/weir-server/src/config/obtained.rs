@@ -27,9 +27,11 @@ impl Config {
             names => names.to_vec(),
         };
         if names.is_empty() {
-            return Err("`tls` is auto, and there is no name to obtain a certificate for: write them as \
+            return Err(
+                "`tls` is auto, and there is no name to obtain a certificate for: write them as \
                         `tls_names`, or give routes an exact `host`"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         Ok(Some(weir_acme::Settings {
             names,
@@ -78,8 +80,12 @@ mod tests {
 
     #[test]
     fn names_are_those_given_else_the_exact_hosts_of_routes() {
-        assert_eq!(names("tls = \"auto\"\ntls_names = [\"b.test\", \"A.test\"]"), ["b.test", "a.test"]);
-        let route = |host: &str| format!("[[route]]\npath = \"/\"\nhost = \"{host}\"\nredirect = \"/x\"\n");
+        assert_eq!(
+            names("tls = \"auto\"\ntls_names = [\"b.test\", \"A.test\"]"),
+            ["b.test", "a.test"]
+        );
+        let route =
+            |host: &str| format!("[[route]]\npath = \"/\"\nhost = \"{host}\"\nredirect = \"/x\"\n");
         let hosts = ["b.test", "*.c.test", "192.0.2.1", "a.test"].map(route).concat();
         assert_eq!(names(&format!("tls = \"auto\"\n{hosts}")), ["a.test", "b.test"]);
         let wrong = settings("tls = \"auto\"").unwrap_err();

@@ -14,7 +14,10 @@ pub(crate) enum Destination {
     Challenge(String),
     Admin,
     Backends(Rc<Route>),
-    Redirect { location: String, status: StatusCode },
+    Redirect {
+        location: String,
+        status: StatusCode,
+    },
     Nowhere(StatusCode),
 }
 
