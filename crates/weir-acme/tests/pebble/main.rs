@@ -79,6 +79,9 @@ fn a_certificate_is_obtained_by_http_01() {
     assert_eq!(status(&manager).obtained, 1);
     assert!(status(&manager).renewal.unwrap() > SystemTime::now());
     assert!(!status(&manager).unsaved);
+    // What proved the name is not given out any more, nor told to other processes.
+    let directory = fs::read_dir(home.path()).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::read_dir(directory.join("_challenges")).unwrap().count(), 0);
 }
 
 #[test]
