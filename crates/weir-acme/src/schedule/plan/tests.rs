@@ -110,6 +110,7 @@ fn a_server_that_always_says_now_gets_two_orders_a_day() {
         match plan.next(now) {
             Step::Order => {
                 orders += 1;
+                assert!(orders <= 20, "one after the other");
                 assert!(plan.obtained(life(now, 90 * DAY), 0.0, now));
             }
             Step::Ask => plan.suggested(Window::new(now - 2 * DAY, now - DAY), None, now),
