@@ -12,6 +12,7 @@ use weir_peers::{apache, caddy, h2o, haproxy, lighttpd, nginx};
 fn options(content: Content<'static>) -> Options<'static> {
     Options {
         listen: "10.77.0.1:8080".parse().expect("an address"),
+        tls: None,
         backlog: 512,
         content,
         directory: Path::new("/srv/run"),

@@ -59,6 +59,7 @@ pub(super) fn program(
     }
     let options = Options {
         listen: place.address,
+        tls: None,
         backlog: BACKLOG,
         content: Content::Files(place.root),
         directory: place.directory,

@@ -14,7 +14,7 @@ pub(crate) struct Authority {
 
 impl Authority {
     pub(crate) fn new() -> Authority {
-        let mut params = CertificateParams::new([]).expect("no names");
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "the tests' authority");
         let key = KeyPair::generate().expect("a key");

@@ -124,6 +124,7 @@ fn nginx_is_blamed_for_open_and_sendfile_on_the_slow_disk() {
     let address = free_address();
     let options = Options {
         listen: address,
+        tls: None,
         backlog: 512,
         content: Content::Files(disk.path()),
         directory: directory.path(),
