@@ -4,12 +4,12 @@
 use std::fs;
 use std::process::Output;
 
-use crate::programs::weir_lab;
-use crate::support::{Server as Weir, end_of, free_address};
+use crate::programs::{free_address, start, weir_lab};
+use crate::support::{Server as Weir, end_of};
 use serde_json::Value;
 use tempfile::TempDir;
 use weir_peers::nginx::{self, Nginx};
-use weir_peers::{Certificate, Content, Options, Server, probe};
+use weir_peers::{Certificate, Content, Options, Server};
 
 /// nginx with one document, `/x` of 5000 bytes, through TLS.
 struct Secure {
@@ -41,11 +41,7 @@ impl Secure {
             requests_per_connection: None,
         };
         let program = nginx::program(&options, &Nginx::default()).expect("nginx is installed");
-        let nothing: [&str; 0] = [];
-        let server = Server::spawn(program.command(nothing), here.join("log"), None);
-        let mut server = server.expect("nginx starts");
-        let accepts = || Ok(probe::accepts(address.into()));
-        server.wait_until_ready(&accepts).expect("it accepts");
+        let server = start(program, address, here);
         Secure { _server: server, directory, url: format!("https://{address}/x") }
     }
 
