@@ -1,6 +1,5 @@
 //! The program under test, the `weir` beside it and servers of others, and `weir-lab sim` as scripts
-//! call it. All tests
-//! of commands use it.
+//! call it. All tests of commands use it.
 
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
