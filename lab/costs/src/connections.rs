@@ -40,7 +40,7 @@ const MOST: usize = 1 << 16;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Round {
     connections: usize,
-    system: String,
+    pub(crate) system: String,
     before: Memory,
     after: Memory,
     /// All connections take turns.

@@ -3,8 +3,8 @@
 //! lab/costs/README.md.
 //!
 //! From the ground up, each module uses those before it only: `system`, `network`, `options`, `table`;
-//! `files`; `machine`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `turns` and
-//! `compare`; `measure`; the tables and the commands. The slow disk, the memory group and the cores are weir-stand's.
+//! `files`; `machine`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `turns` and `compare`; `measure`;
+//! the tables and the commands. The slow disk, the memory group and the cores are weir-stand's.
 
 mod client;
 mod compare;

@@ -11,6 +11,7 @@ use crate::compare::{ByRound, to_lowest};
 use crate::files::one_file;
 use crate::measure::{self, Cost};
 use crate::results;
+use crate::server::Server;
 use crate::table::{heading, median, row, spread};
 use crate::turns::in_turns;
 
@@ -35,7 +36,7 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
     let mut findings = Findings::default();
     for name in &stand.options.sizes {
         let bytes = size(name)?;
-        let cost = |server: &_, seconds: f64| {
+        let cost = |server: &Server, seconds: f64| {
             let client = stand.client(server, Connections::Kept)?;
             measure::spent(server, || {
                 let under_way = stand.options.connections;
