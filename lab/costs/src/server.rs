@@ -158,7 +158,9 @@ fn program(
             nginx::program(&options, &nginx)
         }
         (System::Haproxy, Role::Proxy(backend)) => haproxy::program(&options, backend, None),
-        (System::Haproxy, _) => Err("haproxy has no files: it is measured passing requests on".into()),
+        (System::Haproxy, _) => {
+            Err("haproxy has no files: it is measured passing requests on".into())
+        }
         (other, Role::Proxy(_)) => {
             Err(Error(format!("{other} is measured with files only: --systems weir,nginx,haproxy")))
         }

@@ -60,7 +60,14 @@ mod tests {
     #[test]
     fn systems_are_named_as_they_are_written() {
         for name in [
-            "weir", "nginx-sendfile", "nginx-copy", "nginx-aio", "lighttpd", "h2o", "haproxy", "caddy",
+            "weir",
+            "nginx-sendfile",
+            "nginx-copy",
+            "nginx-aio",
+            "lighttpd",
+            "h2o",
+            "haproxy",
+            "caddy",
         ] {
             assert_eq!(name.parse::<System>().expect("it is known").to_string(), name);
         }

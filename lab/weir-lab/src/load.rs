@@ -206,7 +206,12 @@ fn check_limits(
 fn display(arguments: &Arguments, target: &Target) -> Display {
     let view = !arguments.plain && !arguments.quiet && !output::json_to_stdout(arguments);
     if view && std::io::stdout().is_terminal() {
-        match View::open(format!("weir-lab load {}://{}{}", target.scheme(), target.host, target.path)) {
+        match View::open(format!(
+            "weir-lab load {}://{}{}",
+            target.scheme(),
+            target.host,
+            target.path
+        )) {
             Ok(view) => return Display::View(view),
             Err(error) => eprintln!("weir-lab: no live view: {error}"),
         }

@@ -91,10 +91,8 @@ impl Verdict {
             Err(why) => (format!("– ({why})"), "–".to_owned(), "not measured"),
             Ok((found, unit)) => {
                 let MedianInterval { median, low, high, coverage, count } = found;
-                let interval = format!(
-                    "{low:.3} to {high:.3} ({:.0} %, {count} rounds)",
-                    coverage * 100.0
-                );
+                let interval =
+                    format!("{low:.3} to {high:.3} ({:.0} %, {count} rounds)", coverage * 100.0);
                 let word = if self.bar.is_reached_by(*median) { "reached" } else { "missed" };
                 (format!("{median:.3}{unit}"), interval, word)
             }
@@ -134,7 +132,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
         assert!(lines[2].contains("1.300 × nginx") && lines[2].ends_with("| reached |"), "{text}");
         assert!(lines[3].contains("at most 1.2") && lines[3].ends_with("| missed |"), "{text}");
-        assert!(lines[4].contains("needs weir") && lines[4].ends_with("| not measured |"), "{text}");
+        assert!(
+            lines[4].contains("needs weir") && lines[4].ends_with("| not measured |"),
+            "{text}"
+        );
         assert!(lines[5].contains("weir was not measured"), "{text}");
         assert!(text.ends_with("in 2 measurements.\n") && all.text == "a table\n", "{text}");
     }

@@ -65,7 +65,11 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
             let enough = kind == Connections::Full || resumed >= LEAST_RESUMED;
             let valid = cost.valid() && enough;
             let system = server.system.to_string();
-            eprintln!("{part} round {} {system:<14} {cost}, {:.0} % resumed", round + 1, resumed * 100.0);
+            eprintln!(
+                "{part} round {} {system:<14} {cost}, {:.0} % resumed",
+                round + 1,
+                resumed * 100.0
+            );
             let times = if kind == Connections::Full { made.full } else { made.resumed };
             let milliseconds = times.seconds[0] * 1e3;
             let row = Round { part, round, system, resumed, milliseconds, cost, valid };

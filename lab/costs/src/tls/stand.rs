@@ -53,7 +53,8 @@ impl<'a> Stand<'a> {
     pub(super) fn make(options: &'a TlsOptions) -> Result<Stand<'a>> {
         let out = &options.common.out;
         let files = machine::prepare(out)?;
-        let mut sizes = options.sizes.iter().map(|name| size(name)).collect::<Result<Vec<u64>>>()?;
+        let mut sizes =
+            options.sizes.iter().map(|name| size(name)).collect::<Result<Vec<u64>>>()?;
         sizes.push(SIZE);
         let documents = Documents::of_sizes(&sizes, 0);
         let root = out.join("tls");

@@ -120,8 +120,7 @@ fn a_quick_run_has_one_seed_and_ends_within_three_minutes() {
 #[test]
 fn through_tls_and_in_clear_text_the_same_systems_have_cells_of_their_own() {
     let cells = find("schroeder-tls").expect("it").cells(&Choice::of(Scale::Full));
-    let (secure, clear): (Vec<_>, Vec<_>) =
-        cells.into_iter().partition(|(_, cell)| cell.users.tls);
+    let (secure, clear): (Vec<_>, Vec<_>) = cells.into_iter().partition(|(_, cell)| cell.users.tls);
     assert_eq!(secure.len(), clear.len());
     for ((name, cell), (plain, other)) in secure.iter().zip(&clear) {
         assert!(name.contains("_tls_") && !plain.contains("_tls_"), "{name}, {plain}");

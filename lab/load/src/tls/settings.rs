@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use rustls::client::Resumption;
-use rustls::crypto::aws_lc_rs::{self, cipher_suite, kx_group};
 use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{self, cipher_suite, kx_group};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, SupportedProtocolVersion, version};
 
@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn an_authority_that_is_none_is_said() {
-        for pem in ["", "no PEM", "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"] {
+        for pem in ["", "no PEM", "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"]
+        {
             let said = message("example.org", Trust::Authorities(pem.into()));
             assert!(said.contains("no certificate in PEM"), "{pem:?}: {said}");
         }

@@ -40,7 +40,8 @@ fn bodies_of_any_size_come_whole_in_either_version() {
     let sizes = [1, 100, 16_384, 16_385, 100_000, 1_500_000];
     let asked = || sizes.map(|size| request(0.0, &format!("/{size}"), size)).to_vec();
     for version in BOTH {
-        let (report, records) = open(&plan_of(&server, trust.clone(), Some(version), false), asked());
+        let (report, records) =
+            open(&plan_of(&server, trust.clone(), Some(version), false), asked());
         assert_eq!(count(&records, Outcome::Ok), sizes.len(), "{version:?}: {records:?}");
         let found = handshakes(&report);
         assert_eq!((found.full.count, found.resumed.count, found.failed), (6, 0, 0), "{found:?}");
@@ -120,10 +121,16 @@ fn a_server_that_is_not_who_it_should_be_is_refused() {
     let (authority, other) = (Authority::new(), Authority::new());
     let server = Server::start_tls(authority.server("127.0.0.1"), |_| Act::Send(answer(4)));
     let (outcome, why) = failure(&trusting(&server, &other));
-    assert!(outcome == Outcome::Refused && why.contains("UnknownIssuer"), "{outcome:?}: {why}");
+    assert!(
+        outcome == Outcome::Refused && why.contains("invalid peer certificate"),
+        "{outcome:?}: {why}"
+    );
     let server = Server::start_tls(authority.server("example.org"), |_| Act::Send(answer(4)));
     let (outcome, why) = failure(&trusting(&server, &authority));
-    assert!(outcome == Outcome::Refused && why.contains("not valid for name"), "{outcome:?}: {why}");
+    assert!(
+        outcome == Outcome::Refused && why.contains("not valid for name"),
+        "{outcome:?}: {why}"
+    );
     let (_, records) = open(&plan_of(&server, Trust::Anyone, None, false), requests(3));
     assert_eq!(count(&records, Outcome::Ok), 3, "any certificate is taken");
 }
@@ -170,12 +177,13 @@ fn one_curve_and_one_cipher_are_offered() {
 #[test]
 fn an_end_that_somebody_else_may_have_made_is_short() {
     let body = b"HTTP/1.1 200 OK\r\n\r\nabcd".to_vec();
-    let acts: [(fn(Vec<u8>) -> Act, Outcome); 2] =
-        [(Act::SendAndClose, Outcome::Ok), (Act::SendAndCut, Outcome::Short)];
-    for (act, expected) in acts {
+    for (cut, expected) in [(false, Outcome::Ok), (true, Outcome::Short)] {
         let (authority, body) = (Authority::new(), body.clone());
         let config = authority.server("127.0.0.1");
-        let server = Server::start_tls(config, move |_| act(body.clone()));
+        let server = Server::start_tls(config, move |_| match cut {
+            true => Act::SendAndCut(body.clone()),
+            false => Act::SendAndClose(body.clone()),
+        });
         let mut plan = trusting(&server, &authority);
         plan.body = weir_load::Body::Any;
         let (_, records) = open(&plan, requests(1));
