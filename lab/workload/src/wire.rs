@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(wire.bytes(1426), 1448 + 66);
         assert_eq!(wire.bytes(1427), 1427 + 2 * 22 + 2 * 66);
         // 46 short records carry 64 KB, and 3 long ones what is left.
-        let stream = 100_000 + (46 + 3) * 22;
+        let stream = 100_000_u64 + (46 + 3) * 22;
         assert_eq!(wire.bytes(100_000), stream + stream.div_ceil(1448) * 66);
         let odd = TlsBytes { long_record: 0, record: 9999, ..tls };
         assert!(Wire { tls: Some(odd), ..wire }.bytes(u64::MAX) == u64::MAX, "no overflow");

@@ -94,8 +94,9 @@ fn one(
     let cost = measure::spent(server, || {
         let outcome = client.closed(one_file(SIZE), stand.options.connections, seconds)?;
         outcome.check(&server.system.to_string())?;
+        let measured = (outcome.requests, outcome.rate());
         made = outcome.handshakes;
-        Ok((outcome.requests, outcome.rate()))
+        Ok(measured)
     })?;
     let made = made.ok_or_else(|| Error(format!("{}: it spoke no TLS", server.system)))?;
     Ok((cost, made))
