@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use weir_load::Demand;
 use weir_units::Positive;
 use weir_workload::shape::Shape;
+use weir_workload::wire::TlsBytes;
 use weir_workload::{Request, Wire};
 
 use super::arguments::Arguments;
@@ -62,8 +63,14 @@ pub(crate) fn wire(arguments: &Arguments) -> Wire {
     Wire {
         head: arguments.head_bytes,
         requests_per_connection: arguments.requests_per_connection.get(),
+        tls: speaks_tls(arguments).then(TlsBytes::default),
         ..Wire::default()
     }
+}
+
+/// Whether the URL is an `https` one.
+pub(crate) fn speaks_tls(arguments: &Arguments) -> bool {
+    arguments.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
 /// Bytes a second of --uplink.
