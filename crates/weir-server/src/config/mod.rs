@@ -30,7 +30,7 @@ pub use reference::reference;
 pub use resolve::{KernelConfig, KernelOrder, UplinkConfig};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
-    Action, BackendAddress, DetectWhen, Detection, DisconnectDetection, FieldEdits, FileRoute,
+    Action, BackendAddress, BackendTls, DetectWhen, Detection, DisconnectDetection, FieldEdits, FileRoute,
     Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag, RouteConfig,
 };
 pub use settings::{Config, Settings};

@@ -11,13 +11,14 @@ use super::routes;
 use super::settings::{ServerKeys, Settings};
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 20] = [
+const VALUES: [(&str, &str); 21] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
     ),
     ("BOOL", "`true` or `false`; a flag without a value is `true`"),
     ("DIR", "a directory"),
+    ("FILE", "a file"),
     ("HOST", "a name or an address, such as `www.example.org`"),
     ("KIND", "a word or a number, as listed"),
     ("LEVEL", "one of the words listed"),
@@ -43,7 +44,7 @@ const VALUES: [(&str, &str); 20] = [
         "TIME",
         "a time above zero and up to a day, such as `500ms`, `30s` or `2m 30s`; a plain number is seconds",
     ),
-    ("URL", "`http://host:port`, or as described"),
+    ("URL", "`http://host:port`, `https://host:port`, or as described"),
 ];
 
 const HEAD: &str = "\
@@ -199,6 +200,14 @@ mod tests {
                 format!("[[route]]\npath = \"/\"\nredirect = \"/\"\nstatus = {}", key.example)
             }
             "backends" => format!("[[route]]\npath = \"/\"\nbackends = {}", key.example),
+            name if key.group == "TLS to backends" => {
+                let certificate = match name {
+                    "backend_key" => "backend_certificate = \"weir.pem\"\n",
+                    _ => "",
+                };
+                let over_tls = proxied.replace("http:", "https:");
+                format!("{over_tls}{certificate}{name} = {}", key.example)
+            }
             name => format!("{proxied}{name} = {}", key.example),
         };
         let of_server = |key: &Key| format!("{} = {}", key.name, key.example);
