@@ -89,7 +89,9 @@ fn backends(route: &RouteConfig) -> &[BackendAddress] {
 /// Looks whether there is such a name; nothing is connected to.
 fn find(backend: &BackendAddress) -> io::Result<()> {
     match backend {
-        BackendAddress::Tcp { host, port, .. } => (host.as_str(), *port).to_socket_addrs().map(drop),
+        BackendAddress::Tcp { host, port, .. } => {
+            (host.as_str(), *port).to_socket_addrs().map(drop)
+        }
         BackendAddress::Unix(path) => std::fs::metadata(path).map(drop),
     }
 }

@@ -62,6 +62,11 @@ fn of_certificate(why: &CertificateError) -> String {
             "its certificate is from an unknown issuer; name a file with that as `backend_ca`"
                 .to_owned()
         }
+        CertificateError::BadSignature => {
+            "its certificate is signed by another authority of the same name; is `backend_ca` an older \
+             one?"
+                .to_owned()
+        }
         CertificateError::NotValidForName => {
             "its certificate is for another name; say which as `backend_name`".to_owned()
         }
@@ -93,6 +98,7 @@ fn refusal(alert: AlertDescription) -> String {
         | AlertDescription::CertificateExpired
         | AlertDescription::CertificateUnknown
         | AlertDescription::UnknownCA
+        | AlertDescription::DecryptError
         | AlertDescription::AccessDenied => {
             format!("it does not accept `backend_certificate` ({alert:?})")
         }

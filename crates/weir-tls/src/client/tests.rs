@@ -29,10 +29,14 @@ const VALID: [i32; 2] = [2020, 2100];
 
 impl Authority {
     fn new() -> Authority {
+        Authority::called("an authority of a test")
+    }
+
+    fn called(name: &str) -> Authority {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, "an authority of a test");
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).unwrap().pem();
         let issuer = Issuer::new(params, key);
         Authority { issuer, certificate, directory: tempfile::tempdir().unwrap() }
@@ -88,8 +92,7 @@ fn shake_hands(
     client: &ClientTls,
     server: &Arc<ServerConfig>,
 ) -> Result<(ClientConnection, ServerConnection), String> {
-    let mut client =
-        ClientConnection::new(client.config().clone(), client.name().clone()).unwrap();
+    let mut client = ClientConnection::new(client.config().clone(), client.name().clone()).unwrap();
     let mut server = ServerConnection::new(server.clone()).unwrap();
     while client.wants_write() || server.wants_write() {
         let mut records = Vec::new();
@@ -143,11 +146,13 @@ fn a_second_connection_resumes_the_session_of_the_first() {
 
 #[test]
 fn what_is_wrong_with_a_certificate_is_said_in_words() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, newer) = (Authority::new(), Authority::new());
+    let other = Authority::called("another");
     for (issued, name, words) in [
         (authority.issue(&["a.test"], [2020, 2021]), "a.test", "expired on Fri, 01 Jan 2021"),
         (authority.issue(&["a.test"], [2090, 2100]), "a.test", "not valid before Sun, 01 Jan 2090"),
         (other.issue(&["a.test"], VALID), "a.test", "unknown issuer; name a file"),
+        (newer.issue(&["a.test"], VALID), "a.test", "signed by another authority of the same name"),
         (
             authority.issue(&["a.test", "*.b.test"], VALID),
             "c.test",
@@ -184,7 +189,7 @@ fn a_certificate_may_be_believed_itself_unless_it_is_an_authority() {
 
 #[test]
 fn a_server_that_demands_a_certificate_gets_the_one_that_was_given() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new(), Authority::called("another"));
     let server = server(&authority.issue(&["a.test"], VALID), Some(&authority));
     let with = |issued: Option<Issued>| {
         let identity = issued.map(|issued| {

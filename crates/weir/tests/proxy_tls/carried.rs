@@ -76,9 +76,8 @@ fn who_waits_to_be_asked_is_asked_and_hints_are_passed_on() {
         call.ok("thanks")
     });
     let mut client = server.connect();
-    client.send(
-        "POST / HTTP/1.1\r\nHost: weir\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
-    );
+    client
+        .send("POST / HTTP/1.1\r\nHost: weir\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     assert_eq!(client.head().status, 100);
     client.send("hello");
     let early = client.head();

@@ -26,10 +26,14 @@ pub(crate) struct Issued {
 
 impl Authority {
     pub(crate) fn new() -> Authority {
+        Authority::called("an authority of a test")
+    }
+
+    pub(crate) fn called(name: &str) -> Authority {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, "an authority of a test");
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).expect("a certificate").pem();
         let issuer = Issuer::new(params, key);
         Authority { issuer, certificate, directory: tempfile::tempdir().expect("a directory") }

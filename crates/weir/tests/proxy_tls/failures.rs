@@ -40,7 +40,11 @@ fn the_end_of_an_answer_without_a_length_must_be_one_of_tls() {
         assert_eq!(client.head().status, 200);
         barrier.open(1);
         let rest = String::from_utf8(client.rest()).expect("text");
-        assert_eq!(rest.contains("begun") && rest.ends_with("0\r\n\r\n"), whole, "{then:?}: {rest}");
+        assert_eq!(
+            rest.contains("begun") && rest.ends_with("0\r\n\r\n"),
+            whole,
+            "{then:?}: {rest}"
+        );
         // One whose client would take the end of the connection for that of the body.
         let mut old = server.connect();
         old.send("GET / HTTP/1.0\r\n\r\n");

@@ -40,7 +40,7 @@ fn a_certificate_of_ones_own_authority_is_believed() {
 
 #[test]
 fn the_authorities_of_the_system_are_believed_unless_others_are_named() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new(), Authority::called("another"));
     let backend = showing(&authority.issue(&[ADDRESS]));
     let system = authority.file("system.pem", &authority.certificate);
     let launch = |keys: &str| {
@@ -57,7 +57,7 @@ fn the_authorities_of_the_system_are_believed_unless_others_are_named() {
 
 #[test]
 fn a_certificate_of_somebody_else_is_not_believed() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new(), Authority::called("another"));
     let backend = showing(&other.issue(&[ADDRESS]));
     let server = Server::routed(&[&backend.url], &authority.as_ca());
     assert_refused(&server, &backend, "is from an unknown issuer; name a file with that as");
@@ -104,7 +104,7 @@ fn a_certificate_is_valid_in_its_time_alone() {
 
 #[test]
 fn a_backend_that_demands_a_certificate_gets_it() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new(), Authority::called("another"));
     let config = config(&authority.issue(&[ADDRESS]), Some(&authority));
     let (backend, _) = backend(&config, |call| call.ok(call.asked.target()));
     let own = authority.issue(&["weir.test"]);
@@ -114,9 +114,8 @@ fn a_backend_that_demands_a_certificate_gets_it() {
         let issued = of.issue(&["weir.test"]);
         of.file("both.pem", &format!("{}{}", issued.certificate, issued.key))
     };
-    let server = |keys: &str| {
-        Server::routed(&[&backend.url], &format!("{}{keys}\n", authority.as_ca()))
-    };
+    let server =
+        |keys: &str| Server::routed(&[&backend.url], &format!("{}{keys}\n", authority.as_ca()));
     assert_refused(&server(""), &backend, "it demands a certificate; name the file of one as");
     let unknown = server(&format!("backend_certificate = {:?}", files(&other)));
     assert_refused(&unknown, &backend, "it does not accept `backend_certificate`");

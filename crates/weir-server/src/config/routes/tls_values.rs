@@ -10,7 +10,7 @@ use crate::config::value::value;
 
 /// A file with certificates or a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PemFile(PathBuf);
+pub struct PemFile(PathBuf);
 
 impl FromStr for PemFile {
     type Err = Infallible;
@@ -35,7 +35,7 @@ value! {
 
 /// What a certificate is for: a name in lower case or an address, IPv6 without brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CertificateName(String);
+pub struct CertificateName(String);
 
 impl FromStr for CertificateName {
     type Err = String;

@@ -128,11 +128,7 @@ impl<R: Requester> ResponseWait<'_, R> {
                     call.blame(&why);
                     call.failed();
                 }
-                Err(AttemptError::ConnectionClosed {
-                    reused: self.reused,
-                    unsent,
-                    why,
-                })
+                Err(AttemptError::ConnectionClosed { reused: self.reused, unsent, why })
             }
             Event::TimedOut => {
                 call.blame(AttemptError::TimedOut);

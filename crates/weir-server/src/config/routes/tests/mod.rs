@@ -306,7 +306,8 @@ fn sockets_and_certificates_are_beside_the_file() {
 
 #[test]
 fn a_certificate_without_a_key_has_it_in_its_own_file() {
-    let text = "[[route]]\npath = \"/\"\nbackends = \"https://a\"\nbackend_certificate = \"/a.pem\"";
+    let text =
+        "[[route]]\npath = \"/\"\nbackends = \"https://a\"\nbackend_certificate = \"/a.pem\"";
     let file = std::path::Path::new("/a.pem");
     assert_eq!(proxied(text).tls().identity, Some((file, file)));
 }
@@ -319,7 +320,10 @@ fn routes_to_one_backend_over_tls_agree_about_it() {
     let ca = "backend_ca = \"/ca.pem\"";
     assert_eq!(routes(&format!("{}{}", route("/", ca), route("/x", ca))).len(), 2);
     let differ = error(&format!("{}{}", route("/", ca), route("/x", "")));
-    assert!(differ.starts_with("routes to the backend https://a:443 differ in `backend_ca`"), "{differ}");
+    assert!(
+        differ.starts_with("routes to the backend https://a:443 differ in `backend_ca`"),
+        "{differ}"
+    );
     let flag = error(&format!("proxy = \"/y=https://a\"\n{}", route("/", ca)));
     assert!(flag.contains("write the same in all of them"), "{flag}");
 }

@@ -77,7 +77,10 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
         ("response_headers = { remove = [\"Content-Length\"] }", "4: the field content-length"),
         ("backend_name = \"a:1\"", "4: \"a:1\" is not what a certificate is for; write a name"),
         ("backend_name = \"*.a\"", "4: \"*.a\" is not what a certificate is for"),
-        ("backend_ca = \"ca.pem\"", "4: `backend_ca` has no effect: no backend of the route begins"),
+        (
+            "backend_ca = \"ca.pem\"",
+            "4: `backend_ca` has no effect: no backend of the route begins",
+        ),
         ("strip_prefix = true\nrewrite = \"/\"", "4: `rewrite` takes the prefix off already"),
         ("files = true", "1: a route has either `backends`"),
         ("status = 301", "4: `status` has no effect on a route that has backends"),
