@@ -162,9 +162,9 @@ fn the_test_above_has_every_key() {
 fn what_is_not_said_has_its_default() {
     let proxy = proxied(ROUTE);
     assert_eq!(format!("{proxy:?}"), format!("{:?}", ProxyConfig::to(proxy.backends.clone())));
+    assert_eq!(proxy.tls(), BackendTls::default());
     assert_eq!((proxy.buffer, proxy.retries, proxy.health), (1_000_000, 1, None));
     assert_eq!(proxy.backend_limit, CallLimit::Auto);
-    assert_eq!(proxy.tls(), BackendTls::default());
     let health = proxied(&format!("{ROUTE}health = {{}}")).health.unwrap();
     assert_eq!((health.path.as_str(), health.healthy, health.unhealthy), ("/", 2, 3));
     let (five, two) = (Duration::from_secs(5), Duration::from_secs(2));
