@@ -36,7 +36,7 @@ fn the_end_of_an_answer_without_a_length_must_be_one_of_tls() {
             then
         });
         let mut client = server.connect();
-        client.ask("/");
+        client.ask_with("/", "Connection: close\r\n");
         assert_eq!(client.head().status, 200);
         barrier.open(1);
         let rest = String::from_utf8(client.rest()).expect("text");
