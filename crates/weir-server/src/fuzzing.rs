@@ -110,7 +110,7 @@ impl Bench {
             client.set_nonblocking(true)?;
             server.set_nonblocking(true)?;
             let socket = Socket::new(OwnedFd::from(server));
-            let context = Rc::new(self.context());
+            let context = Rc::new(self.context()?);
             let metrics = self.metrics.clone();
             let connection = spawn_local(async move {
                 turn::timed(
@@ -138,8 +138,9 @@ impl Bench {
         })
     }
 
-    fn context(&self) -> Context {
+    fn context(&self) -> io::Result<Context> {
         let routes = proxy::Shared::new(&self.routes, Space::new(self.memory, 0, None));
+        let routes = routes.map_err(io::Error::other)?;
         let service = Service::new(Content::new(None), Some(Proxy::new(routes)));
         let times = Times {
             head: LONG,
@@ -152,7 +153,7 @@ impl Bench {
         let (open, stop) = (OpenConnections::new(), stop::channel().1);
         let (log, proxy_protocol) = (LogHandle::default(), self.proxy_protocol.clone());
         let serving = Serving::new(service, log, &self.metrics, proxy_protocol, times);
-        Context::new(serving, open, self.metrics.clone(), stop)
+        Ok(Context::new(serving, open, self.metrics.clone(), stop))
     }
 }
 

@@ -148,7 +148,7 @@ mod tests {
             ("proxy_memory = \"1xb\"", "1: \"1xb\" is not a size"),
             ("backend_limit = 0", "1: "),
             ("backend_order = \"best\"", "1: "),
-            ("\nproxy = \"/=https://a\"", "2: \"https://a\": weir speaks to backends without TLS"),
+            ("\nproxy = \"/=ftp://a\"", "2: \"ftp://a\": not a scheme for backends"),
             ("\nroute = 1", "2: write each route as a table that begins with [[route]]"),
             ("[route]", "1: write each route as a table that begins with [[route]]"),
         ] {

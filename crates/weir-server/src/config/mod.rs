@@ -38,8 +38,9 @@ pub use reference::reference;
 pub use resolve::{KernelConfig, KernelOrder, UplinkConfig};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
-    Action, BackendAddress, DetectWhen, Detection, DisconnectDetection, FieldEdits, FileRoute,
-    Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag, RouteConfig,
+    Action, BackendAddress, BackendTls, DetectWhen, Detection, DisconnectDetection, FieldEdits,
+    FileRoute, Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag,
+    RouteConfig,
 };
 pub use settings::Config;
 pub use tls::{CertificateSource, FilePath, Hsts};

@@ -47,7 +47,7 @@ const VALUES: [(&str, &str); 22] = [
         "TIME",
         "a time above zero and up to a day, such as `500ms`, `30s` or `2m 30s`; a plain number is seconds",
     ),
-    ("URL", "`http://host:port`, or as described"),
+    ("URL", "`http://host:port`, `https://host:port`, or as described"),
 ];
 
 const HEAD: &str = "\
@@ -204,6 +204,14 @@ mod tests {
                 format!("[[route]]\npath = \"/\"\nredirect = \"/\"\nstatus = {}", key.example)
             }
             "backends" => format!("[[route]]\npath = \"/\"\nbackends = {}", key.example),
+            name if key.group == "TLS to backends" => {
+                let certificate = match name {
+                    "backend_key" => "backend_certificate = \"weir.pem\"\n",
+                    _ => "",
+                };
+                let over_tls = proxied.replace("http:", "https:");
+                format!("{over_tls}{certificate}{name} = {}", key.example)
+            }
             name => format!("{proxied}{name} = {}", key.example),
         };
         let of_server = |key: &Key| format!("{} = {}", key.name, key.example);

@@ -109,7 +109,9 @@ impl Exchanging<'_> {
                 // Where the end of the connection is the end of the answer, only a reset tells that it
                 // was none.
                 let is_relayed = matches!(response.answer.body, Body::Relayed(_));
-                if is_relayed && request.version == Version::HTTP_10 {
+                let is_tunnel = response.answer.status == StatusCode::SWITCHING_PROTOCOLS;
+                let is_cut = is_tunnel && outcome == Outcome::ContentFailed;
+                if is_relayed && (request.version == Version::HTTP_10 || is_cut) {
                     self.client.reset_when_closed();
                 }
                 Some(End::Broken)
