@@ -131,9 +131,7 @@ impl Keeper {
         }
         self.line.change(|line| line.phase = Phase::Ordering);
         let failures = self.plan.failures();
-        // After a failure the next way is tried.
-        let turn = failures as usize % common.challenges.len().max(1);
-        let Some(&kind) = common.challenges.get(turn) else {
+        let Some(kind) = kind(&common.challenges, failures) else {
             return self.failed(&Failure::unjudged("no challenge is allowed"));
         };
         // An order that failed may have failed because of what it said to replace.
@@ -270,6 +268,12 @@ impl Keeper {
         let renewal = self.plan.renewal().unwrap_or(life.not_after);
         format!("valid until {}, renewed from {} on", date(life.not_after), date(renewal))
     }
+}
+
+/// How a name is proved after so many failures in a row: by one way after the other.
+fn kind(allowed: &[ChallengeKind], failures: u32) -> Option<ChallengeKind> {
+    let turn = (failures as usize).checked_rem(allowed.len())?;
+    allowed.get(turn).copied()
 }
 
 fn life(certificate: &Certificate) -> Life {

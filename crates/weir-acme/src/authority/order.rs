@@ -9,7 +9,7 @@ use instant_acme::{
 };
 use tokio::time::sleep;
 
-use super::problem::{failure, is_already_replaced, is_no_account, printable};
+use super::problem::{failure, is_already_replaced, is_no_account, told};
 use super::suggestion::identifier;
 use super::wish::Wish;
 use crate::answers::{Answers, Given, KNOWN_TO_ALL};
@@ -105,7 +105,7 @@ async fn wait_for_proof(order: &mut Order, wish: Wish<'_>) -> Result<(), Failure
     let error = match order.poll_ready(&POLLING).await {
         Ok(OrderStatus::Ready) => return Ok(()),
         Ok(_) => None,
-        Err(Error::Api(problem)) => Some(problem.to_string()),
+        Err(Error::Api(problem)) => Some(told(&problem)),
         Err(error) => return Err(failure("the name was not proved", &error)),
     };
     let reason = match reason(order).await {
@@ -116,7 +116,7 @@ async fn wait_for_proof(order: &mut Order, wish: Wish<'_>) -> Result<(), Failure
         "the ACME server could not prove {} by {}: {}; {}",
         wish.name,
         wish.kind,
-        printable(&reason),
+        reason,
         remedy(wish.name, wish.kind)
     )))
 }
@@ -128,7 +128,7 @@ async fn reason(order: &mut Order) -> Option<String> {
         let problem =
             authorization.challenges.iter().find_map(|challenge| challenge.error.as_ref());
         if let Some(problem) = problem {
-            return Some(problem.to_string());
+            return Some(told(problem));
         }
     }
     None

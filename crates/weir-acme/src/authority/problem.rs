@@ -1,6 +1,6 @@
 //! Errors of the ACME library as failures, in words. Used by everything here that calls it.
 
-use instant_acme::Error;
+use instant_acme::{Error, Problem};
 
 use crate::failure::{Failure, with_causes};
 
@@ -13,9 +13,7 @@ const ALREADY_REPLACED: &str = "urn:ietf:params:acme:error:alreadyReplaced";
 pub(super) fn failure(what: &str, error: &Error) -> Failure {
     match error {
         Error::Api(problem) => {
-            let text = problem.to_string();
-            let text = text.strip_prefix("API error: ").unwrap_or(&text);
-            Failure::refused(format!("{what}: the ACME server says: {}", printable(text)))
+            Failure::refused(format!("{what}: the ACME server says: {}", told(problem)))
         }
         Error::Json(error) => {
             Failure::unjudged(format!("{what}: the ACME server's answer makes no sense ({error})"))
@@ -25,6 +23,12 @@ pub(super) fn failure(what: &str, error: &Error) -> Failure {
         }
         other => Failure::unjudged(format!("{what}: {}", printable(&with_causes(other)))),
     }
+}
+
+/// What the server tells in a problem document.
+pub(super) fn told(problem: &Problem) -> String {
+    let text = problem.to_string();
+    printable(text.strip_prefix("API error: ").unwrap_or(&text))
 }
 
 pub(super) fn is_no_account(error: &Error) -> bool {
@@ -40,7 +44,7 @@ fn has_type(error: &Error, name: &str) -> bool {
 }
 
 /// A text that the server wrote, safe for a log: on one line, and bounded.
-pub(super) fn printable(text: &str) -> String {
+fn printable(text: &str) -> String {
     const LONGEST: usize = 500;
     let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
     text.chars().take(LONGEST).map(plain).collect()
@@ -48,8 +52,6 @@ pub(super) fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use instant_acme::Problem;
-
     use super::*;
 
     fn problem(json: &str) -> Error {

@@ -184,3 +184,12 @@ fn an_order_waits_while_another_process_has_the_lock() {
     assert_eq!(stand.served(), begin(&issued));
     assert_eq!(stand.status().phase, Phase::Waiting);
 }
+
+#[test]
+fn after_a_failure_the_next_way_to_prove_the_name_is_tried() {
+    let both = [ChallengeKind::Http01, ChallengeKind::TlsAlpn01];
+    let kinds = [0, 1, 2, 3].map(|failures| kind(&both, failures));
+    assert_eq!(kinds, [both[0], both[1], both[0], both[1]].map(Some));
+    assert_eq!(kind(&both[..1], 7), Some(ChallengeKind::Http01));
+    assert_eq!(kind(&[], 7), None);
+}
