@@ -29,20 +29,32 @@ pub struct TlsBytes {
     pub short: u64,
     /// Payload of a long record.
     pub long_record: u64,
-    /// Bytes that the server sends for the handshake of a connection, tickets included.
+    /// Bytes that the server sends beside responses on a connection, for the handshake, tickets and the
+    /// last word.
     pub handshake: u64,
 }
 
 impl Default for TlsBytes {
     /// TLS 1.3 with AES-GCM, whose records have a head of 5 bytes, a type of 1 and a tag of 16 (RFC 8446,
-    /// section 5.2), as weir cuts them: of a segment for 64 KB, then of 16 KB. The handshake is that of
-    /// a self-signed certificate of P-256 with two tickets.
+    /// section 5.2), as weir cuts them: of a segment for 64 KB, then of 16 KB. Handshakes are full.
     fn default() -> TlsBytes {
-        TlsBytes { record: 22, short: 65_536, long_record: 16_384, handshake: 1100 }
+        TlsBytes {
+            record: 22,
+            short: 65_536,
+            long_record: 16_384,
+            handshake: TlsBytes::FULL_HANDSHAKE,
+        }
     }
 }
 
 impl TlsBytes {
+    /// What weir sends for a full handshake with a self-signed certificate of P-256 (338 bytes),
+    /// tickets and the last word of the connection included: what comes from it on a connection with
+    /// one response (`weir-lab load --tls 1.3`), less the response and its record.
+    pub const FULL_HANDSHAKE: u64 = 1074;
+    /// The same where a session is resumed (`--resume`).
+    pub const RESUMED_HANDSHAKE: u64 = 650;
+
     /// Bytes of stream that carry so much payload.
     fn stream(&self, payload: u64, segment: u64) -> u64 {
         let short_record = segment.saturating_sub(self.record).max(1);

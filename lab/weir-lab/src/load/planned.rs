@@ -60,10 +60,14 @@ impl Planned {
 
 /// What a response costs on the link.
 pub(crate) fn wire(arguments: &Arguments) -> Wire {
+    let handshake = match arguments.secure.resume {
+        true => TlsBytes::RESUMED_HANDSHAKE,
+        false => TlsBytes::FULL_HANDSHAKE,
+    };
     Wire {
         head: arguments.head_bytes,
         requests_per_connection: arguments.requests_per_connection.get(),
-        tls: speaks_tls(arguments).then(TlsBytes::default),
+        tls: speaks_tls(arguments).then_some(TlsBytes { handshake, ..TlsBytes::default() }),
         ..Wire::default()
     }
 }
