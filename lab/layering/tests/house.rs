@@ -20,7 +20,8 @@ const CRATES: Floors = Floors(&[
     &["weir-stats", "weir-workload", "weir-plot", "weir-wan", "slowdisk", "weir-layering"],
     &["weir"],
     &["weir-server"],
-    &["weir-sched", "weir-http"],
+    &["weir-acme"],
+    &["weir-sched", "weir-http", "weir-tls"],
     &["weir-units"],
 ]);
 

@@ -1,11 +1,12 @@
 //! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
-//! at the directory, the access log, the addresses to listen on, the names of backends and the kernel's
-//! bands, and changes nothing.
+//! at the directory, the access log, the certificates, the addresses to listen on, the names of backends,
+//! the files for TLS to them and the kernel's bands, and changes nothing.
 
 use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
+use super::certificates;
 use crate::body::open_space;
 use crate::config::{Action, BackendAddress, Config, ListenAddress, RouteConfig};
 use crate::content::open_root;
@@ -13,6 +14,7 @@ use crate::error::ServeError;
 use crate::listen;
 use crate::listen::cannot_listen;
 use crate::logs::access_log;
+use crate::service::proxy;
 use crate::uplink::{self, Sight};
 
 /// Looks at what the server would need to start, and returns what might go wrong all the same.
@@ -27,9 +29,12 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     config.root.as_deref().map(open_root).transpose()?;
     open_space(config)?;
     access_log::check(&config.access_log)?;
+    certificates::check(config)?;
+    proxy::check_tls(&config.routes)?;
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
-    for address in config.listen.iter().chain(&config.admin) {
+    let addresses = config.ports().map(|(address, _)| address);
+    for address in addresses.chain(&config.admin) {
         if !seen.insert(address) && !address.is_any_port() {
             warnings.push(format!("{address} is listed twice"));
         }
@@ -87,7 +92,9 @@ fn backends(route: &RouteConfig) -> &[BackendAddress] {
 /// Looks whether there is such a name; nothing is connected to.
 fn find(backend: &BackendAddress) -> io::Result<()> {
     match backend {
-        BackendAddress::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().map(drop),
+        BackendAddress::Tcp { host, port, .. } => {
+            (host.as_str(), *port).to_socket_addrs().map(drop)
+        }
         BackendAddress::Unix(path) => std::fs::metadata(path).map(drop),
     }
 }

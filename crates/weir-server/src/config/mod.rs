@@ -5,35 +5,45 @@
 //! flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its type
 //! (`value.rs`).
 
+mod acme;
 mod address;
 mod error;
 mod file;
 mod files;
+mod given;
 mod key;
 mod keys;
+mod obtained;
+mod ports;
 mod proxy_protocol;
 mod reference;
 mod resolve;
 mod routes;
 mod settings;
 mod table;
+mod tls;
 mod uplink;
 mod value;
 mod values;
 
+pub use acme::AcmeConfig;
 pub use address::ListenAddress;
 pub use error::ConfigError;
 pub use file::{parse, read};
 pub use files::{DiskWork, FileDepartures};
+pub use given::Settings;
+pub(crate) use ports::PortKind;
 pub use proxy_protocol::ProxyProtocol;
 pub use reference::reference;
 pub use resolve::{KernelConfig, KernelOrder, UplinkConfig};
 pub(crate) use routes::ipv6_literal;
 pub use routes::{
-    Action, BackendAddress, DetectWhen, Detection, DisconnectDetection, FieldEdits, FileRoute,
-    Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag, RouteConfig,
+    Action, BackendAddress, BackendTls, DetectWhen, Detection, DisconnectDetection, FieldEdits,
+    FileRoute, Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag,
+    RouteConfig,
 };
-pub use settings::{Config, Settings};
+pub use settings::Config;
+pub use tls::{CertificateSource, FilePath, Hsts};
 pub use uplink::{BandCutoffs, KernelCap, UplinkMode};
 pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};
 pub use weir_units::Size;

@@ -5,19 +5,23 @@ use std::fmt::Write;
 
 use clap::{Args, Command};
 
+use super::acme::AcmeKeys;
+use super::given::Settings;
 use super::key::Key;
 use super::key::Table as _;
 use super::routes;
-use super::settings::{ServerKeys, Settings};
+use super::settings::ServerKeys;
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 20] = [
+const VALUES: [(&str, &str); 22] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
     ),
+    ("AGE", "a time such as `365d`, perhaps with words behind it, as listed"),
     ("BOOL", "`true` or `false`; a flag without a value is `true`"),
     ("DIR", "a directory"),
+    ("FILE", "a file"),
     ("HOST", "a name or an address, such as `www.example.org`"),
     ("KIND", "a word or a number, as listed"),
     ("LEVEL", "one of the words listed"),
@@ -43,13 +47,13 @@ const VALUES: [(&str, &str); 20] = [
         "TIME",
         "a time above zero and up to a day, such as `500ms`, `30s` or `2m 30s`; a plain number is seconds",
     ),
-    ("URL", "`http://host:port`, or as described"),
+    ("URL", "`http://host:port`, `https://host:port`, or as described"),
 ];
 
 const HEAD: &str = "\
 # Configuration
 
-<!-- Generated from the tables in crates/weir-server/src/config/settings.rs and routes/table.rs by
+<!-- Generated from the tables in crates/weir-server/src/config/settings.rs, acme.rs and routes/table.rs by
      UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
 `weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
@@ -86,7 +90,8 @@ pub fn reference() -> String {
         page += &format!("| `{value}` | {how} |\n");
     }
     let flags = Settings::augment_args(Command::new("serve"));
-    sections(&mut page, &ServerKeys::keys(), &|key| flag(&flags, key));
+    let keys = [ServerKeys::keys(), AcmeKeys::keys()].concat();
+    sections(&mut page, &keys, &|key| flag(&flags, key));
     page.push('\n');
     page += ROUTES.trim_end();
     page.push('\n');
@@ -168,7 +173,7 @@ mod tests {
     use crate::documents;
 
     fn all() -> Vec<Key> {
-        let mut all = [ServerKeys::keys(), routes::keys()].concat();
+        let mut all = [ServerKeys::keys(), AcmeKeys::keys(), routes::keys()].concat();
         all.extend(all.clone().into_iter().flat_map(|key| key.keys));
         all
     }
@@ -199,6 +204,14 @@ mod tests {
                 format!("[[route]]\npath = \"/\"\nredirect = \"/\"\nstatus = {}", key.example)
             }
             "backends" => format!("[[route]]\npath = \"/\"\nbackends = {}", key.example),
+            name if key.group == "TLS to backends" => {
+                let certificate = match name {
+                    "backend_key" => "backend_certificate = \"weir.pem\"\n",
+                    _ => "",
+                };
+                let over_tls = proxied.replace("http:", "https:");
+                format!("{over_tls}{certificate}{name} = {}", key.example)
+            }
             name => format!("{proxied}{name} = {}", key.example),
         };
         let of_server = |key: &Key| format!("{} = {}", key.name, key.example);

@@ -5,8 +5,10 @@
 mod backends;
 mod exposition;
 mod fairness;
+mod handshakes;
 mod kernel_bands;
 mod listeners;
+mod obtained;
 #[cfg(test)]
 mod reference;
 mod size_classes;
@@ -28,8 +30,10 @@ use crate::logs::lines::{self, Kind};
 pub(crate) use backends::{Backends, Reading};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
+pub(crate) use handshakes::{HandshakeEnd, Handshakes};
 pub(crate) use kernel_bands::InForce;
 pub(crate) use listeners::{listen_overflows, listen_queue};
+pub(crate) use obtained::Obtained;
 pub(crate) use size_classes::{Label, SIZES, size_class};
 pub(crate) use stalls::{Cause, Stalls};
 pub(crate) use waiting::Waiting;
@@ -67,6 +71,8 @@ pub(crate) struct Metrics {
     pub(crate) backends: Backends,
     pub(crate) waiting: Waiting,
     pub(crate) in_force: InForce,
+    pub(crate) handshakes: Handshakes,
+    pub(crate) obtained: Obtained,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
 }
@@ -111,6 +117,8 @@ impl Metrics {
             backends: Backends::register(&mut registry),
             waiting: Waiting::register(&mut registry),
             in_force: InForce::register(&mut registry),
+            handshakes: Handshakes::register(&mut registry),
+            obtained: Obtained::register(&mut registry),
             stalls: Stalls::register(&mut registry),
             cache_hits,
             cache_misses,

@@ -97,7 +97,7 @@ fn routes_are_checked_without_serving() {
         (format!("{route}\n{route}"), &[":5:", "second route for \"/app\"", "line 1"]),
         ("\n[[route]]\npath = \"/\"\n".to_owned(), &[":2:", "needs `backends`"]),
         (format!("{route}\n[route.health]\npath = \"ok\"\n"), &[":6:", "begin with a slash"]),
-        ("proxy = \"/=https://a\"\n".to_owned(), &[":1:", "without TLS"]),
+        ("proxy = \"/=ftp://a\"\n".to_owned(), &[":1:", "not a scheme"]),
         ("[[route]]\npath = \"/\"\nfiles = true\n".to_owned(), &["line 1", "no `root`"]),
     ] {
         let output = check(&text, &[]);
@@ -125,7 +125,7 @@ fn wrong_flags_are_refused_with_what_is_right() {
         (&["--admin", "example.org:9900"], &["names are not looked up"]),
         (&["--proxy", "http://127.0.0.1:9000"], &["not a path and its backends", "/=http://"]),
         (&["--proxy", "app=http://a"], &["begin with a slash", "\"/app\""]),
-        (&["--proxy", "/=https://a"], &["without TLS"]),
+        (&["--proxy", "/=ftp://a"], &["not a scheme"]),
         (&["--proxy", "/=http://a", "--proxy", "/=http://b"], &["\"/\" twice", "commas"]),
         (&["--backend-limit", "0"], &["--backend-limit"]),
         (&["--backend-order", "best"], &["best", "adaptive, newest-first"]),

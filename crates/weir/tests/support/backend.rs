@@ -11,7 +11,7 @@ use std::time::Instant;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::DEADLINE;
-use super::wire::{Body, Wire};
+use super::wire::{Body, Ended, Wire};
 
 /// A running backend. It takes no more connections once this is dropped.
 #[derive(Debug)]
@@ -41,7 +41,10 @@ pub struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     Keep,
+    /// It ends as it should.
     Close,
+    /// Its socket is closed, whatever it carries.
+    Cut,
     Reset,
 }
 
@@ -83,10 +86,19 @@ impl Asked {
 impl Backend {
     /// On a port of its own.
     pub fn new(answer: impl Fn(&mut Call<'_>) -> Then + Send + Sync + 'static) -> Backend {
+        Backend::carried("http", Wire::new, answer)
+    }
+
+    /// The same for URLs of `scheme`, over what `carry` makes of each connection, in its own thread.
+    pub fn carried(
+        scheme: &str,
+        carry: impl Fn(Socket) -> Wire + Send + Sync + 'static,
+        answer: impl Fn(&mut Call<'_>) -> Then + Send + Sync + 'static,
+    ) -> Backend {
         let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         listener.bind(&loopback().into()).expect("a port");
-        let url = format!("http://{}", address_of(&listener));
-        Backend::listen(listener, url, answer)
+        let url = format!("{scheme}://{}", address_of(&listener));
+        Backend::listen(listener, url, carry, answer)
     }
 
     /// On a Unix socket.
@@ -96,7 +108,7 @@ impl Backend {
     ) -> Backend {
         let listener = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
         listener.bind(&SockAddr::unix(path).expect("a short path")).expect("a free name");
-        Backend::listen(listener, format!("unix:{}", path.display()), answer)
+        Backend::listen(listener, format!("unix:{}", path.display()), Wire::new, answer)
     }
 
     /// Answers everything with 200 and the target as its body.
@@ -121,21 +133,22 @@ impl Backend {
     fn listen(
         listener: Socket,
         url: String,
+        carry: impl Fn(Socket) -> Wire + Send + Sync + 'static,
         answer: impl Fn(&mut Call<'_>) -> Then + Send + Sync + 'static,
     ) -> Backend {
         listener.listen(1024).expect("it can listen");
-        let (listener, answer) = (Arc::new(listener), Arc::new(answer));
+        let (listener, carry, answer) = (Arc::new(listener), Arc::new(carry), Arc::new(answer));
         let backend = Backend { url, listener: listener.clone(), state: Arc::default() };
         let state = backend.state.clone();
         thread::spawn(move || {
             while let Ok((socket, _)) = listener.accept() {
-                let (state, answer) = (state.clone(), answer.clone());
+                let (state, carry, answer) = (state.clone(), carry.clone(), answer.clone());
                 let connection = {
                     let mut seen = state.lock();
                     seen.connections += 1;
                     seen.connections - 1
                 };
-                thread::spawn(move || serve(Wire::new(socket), connection, &state, &*answer));
+                thread::spawn(move || serve(carry(socket), connection, &state, &*answer));
             }
         });
         backend
@@ -221,7 +234,8 @@ fn serve(
         }
         match answer(&mut Call { asked: &asked, wire: &mut wire }) {
             Then::Keep => {}
-            Then::Close => return,
+            Then::Close => return wire.carrier.end(),
+            Then::Cut => return,
             Then::Reset => return wire.reset(),
         }
     }
@@ -231,7 +245,7 @@ fn serve(
 impl Call<'_> {
     /// Sends; false if the other side has closed.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
-        self.wire.socket.write_all(bytes.as_ref()).is_ok()
+        self.wire.carrier.write_all(bytes.as_ref()).is_ok()
     }
 
     /// 200 with a body of a known length.
@@ -255,7 +269,16 @@ impl Call<'_> {
 
     /// Waits until the other side closes its side of the connection.
     pub fn until_closed(&mut self) {
-        while self.wire.fill().is_ok() {}
+        self.ends_well();
+    }
+
+    /// The same, and whether it did so as it should: no reset, and over TLS with the sign of the end.
+    pub fn ends_well(&mut self) -> bool {
+        loop {
+            if let Err(error) = self.wire.fill() {
+                return error.get_ref().is_some_and(|why| why.is::<Ended>());
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod metrics;
 mod programs;
 mod queue;
 mod server;
-mod wire;
+pub mod wire;
 
 use std::process::Command;
 use std::time::{Duration, Instant};

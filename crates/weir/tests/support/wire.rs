@@ -1,17 +1,44 @@
 //! Messages on a connection, read strictly: whatever two readers could understand differently is an
 //! error, so that a test sees it.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use socket2::Socket;
 
 use super::DEADLINE;
 
+/// What carries the bytes of a connection: a socket, or something over one, such as TLS.
+pub trait Carrier: Read + Write + std::fmt::Debug + Send {
+    /// The socket below.
+    fn socket(&self) -> &Socket;
+
+    /// Says that nothing follows, if it can say so apart from closing the socket.
+    fn end(&mut self) {}
+}
+
+impl Carrier for Socket {
+    fn socket(&self) -> &Socket {
+        self
+    }
+}
+
+/// The other side has ended the connection as it should.
+#[derive(Debug)]
+pub struct Ended;
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the connection has ended")
+    }
+}
+
+impl std::error::Error for Ended {}
+
 /// One end of a connection.
 #[derive(Debug)]
 pub struct Wire {
-    pub socket: Socket,
+    pub carrier: Box<dyn Carrier>,
     /// Read from the socket and not yet part of a message.
     buffer: Vec<u8>,
 }
@@ -26,19 +53,20 @@ pub struct Body {
 }
 
 impl Wire {
-    pub fn new(socket: Socket) -> Wire {
+    pub fn new(carrier: impl Carrier + 'static) -> Wire {
+        let socket = carrier.socket();
         // A connection that was kept may be idle for as long as a test takes.
         let _ = socket.set_read_timeout(Some(4 * DEADLINE));
         let _ = socket.set_write_timeout(Some(DEADLINE));
         let _ = socket.set_tcp_nodelay(true);
-        Wire { socket, buffer: Vec::new() }
+        Wire { carrier: Box::new(carrier), buffer: Vec::new() }
     }
 
     /// Reads some bytes; an error at the end.
     pub fn fill(&mut self) -> io::Result<()> {
         let mut bytes = [0; 16 * 1024];
-        match self.socket.read(&mut bytes)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        match self.carrier.read(&mut bytes)? {
+            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, Ended)),
             count => {
                 self.buffer.extend_from_slice(&bytes[..count]);
                 Ok(())
@@ -81,7 +109,7 @@ impl Wire {
 
     /// Ends the connection with a reset.
     pub fn reset(self) {
-        let _ = self.socket.set_linger(Some(Duration::ZERO));
+        let _ = self.carrier.socket().set_linger(Some(Duration::ZERO));
     }
 }
 

@@ -226,6 +226,7 @@ impl<'a> Bench<'a> {
             server: self.address.into(),
             host: self.address.to_string(),
             headers: String::new(),
+            tls: None,
             // Of the requests for other files, and of those for hot ones.
             sources: vec![source(0), source(1)],
             requests_per_connection: self.users.requests_per_connection,

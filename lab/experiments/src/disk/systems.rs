@@ -61,6 +61,7 @@ pub(super) fn programs(
 fn options<'a>(place: &Place<'a>, error_log: &'a Path) -> Options<'a> {
     Options {
         listen: place.address,
+        tls: None,
         backlog: BACKLOG,
         content: Content::Files(place.root),
         directory: place.directory,

@@ -9,10 +9,12 @@ use super::host::{ipv6, split_port};
 use crate::config::address::{check_socket_path, socket_path};
 use crate::config::value::value;
 
-/// The port of a backend that names none.
+/// The ports of backends that name none, without and with TLS.
 const PORT: u16 = 80;
+const TLS_PORT: u16 = 443;
 
-/// Where a backend listens. Written `http://name:port`, `http://[address]:port` or `unix:path`.
+/// Where a backend listens. Written `http://name:port`, `http://[address]:port`, the same with
+/// `https`, or `unix:path`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BackendAddress {
     /// On a port.
@@ -21,6 +23,8 @@ pub enum BackendAddress {
         host: String,
         /// Above zero.
         port: u16,
+        /// It speaks TLS there.
+        tls: bool,
     },
     /// On a Unix socket.
     Unix(PathBuf),
@@ -34,15 +38,34 @@ impl BackendAddress {
             BackendAddress::Tcp { .. } => Ok(()),
         }
     }
+
+    /// Whether it speaks TLS.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self, BackendAddress::Tcp { tls: true, .. })
+    }
+
+    /// Its name as a `Host` field has it, without the port that its scheme has anyway (RFC 9110,
+    /// section 4.2.3).
+    pub(crate) fn authority(&self) -> String {
+        let BackendAddress::Tcp { host, port, tls } = self else { return "localhost".to_owned() };
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        match (port, tls) {
+            (&PORT, false) | (&TLS_PORT, true) => host,
+            _ => format!("{host}:{port}"),
+        }
+    }
 }
 
 impl fmt::Display for BackendAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BackendAddress::Tcp { host, port } if host.contains(':') => {
-                write!(f, "http://[{host}]:{port}")
+            BackendAddress::Tcp { host, port, tls } => {
+                let scheme = if *tls { "https" } else { "http" };
+                match host.contains(':') {
+                    true => write!(f, "{scheme}://[{host}]:{port}"),
+                    false => write!(f, "{scheme}://{host}:{port}"),
+                }
             }
-            BackendAddress::Tcp { host, port } => write!(f, "http://{host}:{port}"),
             BackendAddress::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
@@ -63,15 +86,15 @@ impl FromStr for BackendAddress {
         let Some((scheme, rest)) = address.split_once("://") else {
             return wrong("not the address of a backend; write http://host:port or unix:/path");
         };
-        match scheme.to_ascii_lowercase().as_str() {
-            "http" => {}
-            "https" => {
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            _ => {
                 return wrong(
-                    "weir speaks to backends without TLS; write http:// and the port for it",
+                    "not a scheme for backends; write http://host:port, https://host:port or unix:/path",
                 );
             }
-            _ => return wrong("not a scheme for backends; write http://host:port or unix:/path"),
-        }
+        };
         if rest.contains('@') {
             return wrong(
                 "backends get no name and password; set Authorization in `request_headers`",
@@ -87,7 +110,8 @@ impl FromStr for BackendAddress {
         match split_port(authority) {
             Some((host, port)) => Ok(BackendAddress::Tcp {
                 host: ipv6(host).unwrap_or_else(|| host.to_ascii_lowercase()),
-                port: port.unwrap_or(PORT),
+                port: port.unwrap_or(if tls { TLS_PORT } else { PORT }),
+                tls,
             }),
             None => wrong("not a host and a port from 1 to 65535; write http://host:port"),
         }
@@ -111,8 +135,8 @@ mod tests {
     #[test]
     fn addresses_of_backends() {
         for (text, message) in [
-            ("https://a", "without TLS"),
             ("ftp://a", "not a scheme"),
+            ("https://a/b", "as `rewrite`"),
             ("a:80", "write http://host:port"),
             ("http://", "not a host and a port"),
             ("http://a/b", "as `rewrite`"),
@@ -132,6 +156,16 @@ mod tests {
             assert!(error.starts_with(&format!("\"{text}\": ")), "{error}");
             assert!(error.contains(message), "{text}: {error}");
         }
+        for (text, printed, authority) in [
+            ("http://A", "http://a:80", "a"),
+            ("http://a:443", "http://a:443", "a:443"),
+            ("HTTPS://a", "https://a:443", "a"),
+            ("https://[::1]:80", "https://[::1]:80", "[::1]:80"),
+        ] {
+            let address = text.parse::<BackendAddress>().unwrap();
+            let got = (address.to_string(), address.authority(), address.is_tls());
+            assert_eq!(got, (printed.to_owned(), authority.to_owned(), printed.contains("https")));
+        }
         let socket = "unix:///run/a.sock".parse::<BackendAddress>().unwrap();
         assert_eq!(socket.to_string(), "unix:/run/a.sock");
     }
@@ -139,7 +173,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_address_that_is_read_prints_and_reads_the_same(
-            text in "(http://([a-z0-9.-]{1,8}|\\[::[0-9a-f]{0,3}\\])(:[0-9]{1,5})?/?|unix:[a-z/.]{1,9})",
+            text in "(https?://([a-z0-9.-]{1,8}|\\[::[0-9a-f]{0,3}\\])(:[0-9]{1,5})?/?|unix:[a-z/.]{1,9})",
         ) {
             if let Ok(address) = text.parse::<BackendAddress>() {
                 prop_assert_eq!(address.to_string().parse(), Ok(address));

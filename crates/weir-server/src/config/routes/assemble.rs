@@ -3,6 +3,7 @@
 
 use weir_sched::{BackendOrder, CallLimit};
 
+use super::backend_tls::check_agreement;
 use super::build::FileRoute;
 use super::config::{Action, PRIORITY, RouteConfig};
 use super::flag::ProxyFlag;
@@ -51,6 +52,7 @@ pub(in crate::config) fn assemble(
             backends.try_for_each(|backend| backend.check()).map_err(ConfigError::new)?;
         }
     }
+    check_agreement(&routes)?;
     if has_root && !routes.is_empty() && !routes.iter().any(is_of_everything) {
         let path = "/".to_owned();
         routes.push(RouteConfig { host: None, path, priority: PRIORITY, action: Action::Files });

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use weir_sched::{BackendOrder, CallLimit};
 
+use super::backend_tls;
 use super::choices::{DisconnectDetection, HalfClosed};
 use super::config::{Action, RouteConfig};
 use super::flag::check_backends;
@@ -31,10 +32,13 @@ impl FileRoute {
         self.config.host.as_deref() == host && self.config.path == path
     }
 
-    /// Takes the sockets of its backends to be named relative to `directory`.
+    /// Takes the sockets of its backends and its files to be named relative to `directory`.
     pub(in crate::config) fn move_beside(&mut self, directory: &Path) {
         if let Action::Proxy(proxy) = &mut self.config.action {
             proxy.backends.move_beside(directory);
+            let files =
+                [&mut proxy.backend_ca, &mut proxy.backend_certificate, &mut proxy.backend_key];
+            files.into_iter().flatten().for_each(|file| file.move_beside(directory));
         }
     }
 }
@@ -141,6 +145,7 @@ fn proxy(keys: &ProxyKeys) -> Result<ProxyConfig, Wrong> {
              one that has left; remove `half_closed` or `disconnect_detection`",
         ));
     }
+    backend_tls::check(&proxy).map_err(|(key, what)| of_key(key, what))?;
     if let Some(health) = &proxy.health {
         check_health(health)?;
     }

@@ -6,6 +6,7 @@
 
 mod address;
 mod assemble;
+mod backend_tls;
 mod build;
 mod choices;
 mod config;
@@ -18,8 +19,10 @@ mod redirect;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tls_values;
 
 pub use address::BackendAddress;
+pub use backend_tls::BackendTls;
 pub use build::FileRoute;
 pub use choices::{DetectWhen, DisconnectDetection, Forwarded, HalfClosed, Overflow};
 pub use config::{Action, RouteConfig};

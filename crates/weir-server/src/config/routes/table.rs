@@ -15,6 +15,7 @@ use super::edits::Edits;
 use super::host::{HostHeader, HostPattern};
 use super::path::{RoutePath, SentPath};
 use super::redirect::{Status, Target};
+use super::tls_values::{CertificateName, PemFile};
 use crate::config::table::settings;
 use crate::config::value::table_value;
 use crate::config::values::Timeout;
@@ -74,10 +75,11 @@ settings! {
     pub struct ProxyConfig {}
 
     "Backends" {
-        /// Where the route's backends listen: `http://host:port` or `unix:/path`, one or several
+        /// Where the route's backends listen: `http://host:port`, `https://host:port` or `unix:/path`,
+        /// one or several
         ///
-        /// Backends are asked over HTTP/1.1 without TLS. A path of a socket is relative to the
-        /// directory of the file.
+        /// Backends are asked over HTTP/1.1, with `https` over TLS. A path of a socket is relative to
+        /// the directory of the file.
         backends: Vec<BackendAddress> = Vec::new(),
         else "none",
         example ["http://10.0.0.1:9000", "http://10.0.0.2:9000"];
@@ -96,6 +98,37 @@ settings! {
         /// (RFC 9110, section 9.2.2).
         retries: Count<0, 10> = Count::clamped(1),
         example 0;
+    }
+
+    "TLS to backends" {
+        /// PEM file with the certificates of the authorities that sign those of the backends
+        ///
+        /// A certificate that a backend made for itself can stand there, too, unless it is that of an
+        /// authority.
+        backend_ca: PemFile,
+        else "the authorities of the system, or what `$SSL_CERT_FILE` and `$SSL_CERT_DIR` name",
+        example "internal-ca.pem";
+
+        /// The name that the certificates of the backends must be for
+        ///
+        /// It is asked for by SNI, too, unless it is an address.
+        backend_name: CertificateName,
+        else "the host of the backend's address",
+        example "app.internal";
+
+        /// PEM file with the certificate that weir shows to backends that ask for one, and those that
+        /// sign it
+        backend_certificate: PemFile,
+        else "none",
+        example "weir.pem";
+
+        /// PEM file with the private key of `backend_certificate`
+        ///
+        /// It must not be encrypted.
+        backend_key: PemFile,
+        else "in the file of `backend_certificate`",
+        needs "backend_certificate",
+        example "weir.key";
     }
 
     "Waiting for a backend" {
@@ -148,7 +181,7 @@ settings! {
     }
 
     "Time with a backend" {
-        /// Longest time to connect to a backend
+        /// Longest time to connect to a backend, with the handshake of TLS
         connect_timeout: Timeout = Timeout::seconds(5),
         example "1s";
 

@@ -62,16 +62,22 @@ impl Exchanging<'_> {
     ) -> Option<End> {
         let date = self.context.date.at(turn::began());
         let mut answer = Answer::error(status);
-        let response = encode(&mut answer, Framing::closing(date));
+        let response = encode(&mut answer, Framing::closing(date, self.line()));
         let outcome = self.deliver(lane, None, &response).await;
         input.answered(input.bytes().len());
         Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
     }
 
     /// `keep_alive`: the request lets the connection carry another one.
-    pub(super) fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing {
+    pub(super) fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing<'_> {
         let keep_alive = keep_alive && !self.context.stop.is_stopping();
-        Framing::answering(request, keep_alive, self.context.date.at(turn::began()))
+        let date = self.context.date.at(turn::began());
+        Framing::answering(request, keep_alive, date, self.line())
+    }
+
+    /// What browsers are told in clear text, they must not heed (RFC 6797, section 8.1).
+    fn line(&self) -> Option<&str> {
+        self.serving.hsts.as_deref().filter(|_| self.client.socket.is_tls())
     }
 
     pub(super) async fn deliver(
@@ -103,7 +109,9 @@ impl Exchanging<'_> {
                 // Where the end of the connection is the end of the answer, only a reset tells that it
                 // was none.
                 let is_relayed = matches!(response.answer.body, Body::Relayed(_));
-                if is_relayed && request.version == Version::HTTP_10 {
+                let is_tunnel = response.answer.status == StatusCode::SWITCHING_PROTOCOLS;
+                let is_cut = is_tunnel && outcome == Outcome::ContentFailed;
+                if is_relayed && (request.version == Version::HTTP_10 || is_cut) {
                     self.client.reset_when_closed();
                 }
                 Some(End::Broken)

@@ -12,6 +12,7 @@ use http::HeaderValue;
 use tokio::sync::oneshot;
 use weir_sched::health::{Health, PassiveConfig, Trial};
 use weir_sched::{BackendConfig, BackendGate, Call, CallNext, CallSpec, Time};
+use weir_tls::client::ClientTls;
 
 use crate::config::{BackendAddress, HealthCheck};
 use crate::identity;
@@ -31,6 +32,8 @@ type Admission = Result<(), Refused>;
 /// See the module.
 pub(super) struct Backend {
     pub(super) address: BackendAddress,
+    /// How to speak TLS to it, if it does.
+    pub(super) tls: Option<ClientTls>,
     /// Its name, for `Host`.
     pub(super) authority: HeaderValue,
     /// Its health check, if it has one.
@@ -57,6 +60,7 @@ impl fmt::Debug for Backend {
 impl Backend {
     pub(super) fn new(
         address: BackendAddress,
+        tls: Option<ClientTls>,
         config: BackendConfig,
         passive: PassiveConfig,
         check: Option<HealthCheck>,
@@ -65,9 +69,10 @@ impl Backend {
         let gate = BackendGate::new(config);
         let state = State { gate, waiting: HashMap::new(), last_tag: 0 };
         let health = Mutex::new(Health::new(passive, active));
-        let authority = authority(&address);
+        let authority = HeaderValue::from_str(&address.authority());
+        let authority = authority.unwrap_or(HeaderValue::from_static("localhost"));
         let (left_while_sending, state) = (AtomicU64::new(0), Mutex::new(state));
-        Arc::new(Backend { address, authority, check, left_while_sending, state, health })
+        Arc::new(Backend { address, tls, authority, check, left_while_sending, state, health })
     }
 
     /// Asks whether the backend may be called. The tag of `spec` is chosen here.
@@ -224,12 +229,6 @@ impl Backend {
     fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn authority(address: &BackendAddress) -> HeaderValue {
-    let written = address.to_string();
-    let name = written.split_once("://").map_or("localhost", |(_, authority)| authority);
-    HeaderValue::from_str(name).unwrap_or(HeaderValue::from_static("localhost"))
 }
 
 /// Every tag that the gate returns belongs to a waiting request.

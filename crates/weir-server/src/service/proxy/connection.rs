@@ -13,6 +13,7 @@ use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
+use weir_tls::client::ClientTls;
 
 use super::request_body::OutgoingBody;
 use super::stream::Stream;
@@ -43,9 +44,21 @@ pub(super) struct NoResponse {
     pub(super) unsent: bool,
 }
 
+impl NoResponse {
+    /// Why, in words for the log.
+    pub(super) fn why(&self) -> String {
+        // A backend may refuse weir's certificate only now (RFC 8446, section 4.4.2.4).
+        weir_tls::client::explain(&self.error).unwrap_or_else(|| self.error.to_string())
+    }
+}
+
 impl Conn {
-    pub(super) async fn open(address: &BackendAddress) -> io::Result<Conn> {
-        let stream = Stream::connect(address).await?;
+    /// Connects. An error says in words what is wrong with the backend's TLS, if it speaks that.
+    pub(super) async fn open(
+        address: &BackendAddress,
+        tls: Option<&ClientTls>,
+    ) -> io::Result<Conn> {
+        let stream = Stream::connect(address, tls).await?;
         let (sender, driver) = http1::Builder::new()
             .max_buf_size(MAX_HEAD)
             // The buffer size alone would limit only heads that arrive in several pieces.

@@ -25,6 +25,8 @@ mod route;
 mod routing_table;
 mod stream;
 mod timeouts;
+mod tls;
+mod tls_stream;
 mod tunnel;
 
 use std::collections::HashSet;
@@ -47,6 +49,7 @@ pub(crate) use proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
 pub(crate) use request_body::{BodyError, IncomingBody, IncompleteBody, Pipe};
 pub(crate) use respond::respond;
 pub(crate) use route::Route;
+pub(crate) use tls::check as check_tls;
 pub(crate) use tunnel::Upstream;
 
 /// The routes of the configuration, as all workers share them.
@@ -69,16 +72,23 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// If the directory for temporary files cannot be used.
+    /// If the directory for temporary files cannot be used, or TLS to a backend cannot be set up.
     pub(crate) fn open(config: &Config) -> Result<Option<Arc<Shared>>, ServeError> {
         match config.routes.as_slice() {
             [] => Ok(None),
-            routes => Ok(Some(Shared::new(routes, open_space(config)?))),
+            routes => Shared::new(routes, open_space(config)?).map(Some),
         }
     }
 
     /// `space` limits the bodies that are buffered on their way between clients and backends.
-    pub(crate) fn new(routes: &[RouteConfig], space: Arc<Space>) -> Arc<Shared> {
+    ///
+    /// # Errors
+    ///
+    /// If TLS to a backend cannot be set up.
+    pub(crate) fn new(
+        routes: &[RouteConfig],
+        space: Arc<Space>,
+    ) -> Result<Arc<Shared>, ServeError> {
         let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
         let action = |(number, route): (usize, &RouteConfig)| {
@@ -94,12 +104,12 @@ impl Shared {
                     config,
                     &space,
                     &mut registry,
-                ))),
+                )?)),
             };
-            (route.path.clone(), action)
+            Ok((route.path.clone(), action))
         };
-        let routes = routes.iter().enumerate().map(action).collect();
-        Arc::new(Shared { table, routes, space })
+        let routes: Result<Vec<_>, ServeError> = routes.iter().enumerate().map(action).collect();
+        Ok(Arc::new(Shared { table, routes: routes?, space }))
     }
 
     /// The address and the metrics of each backend.

@@ -119,19 +119,16 @@ impl<R: Requester> ResponseWait<'_, R> {
                 Err(AttemptError::InvalidResponse(why))
             }
             Event::Head(Ok(head)) => Ok((call, head)),
-            Event::Head(Err(NoResponse { error, unsent })) => {
+            Event::Head(Err(failed)) => {
+                let (why, unsent) = (failed.why(), failed.unsent);
                 // That an idle connection was closed meanwhile is no sign of the backend's health.
                 if self.reused {
                     call.inconclusive();
                 } else {
-                    call.blame(&error);
+                    call.blame(&why);
                     call.failed();
                 }
-                Err(AttemptError::ConnectionClosed {
-                    reused: self.reused,
-                    unsent,
-                    why: error.to_string(),
-                })
+                Err(AttemptError::ConnectionClosed { reused: self.reused, unsent, why })
             }
             Event::TimedOut => {
                 call.blame(AttemptError::TimedOut);

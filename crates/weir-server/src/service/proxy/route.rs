@@ -12,22 +12,35 @@ use weir_http::forward::{FieldEdits, ForwardedStyle};
 use super::backend::Backend;
 use super::backends::Backends;
 use super::pool::Pool;
+use super::tls::TlsBuilder;
 use crate::answer::{AnswerFields, HeaderMapPool, Relayed};
 use crate::body::Limits;
 use crate::body::Space;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
+use crate::error::ServeError;
 
 /// How long an idle connection is kept while descriptors are short.
 const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
 
 /// The backends of all routes, by address: routes to one backend share its gate.
 #[derive(Debug, Default)]
-pub(super) struct BackendRegistry(HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>);
+pub(super) struct BackendRegistry {
+    backends: HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>,
+    tls: TlsBuilder,
+}
 
 impl BackendRegistry {
     /// The backend at `address`; the first route that names it configures its gate and checks.
-    fn get(&mut self, address: &BackendAddress, config: &ProxyConfig) -> Arc<Backend> {
-        if let Some((backend, first)) = self.0.get(address) {
+    ///
+    /// # Errors
+    ///
+    /// If TLS to it cannot be set up.
+    fn get(
+        &mut self,
+        address: &BackendAddress,
+        config: &ProxyConfig,
+    ) -> Result<Arc<Backend>, ServeError> {
+        if let Some((backend, first)) = self.backends.get(address) {
             let same = first.gate() == config.gate()
                 && first.passive() == config.passive()
                 && (config.health.is_none() || first.health == config.health);
@@ -37,12 +50,13 @@ impl BackendRegistry {
                      the first route apply"
                 );
             }
-            return backend.clone();
+            return Ok(backend.clone());
         }
         let (gate, check) = (config.gate(), config.health.clone());
-        let backend = Backend::new(address.clone(), gate, config.passive(), check);
-        self.0.insert(address.clone(), (backend.clone(), config.clone()));
-        backend
+        let tls = self.tls.build(address, config)?;
+        let backend = Backend::new(address.clone(), tls, gate, config.passive(), check);
+        self.backends.insert(address.clone(), (backend.clone(), config.clone()));
+        Ok(backend)
     }
 }
 
@@ -59,6 +73,9 @@ pub(super) struct SharedRoute {
 }
 
 impl SharedRoute {
+    /// # Errors
+    ///
+    /// If TLS to a backend cannot be set up.
     pub(super) fn new(
         number: u32,
         priority: u8,
@@ -66,17 +83,17 @@ impl SharedRoute {
         config: &ProxyConfig,
         space: &Arc<Space>,
         registry: &mut BackendRegistry,
-    ) -> SharedRoute {
-        let backends: Vec<_> =
+    ) -> Result<SharedRoute, ServeError> {
+        let backends: Result<Vec<_>, _> =
             config.backends.iter().map(|address| registry.get(address, config)).collect();
-        SharedRoute {
+        Ok(SharedRoute {
             number,
             priority,
             config: config.clone(),
             prefix: prefix.to_owned(),
-            backends: Backends::new(backends, config.balance, u64::from(number)),
+            backends: Backends::new(backends?, config.balance, u64::from(number)),
             space: space.clone(),
-        }
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection to a backend as bytes: TCP or a Unix socket. Used by [`super::connection`] for hyper
+//! A connection to a backend as bytes: TCP, TLS over it, or a Unix socket. Used by [`super::connection`] for hyper
 //! and by [`super::tunnel`].
 
 use std::io;
@@ -11,7 +11,9 @@ use std::time::Duration;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream, UnixSocket, UnixStream, lookup_host};
+use weir_tls::client::ClientTls;
 
+use super::tls_stream::TlsStream;
 use crate::config::BackendAddress;
 use crate::sys::descriptors;
 use crate::sys::keep_alive::keep_alive;
@@ -24,21 +26,23 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(TlsStream),
 }
 
 impl Stream {
-    /// Connects; a name is resolved anew each time.
-    pub(super) async fn connect(address: &BackendAddress) -> io::Result<Stream> {
+    /// Connects, and speaks TLS as `tls` says; a name is resolved anew each time.
+    pub(super) async fn connect(
+        address: &BackendAddress,
+        tls: Option<&ClientTls>,
+    ) -> io::Result<Stream> {
         match address {
-            BackendAddress::Tcp { host, port } => {
-                let mut failed = io::Error::from(io::ErrorKind::NotFound);
-                for address in lookup_host((host.as_str(), *port)).await? {
-                    match connect(address).await {
-                        Ok(stream) => return Ok(Stream::Tcp(stream)),
-                        Err(error) => failed = error,
-                    }
+            BackendAddress::Tcp { host, port, .. } => {
+                let socket = connect_any(host, *port).await?;
+                match tls {
+                    None => Ok(Stream::Tcp(socket)),
+                    // Boxed: a handshake is large, and most connections need no room for it.
+                    Some(tls) => Box::pin(TlsStream::open(socket, tls)).await.map(Stream::Tls),
                 }
-                Err(failed)
             }
             BackendAddress::Unix(path) => {
                 let socket = UnixSocket::new_stream()?;
@@ -47,6 +51,18 @@ impl Stream {
             }
         }
     }
+}
+
+/// To the first of a name's addresses that takes the connection.
+async fn connect_any(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut failed = io::Error::from(io::ErrorKind::NotFound);
+    for address in lookup_host((host, port)).await? {
+        match connect(address).await {
+            Ok(socket) => return Ok(socket),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
@@ -75,6 +91,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_read(context, out),
             Stream::Unix(stream) => Pin::new(stream).poll_read(context, out),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(context, out),
         }
     }
 }
@@ -88,6 +105,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
             Stream::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -99,6 +117,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
             Stream::Unix(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
         }
     }
 
@@ -110,6 +129,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_flush(context),
             Stream::Unix(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
@@ -117,6 +137,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
             Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

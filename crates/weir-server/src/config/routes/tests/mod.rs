@@ -31,7 +31,7 @@ fn proxied(text: &str) -> ProxyConfig {
 
 /// Settings as flags give them.
 fn flags(keys: ServerKeys) -> Settings {
-    Settings { keys, routes: Vec::new() }
+    Settings { keys, ..Settings::default() }
 }
 
 fn error(text: &str) -> String {
@@ -49,7 +49,11 @@ fn every_key_is_read() {
         host = "App.Example.org"
         path = "/app/"
         priority = 7
-        backends = ["http://127.0.0.1:9000", "http://[::1]", "http://Name:81/", "unix:/run/app.sock"]
+        backends = ["http://127.0.0.1:9000", "http://[::1]", "https://Name:81/", "unix:/run/app.sock"]
+        backend_ca = "/etc/ca.pem"
+        backend_name = "App.Internal"
+        backend_certificate = "/etc/weir.pem"
+        backend_key = "/etc/weir.key"
         balance = "two-choices"
         backend_limit = 12
         backend_order = "edf"
@@ -94,8 +98,15 @@ fn every_key_is_read() {
     assert_eq!((host.as_deref(), path.as_str(), *priority), (Some("app.example.org"), "/app", 7));
     let printed: Vec<String> = proxy.backends.iter().map(ToString::to_string).collect();
     let expected =
-        ["http://127.0.0.1:9000", "http://[::1]:80", "http://name:81", "unix:/run/app.sock"];
+        ["http://127.0.0.1:9000", "http://[::1]:80", "https://name:81", "unix:/run/app.sock"];
     assert_eq!(printed, expected);
+    let path = std::path::Path::new;
+    let tls = BackendTls {
+        ca: Some(path("/etc/ca.pem")),
+        name: Some("app.internal"),
+        identity: Some((path("/etc/weir.pem"), path("/etc/weir.key"))),
+    };
+    assert_eq!(proxy.tls(), tls);
     assert_eq!(proxy.balance, Balance::TwoChoices);
     let gate = proxy.gate();
     assert_eq!((gate.limit, gate.order), (CallLimit::Fixed(12), BackendOrder::Edf));
@@ -151,6 +162,7 @@ fn the_test_above_has_every_key() {
 fn what_is_not_said_has_its_default() {
     let proxy = proxied(ROUTE);
     assert_eq!(format!("{proxy:?}"), format!("{:?}", ProxyConfig::to(proxy.backends.clone())));
+    assert_eq!(proxy.tls(), BackendTls::default());
     assert_eq!((proxy.buffer, proxy.retries, proxy.health), (1_000_000, 1, None));
     assert_eq!(proxy.backend_limit, CallLimit::Auto);
     let health = proxied(&format!("{ROUTE}health = {{}}")).health.unwrap();
@@ -271,18 +283,47 @@ fn what_no_route_matches_is_of_the_root_or_of_nobody() {
 }
 
 #[test]
-fn sockets_are_beside_the_file() {
+fn sockets_and_certificates_are_beside_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("weir.toml");
-    let text = "proxy = \"/=unix:a.sock\"\n[[route]]\npath = \"/b\"\nbackends = \"unix:/b.sock\"";
+    let text = "proxy = \"/=unix:a.sock\"\n[[route]]\npath = \"/b\"\n\
+                backends = [\"unix:/b.sock\", \"https://b\"]\nbackend_ca = \"ca.pem\"\n\
+                backend_certificate = \"/weir.pem\"\nbackend_key = \"weir.key\"";
     std::fs::write(&file, text).unwrap();
     let settings = crate::config::read(&file).unwrap();
     let near = BackendAddress::Unix(directory.path().join("a.sock"));
     assert_eq!(settings.keys.proxy.as_ref().unwrap()[0].backends, [near]);
     let far = BackendAddress::Unix("/b.sock".into());
     let Action::Proxy(proxy) = &settings.routes[0].config.action else { panic!("{settings:?}") };
-    assert_eq!(proxy.backends, [far]);
+    assert_eq!(proxy.backends[0], far);
+    let (ca, key) = (directory.path().join("ca.pem"), directory.path().join("weir.key"));
+    let identity = Some((std::path::Path::new("/weir.pem"), &*key));
+    assert_eq!(proxy.tls(), BackendTls { ca: Some(&ca), name: None, identity });
     let long = format!("proxy = \"/=unix:/{}\"", "x".repeat(107));
     let error = error(&long);
     assert!(error.contains("longer than 107 bytes"), "{error}");
+}
+
+#[test]
+fn a_certificate_without_a_key_has_it_in_its_own_file() {
+    let text =
+        "[[route]]\npath = \"/\"\nbackends = \"https://a\"\nbackend_certificate = \"/a.pem\"";
+    let file = std::path::Path::new("/a.pem");
+    assert_eq!(proxied(text).tls().identity, Some((file, file)));
+}
+
+#[test]
+fn routes_to_one_backend_over_tls_agree_about_it() {
+    let route = |path: &str, keys: &str| {
+        format!("[[route]]\npath = \"{path}\"\nbackends = [\"https://a\", \"http://b\"]\n{keys}\n")
+    };
+    let ca = "backend_ca = \"/ca.pem\"";
+    assert_eq!(routes(&format!("{}{}", route("/", ca), route("/x", ca))).len(), 2);
+    let differ = error(&format!("{}{}", route("/", ca), route("/x", "")));
+    assert!(
+        differ.starts_with("routes to the backend https://a:443 differ in `backend_ca`"),
+        "{differ}"
+    );
+    let flag = error(&format!("proxy = \"/y=https://a\"\n{}", route("/", ca)));
+    assert!(flag.contains("write the same in all of them"), "{flag}");
 }

@@ -75,6 +75,12 @@ fn a_wrong_value_names_its_line_and_what_would_be_right() {
             "4: the field connection belongs",
         ),
         ("response_headers = { remove = [\"Content-Length\"] }", "4: the field content-length"),
+        ("backend_name = \"a:1\"", "4: \"a:1\" is not what a certificate is for; write a name"),
+        ("backend_name = \"*.a\"", "4: \"*.a\" is not what a certificate is for"),
+        (
+            "backend_ca = \"ca.pem\"",
+            "4: `backend_ca` has no effect: no backend of the route begins",
+        ),
         ("strip_prefix = true\nrewrite = \"/\"", "4: `rewrite` takes the prefix off already"),
         ("files = true", "1: a route has either `backends`"),
         ("status = 301", "4: `status` has no effect on a route that has backends"),
@@ -97,6 +103,10 @@ fn an_invalid_route_names_its_line() {
         (file("files = true\nbalance = \"hash\""), "6: `balance` has no effect on a route of"),
         (file("redirect = \"/a\"\nretries = 1"), "6: `retries` has no effect on a route that re"),
         (file("redirect = \"/a\"\nstatus = 303"), "6: \"303\" is not the status of a redirect"),
+        (
+            "[[route]]\npath = \"/\"\nbackends = \"https://a\"\nbackend_key = \"a.key\"".to_owned(),
+            "4: `backend_key` is the key of a certificate; name that as `backend_certificate`",
+        ),
         ("[[route]]\nfiles = true".to_owned(), "1: a route needs a `path`"),
         ("[[route]]\npath = \"app\"".to_owned(), "2: the path \"app\" does not begin with a slash"),
         ("[[route]]\npath = \"/a%20b\"".to_owned(), "2: the path \"/a%20b\" holds `%`; write it"),
