@@ -82,7 +82,7 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     assert!(busy(found.phase(Load::Saturated, What::Set)) > 0.0, "{found:?}");
     assert_eq!(busy(found.phase(Load::Rate(RATE), What::InMemory)), 0.0, "{found:?}");
     let scanned = found.phase(Load::Rate(RATE), What::Scanned).and_then(|phase| phase.scanned);
-    assert!(scanned.is_some_and(|share| share > 0.0 && share <= 1.0), "{scanned:?}");
+    assert!(scanned.is_some_and(|times| times > 0.0), "{scanned:?}");
     let watched = found.phase(Load::Saturated, What::Watched).expect("the phase");
     let observed = watched.observed.as_ref().expect("tracepoints");
     assert!(observed.ready.is_some_and(|ready| ready.mean >= 1.0), "{observed:?}");
