@@ -47,13 +47,8 @@ impl Failure {
 }
 
 /// A client's first message as it comes.
+#[derive(Default)]
 pub struct Hello(Acceptor);
-
-impl Default for Hello {
-    fn default() -> Hello {
-        Hello(Acceptor::default())
-    }
-}
 
 impl fmt::Debug for Hello {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

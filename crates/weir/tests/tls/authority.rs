@@ -51,13 +51,13 @@ impl Files {
 
 impl Authority {
     pub(crate) fn new() -> Authority {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "weir's test authority");
-        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
-        let certificate = params.self_signed(&key).unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("ca.pem"), certificate.pem()).unwrap();
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("ca.pem"), certificate.pem()).expect("a file");
         Authority { issuer: Issuer::new(params, key), directory }
     }
 
@@ -70,7 +70,7 @@ impl Authority {
     pub(crate) fn signed(&self, kind: Kind, names: &[&str]) -> (String, String) {
         let of = names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let of = if kind == Kind::Client { Vec::new() } else { of };
-        let mut params = CertificateParams::new(of).unwrap();
+        let mut params = CertificateParams::new(of).expect("names");
         params.distinguished_name = rcgen::DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, names[0]);
         params.distinguished_name.push(DnType::OrganizationName, "Weir & Sons");
@@ -85,10 +85,12 @@ impl Authority {
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         }
         let key = match kind {
-            Kind::Rsa => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap(),
-            _ => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap(),
+            Kind::Rsa => {
+                KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).expect("a key")
+            }
+            _ => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).expect("a key"),
         };
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         (certificate.pem(), key.serialize_pem())
     }
 
@@ -107,8 +109,8 @@ impl Authority {
         // As careful programs do it: the file is never there in part.
         for (path, text) in [(&files.chain, chain), (&files.key, key)] {
             let new = path.with_extension("new");
-            fs::write(&new, text).unwrap();
-            fs::rename(&new, path).unwrap();
+            fs::write(&new, text).expect("a file");
+            fs::rename(&new, path).expect("it has its name");
         }
         files
     }

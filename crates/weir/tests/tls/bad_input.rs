@@ -16,8 +16,8 @@ use crate::support::{Client, DEADLINE, Server, eventually, noise, tool};
 
 /// What a server answers to these bytes until it closes.
 fn answer_to(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
-    let mut socket = TcpStream::connect(to).unwrap();
-    socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    let mut socket = TcpStream::connect(to).expect("the server accepts");
+    socket.set_read_timeout(Some(DEADLINE)).expect("a read time-out");
     // It may close before it has read all.
     let _ = socket.write_all(bytes);
     let mut answer = Vec::new();
@@ -31,16 +31,18 @@ fn answer_to(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 /// A page over TLS, as for anybody else.
 fn assert_serves(authority: &Authority, server: &Server) {
     let config = Arc::new(config(authority, None));
-    let mut client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
-    assert!(client.get("/").unwrap().0.starts_with("HTTP/1.1 200 "));
+    let client = SecureClient::connect(&config, server.address(), "a.test");
+    let (head, _) = client.and_then(|mut client| client.get("/")).expect("a page");
+    assert!(head.starts_with("HTTP/1.1 200 "));
 }
 
 /// The first message of a client, and the client.
 fn first_message(authority: &Authority) -> (Vec<u8>, ClientConnection) {
-    let name = ServerName::try_from("a.test").unwrap();
-    let mut client = ClientConnection::new(Arc::new(config(authority, None)), name).unwrap();
+    let name = ServerName::try_from("a.test").expect("a name");
+    let client = ClientConnection::new(Arc::new(config(authority, None)), name);
+    let mut client = client.expect("a client");
     let mut bytes = Vec::new();
-    client.write_tls(&mut bytes).unwrap();
+    client.write_tls(&mut bytes).expect("memory takes all");
     (bytes, client)
 }
 
@@ -166,6 +168,21 @@ fn clients_that_never_read_hold_up_nobody_and_are_let_go() {
     eventually("all are let go", || {
         server.metrics().sum("weir_incomplete_responses_total") == stuck.len() as f64
     });
+}
+
+#[test]
+fn a_client_that_reads_slowly_gets_all_to_the_last_record() {
+    let authority = Authority::new();
+    let config = Arc::new(config(&authority, None));
+    for flags in [&[][..], &["--uplink", "1gbit"]] {
+        let server = authority.server(flags);
+        // Its kernel takes little at a time, so that of the server is full until the end.
+        let socket = Client::with_small_buffer(server.address()).stream;
+        let mut client = SecureClient::over(socket, &config, "a.test").unwrap();
+        for _ in 0..2 {
+            assert_eq!(client.get("/files/1mb.bin").unwrap().1.len(), 1_000_000);
+        }
+    }
 }
 
 #[test]

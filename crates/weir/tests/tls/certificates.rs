@@ -25,8 +25,8 @@ fn refusal(flags: &[&str]) -> String {
 }
 
 fn cut(file: &Path) {
-    let text = fs::read(file).unwrap();
-    fs::write(file, &text[..text.len() / 2]).unwrap();
+    let text = fs::read(file).expect("a file");
+    fs::write(file, &text[..text.len() / 2]).expect("a file");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const SUBJECT: &str = "X-Client-Certificate-Subject";
 fn server(authority: &Authority, backend: &Backend, flags: &[&str]) -> Server {
     let files = authority.files(Kind::P256, &["a.test"]);
     let root = authority.root();
-    let asks = ["--tls-client-ca", root.to_str().unwrap()];
+    let asks = ["--tls-client-ca", root.to_str().expect("a path of ASCII")];
     Server::before(backend, &[&files.flags()[..], &asks, flags].concat())
 }
 

@@ -11,7 +11,7 @@ fn before(authority: &Authority, backend: &Backend, flags: &[&str]) -> (Server, 
     let files = authority.files(Kind::P256, &["a.test"]);
     let server = Server::before(backend, &[&files.flags()[..], flags].concat());
     let config = Arc::new(config(authority, None));
-    let client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
+    let client = SecureClient::connect(&config, server.address(), "a.test").expect("a session");
     (server, client)
 }
 

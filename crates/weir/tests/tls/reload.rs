@@ -12,7 +12,8 @@ use crate::support::{Server, eventually};
 
 fn shown(authority: &Authority, server: &Server) -> Vec<u8> {
     let config = Arc::new(config(authority, None));
-    SecureClient::connect(&config, server.address(), "a.test").unwrap().certificate()
+    let client = SecureClient::connect(&config, server.address(), "a.test");
+    client.expect("a session").certificate()
 }
 
 #[test]

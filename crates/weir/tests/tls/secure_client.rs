@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, StreamOwned,
 };
+use socket2::{Domain, Socket, Type};
 
 use super::authority::{Authority, Files};
 use super::support::DEADLINE;
@@ -31,16 +32,18 @@ pub(crate) fn config_with(
     provider: CryptoProvider,
 ) -> ClientConfig {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(authority.root()).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_file(authority.root()).expect("a certificate"))
+        .expect("a root");
     let builder = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
-        .unwrap()
+        .expect("versions")
         .with_root_certificates(roots);
     match own {
         Some(files) => {
-            let chain = vec![CertificateDer::from_pem_file(&files.chain).unwrap()];
-            let key = PrivateKeyDer::from_pem_file(&files.key).unwrap();
-            builder.with_client_auth_cert(chain, key).unwrap()
+            let chain = vec![CertificateDer::from_pem_file(&files.chain).expect("a certificate")];
+            let key = PrivateKeyDer::from_pem_file(&files.key).expect("a key");
+            builder.with_client_auth_cert(chain, key).expect("they match")
         }
         None => builder.with_no_client_auth(),
     }
@@ -53,11 +56,31 @@ impl SecureClient {
         to: SocketAddr,
         name: &str,
     ) -> std::io::Result<SecureClient> {
-        let name = ServerName::try_from(name.to_owned()).unwrap();
-        let socket = TcpStream::connect(to)?;
+        SecureClient::over(TcpStream::connect(to)?, config, name)
+    }
+
+    /// The same in segments as long as on Ethernet.
+    pub(crate) fn in_usual_segments(
+        config: &Arc<ClientConfig>,
+        to: SocketAddr,
+        name: &str,
+    ) -> std::io::Result<SecureClient> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        socket.set_tcp_mss(1460)?;
+        socket.connect_timeout(&to.into(), DEADLINE)?;
+        SecureClient::over(socket.into(), config, name)
+    }
+
+    /// The same on a socket that is connected.
+    pub(crate) fn over(
+        socket: TcpStream,
+        config: &Arc<ClientConfig>,
+        name: &str,
+    ) -> std::io::Result<SecureClient> {
+        let name = ServerName::try_from(name.to_owned()).expect("a name");
         socket.set_read_timeout(Some(DEADLINE))?;
         socket.set_write_timeout(Some(DEADLINE))?;
-        let connection = ClientConnection::new(config.clone(), name).unwrap();
+        let connection = ClientConnection::new(config.clone(), name).expect("a client");
         let mut client = SecureClient { stream: StreamOwned::new(connection, socket) };
         while client.stream.conn.is_handshaking() {
             client.stream.conn.complete_io(&mut client.stream.sock)?;
@@ -79,11 +102,12 @@ impl SecureClient {
             self.stream.read_exact(&mut byte)?;
             head.extend(byte);
         }
-        let head = String::from_utf8(head).unwrap();
+        let head = String::from_utf8(head).expect("a head in UTF-8");
         let mut lines = head.lines();
         let length = lines.find_map(|line| {
             let (name, value) = line.split_once(": ")?;
-            name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().unwrap())
+            name.eq_ignore_ascii_case("content-length")
+                .then(|| value.parse::<usize>().expect("a length"))
         });
         let mut body = vec![0; length.unwrap_or(0)];
         self.stream.read_exact(&mut body)?;
@@ -100,11 +124,11 @@ impl SecureClient {
 
     /// The server's own certificate, in DER.
     pub(crate) fn certificate(&self) -> Vec<u8> {
-        self.stream.conn.peer_certificates().unwrap()[0].to_vec()
+        self.stream.conn.peer_certificates().expect("it has shown one")[0].to_vec()
     }
 }
 
 /// The certificate of a PEM file, in DER.
 pub(crate) fn der(files: &Files) -> Vec<u8> {
-    CertificateDer::from_pem_file(&files.chain).unwrap().to_vec()
+    CertificateDer::from_pem_file(&files.chain).expect("a certificate").to_vec()
 }
