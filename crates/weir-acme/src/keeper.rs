@@ -154,8 +154,8 @@ impl Keeper {
         };
         let (life, now) = (life(&certificate), SystemTime::now());
         let makes_sense = self.plan.obtained(life, draw(), now);
-        self.is_unsaved = true;
         self.serve(pem, certificate, life);
+        let saved = self.save();
         self.line.change(|line| line.obtained += 1);
         tracing::info!("certificate for {} obtained: {}", self.name, self.validity(life));
         if !makes_sense {
@@ -168,7 +168,7 @@ impl Keeper {
             );
             self.tell_failure(&text, now);
         }
-        if let Err(error) = self.save() {
+        if let Err(error) = saved {
             tracing::error!(
                 "the certificate for {} is served, but a restart loses it: {error}; it is tried again \
                  every {}",
