@@ -19,7 +19,7 @@ const SMALL: u64 = 10_000;
 /// Speed of the exact servers as a share of the rate.
 const PACE: f64 = 0.99;
 /// A run counts when requests started on time and nobody took the processor.
-const MOST_LAG_MS: f64 = 1.0;
+pub(crate) const MOST_LAG_MS: f64 = 1.0;
 const MOST_STEAL: f64 = 0.01;
 /// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
 /// bound of the generator's own lag.
