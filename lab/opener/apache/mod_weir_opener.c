@@ -198,14 +198,15 @@ static struct passed *descriptor(request_rec *r)
 }
 
 /*
- * Where symbolic links are not followed, Apache has looked at each part of the name since the opener
- * opened the file: it must still be the same, and the name itself no link.
+ * Unless each symbolic link may be followed, whoever owns it, Apache has looked at each part of the name
+ * since the opener opened the file: it must still be the same, and the name itself no link.
  */
 static int links_are_in_order(request_rec *r, const struct passed *passed)
 {
     struct stat named, opened;
 
-    if (ap_allow_options(r) & OPT_SYM_LINKS) {
+    /* As Apache's directory_walk has it: SymLinksIfOwnerMatch holds beside FollowSymLinks, too. */
+    if ((ap_allow_options(r) & (OPT_SYM_OWNER | OPT_SYM_LINKS)) == OPT_SYM_LINKS) {
         return 1;
     }
     return fstat(passed->fd, &opened) == 0 && lstat(r->filename, &named) == 0
