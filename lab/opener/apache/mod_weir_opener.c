@@ -382,8 +382,11 @@ static void register_hooks(apr_pool_t *pool)
 {
     (void)pool;
     ap_hook_dirwalk_stat(opener_dirwalk_stat, NULL, NULL, APR_HOOK_MIDDLE);
-    /* After all handlers that have something to say, before that of the core, which is REALLY_LAST. */
-    ap_hook_handler(opener_handler, NULL, NULL, APR_HOOK_LAST);
+    /*
+     * After all handlers that have something to say (mod_actions and mod_file_cache are LAST), before that
+     * of the core, which is REALLY_LAST.
+     */
+    ap_hook_handler(opener_handler, NULL, NULL, APR_HOOK_LAST + 5);
 }
 
 module AP_MODULE_DECLARE_DATA weir_opener_module = {
