@@ -245,6 +245,30 @@ static int left_to_apache(request_rec *r)
     return DECLINED;
 }
 
+/* Whether a regular file is sent as the module sends one. What is unusual is left to others. */
+static int is_sent_here(request_rec *r)
+{
+    const core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
+
+    return core->content_md5 != CONTENT_MD5_ON
+           && (r->handler == NULL || strcmp(r->handler, AP_DEFAULT_HANDLER_NAME) == 0
+               || ap_strcmp_match(r->handler, "*/*") == 0);
+}
+
+/* Before any handler: one of another module must not see the metadata of what was passed, either. */
+static int opener_fixups(request_rec *r)
+{
+    struct passed *passed = ap_get_module_config(r->request_config, &weir_opener_module);
+
+    if (passed == NULL || is_sent_here(r)) {
+        return DECLINED;
+    }
+    close_passed(passed);
+    ap_set_module_config(r->request_config, &weir_opener_module, NULL);
+    /* Another module may have put something else in the name's place, such as an URL. */
+    return strcmp(passed->name, r->filename) == 0 ? left_to_apache(r) : DECLINED;
+}
+
 /* Sends a file that was passed, as default_handler of Apache's core sends one. */
 static int opener_handler(request_rec *r)
 {
@@ -259,13 +283,9 @@ static int opener_handler(request_rec *r)
     apr_status_t status;
     int condition;
 
-    /* What is unusual is left to Apache, which also finds the words for what is wrong. */
+    /* Apache finds the words for what is wrong. */
     if (conf->socket == NULL || r->method_number != M_GET || r->finfo.filetype != APR_REG
-        || r->filename == NULL || core->content_md5 == CONTENT_MD5_ON) {
-        return DECLINED;
-    }
-    if (r->handler != NULL && strcmp(r->handler, AP_DEFAULT_HANDLER_NAME) != 0
-        && ap_strcmp_match(r->handler, "*/*") != 0) {
+        || r->filename == NULL || !is_sent_here(r)) {
         return DECLINED;
     }
     if (r->used_path_info != AP_REQ_ACCEPT_PATH_INFO && r->path_info != NULL && *r->path_info) {
@@ -382,6 +402,8 @@ static void register_hooks(apr_pool_t *pool)
 {
     (void)pool;
     ap_hook_dirwalk_stat(opener_dirwalk_stat, NULL, NULL, APR_HOOK_MIDDLE);
+    /* After all that name a handler. */
+    ap_hook_fixups(opener_fixups, NULL, NULL, APR_HOOK_REALLY_LAST);
     /*
      * After all handlers that have something to say (mod_actions and mod_file_cache are LAST), before that
      * of the core, which is REALLY_LAST.

@@ -66,6 +66,36 @@ fn a_link_that_becomes_a_file_does_not_give_out_what_it_led_to() {
     }
 }
 
+/// Where the module leaves a file to Apache, Apache announces the file as it is, not the one that the opener
+/// had passed.
+#[test]
+fn a_file_that_was_replaced_is_announced_as_it_is_by_others() {
+    let asis = "LoadModule asis_module /usr/lib/apache2/modules/mod_asis.so\n\
+                AddHandler send-as-is asis\n";
+    let head = "Content-Type: text/plain\n\n";
+    for (lines, name, head) in [
+        ("ContentDigest On\n", "f", ""),
+        ("AddHandler nobody txt\n", "f.txt", ""),
+        (asis, "f.asis", head),
+    ] {
+        let directory = open_directory();
+        let root = directory.path().join("root");
+        fs::create_dir_all(&root).unwrap();
+        let (path, other) = (root.join(name), directory.path().join("new"));
+        fs::write(&path, format!("{head}one")).unwrap();
+        let socket = directory.path().join("socket");
+        let _opener = Process::start(&socket, &root, 3_600_000);
+        let start = Start { lines, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join("with"), start);
+        let get = || apache.get(&format!("/{name}")).unwrap();
+        assert_eq!(get(), b"one", "{lines}");
+        fs::write(&other, format!("{head}a longer second")).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_eq!(get(), b"a longer second", "{lines}");
+        apache.must_have_opened(0, 2);
+    }
+}
+
 /// What the opener has opened for a request that Apache refuses is not sent.
 #[test]
 fn what_apache_refuses_stays_refused() {
