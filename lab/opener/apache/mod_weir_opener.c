@@ -48,10 +48,12 @@ struct server_conf {
     int timeout;         /* milliseconds; 0: not set */
 };
 
-/* A descriptor that the opener passed. It is closed with its request at the latest. */
+/*
+ * What the opener said in a request. A descriptor that it passed is closed with the request at the latest.
+ */
 struct passed {
     int fd;              /* -1: none, or closed */
-    const char *name;    /* that it was asked for by */
+    const char *name;    /* that was asked for; NULL: the opener failed, and is not asked again */
 };
 
 static _Thread_local struct weir_client client = WEIR_CLIENT_NEW;
@@ -99,28 +101,51 @@ static apr_status_t close_passed(void *data)
     return APR_SUCCESS;
 }
 
+/*
+ * Whether the opener has no descriptor for r->filename, as it has said in this request: to ask once more
+ * would be to wait once more.
+ */
+static int is_declined(request_rec *r)
+{
+    const struct passed *said = ap_get_module_config(r->request_config, &weir_opener_module);
+    return said != NULL && said->fd < 0
+           && (said->name == NULL || strcmp(said->name, r->filename) == 0);
+}
+
 /* Asks for r->filename. A descriptor is closed with the request. */
 static enum weir_result ask(request_rec *r, struct passed **passed, int *error)
 {
     const struct server_conf *conf =
         ap_get_module_config(r->server->module_config, &weir_opener_module);
     struct weir_reply reply;
+    struct passed *said;
     enum weir_result result;
 
     *passed = NULL;
     *error = 0;
-    if (conf->socket == NULL || r->filename == NULL) {
+    if (conf->socket == NULL || r->filename == NULL || is_declined(r)) {
         return WEIR_NOT_TOLD;
     }
     result = weir_client_ask(&client, conf->socket, conf->timeout ? conf->timeout : USUAL_TIMEOUT,
                              r->filename, strlen(r->filename), &reply);
     log_change(r, conf, result);
     *error = reply.error;
+    if (result == WEIR_NOTHING) {
+        return result;
+    }
+    said = apr_palloc(r->pool, sizeof *said);
+    said->fd = reply.fd;
+    said->name = result == WEIR_FILE || result == WEIR_DIRECTORY || result == WEIR_NOT_TOLD
+                     ? apr_pstrdup(r->pool, r->filename)
+                     : NULL;
     if (reply.fd >= 0) {
-        *passed = apr_palloc(r->pool, sizeof **passed);
-        (*passed)->fd = reply.fd;
-        (*passed)->name = apr_pstrdup(r->pool, r->filename);
-        apr_pool_cleanup_register(r->pool, *passed, close_passed, close_passed);
+        apr_pool_cleanup_register(r->pool, said, close_passed, close_passed);
+        *passed = said;
+    }
+    else if (said->name == NULL
+             || ap_get_module_config(r->request_config, &weir_opener_module) == NULL) {
+        /* The first name is the whole one; directories above it follow. */
+        ap_set_module_config(r->request_config, &weir_opener_module, said);
     }
     return result;
 }
@@ -165,7 +190,7 @@ static apr_status_t opener_dirwalk_stat(apr_finfo_t *finfo, request_rec *r, apr_
     if ((status != APR_SUCCESS && status != APR_INCOMPLETE)
         || finfo->filetype != (result == WEIR_FILE ? APR_REG : APR_DIR)) {
         close_passed(passed);
-        return AP_DECLINED;
+        status = AP_DECLINED;
     }
     if (result == WEIR_FILE) {
         ap_set_module_config(r->request_config, &weir_opener_module, passed);
@@ -260,11 +285,10 @@ static int opener_fixups(request_rec *r)
 {
     struct passed *passed = ap_get_module_config(r->request_config, &weir_opener_module);
 
-    if (passed == NULL || is_sent_here(r)) {
+    if (passed == NULL || passed->fd < 0 || is_sent_here(r)) {
         return DECLINED;
     }
     close_passed(passed);
-    ap_set_module_config(r->request_config, &weir_opener_module, NULL);
     /* Another module may have put something else in the name's place, such as an URL. */
     return strcmp(passed->name, r->filename) == 0 ? left_to_apache(r) : DECLINED;
 }
