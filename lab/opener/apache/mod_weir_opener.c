@@ -13,7 +13,7 @@
  * to say, the module declines, and Apache goes its own way.
  *
  * Each thread has a connection of its own (prefork: each process): so no lock is needed, and nobody waits
- * behind another's question.
+ * behind another's question. It goes with its thread: those of mod_http2 end and come again.
  */
 #include "httpd.h"
 #include "http_config.h"
@@ -55,8 +55,6 @@ struct passed {
     int fd;              /* -1: none, or closed */
     const char *name;    /* that was asked for; NULL: the opener failed, and is not asked again */
 };
-
-static _Thread_local struct weir_client client = WEIR_CLIENT_NEW;
 
 /* What was logged last: a failure is logged once, and its end. */
 static _Thread_local int in_order = 1;
@@ -117,6 +115,7 @@ static enum weir_result ask(request_rec *r, struct passed **passed, int *error)
 {
     const struct server_conf *conf =
         ap_get_module_config(r->server->module_config, &weir_opener_module);
+    struct weir_client *client;
     struct weir_reply reply;
     struct passed *said;
     enum weir_result result;
@@ -126,7 +125,11 @@ static enum weir_result ask(request_rec *r, struct passed **passed, int *error)
     if (conf->socket == NULL || r->filename == NULL || is_declined(r)) {
         return WEIR_NOT_TOLD;
     }
-    result = weir_client_ask(&client, conf->socket, conf->timeout ? conf->timeout : USUAL_TIMEOUT,
+    client = weir_client_of_thread();
+    if (client == NULL) {
+        return WEIR_NOT_TOLD;
+    }
+    result = weir_client_ask(client, conf->socket, conf->timeout ? conf->timeout : USUAL_TIMEOUT,
                              r->filename, strlen(r->filename), &reply);
     log_change(r, conf, result);
     *error = reply.error;
@@ -414,6 +417,27 @@ static const char *set_timeout(cmd_parms *cmd, void *unused, const char *text)
     return NULL;
 }
 
+static apr_status_t forget_threads(void *unused)
+{
+    (void)unused;
+    weir_client_threads_end();
+    return APR_SUCCESS;
+}
+
+/* A process that serves requests starts. */
+static void opener_child_init(apr_pool_t *pool, server_rec *server)
+{
+    int error = weir_client_threads_begin();
+
+    if (error != 0) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, error, server,
+                     "no connection to the opener: this process opens files itself");
+        return;
+    }
+    /* Before this module is unloaded. */
+    apr_pool_cleanup_register(pool, NULL, forget_threads, apr_pool_cleanup_null);
+}
+
 static const command_rec commands[] = {
     AP_INIT_TAKE1("WeirOpenerSocket", set_socket, NULL, RSRC_CONF,
                   "Unix socket of weir-lab opener"),
@@ -425,6 +449,7 @@ static const command_rec commands[] = {
 static void register_hooks(apr_pool_t *pool)
 {
     (void)pool;
+    ap_hook_child_init(opener_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_dirwalk_stat(opener_dirwalk_stat, NULL, NULL, APR_HOOK_MIDDLE);
     /* After all that name a handler. */
     ap_hook_fixups(opener_fixups, NULL, NULL, APR_HOOK_REALLY_LAST);
