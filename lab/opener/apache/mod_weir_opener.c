@@ -13,7 +13,7 @@
  * to say, the module declines, and Apache goes its own way.
  *
  * Each thread has a connection of its own (prefork: each process): so no lock is needed, and nobody waits
- * behind another's question.
+ * behind another's question. It goes with its thread: those of mod_http2 end and come again.
  */
 #include "httpd.h"
 #include "http_config.h"
@@ -48,13 +48,13 @@ struct server_conf {
     int timeout;         /* milliseconds; 0: not set */
 };
 
-/* A descriptor that the opener passed. It is closed with its request at the latest. */
+/*
+ * What the opener said in a request. A descriptor that it passed is closed with the request at the latest.
+ */
 struct passed {
     int fd;              /* -1: none, or closed */
-    const char *name;    /* that it was asked for by */
+    const char *name;    /* that was asked for; NULL: the opener failed, and is not asked again */
 };
-
-static _Thread_local struct weir_client client = WEIR_CLIENT_NEW;
 
 /* What was logged last: a failure is logged once, and its end. */
 static _Thread_local int in_order = 1;
@@ -99,28 +99,56 @@ static apr_status_t close_passed(void *data)
     return APR_SUCCESS;
 }
 
+/*
+ * Whether the opener has no descriptor for r->filename, as it has said in this request: to ask once more
+ * would be to wait once more.
+ */
+static int is_declined(request_rec *r)
+{
+    const struct passed *said = ap_get_module_config(r->request_config, &weir_opener_module);
+    return said != NULL && said->fd < 0
+           && (said->name == NULL || strcmp(said->name, r->filename) == 0);
+}
+
 /* Asks for r->filename. A descriptor is closed with the request. */
 static enum weir_result ask(request_rec *r, struct passed **passed, int *error)
 {
     const struct server_conf *conf =
         ap_get_module_config(r->server->module_config, &weir_opener_module);
+    struct weir_client *client;
     struct weir_reply reply;
+    struct passed *said;
     enum weir_result result;
 
     *passed = NULL;
     *error = 0;
-    if (conf->socket == NULL || r->filename == NULL) {
+    if (conf->socket == NULL || r->filename == NULL || is_declined(r)) {
         return WEIR_NOT_TOLD;
     }
-    result = weir_client_ask(&client, conf->socket, conf->timeout ? conf->timeout : USUAL_TIMEOUT,
+    client = weir_client_of_thread();
+    if (client == NULL) {
+        return WEIR_NOT_TOLD;
+    }
+    result = weir_client_ask(client, conf->socket, conf->timeout ? conf->timeout : USUAL_TIMEOUT,
                              r->filename, strlen(r->filename), &reply);
     log_change(r, conf, result);
     *error = reply.error;
+    if (result == WEIR_NOTHING) {
+        return result;
+    }
+    said = apr_palloc(r->pool, sizeof *said);
+    said->fd = reply.fd;
+    said->name = result == WEIR_FILE || result == WEIR_DIRECTORY || result == WEIR_NOT_TOLD
+                     ? apr_pstrdup(r->pool, r->filename)
+                     : NULL;
     if (reply.fd >= 0) {
-        *passed = apr_palloc(r->pool, sizeof **passed);
-        (*passed)->fd = reply.fd;
-        (*passed)->name = apr_pstrdup(r->pool, r->filename);
-        apr_pool_cleanup_register(r->pool, *passed, close_passed, close_passed);
+        apr_pool_cleanup_register(r->pool, said, close_passed, close_passed);
+        *passed = said;
+    }
+    else if (said->name == NULL
+             || ap_get_module_config(r->request_config, &weir_opener_module) == NULL) {
+        /* The first name is the whole one; directories above it follow. */
+        ap_set_module_config(r->request_config, &weir_opener_module, said);
     }
     return result;
 }
@@ -165,7 +193,7 @@ static apr_status_t opener_dirwalk_stat(apr_finfo_t *finfo, request_rec *r, apr_
     if ((status != APR_SUCCESS && status != APR_INCOMPLETE)
         || finfo->filetype != (result == WEIR_FILE ? APR_REG : APR_DIR)) {
         close_passed(passed);
-        return AP_DECLINED;
+        status = AP_DECLINED;
     }
     if (result == WEIR_FILE) {
         ap_set_module_config(r->request_config, &weir_opener_module, passed);
@@ -198,14 +226,15 @@ static struct passed *descriptor(request_rec *r)
 }
 
 /*
- * Where symbolic links are not followed, Apache has looked at each part of the name since the opener
- * opened the file: it must still be the same, and the name itself no link.
+ * Unless each symbolic link may be followed, whoever owns it, Apache has looked at each part of the name
+ * since the opener opened the file: it must still be the same, and the name itself no link.
  */
 static int links_are_in_order(request_rec *r, const struct passed *passed)
 {
     struct stat named, opened;
 
-    if (ap_allow_options(r) & OPT_SYM_LINKS) {
+    /* As Apache's directory_walk has it: SymLinksIfOwnerMatch holds beside FollowSymLinks, too. */
+    if ((ap_allow_options(r) & (OPT_SYM_OWNER | OPT_SYM_LINKS)) == OPT_SYM_LINKS) {
         return 1;
     }
     return fstat(passed->fd, &opened) == 0 && lstat(r->filename, &named) == 0
@@ -244,6 +273,29 @@ static int left_to_apache(request_rec *r)
     return DECLINED;
 }
 
+/* Whether a regular file is sent as the module sends one. What is unusual is left to others. */
+static int is_sent_here(request_rec *r)
+{
+    const core_dir_config *core = ap_get_core_module_config(r->per_dir_config);
+
+    return core->content_md5 != CONTENT_MD5_ON
+           && (r->handler == NULL || strcmp(r->handler, AP_DEFAULT_HANDLER_NAME) == 0
+               || ap_strcmp_match(r->handler, "*/*") == 0);
+}
+
+/* Before any handler: one of another module must not see the metadata of what was passed, either. */
+static int opener_fixups(request_rec *r)
+{
+    struct passed *passed = ap_get_module_config(r->request_config, &weir_opener_module);
+
+    if (passed == NULL || passed->fd < 0 || is_sent_here(r)) {
+        return DECLINED;
+    }
+    close_passed(passed);
+    /* Another module may have put something else in the name's place, such as an URL. */
+    return strcmp(passed->name, r->filename) == 0 ? left_to_apache(r) : DECLINED;
+}
+
 /* Sends a file that was passed, as default_handler of Apache's core sends one. */
 static int opener_handler(request_rec *r)
 {
@@ -258,13 +310,9 @@ static int opener_handler(request_rec *r)
     apr_status_t status;
     int condition;
 
-    /* What is unusual is left to Apache, which also finds the words for what is wrong. */
+    /* Apache finds the words for what is wrong. */
     if (conf->socket == NULL || r->method_number != M_GET || r->finfo.filetype != APR_REG
-        || r->filename == NULL || core->content_md5 == CONTENT_MD5_ON) {
-        return DECLINED;
-    }
-    if (r->handler != NULL && strcmp(r->handler, AP_DEFAULT_HANDLER_NAME) != 0
-        && ap_strcmp_match(r->handler, "*/*") != 0) {
+        || r->filename == NULL || !is_sent_here(r)) {
         return DECLINED;
     }
     if (r->used_path_info != AP_REQ_ACCEPT_PATH_INFO && r->path_info != NULL && *r->path_info) {
@@ -369,6 +417,27 @@ static const char *set_timeout(cmd_parms *cmd, void *unused, const char *text)
     return NULL;
 }
 
+static apr_status_t forget_threads(void *unused)
+{
+    (void)unused;
+    weir_client_threads_end();
+    return APR_SUCCESS;
+}
+
+/* A process that serves requests starts. */
+static void opener_child_init(apr_pool_t *pool, server_rec *server)
+{
+    int error = weir_client_threads_begin();
+
+    if (error != 0) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, error, server,
+                     "no connection to the opener: this process opens files itself");
+        return;
+    }
+    /* Before this module is unloaded. */
+    apr_pool_cleanup_register(pool, NULL, forget_threads, apr_pool_cleanup_null);
+}
+
 static const command_rec commands[] = {
     AP_INIT_TAKE1("WeirOpenerSocket", set_socket, NULL, RSRC_CONF,
                   "Unix socket of weir-lab opener"),
@@ -380,9 +449,15 @@ static const command_rec commands[] = {
 static void register_hooks(apr_pool_t *pool)
 {
     (void)pool;
+    ap_hook_child_init(opener_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_dirwalk_stat(opener_dirwalk_stat, NULL, NULL, APR_HOOK_MIDDLE);
-    /* After all handlers that have something to say, before that of the core, which is REALLY_LAST. */
-    ap_hook_handler(opener_handler, NULL, NULL, APR_HOOK_LAST);
+    /* After all that name a handler. */
+    ap_hook_fixups(opener_fixups, NULL, NULL, APR_HOOK_REALLY_LAST);
+    /*
+     * After all handlers that have something to say (mod_actions and mod_file_cache are LAST), before that
+     * of the core, which is REALLY_LAST.
+     */
+    ap_hook_handler(opener_handler, NULL, NULL, APR_HOOK_LAST + 5);
 }
 
 module AP_MODULE_DECLARE_DATA weir_opener_module = {

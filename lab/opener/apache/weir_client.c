@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -24,6 +26,10 @@
 
 /* Descriptors that one message can carry (SCM_MAX_FD of the kernel). All but the first are closed. */
 #define MOST_DESCRIPTORS 253
+
+/* Not thread-local storage of the compiler's, which would leave the connection open at a thread's end. */
+static pthread_key_t of_thread;
+static _Atomic int has_key;
 
 static int64_t now_us(void)
 {
@@ -64,6 +70,45 @@ void weir_client_close(struct weir_client *client)
         close(client->fd);
         client->fd = -1;
     }
+}
+
+static void end_of_thread(void *client)
+{
+    weir_client_close(client);
+    free(client);
+}
+
+int weir_client_threads_begin(void)
+{
+    int error = pthread_key_create(&of_thread, end_of_thread);
+    has_key = error == 0;
+    return error;
+}
+
+void weir_client_threads_end(void)
+{
+    if (has_key) {
+        has_key = 0;
+        pthread_key_delete(of_thread);
+    }
+}
+
+struct weir_client *weir_client_of_thread(void)
+{
+    struct weir_client *client = has_key ? pthread_getspecific(of_thread) : NULL;
+    if (client != NULL || !has_key) {
+        return client;
+    }
+    client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        return NULL;
+    }
+    client->fd = -1;
+    if (pthread_setspecific(of_thread, client) != 0) {
+        free(client);
+        return NULL;
+    }
+    return client;
 }
 
 /* Closes the connection and leaves the opener alone for a while. */

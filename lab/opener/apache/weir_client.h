@@ -21,8 +21,6 @@ struct weir_client {
     int64_t pause;     /* that followed the last failure, in microseconds */
 };
 
-#define WEIR_CLIENT_NEW { -1, 0, 0, 0 }
-
 /* What came of a question. */
 enum weir_result {
     WEIR_FILE,         /* a regular file, and a descriptor to read it */
@@ -39,6 +37,18 @@ struct weir_reply {
     int fd;            /* of a file or a directory, with FD_CLOEXEC; the caller closes it. Otherwise -1 */
     int error;         /* why there is nothing */
 };
+
+/*
+ * Has each thread of this process have a client of its own from here on, which is closed when the thread
+ * ends: 0, or an error number. To be called once, before weir_client_of_thread().
+ */
+int weir_client_threads_begin(void);
+
+/* No client is closed with its thread any more: the code of this file may go. */
+void weir_client_threads_end(void);
+
+/* The client of the thread that calls. NULL: there is no memory for one, or the above has not been called. */
+struct weir_client *weir_client_of_thread(void);
 
 /*
  * Asks the opener that listens on `socket` for `name`, for at most `timeout` milliseconds.

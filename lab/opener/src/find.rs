@@ -23,7 +23,7 @@ const RENAMED: usize = 8;
 const PIECE: usize = 64 * 1024;
 
 /// What tells files apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     device: u64,
     inode: u64,

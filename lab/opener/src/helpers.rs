@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use tokio::sync::mpsc::UnboundedSender;
 use weir_sched::DiskJob;
 
-use crate::find::{self, OpenFile, Opened};
+use crate::find::{self, Identity, OpenFile, Opened};
 use crate::roots::Below;
 
 /// What a helper does.
@@ -117,6 +117,14 @@ impl Work {
                 find::warm(&file, window)?;
                 Ok(Opened::File(file))
             }
+        }
+    }
+
+    /// The file that it warms; `None`: it looks a name up.
+    pub(crate) fn warmed(&self) -> Option<Identity> {
+        match self {
+            Work::Open { .. } => None,
+            Work::Warm(file) => Some(file.identity),
         }
     }
 

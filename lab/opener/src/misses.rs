@@ -1,5 +1,5 @@
-//! Questions that have to wait for the disk: those for the same name wait together, the gate of the disk
-//! says which goes next, a helper does it. Used by the opener.
+//! Questions that have to wait for the disk: those for the same name and work wait together, the gate of
+//! the disk says which goes next, a helper does it. Used by the opener.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use weir_sched::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined, Time};
 
 use crate::cache::Name;
+use crate::find::Identity;
 use crate::helpers::{Helpers, Outcome, Work};
 
 /// The most questions that wait at once; more are refused.
@@ -23,7 +24,7 @@ const PLACE: u64 = 0;
 
 /// See the module.
 pub(crate) struct Misses {
-    gate: DiskGate<Name>,
+    gate: DiskGate<Key>,
     jobs: HashMap<DiskJob, Job>,
     helpers: Helpers,
     window: u64,
@@ -32,8 +33,17 @@ pub(crate) struct Misses {
     issued: u64,
 }
 
-struct Job {
+/// What makes questions one job. Whoever asks what a name stands for must not be told of the file that it
+/// stood for, which may be warming still.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
     name: Name,
+    /// The file that is warmed; `None`: the name is looked up.
+    warmed: Option<Identity>,
+}
+
+struct Job {
+    key: Key,
     asked: Time,
     work: Option<Work>,
     waiters: Vec<(u64, oneshot::Sender<Outcome>)>,
@@ -42,6 +52,8 @@ struct Job {
 /// A job that ended, with what came of it.
 pub(crate) struct Ended {
     pub(crate) name: Name,
+    /// It was to warm an open file, whatever the name stands for by now.
+    pub(crate) warmed: bool,
     /// When the first question for it was asked: what was found was so at that time or later.
     pub(crate) asked: Time,
     pub(crate) outcome: Outcome,
@@ -71,7 +83,7 @@ impl Misses {
         (misses, results)
     }
 
-    /// Has `work` done, or waits for what is under way for the same name. True as well if it was merged.
+    /// Has `work` done, or waits for the same that is under way. True as well if it was merged.
     ///
     /// # Errors
     ///
@@ -86,13 +98,13 @@ impl Misses {
         if misses.waiting >= WAITING {
             return Err(Errno::BUSY);
         }
-        let name: Name = name.into();
+        let key = Key { name: name.into(), warmed: work.warmed() };
         let bytes = work.expected_bytes(misses.window);
-        let joined = misses.gate.join(name.clone(), bytes, PLACE, now, now);
+        let joined = misses.gate.join(key.clone(), bytes, PLACE, now, now);
         let job = match joined {
             Joined::Refused => return Err(Errno::BUSY),
             Joined::New(job) => {
-                let new = Job { name, asked: now, work: Some(work), waiters: Vec::new() };
+                let new = Job { key, asked: now, work: Some(work), waiters: Vec::new() };
                 misses.jobs.insert(job, new);
                 job
             }
@@ -136,9 +148,9 @@ impl Misses {
     pub(crate) fn ended(&mut self, id: DiskJob, outcome: Outcome, now: Time) -> Option<Ended> {
         self.helpers.ended();
         self.gate.done(id, now);
-        let Job { name, asked, waiters, .. } = self.jobs.remove(&id)?;
+        let Job { key: Key { name, warmed }, asked, waiters, .. } = self.jobs.remove(&id)?;
         self.waiting -= waiters.len();
-        Some(Ended { name, asked, outcome, waiters })
+        Some(Ended { name, warmed: warmed.is_some(), asked, outcome, waiters })
     }
 
     /// The helpers, which also close files.

@@ -232,6 +232,8 @@ impl Opener {
     /// Keeps what a job has opened, or forgets what its name stood for before.
     fn keep(&self, ended: &Ended) {
         match &ended.outcome {
+            // It is kept, unless its name has come to stand for another file.
+            Ok(Opened::File(_)) if ended.warmed => {}
             Ok(Opened::File(file)) => self.keep_file(&ended.name, file, ended.asked),
             Err(Errno::MFILE | Errno::NFILE) => self.spare(),
             Ok(Opened::Directory(_) | Opened::Other) | Err(_) => self.forget(&ended.name),
@@ -241,7 +243,7 @@ impl Opener {
     fn keep_file(&self, name: &Name, file: &OpenFile, asked: Time) {
         let known = self.cache.borrow_mut().get(name, self.clock());
         if known.is_some_and(|(known, _)| known.identity == file.identity) {
-            // Warmed, or found to be the same: the descriptor that is there will do.
+            // Found to be the same: the descriptor that is there will do.
             return;
         }
         self.count(|counts| counts.opened += 1);

@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::find::Opened;
+use crate::find::{OpenFile, Opened, from_disk};
+use crate::roots::Below;
 
 /// A question that nobody has thought about yet.
 fn ask(misses: &Rc<RefCell<Misses>>, root: &Path, name: &str) -> (Waiter, bool) {
@@ -38,6 +39,38 @@ fn questions_for_one_name_are_one_job() {
     assert_eq!(misses.borrow().waiting, 0);
     // That was all: nothing else is under way.
     assert!(results.try_recv().is_err());
+}
+
+/// A name that was replaced while its old file was warmed is looked up: the old file is no answer.
+#[test]
+fn a_lookup_does_not_wait_for_what_the_name_stood_for() {
+    let root = tempfile::tempdir().unwrap();
+    let file = |name: &str| {
+        std::fs::write(root.path().join(name), name).unwrap();
+        let found = from_disk(Below { root: root.path(), name: name.as_ref() }, 1).unwrap();
+        let Opened::File(file) = found else { panic!("{found:?}") };
+        file
+    };
+    let (old, new) = (file("old"), file("a"));
+    let (misses, mut results) = misses(4);
+    let warm = |file: &OpenFile| {
+        let work = Work::Warm(file.clone());
+        Misses::join(&misses, b"a", work, Time::ZERO).unwrap()
+    };
+    let questions =
+        [warm(&old), ask(&misses, root.path(), "a"), warm(&new), warm(&old), warm(&new)];
+    let merged = questions.each_ref().map(|(_, merged)| *merged);
+    assert_eq!(merged, [false, false, false, true, true]);
+    misses.borrow_mut().advance(Time::ZERO);
+    for _ in 0..3 {
+        assert_eq!(end_one(&misses, &mut results), b"a");
+    }
+    let found = questions.map(|(mut waiter, _)| match waiter.answer.try_recv() {
+        Ok(Ok(Opened::File(file))) => file.identity,
+        other => panic!("{other:?}"),
+    });
+    let (old, new) = (old.identity, new.identity);
+    assert_eq!(found, [old, new, new, old, new]);
 }
 
 #[test]

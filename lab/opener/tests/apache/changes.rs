@@ -1,7 +1,7 @@
 //! Files that change between requests, and what Apache refuses.
 
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use crate::server::{Apache, Start, request};
 use crate::support::process::Process;
@@ -39,25 +39,61 @@ fn changes_show() {
     assert!(apache.answer(&request("GET", "/d/f", "")).starts_with(b"HTTP/1.1 404 "));
 }
 
-/// The descriptor is of a file that a link led to while links are forbidden, and the link is a file by the
-/// time that Apache looks.
+/// The descriptor is of a file that a link led to while such links are forbidden, and the link is a file by
+/// the time that Apache looks.
 #[test]
 fn a_link_that_becomes_a_file_does_not_give_out_what_it_led_to() {
-    let directory = open_directory();
-    let root = directory.path().join("root");
-    fs::create_dir_all(&root).unwrap();
-    fs::write(root.join("secret"), "secret").unwrap();
-    symlink("secret", root.join("f")).unwrap();
-    let socket = directory.path().join("socket");
-    // A name is trusted for an hour.
-    let mut opener = Process::start(&socket, &root, 3_600_000);
-    let apache = Apache::start(&root, &directory.path().join("with"), Start::with(&socket));
-    assert!(apache.answer(&request("GET", "/f", "")).starts_with(b"HTTP/1.1 403 "));
-    assert_eq!(opener.counts()["opened"], 1);
-    fs::remove_file(root.join("f")).unwrap();
-    fs::write(root.join("f"), "public").unwrap();
-    assert_eq!(apache.get("/f").unwrap(), b"public");
-    apache.must_have_opened(0, 2);
+    // The second: as FollowSymLinks of the whole site with SymLinksIfOwnerMatch added for its users.
+    for options in ["None", "FollowSymLinks SymLinksIfOwnerMatch", "SymLinksIfOwnerMatch"] {
+        let directory = open_directory();
+        let root = directory.path().join("root");
+        fs::create_dir_all(&root).unwrap();
+        fs::write(root.join("secret"), "secret").unwrap();
+        // Of another owner than the link.
+        chown(root.join("secret"), Some(12345), None).unwrap();
+        symlink("secret", root.join("f")).unwrap();
+        let socket = directory.path().join("socket");
+        // A name is trusted for an hour.
+        let mut opener = Process::start(&socket, &root, 3_600_000);
+        let start = Start { options, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join("with"), start);
+        assert!(apache.answer(&request("GET", "/f", "")).starts_with(b"HTTP/1.1 403 "));
+        assert_eq!(opener.counts()["opened"], 1);
+        fs::remove_file(root.join("f")).unwrap();
+        fs::write(root.join("f"), "public").unwrap();
+        assert_eq!(apache.get("/f").unwrap(), b"public", "Options {options}");
+        apache.must_have_opened(0, 2);
+    }
+}
+
+/// Where the module leaves a file to Apache, Apache announces the file as it is, not the one that the opener
+/// had passed.
+#[test]
+fn a_file_that_was_replaced_is_announced_as_it_is_by_others() {
+    let asis = "LoadModule asis_module /usr/lib/apache2/modules/mod_asis.so\n\
+                AddHandler send-as-is asis\n";
+    let head = "Content-Type: text/plain\n\n";
+    for (lines, name, head) in [
+        ("ContentDigest On\n", "f", ""),
+        ("AddHandler nobody txt\n", "f.txt", ""),
+        (asis, "f.asis", head),
+    ] {
+        let directory = open_directory();
+        let root = directory.path().join("root");
+        fs::create_dir_all(&root).unwrap();
+        let (path, other) = (root.join(name), directory.path().join("new"));
+        fs::write(&path, format!("{head}one")).unwrap();
+        let socket = directory.path().join("socket");
+        let _opener = Process::start(&socket, &root, 3_600_000);
+        let start = Start { lines, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join("with"), start);
+        let get = || apache.get(&format!("/{name}")).unwrap();
+        assert_eq!(get(), b"one", "{lines}");
+        fs::write(&other, format!("{head}a longer second")).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert_eq!(get(), b"a longer second", "{lines}");
+        apache.must_have_opened(0, 2);
+    }
 }
 
 /// What the opener has opened for a request that Apache refuses is not sent.

@@ -1,5 +1,5 @@
 //! Files that Apache reads instead of handing them to sendfile: each process must have a position of its
-//! own in a file that all got from the same opener.
+//! own in a file that all got from the same opener. And files of which another module says what is sent.
 
 use std::fs;
 
@@ -54,4 +54,23 @@ fn a_compressed_file_is_the_same() {
     assert!(String::from_utf8_lossy(&expected).contains("Content-Encoding: gzip"));
     assert!(expected.len() < 5000 && with.answer(&request) == expected);
     with.must_have_opened(1, 0);
+}
+
+#[test]
+fn an_action_for_a_type_is_heeded() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a.gif"), "unchecked").unwrap();
+    fs::write(root.join("check.txt"), "checked").unwrap();
+    let socket = directory.path().join("socket");
+    let _opener = Process::start(&socket, &root, 1000);
+    // Loaded after the opener's module.
+    let lines = "LoadModule actions_module /usr/lib/apache2/modules/mod_actions.so\n\
+                 AddType image/gif gif\nAddType text/plain txt\nAcceptPathInfo On\n\
+                 Action image/gif /check.txt\n";
+    let start = Start { lines, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    assert_eq!(apache.get("/a.gif").unwrap(), b"checked");
+    apache.must_have_opened(1, 0);
 }

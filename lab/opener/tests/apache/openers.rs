@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weir_opener::protocol::{Answer, Found, VERSION, Welcome};
 use weir_peers::apache::Workers;
@@ -118,4 +119,27 @@ fn a_descriptor_of_something_else() {
         true
     };
     falls_back(WELCOME, answering, "");
+}
+
+#[test]
+fn what_is_not_told_is_asked_once_a_request() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let answering: Answering = |connection, number, name| {
+        ASKED.fetch_add(usize::from(name.ends_with(b"/root/a")), Ordering::Relaxed);
+        connection.send(&Answer { number, found: Found::NotTold(0) }.encode(), &[]);
+        true
+    };
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "of Apache itself").unwrap();
+    let socket = directory.path().join("socket");
+    fake::start(&socket, WELCOME, answering);
+    for options in ["None", "FollowSymLinks"] {
+        let start = Start { options, ..Start::with(&socket) };
+        let apache = Apache::start(&root, &directory.path().join(options), start);
+        ASKED.store(0, Ordering::Relaxed);
+        assert_eq!(apache.get("/a").unwrap(), b"of Apache itself");
+        assert_eq!(ASKED.load(Ordering::Relaxed), 1, "Options {options}");
+    }
 }

@@ -1,6 +1,8 @@
-//! The opener is killed and started again under load: Apache answers every request.
+//! The opener is killed and started again under load: Apache answers every request. And threads of Apache
+//! that end take their connections with them.
 
 use std::fs;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::process::Signal;
@@ -106,4 +108,37 @@ fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
         assert_eq!(apache.get("/a").unwrap(), b"a");
         apache.opened().0 > 1
     });
+}
+
+/// Threads that mod_http2 has for its requests end when they have had nothing to do for a second.
+#[test]
+fn a_thread_that_ends_closes_its_connection() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    let opener = Process::start(&socket, &root, 1000);
+    let lines = "LoadModule http2_module /usr/lib/apache2/modules/mod_http2.so\n\
+                 Protocols h2c http/1.1\nH2MinWorkers 1\nH2MaxWorkers 8\n\
+                 H2MaxWorkerIdleSeconds 1\n";
+    let start = Start { workers: Workers::Event, lines, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    let before = opener.descriptors();
+    let url = format!("http://{}/a", apache.address);
+    let mut curl = Command::new("curl");
+    curl.args([
+        "--silent",
+        "--fail",
+        "--parallel",
+        "--parallel-immediate",
+        "--http2-prior-knowledge",
+    ])
+    .args([&*url; 50]);
+    let output = curl.output().unwrap();
+    assert!(output.status.success() && output.stdout == [b'a'; 50], "{output:?}");
+    let most = opener.descriptors();
+    // One for each process's worker that stays, and the file.
+    assert!(most > before + 3, "{most}: too few threads have worked at once");
+    eventually("connections are closed", || opener.descriptors() <= before + 3);
 }
