@@ -270,15 +270,12 @@ impl Session {
         self.records
     }
 
-    /// Bytes of other records, such as of the handshake, that were handed over since the last call.
+    /// Bytes of other records, such as of the handshake, that were handed over since the last call. While
+    /// records of [`Session::seal`] wait, those behind them are told of later.
     pub fn take_beside(&mut self) -> u64 {
-        if self.has_records() {
-            // Which of them have been handed over cannot be told.
-            return 0;
-        }
         let data = self.sealed + self.records * u64::from(self.overhead());
-        let beside = self.sent.saturating_sub(data);
-        beside.saturating_sub(std::mem::replace(&mut self.beside, beside))
+        let beside = self.sent.saturating_sub(data).max(self.beside);
+        beside - std::mem::replace(&mut self.beside, beside)
     }
 
     /// Whether keys were agreed upon anew, or taken from an earlier session; `None` until that is clear.

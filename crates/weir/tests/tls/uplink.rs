@@ -14,26 +14,6 @@ fn used(server: &crate::support::Server) -> f64 {
 
 #[test]
 fn records_and_handshakes_are_on_the_uplinks_account() {
-    const SIZE: usize = 1_000_000;
-    let authority = Authority::new();
-    let server = authority.server(&["--uplink", "100mbit"]);
-    let config = Arc::new(config(&authority, None));
-    let mut client = SecureClient::connect(&config, server.address(), "a.test").unwrap();
-    assert!(client.get("/").is_ok());
-    let before = used(&server);
-    // Its certificate alone has several hundred bytes.
-    assert!(before > 1000.0, "{before}");
-    let (_, whole) = client.get("/files/1mb.bin").unwrap();
-    assert_eq!(whole.len(), SIZE);
-    let bytes = used(&server) - before;
-    // On loopback a grant of 12.5 kB is one packet of 66 bytes of headers, and one record of 22.
-    let grants = SIZE.div_ceil(12_375) as f64;
-    let least = SIZE as f64 + grants * (66.0 + 22.0);
-    assert!((least..least * 1.02).contains(&bytes), "{bytes} of {least}");
-}
-
-#[test]
-fn long_records_count_as_what_they_are() {
     const SIZE: u64 = 1_000_000;
     const PLAIN: u64 = 1448 - 22;
     let authority = Authority::new();
@@ -41,6 +21,8 @@ fn long_records_count_as_what_they_are() {
     let config = Arc::new(config(&authority, None));
     let client = SecureClient::in_usual_segments(&config, server.address(), "a.test");
     let mut client = client.unwrap();
+    // The server's certificate and its keys.
+    eventually("the handshake counts", || used(&server) > 800.0);
     assert!(client.get("/files/1kb.bin").is_ok());
     let before = used(&server);
     let (head, body) = client.get("/files/1mb.bin").unwrap();
@@ -51,8 +33,8 @@ fn long_records_count_as_what_they_are() {
     let short = (64 * 1024_u64).div_ceil(PLAIN);
     let records = short + (sent - short * PLAIN).div_ceil(8 * PLAIN);
     let wire = (sent + records * 22 + sent.div_ceil(PLAIN) * 66) as f64;
-    // One for each segment would be 1.1 % more.
-    assert!((0.998 * wire..1.005 * wire).contains(&bytes), "{bytes} instead of {wire}");
+    // Without records it would be 0.27 % less, with one for each segment 0.9 % more.
+    assert!((0.9995 * wire..1.005 * wire).contains(&bytes), "{bytes} instead of {wire}");
 }
 
 #[test]
