@@ -9,6 +9,11 @@ use std::io;
 pub struct ServeError(String);
 
 impl ServeError {
+    /// `error` says all: which part failed, at what, and what to do.
+    pub(crate) fn told(error: impl fmt::Display) -> ServeError {
+        ServeError(error.to_string())
+    }
+
     /// `what`: which part failed, at what; `error`: how.
     pub(crate) fn new(what: impl fmt::Display, error: &io::Error) -> ServeError {
         ServeError(format!("{what}: {error}"))

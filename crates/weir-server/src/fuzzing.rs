@@ -20,7 +20,7 @@ use tokio::task::{spawn_local, yield_now};
 use crate::body::Space;
 use crate::client::Times;
 use crate::client::rate::MinRate;
-use crate::config::{self, Config, ConfigError, ProxyProtocol, RouteConfig};
+use crate::config::{self, Config, ConfigError, PortKind, ProxyProtocol, RouteConfig};
 use crate::content::Content;
 use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
@@ -113,8 +113,11 @@ impl Bench {
             let context = Rc::new(self.context()?);
             let metrics = self.metrics.clone();
             let connection = spawn_local(async move {
-                turn::timed(&metrics, pin!(protocol::run(context, socket, PeerAddress::Unix)))
-                    .await;
+                turn::timed(
+                    &metrics,
+                    pin!(protocol::run(context, socket, PortKind::Clear, PeerAddress::Unix)),
+                )
+                .await;
             });
             let mut ends = Ends::new(End::new(client), &self.listener);
             for step in steps {
@@ -139,7 +142,14 @@ impl Bench {
         let routes = proxy::Shared::new(&self.routes, Space::new(self.memory, 0, None));
         let routes = routes.map_err(io::Error::other)?;
         let service = Service::new(Content::new(None), Some(Proxy::new(routes)));
-        let times = Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE };
+        let times = Times {
+            head: LONG,
+            idle: LONG,
+            handshake: LONG,
+            send: LONG,
+            stop: LONG,
+            rate: NO_RATE,
+        };
         let (open, stop) = (OpenConnections::new(), stop::channel().1);
         let (log, proxy_protocol) = (LogHandle::default(), self.proxy_protocol.clone());
         let serving = Serving::new(service, log, &self.metrics, proxy_protocol, times);

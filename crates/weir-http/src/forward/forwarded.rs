@@ -37,7 +37,8 @@ const HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 /// Whether a field of this name, in lower case, says who the client is, so that only a trusted proxy
 /// may send it.
 pub(super) fn is_forwarding_field(name: &str) -> bool {
-    matches!(name, "forwarded" | "x-real-ip") || name.starts_with("x-forwarded-")
+    matches!(name, "forwarded" | "x-real-ip" | "x-client-certificate-subject")
+        || name.starts_with("x-forwarded-")
 }
 
 /// What the backend is told about the client.

@@ -1,11 +1,11 @@
 //! The first messages of a server: what it serves, and where. Used when it has started.
 
-use crate::config::{Action, Config, ListenAddress, RouteConfig};
+use crate::config::{Action, Config, ListenAddress, PortKind, RouteConfig};
 
 /// Says what is served on which addresses.
 pub(super) fn announce(
     config: &Config,
-    addresses: &[ListenAddress],
+    addresses: &[(ListenAddress, PortKind)],
     admin: Option<&ListenAddress>,
 ) {
     let what = described(config);
@@ -16,12 +16,20 @@ pub(super) fn announce(
         }
         None => String::new(),
     };
-    for address in addresses {
-        match address {
-            ListenAddress::Tcp(address) => {
-                tracing::info!("serving {what} on http://{address}{how}")
+    for (address, kind) in addresses {
+        let (scheme, with) = match kind {
+            PortKind::Tls => ("https", " with TLS"),
+            PortKind::Clear | PortKind::Redirecting => ("http", ""),
+        };
+        match (address, kind) {
+            (ListenAddress::Tcp(address), PortKind::Redirecting) => {
+                tracing::info!("redirecting to TLS on {scheme}://{address}");
             }
-            unix => tracing::info!("serving {what} on {unix}{how}"),
+            (unix, PortKind::Redirecting) => tracing::info!("redirecting to TLS on {unix}"),
+            (ListenAddress::Tcp(address), _) => {
+                tracing::info!("serving {what} on {scheme}://{address}{how}");
+            }
+            (unix, _) => tracing::info!("serving {what} on {unix}{with}{how}"),
         }
     }
     match admin {

@@ -1,11 +1,12 @@
 //! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
-//! at the directory, the access log, the addresses to listen on, the names of backends, the files for TLS
-//! to them and the kernel's bands, and changes nothing.
+//! at the directory, the access log, the certificates, the addresses to listen on, the names of backends,
+//! the files for TLS to them and the kernel's bands, and changes nothing.
 
 use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
+use super::certificates;
 use crate::body::open_space;
 use crate::config::{Action, BackendAddress, Config, ListenAddress, RouteConfig};
 use crate::content::open_root;
@@ -28,10 +29,12 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     config.root.as_deref().map(open_root).transpose()?;
     open_space(config)?;
     access_log::check(&config.access_log)?;
+    certificates::check(config)?;
     proxy::check_tls(&config.routes)?;
     let mut warnings = Vec::new();
     let mut seen = HashSet::new();
-    for address in config.listen.iter().chain(&config.admin) {
+    let addresses = config.ports().map(|(address, _)| address);
+    for address in addresses.chain(&config.admin) {
         if !seen.insert(address) && !address.is_any_port() {
             warnings.push(format!("{address} is listed twice"));
         }

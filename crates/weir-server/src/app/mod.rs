@@ -3,22 +3,25 @@
 
 mod admin_address;
 mod announce;
+mod certificates;
 mod check;
 mod shutdown;
 mod signals;
 mod worker;
 
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use self::admin_address::AdminAddress;
 use self::announce::announce;
+use self::certificates::Certificates;
 pub use self::check::check;
 use self::shutdown::Shutdown;
 use self::signals::Signals;
 use self::worker::Shared;
 use crate::client::Times;
-use crate::config::Config;
+use crate::config::{Config, ListenAddress, PortKind};
 use crate::disk::Disks;
 use crate::error::ServeError;
 use crate::listen::Listeners;
@@ -45,7 +48,8 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let in_kernel =
         in_kernel.map(|link| uplink::build_in_kernel(&link, config.workers, metrics.clone()));
     let (uplink, gate) = paced.or(in_kernel).unzip();
-    let shared = Shared {
+    let certificates = Certificates::open(config, &metrics)?.map(Rc::new);
+    let mut shared = Shared {
         disks: Disks::new(config.disk_timeout, metrics.clone()),
         routes: proxy::Shared::open(config)?,
         proxy_protocol: config.proxy_protocol.clone(),
@@ -54,9 +58,13 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         metrics,
         access_log,
         times: Times::new(config),
+        tls: certificates.as_ref().map(|certificates| certificates.server().clone()),
+        hsts: config.hsts.map(|hsts| hsts.line().into()),
+        tls_port: None,
         stop,
     };
     let Listeners { workers, served, admin, watched } = Listeners::open(config)?;
+    shared.tls_port = tls_port(&served);
     let (threads, queries) = worker::start_all(config, &shared, gate, workers)?;
     let (admin_stop_sender, admin_stop) = stop::channel();
     let admin_served = admin.as_ref().map(|listener| listener.address.clone());
@@ -69,10 +77,14 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
     let ended = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let admin = admin.map(|admin| tokio::task::spawn_local(admin.run()));
+        if let Some(certificates) = certificates.clone() {
+            tokio::task::spawn_local(async move { certificates.watch().await });
+        }
         announce(config, &served, admin_served.as_ref());
         let shutdown = Shutdown {
             config,
             access_log: &shared.access_log,
+            certificates: certificates.as_deref(),
             stop: stop_sender,
             admin_stop: admin_stop_sender,
             watched: &watched,
@@ -83,4 +95,12 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         Ok(())
     });
     ended.map_err(|error: io::Error| ServeError::new("the server failed", &error))
+}
+
+/// The first port with TLS.
+fn tls_port(served: &[(ListenAddress, PortKind)]) -> Option<u16> {
+    served.iter().find_map(|(address, kind)| match (address, kind) {
+        (ListenAddress::Tcp(address), PortKind::Tls) => Some(address.port()),
+        _ => None,
+    })
 }

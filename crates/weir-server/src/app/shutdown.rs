@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+use super::certificates::Certificates;
 use super::signals::{Command, Signals};
 use super::worker::Worker;
 use crate::config::{AccessLog, Config};
@@ -27,6 +28,7 @@ const FIRST_BYTES: Duration = Duration::from_millis(100);
 pub(super) struct Shutdown<'a> {
     pub(super) config: &'a Config,
     pub(super) access_log: &'a LogHandle,
+    pub(super) certificates: Option<&'a Certificates>,
     pub(super) stop: StopSender,
     /// For the admin address, which answers until the last response has ended. Where a successor listens
     /// on the same address (`reuse_port`), it closes earlier.
@@ -51,7 +53,7 @@ impl Shutdown<'_> {
         signals: &mut Signals,
         workers: Vec<Worker>,
     ) -> io::Result<()> {
-        while self.next(signals).await == Command::Reopen {}
+        while matches!(self.next(signals).await, Command::Reopen | Command::Reload) {}
         self.listeners().iter().for_each(listen::wait_for_nothing);
         self.stop.leave();
         if let Some(delay) = self.config.stop_delay {
@@ -99,12 +101,17 @@ impl Shutdown<'_> {
         while self.next(signals).await != Command::Stop {}
     }
 
-    /// The next command; logs have been reopened if it was that.
+    /// The next command; logs have been reopened, and certificates read anew, if it was that.
     async fn next(&self, signals: &mut Signals) -> Command {
         let command = signals.next().await;
-        if command == Command::Reopen {
+        if let (Command::Reload, Some(certificates)) = (command, self.certificates) {
+            certificates.reload();
+        }
+        if matches!(command, Command::Reopen | Command::Reload) {
             match &self.config.access_log {
                 AccessLog::File(_) => self.access_log.reopen(),
+                // The signal has had an effect all the same.
+                _ if command == Command::Reload && self.certificates.is_some() => {}
                 AccessLog::Stderr | AccessLog::Stdout | AccessLog::Off => {
                     tracing::info!("signal to reopen the access log ignored: it is not a file");
                 }

@@ -11,8 +11,10 @@ pub(super) enum Command {
     Stop,
     /// SIGHUP on a terminal, whose user has left: stop, but never hurry.
     HangUp,
-    /// SIGUSR1, or SIGHUP without a terminal: reopen the log, whose file was renamed.
+    /// SIGUSR1: reopen the log, whose file was renamed.
     Reopen,
+    /// SIGHUP without a terminal: the same, and read certificates anew.
+    Reload,
 }
 
 /// The signals that are handled.
@@ -54,7 +56,7 @@ impl Signals {
                 _ = self.interrupt.recv() => return Command::Stop,
                 _ = self.hang_up.recv() => return match self.on_terminal {
                     true => Command::HangUp,
-                    false => Command::Reopen,
+                    false => Command::Reload,
                 },
                 _ = self.user_1.recv() => return Command::Reopen,
                 _ = self.user_2.recv() => tracing::info!("SIGUSR2 is ignored: it has no meaning here"),

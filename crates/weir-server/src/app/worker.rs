@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 use weir_sched::Gate;
+use weir_tls::Server;
 
 use crate::client::Times;
 use crate::config::{Config, Prefix, ProxyProtocol};
@@ -48,6 +49,12 @@ pub(super) struct Shared {
     pub(super) metrics: Arc<Metrics>,
     pub(super) access_log: LogHandle,
     pub(super) times: Times,
+    /// What ports with TLS offer, if there are any.
+    pub(super) tls: Option<Arc<Server>>,
+    /// The line of HSTS.
+    pub(super) hsts: Option<Box<str>>,
+    /// Where requests in clear text are redirected to.
+    pub(super) tls_port: Option<u16>,
     pub(super) stop: Stop,
 }
 
@@ -114,6 +121,9 @@ async fn run(plan: Plan) -> io::Result<usize> {
         spawn_local(count_in_kernel(context.clone()));
         spawn_local(answer_queries(context.clone(), queries));
     }
+    if context.tls.is_some() {
+        spawn_local(let_handshakes_pass(context.clone()));
+    }
     spawn_local(keep_deadlines(context.clone()));
     spawn_local(keep_routes(context.clone(), index == 0));
     spawn_local(sweep(context.clone()));
@@ -138,11 +148,14 @@ async fn run(plan: Plan) -> io::Result<usize> {
 
 /// What the connections of worker `index` share.
 fn context(index: usize, shared: Shared, site: Option<SiteConfig>) -> Context {
-    let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, stop, .. } =
-        shared;
+    let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, .. } = shared;
+    let Shared { tls, hsts, tls_port, stop, .. } = shared;
     let service = Service::new(Content::new(site), routes.map(Proxy::new));
+    let service = service.redirecting_to(tls_port);
     let serving = Serving::new(service, access_log, &metrics, proxy_protocol, times);
+    let serving = Serving { hsts, ..serving };
     Context {
+        tls,
         uplink: uplink.map(|uplink| LocalUplink::new(uplink, exempt, index)),
         ..Context::new(serving, OpenConnections::new(), metrics, stop)
     }
@@ -171,6 +184,10 @@ async fn count_in_kernel(context: Rc<Context>) {
     if let Some(link) = &context.uplink {
         link.count_in_kernel().await;
     }
+}
+
+async fn let_handshakes_pass(context: Rc<Context>) {
+    context.handshakes.run().await;
 }
 
 async fn answer_queries(context: Rc<Context>, mut queries: mpsc::UnboundedReceiver<InFlightQuery>) {

@@ -3,6 +3,7 @@
 //! the proxy to notice that a client has left.
 
 pub(crate) mod deadlines;
+pub(crate) mod handshake;
 pub(crate) mod input;
 pub(crate) mod rate;
 mod requester;
@@ -29,7 +30,7 @@ use weir_sched::Time;
 use crate::body::{Account, Space};
 use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
-use crate::config::DisconnectDetection;
+use crate::config::{DisconnectDetection, PortKind};
 use crate::identity::PeerAddress;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
@@ -51,6 +52,8 @@ const AT_ONCE: usize = 8;
 pub(crate) struct Client {
     pub(crate) socket: Rc<Transport>,
     pub(crate) peer: PeerAddress,
+    /// Of the port that it has connected to.
+    pub(crate) port: PortKind,
     deadline: Deadline,
     /// The one for writing, made when it is first needed: reading and writing may go on at once.
     writing: OnceCell<Deadline>,
@@ -106,6 +109,7 @@ impl Client {
         Client {
             socket: Rc::new(socket),
             peer,
+            port: PortKind::Clear,
             deadline: deadlines.enter(),
             writing: OnceCell::new(),
             served: OnceCell::new(),

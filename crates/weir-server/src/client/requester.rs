@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use weir_http::forward::RelayedFields;
 
 use super::Left;
@@ -19,6 +19,12 @@ pub(crate) trait Requester {
 
     /// Its account in `space`.
     fn account(&self, space: &Arc<Space>) -> &Account;
+
+    /// Whether it asks with TLS.
+    fn is_secure(&self) -> bool;
+
+    /// Who it is by a certificate that was verified: its subject.
+    fn subject(&self) -> Option<&HeaderValue>;
 
     /// Waits until it sends nothing more, or has gone.
     async fn left(&self) -> Left;

@@ -11,6 +11,7 @@ use crate::config::Config;
 pub(crate) struct Times {
     pub(crate) head: Duration,
     pub(crate) idle: Duration,
+    pub(crate) handshake: Duration,
     pub(crate) send: Duration,
     pub(crate) stop: Duration,
     /// Slower clients are let go.
@@ -22,6 +23,7 @@ impl Times {
         Times {
             head: config.header_timeout,
             idle: config.idle_timeout,
+            handshake: config.handshake_timeout,
             send: config.send_timeout,
             stop: config.stop_timeout,
             rate: MinRate { bytes_per_second: config.min_rate, period: config.min_rate_period },

@@ -8,10 +8,11 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::error::ConfigError;
+use super::given::Settings;
 use super::key::Table as _;
 use super::keys::{Keys, Source};
 use super::routes;
-use super::settings::{ServerKeys, Settings};
+use super::settings::ServerKeys;
 
 /// The key of the tables of routes.
 const ROUTE: &str = "route";

@@ -9,14 +9,17 @@ mod address;
 mod error;
 mod file;
 mod files;
+mod given;
 mod key;
 mod keys;
+mod ports;
 mod proxy_protocol;
 mod reference;
 mod resolve;
 mod routes;
 mod settings;
 mod table;
+mod tls;
 mod uplink;
 mod value;
 mod values;
@@ -25,6 +28,8 @@ pub use address::ListenAddress;
 pub use error::ConfigError;
 pub use file::{parse, read};
 pub use files::{DiskWork, FileDepartures};
+pub use given::Settings;
+pub(crate) use ports::PortKind;
 pub use proxy_protocol::ProxyProtocol;
 pub use reference::reference;
 pub use resolve::{KernelConfig, KernelOrder, UplinkConfig};
@@ -34,7 +39,8 @@ pub use routes::{
     FileRoute, Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag,
     RouteConfig,
 };
-pub use settings::{Config, Settings};
+pub use settings::Config;
+pub use tls::{FilePath, Hsts};
 pub use uplink::{BandCutoffs, KernelCap, UplinkMode};
 pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};
 pub use weir_units::Size;

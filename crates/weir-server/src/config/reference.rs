@@ -5,17 +5,19 @@ use std::fmt::Write;
 
 use clap::{Args, Command};
 
+use super::given::Settings;
 use super::key::Key;
 use super::key::Table as _;
 use super::routes;
-use super::settings::{ServerKeys, Settings};
+use super::settings::ServerKeys;
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 21] = [
+const VALUES: [(&str, &str); 22] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
     ),
+    ("AGE", "a time such as `365d`, perhaps with words behind it, as listed"),
     ("BOOL", "`true` or `false`; a flag without a value is `true`"),
     ("DIR", "a directory"),
     ("FILE", "a file"),

@@ -8,9 +8,10 @@ use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
 use super::address::ListenAddress;
 use super::error::ConfigError;
+use super::given::Settings;
 use super::key::Table as _;
 use super::routes::{self, Action};
-use super::settings::{Config, ServerKeys, Settings};
+use super::settings::{Config, ServerKeys};
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::SwiftRoundTrip;
 
@@ -80,9 +81,11 @@ impl Config {
                          lists, or leave it out for every device with weir's bands";
             return Err(ConfigError::new(wrong));
         }
-        let mut addresses = config.listen.iter().chain(&config.admin);
+        config.check_keys().map_err(ConfigError::new)?;
+        let all = || config.listen.iter().chain(&config.listen_clear).chain(&config.admin);
+        let mut addresses = all();
         addresses.try_for_each(|address| address.check()).map_err(ConfigError::new)?;
-        if let Some(twice) = listed_twice(config.listen.iter().chain(&config.admin)) {
+        if let Some(twice) = listed_twice(all()) {
             return Err(ConfigError::new(format!("the Unix socket {twice} is named twice")));
         }
         Ok(config)

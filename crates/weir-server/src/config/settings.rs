@@ -3,18 +3,19 @@
 //! docs/configuration.md.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use weir_sched::policy::{self, ProtectiveOrder};
 use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
+use weir_tls::{ClientCertificates, Preset};
 use weir_units::Size;
 
 use super::address::ListenAddress;
 use super::files::{DiskWork, FileDepartures};
-use super::key::Table as _;
 use super::proxy_protocol::ProxyProtocol;
-use super::routes::{FileRoute, ProxyFlag, RouteConfig};
+use super::routes::{ProxyFlag, RouteConfig};
 use super::table::settings;
+use super::tls::{FilePath, Hsts};
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::{
     AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers,
@@ -75,6 +76,67 @@ settings! {
         #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         proxy_protocol: ProxyProtocol = ProxyProtocol::Off,
         example ["10.0.0.0/8"];
+    }
+
+    "TLS" {
+        /// Certificate with its chain in PEM: `listen` speaks TLS then; may be given several times
+        ///
+        /// The server's own certificate stands first, then the one that signed it. A client gets the one
+        /// for the name that it asks for; the first is for those who ask for none, or for another. Of
+        /// several for one name it gets one that it can verify. A changed file takes effect within two
+        /// seconds, and so it does at SIGHUP; one that cannot be used is named, and the one before stays.
+        #[arg(long)]
+        tls: Vec<FilePath> = Vec::new(),
+        else "none: HTTP in clear text",
+        example ["example.org.pem"];
+
+        /// Private key of each certificate in PEM, in the same order
+        #[arg(long)]
+        tls_key: Vec<FilePath> = Vec::new(),
+        else "the file of the certificate",
+        needs "tls",
+        example ["example.org.key"];
+
+        /// Address in clear text whose requests are redirected to TLS; may be given several times
+        ///
+        /// With 308, to the same host and path. What begins with `/.well-known/acme-challenge/` is served
+        /// there, so that certificates can be obtained.
+        #[arg(long)]
+        listen_clear: Vec<ListenAddress> = Vec::new(),
+        else "none",
+        needs "tls",
+        example ["0.0.0.0:80", "[::]:80"];
+
+        /// How long browsers are to ask this host with TLS only (HSTS)
+        ///
+        /// Browsers keep to it: try a short time first, and 0 to take it back.
+        #[arg(long)]
+        hsts: Hsts,
+        else "they are not told",
+        needs "tls",
+        example "365d";
+
+        /// Versions and ciphers of TLS
+        #[arg(long)]
+        tls_preset: Preset = Preset::default(),
+        needs "tls",
+        example "modern";
+
+        /// Authorities in PEM whose certificates clients show
+        ///
+        /// Backends are told the subject as `X-Client-Certificate-Subject`. A changed file takes effect
+        /// as one of `tls` does.
+        #[arg(long)]
+        tls_client_ca: FilePath,
+        else "clients are not asked for certificates",
+        needs "tls",
+        example "clients.pem";
+
+        /// Whether clients must show a certificate
+        #[arg(long)]
+        tls_client_certificate: ClientCertificates = ClientCertificates::default(),
+        needs "tls_client_ca",
+        example "optional";
     }
 
     "Files" {
@@ -301,6 +363,12 @@ settings! {
         header_timeout: Timeout = Timeout::seconds(30),
         example "10s";
 
+        /// Longest time a handshake of TLS may take
+        #[arg(long)]
+        handshake_timeout: Timeout = Timeout::seconds(10),
+        needs "tls",
+        example "5s";
+
         /// Longest time a connection may wait for its next request
         #[arg(long)]
         idle_timeout: Timeout = Timeout::seconds(75),
@@ -326,57 +394,6 @@ settings! {
     }
 }
 
-impl ServerKeys {
-    /// The routes of `proxy`.
-    pub(super) fn proxies(&self) -> &[ProxyFlag] {
-        self.proxy.as_deref().unwrap_or_default()
-    }
-
-    /// weir itself keeps the uplink's queue.
-    pub(super) fn is_paced(&self) -> bool {
-        matches!(self.uplink, Some(UplinkMode::Paced(_)))
-    }
-
-    /// The kernel keeps it.
-    pub(super) fn is_in_kernel(&self) -> bool {
-        self.uplink == Some(UplinkMode::Kernel)
-    }
-}
-
 fn cores() -> Workers {
     Workers(std::thread::available_parallelism().map_or(1, usize::from))
-}
-
-/// What flags and the file say together; what is absent falls back to the default.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct Settings {
-    #[command(flatten)]
-    pub(super) keys: ServerKeys,
-
-    /// The `[[route]]` tables of the file; there are no flags for them.
-    #[arg(skip)]
-    pub(super) routes: Vec<FileRoute>,
-}
-
-impl Settings {
-    /// These settings where they say something, else those of `below`.
-    ///
-    /// A `proxy` replaces the routes of the tables below that have its path and no host.
-    pub fn over(self, below: Settings) -> Settings {
-        let mut routes = self.routes;
-        let replaced = |route: &FileRoute| {
-            let mut proxies = self.keys.proxies().iter();
-            proxies.any(|proxy| route.is_for(None, &proxy.path))
-        };
-        routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));
-        Settings { keys: self.keys.over(below.keys), routes }
-    }
-
-    /// Takes relative paths to be relative to `directory`, which is that of the file.
-    pub(super) fn move_beside(&mut self, directory: &Path) {
-        self.keys.move_beside(directory);
-        for route in &mut self.routes {
-            route.move_beside(directory);
-        }
-    }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::listener::Listener;
 use super::sockets;
-use crate::config::{Config, ListenAddress};
+use crate::config::{Config, ListenAddress, PortKind};
 use crate::error::ServeError;
 
 /// See the module.
@@ -17,8 +17,8 @@ use crate::error::ServeError;
 pub(crate) struct Listeners {
     /// One set to a worker.
     pub(crate) workers: Vec<Vec<Listener>>,
-    /// The addresses on which all workers listen.
-    pub(crate) served: Vec<ListenAddress>,
+    /// The addresses on which all workers listen, and what is spoken there.
+    pub(crate) served: Vec<(ListenAddress, PortKind)>,
     /// The listener of the admin address, if there is one.
     pub(crate) admin: Option<Listener>,
     /// Copies of the workers' sockets, to see how many connections wait there.
@@ -34,11 +34,13 @@ impl Listeners {
     pub(crate) fn open(config: &Config) -> Result<Listeners, ServeError> {
         let workers = open_all(config)?;
         let first = workers.first().map(Vec::as_slice).unwrap_or_default();
-        let served = first.iter().map(|listener| listener.address.clone()).collect();
+        let served =
+            first.iter().map(|listener| (listener.address.clone(), listener.port)).collect();
         let copies = workers.iter().flatten().map(|listener| listener.socket.try_clone());
         let watched = copies.collect::<io::Result<_>>();
         let watched = watched.map_err(|error| ServeError::new("cannot listen", &error))?;
-        let admin = config.admin.as_ref().map(|address| open(config, address, config.reuse_port));
+        let admin = config.admin.as_ref();
+        let admin = admin.map(|address| open(config, address, PortKind::Clear, config.reuse_port));
         let admin = admin.transpose()?;
         Ok(Listeners { workers, served, admin, watched: Arc::new(Mutex::new(watched)) })
     }
@@ -46,14 +48,14 @@ impl Listeners {
 
 fn open_all(config: &Config) -> Result<Vec<Vec<Listener>>, ServeError> {
     let shared = config.workers > 1 || config.reuse_port;
-    for address in config.listen.iter().filter(|_| shared && !config.reuse_port) {
+    for (address, _) in config.ports().filter(|_| shared && !config.reuse_port) {
         if let ListenAddress::Tcp(address) = address {
             sockets::is_free(*address).map_err(|error| cannot_listen(address, &error))?;
         }
     }
     let mut all: Vec<_> = iter::repeat_with(Vec::new).take(config.workers).collect();
-    for address in &config.listen {
-        let first = open(config, address, shared)?;
+    for (address, port) in config.ports() {
+        let first = open(config, address, port, shared)?;
         let others = (1..config.workers).map(|_| first.another(config));
         let others = others.collect::<io::Result<Vec<_>>>();
         let others = others.map_err(|error| cannot_listen(address, &error))?;
@@ -65,8 +67,13 @@ fn open_all(config: &Config) -> Result<Vec<Vec<Listener>>, ServeError> {
     Ok(all)
 }
 
-fn open(config: &Config, address: &ListenAddress, shared: bool) -> Result<Listener, ServeError> {
-    Listener::open(config, address, shared).map_err(|error| cannot_listen(address, &error))
+fn open(
+    config: &Config,
+    address: &ListenAddress,
+    port: PortKind,
+    shared: bool,
+) -> Result<Listener, ServeError> {
+    Listener::open(config, address, port, shared).map_err(|error| cannot_listen(address, &error))
 }
 
 pub(crate) fn cannot_listen(address: impl Display, error: &io::Error) -> ServeError {
@@ -88,7 +95,9 @@ mod tests {
         let text = format!("workers = 3\nlisten = \"unix:{}\"\n", path.display());
         let config = Config::from_settings(config::parse(&text).unwrap()).unwrap();
         let listeners = Listeners::open(&config).unwrap();
-        assert_eq!(listeners.served, config.listen);
+        let served: Vec<_> =
+            config.listen.iter().cloned().map(|at| (at, PortKind::Clear)).collect();
+        assert_eq!(listeners.served, served);
         assert_eq!((listeners.workers.len(), listeners.watched.lock().unwrap().len()), (3, 3));
         for mut worker in listeners.workers {
             assert!(path.exists());

@@ -10,7 +10,7 @@ use rustix::net::{SocketFlags, accept_with, acceptfrom_with};
 
 use super::unix::SocketFile;
 use super::{sockets, unix};
-use crate::config::{Config, ListenAddress};
+use crate::config::{Config, ListenAddress, PortKind};
 use crate::identity::PeerAddress;
 
 /// See the module.
@@ -18,13 +18,15 @@ use crate::identity::PeerAddress;
 pub(crate) struct Listener {
     /// Where it listens, with the port that the kernel chose.
     pub(crate) address: ListenAddress,
+    /// What is spoken there.
+    pub(crate) port: PortKind,
     /// The file of a Unix socket, which is removed with the last worker's listener.
     pub(super) file: Option<Arc<SocketFile>>,
     pub(super) socket: OwnedFd,
 }
 
 impl Listener {
-    /// `shared`: several workers will listen on `address`.
+    /// `port`: what is spoken there; `shared`: several workers will listen on `address`.
     ///
     /// # Errors
     ///
@@ -32,6 +34,7 @@ impl Listener {
     pub(super) fn open(
         config: &Config,
         address: &ListenAddress,
+        port: PortKind,
         shared: bool,
     ) -> io::Result<Listener> {
         match address {
@@ -41,15 +44,16 @@ impl Listener {
                     sockets::give_handshakes_priority(&listener);
                 }
                 let address = ListenAddress::Tcp(listener.local_addr()?);
-                Ok(Listener { address, file: None, socket: listener.into() })
+                Ok(Listener { address, port, file: None, socket: listener.into() })
             }
             ListenAddress::Unix(path) => {
                 let (socket, file) = unix::open(path)?;
-                Ok(Listener { address: address.clone(), file: Some(Arc::new(file)), socket })
+                let (address, file) = (address.clone(), Some(Arc::new(file)));
+                Ok(Listener { address, port, file, socket })
             }
             ListenAddress::Abstract(name) => {
                 let socket = unix::open_abstract(name)?;
-                Ok(Listener { address: address.clone(), file: None, socket })
+                Ok(Listener { address: address.clone(), port, file: None, socket })
             }
         }
     }
@@ -63,9 +67,10 @@ impl Listener {
     /// There is no descriptor, or the port was taken meanwhile.
     pub(super) fn another(&self, config: &Config) -> io::Result<Listener> {
         match &self.address {
-            ListenAddress::Tcp(_) => Listener::open(config, &self.address, true),
+            ListenAddress::Tcp(_) => Listener::open(config, &self.address, self.port, true),
             ListenAddress::Unix(_) | ListenAddress::Abstract(_) => Ok(Listener {
                 address: self.address.clone(),
+                port: self.port,
                 file: self.file.clone(),
                 socket: self.socket.try_clone()?,
             }),

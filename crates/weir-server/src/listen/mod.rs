@@ -28,7 +28,7 @@ pub(crate) use self::listener::Listener;
 use self::listener::take;
 pub(crate) use self::sockets::{bind, wait_for_nothing};
 pub(crate) use self::unix::check as check_unix;
-use crate::config::ListenAddress;
+use crate::config::{ListenAddress, PortKind};
 use crate::identity::PeerAddress;
 use crate::logs::messages;
 use crate::metrics::note_event;
@@ -72,7 +72,7 @@ async fn accept_or_abort(context: Rc<Context>, listener: Listener) {
 
 /// Accepts connections until the server stops.
 async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
-    let Listener { address, file, socket } = listener;
+    let Listener { address, port, file, socket } = listener;
     let is_tcp = matches!(address, ListenAddress::Tcp(_));
     let listener = sys::watch(socket, Interest::READABLE)?;
     let mut failed: Option<Time> = None;
@@ -94,7 +94,7 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
                         () = &mut stop => break,
                     },
                 };
-                start(&context, Socket::new(socket), peer);
+                start(&context, Socket::new(socket), port, peer);
             }
             Err(error) => {
                 context.metrics.accept_errors.inc();
@@ -117,7 +117,7 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
     }
     // Nobody finds it any more, and those who have are served.
     drop(file);
-    take_waiting(&context, listener.get_ref(), is_tcp);
+    take_waiting(&context, listener.get_ref(), port, is_tcp);
     Ok(())
 }
 
@@ -156,10 +156,10 @@ async fn next(listener: &AsyncFd<OwnedFd>, is_tcp: bool) -> io::Result<(OwnedFd,
 }
 
 /// Accepts all connections that wait: they would be reset together with the listener.
-fn take_waiting(context: &Rc<Context>, listener: &OwnedFd, is_tcp: bool) {
+fn take_waiting(context: &Rc<Context>, listener: &OwnedFd, port: PortKind, is_tcp: bool) {
     for _ in 0..sockets::BACKLOG {
         match take(listener, is_tcp) {
-            Ok((socket, peer)) => start(context, Socket::new(socket), peer),
+            Ok((socket, peer)) => start(context, Socket::new(socket), port, peer),
             Err(error) if is_of_one_connection(&error) => {}
             Err(_) => return,
         }
@@ -168,13 +168,13 @@ fn take_waiting(context: &Rc<Context>, listener: &OwnedFd, is_tcp: bool) {
 
 /// Gives a connection its first turn, and a task of its own if it is not over then. Most that are to end
 /// after one response from memory are, and that saves the task.
-fn start(context: &Rc<Context>, socket: Socket, peer: PeerAddress) {
+fn start(context: &Rc<Context>, socket: Socket, port: PortKind, peer: PeerAddress) {
     context.metrics.accepted.inc();
     let open = context.open.enter();
     let context = context.clone();
     let mut connection = Box::pin(async move {
         let metrics = context.metrics.clone();
-        let connection = pin!(protocol::run(context, socket, peer));
+        let connection = pin!(protocol::run(context, socket, port, peer));
         turn::timed(&metrics, connection).await;
         drop(open);
     });

@@ -5,6 +5,7 @@
 mod backends;
 mod exposition;
 mod fairness;
+mod handshakes;
 mod kernel_bands;
 mod listeners;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::logs::lines::{self, Kind};
 pub(crate) use backends::{Backends, Reading};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
+pub(crate) use handshakes::{HandshakeEnd, Handshakes};
 pub(crate) use kernel_bands::InForce;
 pub(crate) use listeners::{listen_overflows, listen_queue};
 pub(crate) use size_classes::{Label, SIZES, size_class};
@@ -67,6 +69,7 @@ pub(crate) struct Metrics {
     pub(crate) backends: Backends,
     pub(crate) waiting: Waiting,
     pub(crate) in_force: InForce,
+    pub(crate) handshakes: Handshakes,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
 }
@@ -111,6 +114,7 @@ impl Metrics {
             backends: Backends::register(&mut registry),
             waiting: Waiting::register(&mut registry),
             in_force: InForce::register(&mut registry),
+            handshakes: Handshakes::register(&mut registry),
             stalls: Stalls::register(&mut registry),
             cache_hits,
             cache_misses,

@@ -16,17 +16,22 @@ With `--admin ADDRESS`, `http://ADDRESS/metrics` has these figures, in the text 
 ";
 
 /// Sections, with what the names in each begin with, after `weir_`; the last one takes the rest.
-const SECTIONS: [(&str, &[&str]); 5] = [
+const SECTIONS: [(&str, &[&str]); 6] = [
     ("The uplink", &["uplink_", "pacer_", "fairness_"]),
     ("Applications", &["backend_", "proxy_"]),
+    ("TLS", &["tls_"]),
     ("Files and disks", &["name_cache_", "disk_"]),
     ("The server itself", &["stalled_", "ready_", "access_log_", "messages_"]),
     ("Connections and responses", &[""]),
 ];
 
 /// Labels whose values are not few and known.
-const OPEN: [(&str, &str); 3] =
-    [("backend", "its address"), ("device", "its name"), ("status", "the status code")];
+const OPEN: [(&str, &str); 4] = [
+    ("backend", "its address"),
+    ("device", "its name"),
+    ("name", "the name"),
+    ("status", "the status code"),
+];
 
 /// What is known of a metric.
 #[derive(Default)]
@@ -42,6 +47,7 @@ fn registry() -> Metrics {
     let metrics = Metrics::new();
     metrics.backends.read("http://127.0.0.1:9000", &Reading::default());
     metrics.in_force.bands("eth0", true);
+    metrics.handshakes.expires("www.example.org", std::time::SystemTime::UNIX_EPOCH);
     metrics
 }
 

@@ -4,13 +4,20 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use weir_tls::Server;
+
 use super::open::OpenConnections;
 use super::serving::{CurrentServing, Serving};
 use crate::client::input::Buffers;
 use crate::metrics::Metrics;
 use crate::runtime::stop::Stop;
+use crate::runtime::turnstile::Turnstile;
 use crate::sys::clock::DateLine;
 use crate::uplink::LocalUplink;
+
+/// Handshakes that are computed between two looks at the sockets. Each takes a worker many times as long
+/// as a request for what is in memory.
+const HANDSHAKES: usize = 4;
 
 /// See the module.
 #[derive(Debug)]
@@ -19,6 +26,10 @@ pub(crate) struct Context {
     pub(crate) serving: CurrentServing,
     /// The way to clients that are behind the uplink, if there is one.
     pub(crate) uplink: Option<LocalUplink>,
+    /// What is offered on ports with TLS, if there are any.
+    pub(crate) tls: Option<Arc<Server>>,
+    /// Handshakes pass here before they are computed.
+    pub(crate) handshakes: Turnstile,
     pub(crate) open: OpenConnections,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stop: Stop,
@@ -37,6 +48,8 @@ impl Context {
         Context {
             serving: CurrentServing::new(serving),
             uplink: None,
+            tls: None,
+            handshakes: Turnstile::new(HANDSHAKES),
             open,
             metrics,
             stop,

@@ -26,7 +26,7 @@ pub(super) async fn deliver(
     let mut under_way =
         UnderWay { serving, client, request, response, begun, sending, is_over: false };
     let sending = &mut under_way.sending;
-    let outcome = match lane {
+    let mut outcome = match lane {
         // Boxed: a connection without an uplink need not be larger for it.
         Some(Lane::Paced(flow)) => {
             flow.answers(request.and_then(|request| request.query));
@@ -38,6 +38,9 @@ pub(super) async fn deliver(
         }
         None => sending.directly(None).await,
     };
+    if outcome == Outcome::Complete && client.socket.has_waiting() {
+        outcome = Box::pin(sending.flushed()).await;
+    }
     under_way.is_over = true;
     under_way.note(outcome == Outcome::Complete);
     outcome

@@ -1,4 +1,5 @@
-//! One connection from its first byte to its last. [`run`] learns who the client is and hands the
+//! One connection from its first byte to its last. [`run`] learns who the client is, has a handshake
+//! with it on a port with TLS, and hands the
 //! connection to the driver of its protocol, which reads requests and frames responses; between them,
 //! [`exchange`] and [`deliver`] are the same for all. The accept loop starts it for every connection.
 
@@ -6,6 +7,7 @@ mod context;
 mod deliver;
 mod exchange;
 mod h1;
+mod handshake;
 mod journal;
 mod open;
 mod origin;
@@ -18,13 +20,20 @@ pub(crate) use self::open::OpenConnections;
 pub(crate) use self::serving::Serving;
 use crate::client::Client;
 use crate::client::input::Input;
+use crate::config::PortKind;
 use crate::identity::PeerAddress;
-use crate::transport::Transport;
+use crate::transport::{Socket, Transport};
 
-/// Serves `socket` until either side ends it.
-pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: PeerAddress) {
+/// Serves `socket`, which was accepted on a port of that kind, until either side ends it.
+pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, peer: PeerAddress) {
     context.metrics.connections.inc();
-    let mut client = Client::new(socket, peer, context.open.deadlines());
+    let server = context.tls.as_ref().filter(|_| port == PortKind::Tls);
+    let transport = match server {
+        Some(_) => Transport::for_tls(socket),
+        None => Transport::from(socket),
+    };
+    let mut client = Client::new(transport, peer, context.open.deadlines());
+    client.port = port;
     let mut input = Input::new(context.buffers.clone());
     let serving = context.serving.get();
     let Serving { proxy_headers: headers, times, .. } = &*serving;
@@ -35,8 +44,18 @@ pub(crate) async fn run(context: Rc<Context>, socket: Transport, peer: PeerAddre
     drop(serving);
     if let Some(source) = source {
         client.peer = source;
-        let lane = context.uplink.as_ref().and_then(|link| link.open_lane(&client.socket, source));
-        h1::serve(&context, &client, &mut input, lane).await;
+        let is_ready = match server {
+            // Boxed: what is needed for a handshake is not needed any more afterwards.
+            Some(server) => {
+                Box::pin(handshake::secure(&context, server, &client, &mut input)).await
+            }
+            None => true,
+        };
+        if is_ready {
+            let link = context.uplink.as_ref();
+            let lane = link.and_then(|link| link.open_lane(&client.socket, source));
+            h1::serve(&context, &client, &mut input, lane).await;
+        }
     }
     context.metrics.connections.dec();
 }

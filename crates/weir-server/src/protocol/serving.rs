@@ -28,6 +28,8 @@ pub(crate) struct Serving {
     pub(crate) proxy_headers: ProxyHeaders,
     /// How long clients may take.
     pub(crate) times: Times,
+    /// The line that responses have on connections with TLS (HSTS).
+    pub(crate) hsts: Option<Box<str>>,
 }
 
 impl Serving {
@@ -47,6 +49,7 @@ impl Serving {
             journal,
             proxy_headers: ProxyHeaders::new(proxy_protocol),
             times,
+            hsts: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::metrics::{Metrics, take_events};
 
 pub(crate) mod stop;
 pub(crate) mod turn;
+pub(crate) mod turnstile;
 
 /// How many turns are taken before sockets are looked at again.
 const TURNS: u32 = 128;

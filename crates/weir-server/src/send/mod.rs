@@ -32,6 +32,9 @@ const AT_ONCE: u64 = 2 * 1024 * 1024;
 /// 1 MB in the queue at once, BBR sends at half the rate, and packet by packet.
 const AT_FIRST_PACED: u64 = 512 * 1024;
 
+/// The same for what is sealed, which takes the worker longer.
+const AT_ONCE_SEALED: u64 = 256 * 1024;
+
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -145,6 +148,22 @@ impl Sending<'_> {
         Outcome::Complete
     }
 
+    /// Waits until the kernel has taken all that was sealed.
+    pub(crate) async fn flushed(&mut self) -> Outcome {
+        while self.client.socket.has_waiting() {
+            match self.client.socket.flush() {
+                Ok(true) => break,
+                Ok(false) => {
+                    if let Err(outcome) = self.until_writable().await {
+                        return outcome;
+                    }
+                }
+                Err(_) => return Outcome::ClientLeft,
+            }
+        }
+        Outcome::Complete
+    }
+
     /// Waits until the socket takes more, and has the kernel keep as much as the client's speed is worth.
     async fn until_room(&mut self) -> Result<(), Outcome> {
         let full = turn::began();
@@ -160,6 +179,7 @@ impl Sending<'_> {
         let head_left = (self.response.head.len() as u64).saturating_sub(self.sent);
         let begins_large = self.sent == 0 && self.left() > AT_FIRST_PACED;
         let at_once = match begins_large && self.client.is_paced() {
+            _ if !self.client.socket.takes_files() => AT_ONCE_SEALED,
             true => AT_FIRST_PACED,
             false => AT_ONCE,
         };
@@ -211,7 +231,10 @@ impl Sending<'_> {
                 () = self.client.reset(), if half_closed => return Outcome::ClientLeft,
             };
             let last = grant.bytes >= self.left();
-            let more = if last { self.response.close } else { grant.more || lane.is_some() };
+            // The end of a record must not wait in the kernel: without it the client can read none of it.
+            let may_wait = self.client.socket.takes_files();
+            let goes_on = (grant.more || lane.is_some()) && may_wait;
+            let more = if last { self.response.close } else { goes_on };
             if let Some(lane) = lane {
                 lane.goes_on(self.left());
             }

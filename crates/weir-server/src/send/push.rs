@@ -1,5 +1,5 @@
-//! Hands bytes to the kernel without waiting: copied together with the head, or by sendfile(2) from a
-//! file that is in memory. Used by [`super::Sending`], which says how much may go and waits.
+//! Hands bytes to the transport without waiting: copied together with the head, or by sendfile(2) from a
+//! file that is in memory, unless they are to be sealed. Used by [`super::Sending`], which says how much may go and waits.
 
 use std::fmt;
 
@@ -55,6 +55,9 @@ impl Sending<'_> {
         else {
             return 0;
         };
+        if !self.client.socket.takes_files() {
+            return 0;
+        }
         let kept_back = if self.response.close { LAST } else { 0 };
         let body_left = length - self.body_sent();
         let head_left = self.left() - body_left;

@@ -5,6 +5,7 @@ pub(crate) mod admin;
 mod destination;
 mod files;
 pub(crate) mod proxy;
+mod to_tls;
 
 use weir_http::message::{Fields, Request};
 use weir_sched::Time;
@@ -21,6 +22,8 @@ pub(crate) struct Service {
     own: Own,
     /// Routes, if there are any; then they say what is a request for files.
     proxy: Option<Proxy>,
+    /// The port to which requests in clear text are redirected, if it is not the usual one.
+    tls_port: Option<u16>,
 }
 
 /// What is answered here, without a backend.
@@ -33,12 +36,17 @@ enum Own {
 impl Service {
     /// The service of a worker.
     pub(crate) fn new(content: Content, proxy: Option<Proxy>) -> Service {
-        Service { own: Own::Content(content), proxy }
+        Service { own: Own::Content(content), proxy, tls_port: None }
     }
 
     /// The service of the admin address.
     pub(crate) fn admin(admin: Admin) -> Service {
-        Service { own: Own::Admin(admin), proxy: None }
+        Service { own: Own::Admin(admin), proxy: None, tls_port: None }
+    }
+
+    /// The same, which redirects to this port; `None`: to the usual one.
+    pub(crate) fn redirecting_to(self, tls_port: Option<u16>) -> Service {
+        Service { tls_port, ..self }
     }
 
     /// Whether requests that are answered here are given up when their clients have left.
@@ -67,6 +75,14 @@ impl Service {
             (Some(proxy), _) => proxy.destination(request),
             (None, Own::Content(_)) => Destination::Files,
             (None, Own::Admin(_)) => Destination::Admin,
+        }
+    }
+
+    /// Where a request goes that came in clear text and should have TLS.
+    pub(crate) fn destination_with_tls(&self, request: &Request<'_>) -> Destination {
+        match to_tls::needs_none(request) {
+            true => self.destination(request),
+            false => to_tls::destination(request, self.tls_port),
         }
     }
 

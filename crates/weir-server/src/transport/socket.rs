@@ -1,11 +1,11 @@
 //! A connection in clear text, over TCP or a Unix socket: reads and writes that never wait, and waiting
 //! until it is ready. It is registered with the runtime only when something has to be waited for: a
 //! connection that brings its request along and is closed after the response never is, which saves two
-//! system calls. Used by whatever serves a connection, under the name [`super::Transport`].
+//! system calls. Used by [`super::Transport`], by itself or below TLS.
 
 use std::cell::OnceCell;
 use std::future::Future;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::pin;
 use std::rc::Rc;
@@ -15,7 +15,9 @@ use std::time::Duration;
 use rustix::fs::sendfile;
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, socket_error, tcp_congestion};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, shutdown,
+};
 use socket2::SockRef;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
@@ -80,12 +82,27 @@ impl Socket {
     ///
     /// It broke.
     pub(crate) fn write(&self, bytes: &[u8], more: bool) -> Result<Option<usize>, Errno> {
-        let mut flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        if more {
-            flags |= SendFlags::MORE;
-        }
-        let written = retry(|| send(&*self.fd, bytes, flags));
+        let written = retry(|| send(&*self.fd, bytes, send_flags(more)));
         if written.is_ok_and(|count| count < bytes.len()) || written == Err(Errno::AGAIN) {
+            self.forget(Interest::WRITABLE);
+        }
+        unless_full(written)
+    }
+
+    /// The same for bytes in several places.
+    ///
+    /// # Errors
+    ///
+    /// It broke.
+    pub(crate) fn write_parts(
+        &self,
+        parts: &[IoSlice<'_>],
+        more: bool,
+    ) -> Result<Option<usize>, Errno> {
+        let all: usize = parts.iter().map(|part| part.len()).sum();
+        let nothing = SendAncillaryBuffer::default;
+        let written = retry(|| sendmsg(&*self.fd, parts, &mut nothing(), send_flags(more)));
+        if written.is_ok_and(|count| count < all) || written == Err(Errno::AGAIN) {
             self.forget(Interest::WRITABLE);
         }
         unless_full(written)
@@ -266,6 +283,12 @@ fn has_hung_up(watched: &AsyncFd<Rc<OwnedFd>>) -> bool {
         Poll::Ready(Ok(guard)) => guard.ready().is_write_closed(),
         Poll::Ready(Err(_)) | Poll::Pending => false,
     }
+}
+
+/// `more`: something follows, so TCP keeps what does not fill a segment.
+fn send_flags(more: bool) -> SendFlags {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    if more { flags | SendFlags::MORE } else { flags }
 }
 
 fn unless_full(written: Result<usize, Errno>) -> Result<Option<usize>, Errno> {

@@ -1,5 +1,6 @@
 //! A connection that sends over the uplink: its socket, how its stream is cut into packets, and what
-//! it puts on the wire beside its responses. Opened by [`super::LocalUplink`] for each connection, in kernel
+//! it puts on the wire beside its responses. With TLS each packet counts as if it held one record, and
+//! what longer records save is given back once they are sent. Opened by [`super::LocalUplink`] for each connection, in kernel
 //! mode by [`super::Banded`] for each response that waits; `send` sends small responses through it at once
 //! and begins a job on it for the others.
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use weir_sched::{FairnessRecord, FlowSpec, Packets, Path};
+use weir_sched::{FairnessRecord, FlowSpec, Packets, Path, WireOverhead};
 
 use super::events::Event;
 use super::meter::Meter;
@@ -21,7 +22,7 @@ use crate::sys::clock;
 use crate::transport::Transport;
 
 /// Bytes of a segment if the kernel does not say.
-const USUAL_MSS: u32 = 1448;
+pub(super) const USUAL_MSS: u32 = 1448;
 
 /// See the module. Its responses at the gate are [`Job`](super::Job)s.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Flow {
     pub(super) number: u64,
     socket: Rc<Transport>,
     packets: Packets,
+    /// Bytes that a record adds to what it carries; 0 in clear text.
+    record: u32,
     meter: RefCell<Meter>,
     /// The round trip that the request under way names, if requests are asked for it.
     pub(super) asked: Cell<Option<Duration>>,
@@ -56,15 +59,16 @@ impl Flow {
         uplink.open.fetch_add(1, Ordering::Relaxed);
         let number = uplink.next_number();
         registry.add_flow(number, socket.clone());
-        let packets = Packets { mss, overhead: uplink.overhead_to(peer) };
+        let record = socket.record_overhead();
+        let packets = packets(mss, record, uplink.overhead_to(peer));
         let path = info.map(|info| path(&info)).unwrap_or_default();
         let spec = FlowSpec { client: client(peer), packets, path };
         uplink.inbox.post(Event::Open { flow: number, worker, spec });
-        let meter = Meter::new(packets.overhead);
-        uplink.charge_extra(meter.handshake());
+        let meter = Meter::new(uplink.overhead_to(peer));
+        uplink.charge_extra(meter.handshake() + packets.wire(socket.take_beside()));
         let (socket, meter) = (socket.clone(), RefCell::new(meter));
         let asked = Cell::new(None);
-        Flow { uplink, registry, number, socket, packets, meter, asked }
+        Flow { uplink, registry, number, socket, packets, record, meter, asked }
     }
 
     /// Takes the bytes of a whole response from the pacer, if they fit one grant and nobody waits. True if
@@ -79,11 +83,24 @@ impl Flow {
     /// Counts a response that was sent without the gate: it gained nothing and lost nothing against fair
     /// sharing.
     pub(crate) fn sent_at_once(&self, bytes: u64) {
+        self.settle_records(bytes);
         self.uplink.metrics.fairness.settled(&FairnessRecord {
             size: bytes,
             won: 0.0,
             client_was_slow: false,
         });
+    }
+
+    /// Has the pacer count the records that `bytes` went in, instead of one for each packet.
+    pub(super) fn settle_records(&self, bytes: u64) {
+        if self.record == 0 {
+            return;
+        }
+        let counted =
+            bytes.div_ceil(u64::from(self.packets.mss)).saturating_mul(u64::from(self.record));
+        let added = self.socket.take_record_bytes();
+        self.uplink.refund(counted.saturating_sub(added));
+        self.uplink.charge_extra(added.saturating_sub(counted));
     }
 
     /// The path to the client as it is now, if the kernel says.
@@ -105,7 +122,8 @@ impl Flow {
     /// which the kernel was asked, too.
     pub(super) fn charge_extra(&self) -> Option<Path> {
         let info = self.socket.tcp_info().ok()?;
-        let bytes = self.meter.borrow_mut().extra(&info);
+        let beside = self.packets.wire(self.socket.take_beside());
+        let bytes = self.meter.borrow_mut().extra(&info) + beside;
         if bytes > 0 {
             self.uplink.charge_extra(bytes);
         }
@@ -115,6 +133,12 @@ impl Flow {
     pub(super) fn post(&self, event: Event) {
         self.uplink.inbox.post(event);
     }
+}
+
+/// How a stream of `mss` bytes a segment is cut, if each segment holds one record.
+pub(super) fn packets(mss: u32, record: u32, overhead: WireOverhead) -> Packets {
+    let bytes = overhead.bytes.saturating_add(record);
+    Packets { mss: mss.saturating_sub(record).max(1), overhead: WireOverhead { bytes } }
 }
 
 fn path(info: &TcpInfo) -> Path {
@@ -131,7 +155,8 @@ impl Drop for Flow {
         // still to come.
         let meter = self.meter.get_mut();
         let extra = self.socket.tcp_info().map_or(0, |info| meter.extra(&info));
-        self.uplink.charge_extra(extra.max(meter.farewell()));
+        let beside = self.packets.wire(self.socket.take_beside());
+        self.uplink.charge_extra(extra.max(meter.farewell()) + beside);
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }

@@ -63,6 +63,7 @@ impl Job<'_> {
     /// until [`Job::ready`].
     pub(crate) fn used(&mut self, grant: &Grant, bytes: u64, blocked: Blocked) {
         self.blocked = blocked;
+        self.flow.settle_records(bytes);
         self.flow.post(Event::Used { grant: *grant, bytes, blocked });
         match blocked {
             Blocked::No => {}

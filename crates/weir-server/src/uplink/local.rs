@@ -9,7 +9,7 @@ use weir_sched::Grant;
 use super::banded::Banded;
 use super::classes::Classes;
 use super::events::{Blocked, Event};
-use super::flow::Flow;
+use super::flow::{Flow, USUAL_MSS, packets};
 use super::kernel::{COUNT_EVERY, COUNTS_ONE};
 use super::lane::Lane;
 use super::registry::Registry;
@@ -57,6 +57,13 @@ impl LocalUplink {
                 Lane::Banded(Banded::open(uplink, registry, classes, self.worker, socket, peer))
             }
         })
+    }
+
+    /// Counts what a connection sent before it had a lane: a handshake that came to nothing.
+    pub(crate) fn charge_beside(&self, socket: &Transport, peer: PeerAddress) {
+        let mss = socket.tcp_info().map_or(USUAL_MSS, |info| info.snd_mss);
+        let packets = packets(mss, 0, self.uplink.overhead_to(peer));
+        self.uplink.charge_extra(packets.wire(socket.take_beside()));
     }
 
     /// Hands grants to the responses of the worker's connections, for as long as the worker runs.

@@ -219,6 +219,13 @@ impl Uplink {
         }
     }
 
+    /// Gives back bytes on the wire that a response was charged and did not need.
+    fn refund(&self, bytes: u64) {
+        if self.bands.is_none() {
+            self.pacer.refund(bytes);
+        }
+    }
+
     /// A number for a connection or a response that no other has had.
     fn next_number(&self) -> u64 {
         self.next_number.fetch_add(1, Ordering::Relaxed)

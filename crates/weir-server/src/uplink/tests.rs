@@ -13,7 +13,7 @@ use super::owner::Owner;
 use super::*;
 use crate::config::BandCutoffs;
 use crate::identity::PeerAddress;
-use crate::transport::Socket;
+use crate::transport::{Socket, Transport};
 
 #[test]
 fn a_client_is_an_ipv4_address_or_an_ipv6_network() {
@@ -57,7 +57,7 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         self.clients.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let (server, peer) = listener.accept().unwrap();
-        let socket = Rc::new(Socket::new(OwnedFd::from(server)));
+        let socket = Rc::new(Transport::from(Socket::new(OwnedFd::from(server))));
         match self.local.open_lane(&socket, PeerAddress::Ip(peer)) {
             Some(Lane::Paced(flow)) => flow,
             other => panic!("{other:?}"),
@@ -215,11 +215,11 @@ fn the_round_trip_that_a_request_names_counts_only_where_it_is_asked_for() {
 }
 
 /// A connection in kernel mode, with bands in force as far as the server knows, and its client's end.
-fn banded() -> (Arc<Uplink>, Rc<Socket>, Banded, TcpStream) {
+fn banded() -> (Arc<Uplink>, Rc<Transport>, Banded, TcpStream) {
     banded_by(KernelOrder::Size(BandCutoffs::Fixed(BandCutoffs::PAPER)))
 }
 
-fn banded_by(order: KernelOrder) -> (Arc<Uplink>, Rc<Socket>, Banded, TcpStream) {
+fn banded_by(order: KernelOrder) -> (Arc<Uplink>, Rc<Transport>, Banded, TcpStream) {
     let config = KernelConfig { device: None, order, cap: KernelCap::Auto };
     let (uplink, _) = build_in_kernel(&config, 1, Arc::new(Metrics::new()));
     let (in_force, _) = uplink.bands.as_ref().unwrap();
@@ -228,7 +228,7 @@ fn banded_by(order: KernelOrder) -> (Arc<Uplink>, Rc<Socket>, Banded, TcpStream)
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (server, peer) = listener.accept().unwrap();
-    let socket = Rc::new(Socket::new(OwnedFd::from(server)));
+    let socket = Rc::new(Transport::from(Socket::new(OwnedFd::from(server))));
     match local.open_lane(&socket, PeerAddress::Ip(peer)) {
         Some(Lane::Banded(lane)) => (uplink, socket, lane, client),
         other => panic!("{other:?}"),

@@ -157,16 +157,16 @@ fn files_that_are_wrong_are_named_at_the_start_and_by_the_check() {
     };
     for (keys, file, words) in [
         ("backend_ca = \"missing.pem\"".to_owned(), "missing.pem", "cannot be read"),
-        (format!("backend_ca = {key:?}"), "two.key", "holds no certificate"),
+        (format!("backend_ca = {key:?}"), "two.key", "there is no certificate in it"),
         (
             format!("backend_certificate = {certificate:?}"),
             "one.pem",
-            "holds no private key; one begins with",
+            "there is no private key in it",
         ),
         (
             format!("backend_certificate = {certificate:?}\nbackend_key = {key:?}"),
             "two.key",
-            "is not the key of the certificate in",
+            "the private key belongs to another certificate",
         ),
     ] {
         let text = format!("{}{keys}\n", route("/", &["https://a.test"]));

@@ -115,8 +115,11 @@ impl Server {
         let start = Instant::now();
         loop {
             let log = server.log();
-            server.addresses =
-                log.iter().filter_map(|line| address(line, "on http://", "serving")).collect();
+            let served = |line: &String| {
+                let clear = address(line, "on http://", "serving");
+                clear.or_else(|| address(line, "on https://", "serving"))
+            };
+            server.addresses = log.iter().filter_map(served).collect();
             server.admin =
                 log.iter().find_map(|line| address(line, "metrics on http://", "metrics"));
             if server.addresses.len() == listeners && server.admin.is_some() == admin {

@@ -16,37 +16,44 @@ use crate::response::Response;
 
 /// What a response depends on beside its answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Framing {
+pub(super) struct Framing<'a> {
     date: [u8; 29],
     version: Version,
     connection: Connection,
     head_only: bool,
+    /// A line that every final response has on this connection, with its end: that of HSTS.
+    line: Option<&'a str>,
 }
 
-impl Framing {
+impl<'a> Framing<'a> {
     /// For a response to `request`; `keep_alive`: the connection can carry another one afterwards.
-    pub(super) fn answering(request: &Request<'_>, keep_alive: bool, date: [u8; 29]) -> Framing {
+    pub(super) fn answering(
+        request: &Request<'_>,
+        keep_alive: bool,
+        date: [u8; 29],
+        line: Option<&'a str>,
+    ) -> Framing<'a> {
         let connection = match (keep_alive, request.version) {
             (false, _) => Connection::Close,
             (true, Version::HTTP_10) => Connection::KeepAlive,
             (true, _) => Connection::Default,
         };
         let head_only = request.method == Method::HEAD;
-        Framing { date, version: request.version, connection, head_only }
+        Framing { date, version: request.version, connection, head_only, line }
     }
 
     /// For a response to something that is not a valid request; the connection ends.
-    pub(super) fn closing(date: [u8; 29]) -> Framing {
+    pub(super) fn closing(date: [u8; 29], line: Option<&'a str>) -> Framing<'a> {
         let connection = Connection::Close;
-        Framing { date, version: Version::HTTP_11, connection, head_only: false }
+        Framing { date, version: Version::HTTP_11, connection, head_only: false, line }
     }
 }
 
 /// The response with `answer`, whose body is framed for it.
-pub(super) fn encode(answer: &mut Answer, mut framing: Framing) -> Response<'_> {
+pub(super) fn encode<'r>(answer: &'r mut Answer, mut framing: Framing<'_>) -> Response<'r> {
     let (status, length) = (answer.status, answer.body_length);
     let body_framing = frame_body(answer, &mut framing);
-    let head = match &mut answer.fields {
+    let mut head = match &mut answer.fields {
         AnswerFields::Object(facts) if status == StatusCode::OK => whole_head(facts, &framing),
         AnswerFields::Object(facts) => own_head(status, &facts.fields(), &framing),
         AnswerFields::Part(facts, range) => {
@@ -61,11 +68,14 @@ pub(super) fn encode(answer: &mut Answer, mut framing: Framing) -> Response<'_> 
             head
         }
     };
+    if let Some(line) = framing.line {
+        add_line(&mut head, line, status);
+    }
     Response { head, answer, close: framing.connection == Connection::Close }
 }
 
 /// Decides how the body is framed (RFC 9112, section 6.3), and makes it what goes over the connection.
-fn frame_body(answer: &mut Answer, framing: &mut Framing) -> BodyFraming {
+fn frame_body(answer: &mut Answer, framing: &mut Framing<'_>) -> BodyFraming {
     let status = answer.status;
     if status == StatusCode::SWITCHING_PROTOCOLS {
         framing.connection = Connection::Close;
@@ -88,8 +98,19 @@ fn frame_body(answer: &mut Answer, framing: &mut Framing) -> BodyFraming {
     body_framing
 }
 
+/// Adds a line at the end of a head. After a switch of protocols the head is no longer HTTP's alone. A
+/// backend's field of the same name stands before it, and clients go by the first (RFC 6797, section 8.1).
+fn add_line(head: &mut Vec<u8>, line: &str, status: StatusCode) {
+    const END: &[u8] = b"\r\n";
+    if status != StatusCode::SWITCHING_PROTOCOLS && head.ends_with(END) {
+        head.truncate(head.len() - END.len());
+        head.extend_from_slice(line.as_bytes());
+        head.extend_from_slice(END);
+    }
+}
+
 /// The head of an ordinary 200, of which all but the date is kept with the object.
-fn whole_head(facts: &Facts, framing: &Framing) -> Vec<u8> {
+fn whole_head(facts: &Facts, framing: &Framing<'_>) -> Vec<u8> {
     let lines = facts.h1_lines.get_or_init(|| {
         let mut lines = Vec::with_capacity(256);
         write_fields(&mut lines, StatusCode::OK, &facts.fields());
@@ -102,7 +123,7 @@ fn whole_head(facts: &Facts, framing: &Framing) -> Vec<u8> {
     head
 }
 
-fn own_head(status: StatusCode, fields: &ResponseFields<'_>, framing: &Framing) -> Vec<u8> {
+fn own_head(status: StatusCode, fields: &ResponseFields<'_>, framing: &Framing<'_>) -> Vec<u8> {
     let mut head = Vec::with_capacity(384);
     write_head(&mut head, status, &framing.date, fields, framing.connection);
     head
@@ -112,7 +133,7 @@ fn relayed_head(
     status: StatusCode,
     relayed: &Relayed,
     body_framing: BodyFraming,
-    framing: &Framing,
+    framing: &Framing<'_>,
 ) -> Vec<u8> {
     let Framing { date, connection, .. } = *framing;
     let mut head = Vec::with_capacity(512);

@@ -62,16 +62,22 @@ impl Exchanging<'_> {
     ) -> Option<End> {
         let date = self.context.date.at(turn::began());
         let mut answer = Answer::error(status);
-        let response = encode(&mut answer, Framing::closing(date));
+        let response = encode(&mut answer, Framing::closing(date, self.line()));
         let outcome = self.deliver(lane, None, &response).await;
         input.answered(input.bytes().len());
         Some(if outcome == Outcome::Complete { End::Open } else { End::Broken })
     }
 
     /// `keep_alive`: the request lets the connection carry another one.
-    pub(super) fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing {
+    pub(super) fn framing(&self, request: &Request<'_>, keep_alive: bool) -> Framing<'_> {
         let keep_alive = keep_alive && !self.context.stop.is_stopping();
-        Framing::answering(request, keep_alive, self.context.date.at(turn::began()))
+        let date = self.context.date.at(turn::began());
+        Framing::answering(request, keep_alive, date, self.line())
+    }
+
+    /// What browsers are told in clear text, they must not heed (RFC 6797, section 8.1).
+    fn line(&self) -> Option<&str> {
+        self.serving.hsts.as_deref().filter(|_| self.client.socket.is_tls())
     }
 
     pub(super) async fn deliver(

@@ -20,6 +20,7 @@ use self::exchanging::Exchanging;
 use super::context::Context;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Times, Waits};
+use crate::config::PortKind;
 use crate::runtime::turn;
 use crate::service::Destination;
 use crate::service::Service;
@@ -68,7 +69,7 @@ async fn answer_requests(
         let begun = turn::began();
         let head = match received.bytes() {
             [] => Head::Partial,
-            bytes => read_head(&serving.service, bytes),
+            bytes => read_head(&serving.service, client.port, bytes),
         };
         let end = match head {
             Head::Whole { request, fields, length, to } => {
@@ -134,11 +135,14 @@ async fn answer_requests(
 }
 
 /// Reads what has come.
-fn read_head<'b>(service: &Service, bytes: &'b [u8]) -> Head<'b> {
+fn read_head<'b>(service: &Service, port: PortKind, bytes: &'b [u8]) -> Head<'b> {
     let mut space = FieldSpace::new();
     match request::parse(bytes, &Limits::default(), &mut space) {
         Ok(Parsed::Complete { request, fields, head_len: length }) => {
-            let to = service.destination(&request);
+            let to = match port {
+                PortKind::Redirecting => service.destination_with_tls(&request),
+                PortKind::Clear | PortKind::Tls => service.destination(&request),
+            };
             let fields = if to.wants_fields() { fields.to_fields() } else { Fields::default() };
             Head::Whole { request, fields, length, to }
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{StatusCode, Version};
+use http::{HeaderValue, StatusCode, Version};
 use weir_http::forward::RelayedFields;
 use weir_http::h1::relayed::interim_head;
 use weir_http::h1::response::{CONTINUE, disconnect_probe};
@@ -36,6 +36,14 @@ impl Requester for H1Requester<'_> {
 
     fn account(&self, space: &Arc<Space>) -> &Account {
         self.client.account(space)
+    }
+
+    fn is_secure(&self) -> bool {
+        self.client.socket.is_tls()
+    }
+
+    fn subject(&self) -> Option<&HeaderValue> {
+        self.client.socket.subject()
     }
 
     async fn left(&self) -> Left {

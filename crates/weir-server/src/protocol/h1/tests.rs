@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::body::Space;
 use crate::client::Times;
 use crate::client::rate::MinRate;
-use crate::config::{ProxyProtocol, RouteConfig};
+use crate::config::{PortKind, ProxyProtocol, RouteConfig};
 use crate::content::Content;
 use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
@@ -36,7 +36,8 @@ fn context(metrics: &Arc<Metrics>) -> Context {
 
 /// The built-in site, or what `routes` say instead.
 fn serving(metrics: &Arc<Metrics>, routes: Option<&[RouteConfig]>) -> Serving {
-    let times = Times { head: LONG, idle: LONG, send: LONG, stop: LONG, rate: NO_RATE };
+    let times =
+        Times { head: LONG, idle: LONG, handshake: LONG, send: LONG, stop: LONG, rate: NO_RATE };
     let shared = routes.map(|routes| proxy::Shared::new(routes, Space::new(0, 0, None)).unwrap());
     let service = Service::new(Content::new(None), shared.map(Proxy::new));
     Serving::new(service, LogHandle::default(), metrics, ProxyProtocol::Off, times)
@@ -63,7 +64,7 @@ fn many_requests_at_once_do_not_keep_the_worker_from_others() {
     let metrics = Arc::new(Metrics::new());
     let before_others = runtime::build(&metrics).unwrap().block_on(async {
         let socket = Socket::new(OwnedFd::from(server));
-        let connection = run(Rc::new(context(&metrics)), socket, peer.into());
+        let connection = run(Rc::new(context(&metrics)), socket, PortKind::Clear, peer.into());
         let connection = tokio::task::spawn_local(connection);
         let seen = metrics.clone();
         let other = tokio::task::spawn_local(async move { answered(&seen) });
@@ -87,8 +88,8 @@ fn what_replaces_the_serving_answers_the_next_request() {
     let metrics = Arc::new(Metrics::new());
     runtime::build(&metrics).unwrap().block_on(async {
         let context = Rc::new(context(&metrics));
-        let connection =
-            run(context.clone(), Socket::new(OwnedFd::from(server)), PeerAddress::Ip(peer));
+        let socket = Socket::new(OwnedFd::from(server));
+        let connection = run(context.clone(), socket, PortKind::Clear, PeerAddress::Ip(peer));
         tokio::task::spawn_local(connection);
         let ask = async || {
             let mut client = client.try_clone().unwrap();
@@ -117,7 +118,7 @@ fn who_may_be_sending_still_is_read_before_the_connection_closes() {
     let (context, serving) = (context(&metrics), serving(&metrics, None));
     let (socket, _there) = std::os::unix::net::UnixStream::pair().unwrap();
     let socket = Socket::new(OwnedFd::from(socket));
-    let client = Client::new(socket, PeerAddress::Unix, context.open.deadlines());
+    let client = Client::new(socket.into(), PeerAddress::Unix, context.open.deadlines());
     let begun = turn::began();
     let exchanging = Exchanging { context: &context, serving: &serving, client: &client, begun };
     let ended = |head: &str, code: u16, close: bool, outcome| {

@@ -1,14 +1,17 @@
 //! The head of a request as its backend gets it: path rewritten, host and fields as the route says.
 //! Used by [`mod@super::respond`] for each attempt.
 
-use http::StatusCode;
 use http::request::Parts;
+use http::{HeaderName, StatusCode};
 use weir_http::forward::{self, ForwardError, RequestOptions};
 
 use super::backend::Backend;
 use super::proxy_request::ProxyRequest;
 use super::rewrite;
 use crate::client::Requester;
+
+/// Tells a backend the subject of the client's certificate. Nobody but a trusted proxy can send it.
+const SUBJECT: HeaderName = HeaderName::from_static("x-client-certificate-subject");
 
 /// The head for `backend`; an error is a path that must not be passed on.
 pub(super) fn request(
@@ -32,7 +35,7 @@ pub(super) fn request(
     }
     let options = RequestOptions {
         client: proxied.client.address().known_ip(),
-        scheme: "http",
+        scheme: if proxied.client.is_secure() { "https" } else { "http" },
         local_host: "localhost",
         style: route.forwarded_style(),
         trust: config.trust_forwarded,
@@ -43,7 +46,12 @@ pub(super) fn request(
         expect: false,
         upgrade: true,
     };
-    forward::request_head(request, proxied.fields, &options, route.header_maps.take())
+    let mut head =
+        forward::request_head(request, proxied.fields, &options, route.header_maps.take())?;
+    if let Some(subject) = proxied.client.subject() {
+        head.headers.insert(SUBJECT, subject.clone());
+    }
+    Ok(head)
 }
 
 fn invalid_path(reason: &'static str) -> ForwardError {

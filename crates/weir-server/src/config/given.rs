@@ -1,0 +1,60 @@
+//! What flags and the file say together, before the defaults are filled in. Made by the program of its
+//! flags and by the reader of the file; [`super::resolve`] makes the configuration of it.
+
+use std::path::Path;
+
+use super::key::Table as _;
+use super::routes::{FileRoute, ProxyFlag};
+use super::settings::ServerKeys;
+use super::uplink::UplinkMode;
+
+impl ServerKeys {
+    /// The routes of `proxy`.
+    pub(super) fn proxies(&self) -> &[ProxyFlag] {
+        self.proxy.as_deref().unwrap_or_default()
+    }
+
+    /// weir itself keeps the uplink's queue.
+    pub(super) fn is_paced(&self) -> bool {
+        matches!(self.uplink, Some(UplinkMode::Paced(_)))
+    }
+
+    /// The kernel keeps it.
+    pub(super) fn is_in_kernel(&self) -> bool {
+        self.uplink == Some(UplinkMode::Kernel)
+    }
+}
+
+/// What flags and the file say together; what is absent falls back to the default.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Settings {
+    #[command(flatten)]
+    pub(super) keys: ServerKeys,
+
+    /// The `[[route]]` tables of the file; there are no flags for them.
+    #[arg(skip)]
+    pub(super) routes: Vec<FileRoute>,
+}
+
+impl Settings {
+    /// These settings where they say something, else those of `below`.
+    ///
+    /// A `proxy` replaces the routes of the tables below that have its path and no host.
+    pub fn over(self, below: Settings) -> Settings {
+        let mut routes = self.routes;
+        let replaced = |route: &FileRoute| {
+            let mut proxies = self.keys.proxies().iter();
+            proxies.any(|proxy| route.is_for(None, &proxy.path))
+        };
+        routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));
+        Settings { keys: self.keys.over(below.keys), routes }
+    }
+
+    /// Takes relative paths to be relative to `directory`, which is that of the file.
+    pub(super) fn move_beside(&mut self, directory: &Path) {
+        self.keys.move_beside(directory);
+        for route in &mut self.routes {
+            route.move_beside(directory);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Values of the keys about TLS: files of certificates, and how long browsers are to insist on it (HSTS).
+//! Read by the table of the server's keys; `app` reads the files, and heads of responses have the line.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use weir_tls::{ClientCertificates, Preset};
+use weir_units::TimeSpan;
+
+use super::value::{choice_value, value};
+
+choice_value!(Preset);
+choice_value!(ClientCertificates);
+
+/// The path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePath(pub PathBuf);
+
+impl FromStr for FilePath {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(FilePath(text.into()))
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
+
+value! {
+    FilePath, "FILE", |path| -> PathBuf { path.0 }
+    fn move_beside(&mut self, directory: &Path) {
+        self.0 = directory.join(&self.0);
+    }
+}
+
+/// How long browsers are to ask this host with TLS only (RFC 6797): the field that tells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hsts {
+    age: Duration,
+    subdomains: bool,
+    preload: bool,
+}
+
+const SUBDOMAINS: &str = "subdomains";
+const PRELOAD: &str = "preload";
+
+impl Hsts {
+    /// The line of a head, with its end.
+    pub(crate) fn line(self) -> String {
+        let subdomains = if self.subdomains { "; includeSubDomains" } else { "" };
+        let preload = if self.preload { "; preload" } else { "" };
+        let age = self.age.as_secs();
+        format!("Strict-Transport-Security: max-age={age}{subdomains}{preload}\r\n")
+    }
+}
+
+impl FromStr for Hsts {
+    type Err = String;
+
+    /// A time, and perhaps `subdomains` and `preload`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        let mut ends_in = |word: &str| words.pop_if(|last| *last == word).is_some();
+        let preload = ends_in(PRELOAD);
+        let subdomains = ends_in(SUBDOMAINS);
+        match words.join(" ").parse::<TimeSpan>() {
+            Ok(TimeSpan(age)) => Ok(Hsts { age, subdomains, preload }),
+            Err(_) => Err(format!(
+                "\"{text}\" is not how long browsers are to insist on TLS; write a time such as 365d, \
+                 perhaps followed by {SUBDOMAINS} and then by {PRELOAD}"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Hsts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        TimeSpan(self.age).fmt(f)?;
+        let words = [(self.subdomains, SUBDOMAINS), (self.preload, PRELOAD)];
+        words.iter().filter(|(is, _)| *is).try_for_each(|(_, word)| write!(f, " {word}"))
+    }
+}
+
+value! {
+    Hsts, "AGE", |hsts| -> Hsts { hsts }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        vec![
+            ("a time", "this host alone"),
+            ("a time and `subdomains`", "all hosts below it, too"),
+            ("a time, `subdomains` and `preload`", "and browsers may list it"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_browsers_insist_is_read_and_written() {
+        for (text, line) in [
+            ("365d", "max-age=31536000\r\n"),
+            ("0s", "max-age=0\r\n"),
+            ("730d subdomains", "max-age=63072000; includeSubDomains\r\n"),
+            ("730d subdomains preload", "max-age=63072000; includeSubDomains; preload\r\n"),
+        ] {
+            let hsts: Hsts = text.parse().unwrap();
+            assert_eq!(hsts.line(), format!("Strict-Transport-Security: {line}"));
+            assert_eq!((hsts.to_string(), hsts.to_string().parse()), (text.to_owned(), Ok(hsts)));
+        }
+        for wrong in ["", "subdomains", "365d includeSubDomains", "365d preload subdomains"] {
+            let error = wrong.parse::<Hsts>().unwrap_err();
+            assert!(error.contains("write a time such as 365d"), "{wrong}: {error}");
+        }
+    }
+}

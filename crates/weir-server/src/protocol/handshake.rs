@@ -1,0 +1,164 @@
+//! The beginning of a connection with TLS: the client's first message, and the handshake. Who speaks
+//! HTTP in clear text here is told so in words. Used before the first request of such a connection.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use weir_tls::certificates::ACME_TLS;
+use weir_tls::{Hello, Server, Session};
+
+use super::context::Context;
+use super::journal::Ended;
+use crate::client::handshake::Handshake;
+use crate::client::input::Input;
+use crate::client::{Client, Read, Waits};
+use crate::metrics::HandshakeEnd;
+use crate::runtime::turn;
+
+/// How long a client may take to close its side after it was refused: it should read why before the
+/// connection is reset.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The answer to a request in clear text.
+const CLEAR_TEXT: &str = "HTTP/1.1 400 Bad Request\r\n\
+    Content-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 79\r\n\
+    Connection: close\r\n\r\n\
+    400 Bad Request: this port speaks TLS; write https:// in front of the address.\n";
+
+/// Has a session with the client; `input` may have its first bytes. False: there is none, and the
+/// connection is of no more use.
+pub(super) async fn secure(
+    context: &Context,
+    server: &Server,
+    client: &Client,
+    input: &mut Input,
+) -> bool {
+    let end = match begin(context, server, client, input).await {
+        Ok(session) => {
+            client.socket.seal_with(session);
+            complete(context, client).await
+        }
+        Err(end) => end,
+    };
+    context.metrics.handshakes.ended(end);
+    let is_secure = matches!(end, HandshakeEnd::Full | HandshakeEnd::Resumed);
+    if !is_secure {
+        if let Some(link) = &context.uplink {
+            link.charge_beside(&client.socket, client.peer);
+        }
+        if matches!(end, HandshakeEnd::Failed | HandshakeEnd::ClearText | HandshakeEnd::Challenge)
+            && client.socket.shut_down().is_ok()
+        {
+            client.drain(input, LINGER, Some(&context.stop)).await;
+        }
+    }
+    is_secure
+}
+
+/// Waits for the client's first message and answers it.
+async fn begin(
+    context: &Context,
+    server: &Server,
+    client: &Client,
+    input: &mut Input,
+) -> Result<Session, HandshakeEnd> {
+    let begun = turn::began();
+    let most = context.serving.get().times.handshake;
+    let mut hello = Hello::default();
+    let mut has_begun = false;
+    loop {
+        let bytes = input.bytes();
+        // A record that begins a handshake begins with 22 (RFC 8446, section 5.1).
+        if !has_begun && bytes.first().is_some_and(u8::is_ascii_alphabetic) {
+            refuse_clear_text(context, client, input);
+            return Err(HandshakeEnd::ClearText);
+        }
+        let count = bytes.len();
+        has_begun |= count > 0;
+        let whole = hello.receive(bytes);
+        input.answered(count);
+        match whole {
+            Ok(None) => {}
+            Ok(Some(message)) => {
+                context.handshakes.pass().await;
+                return message.answer(server).map_err(|failure| refused(client, &failure));
+            }
+            Err(failure) => return Err(refused(client, &failure)),
+        }
+        let left = most.saturating_sub(turn::began().since(begun));
+        // Who has sent nothing when the server stops is not waited for.
+        let stop = Some(&context.stop).filter(|_| !has_begun);
+        match client.read_unless_given_up(input, left, stop, Waits::Rest { begun }).await {
+            Read::More => {}
+            Read::TimedOut => return Err(HandshakeEnd::TimedOut),
+            Read::GivenUp => {
+                context.metrics.given_up.inc();
+                return Err(HandshakeEnd::Left);
+            }
+            Read::End | Read::Stopped => return Err(HandshakeEnd::Left),
+        }
+    }
+}
+
+/// Has the handshake go on to its end.
+async fn complete(context: &Context, client: &Client) -> HandshakeEnd {
+    let most = context.serving.get().times.handshake;
+    match client.shake_hands(most).await {
+        Handshake::Done => {}
+        Handshake::Left => return HandshakeEnd::Left,
+        Handshake::TimedOut => return HandshakeEnd::TimedOut,
+        Handshake::GivenUp => {
+            context.metrics.given_up.inc();
+            return HandshakeEnd::Left;
+        }
+        Handshake::Failed(failure) => {
+            tracing::debug!("the handshake with {} failed: {failure}", client.peer);
+            return HandshakeEnd::Failed;
+        }
+    }
+    let agreed = client.socket.with_session(|session| {
+        // Who asked for the answer to a challenge has seen it.
+        if session.protocol() == Some(ACME_TLS) {
+            HandshakeEnd::Challenge
+        } else if session.is_resumed() == Some(true) {
+            HandshakeEnd::Resumed
+        } else {
+            HandshakeEnd::Full
+        }
+    });
+    agreed.unwrap_or(HandshakeEnd::Left)
+}
+
+/// Tells the client why there will be no session.
+fn refused(client: &Client, failure: &weir_tls::Failure) -> HandshakeEnd {
+    tracing::debug!("the handshake with {} failed: {failure}", client.peer);
+    if !failure.alert.is_empty() {
+        client.say(&failure.alert);
+    }
+    HandshakeEnd::Failed
+}
+
+fn refuse_clear_text(context: &Context, client: &Client, input: &mut Input) {
+    let begun = turn::began();
+    input.answered(input.bytes().len());
+    let complete = client.say(CLEAR_TEXT.as_bytes());
+    let length = CLEAR_TEXT.len() as u64;
+    let head = CLEAR_TEXT.find("\r\n\r\n").map_or(length, |end| end as u64 + 4);
+    let sent = if complete { length } else { 0 };
+    let (peer, code) = (client.peer, StatusCode::BAD_REQUEST.as_u16());
+    let ended = Ended { peer, request: None, begun, code, head, sent, complete };
+    context.serving.get().journal.note(&ended);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_in_clear_text_is_as_long_as_it_says() {
+        let (head, body) = CLEAR_TEXT.split_once("\r\n\r\n").unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+        assert_eq!(length.unwrap().parse(), Ok(body.len()));
+    }
+}

@@ -1,0 +1,327 @@
+//! Both sides of a connection in memory: handshakes, records and what breaks them.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, SupportedProtocolVersion};
+
+use super::*;
+use crate::certificates::tests::{Kind, params, pem};
+use crate::certificates::{ACME_TLS, Authorities, Certificate, CertificateStore, subject};
+use crate::server::{ClientCertificates, Clients, HTTP_1, Preset};
+
+/// A server for a.test, and what its clients need to trust it.
+struct Bench {
+    store: Arc<CertificateStore>,
+    chain: String,
+    key: String,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let (chain, key) = pem(Kind::P256, params(&["a.test"]));
+        let store = CertificateStore::new();
+        store.replace_files(vec![Certificate::from_pem(chain.as_bytes(), key.as_bytes()).unwrap()]);
+        Bench { store, chain, key }
+    }
+
+    fn server(&self, preset: Preset, clients: Option<&Clients>) -> Server {
+        Server::new(&self.store, preset, clients).unwrap()
+    }
+
+    /// Asks for certificates that this bench's own key has signed.
+    fn clients(&self, certificates: ClientCertificates) -> Clients {
+        let authorities = Authorities::from_pem(self.chain.as_bytes()).unwrap();
+        Clients { authorities, certificates }
+    }
+
+    fn client(
+        &self,
+        versions: &[&'static SupportedProtocolVersion],
+        has_certificate: bool,
+    ) -> ClientConfig {
+        let der = CertificateDer::from_pem_slice(self.chain.as_bytes()).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(der.clone()).unwrap();
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_root_certificates(roots);
+        let mut config = match has_certificate {
+            true => {
+                let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap();
+                builder.with_client_auth_cert(vec![der], key).unwrap()
+            }
+            false => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = vec![b"h2".to_vec(), HTTP_1.to_vec()];
+        config
+    }
+}
+
+fn connect(config: &Arc<ClientConfig>) -> Session {
+    let name = ServerName::try_from("a.test").unwrap();
+    ClientConnection::new(config.clone(), name).unwrap().into()
+}
+
+/// All records that wait.
+fn sent(from: &mut Session) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while from.has_records() {
+        from.send(&mut bytes).unwrap();
+    }
+    bytes
+}
+
+fn receive(to: &mut Session, mut bytes: &[u8]) -> Result<(), Failure> {
+    while !bytes.is_empty() {
+        to.receive(&mut bytes).unwrap();
+        to.process()?;
+    }
+    Ok(())
+}
+
+fn taken(from: &mut Session) -> Vec<u8> {
+    let mut room = [0; 1000];
+    let mut all = Vec::new();
+    while let Plain::Bytes(count) = from.take(&mut room) {
+        all.extend_from_slice(&room[..count]);
+    }
+    all
+}
+
+/// The handshake to its end.
+fn shake(client: &mut Session, server: &Server) -> Result<Session, Failure> {
+    let accepted = Hello::default().receive(&sent(client))?.expect("the whole message");
+    let mut session = accepted.answer(server)?;
+    while client.is_handshaking() || session.is_handshaking() {
+        receive(client, &sent(&mut session))?;
+        receive(&mut session, &sent(client))?;
+    }
+    receive(client, &sent(&mut session))?;
+    Ok(session)
+}
+
+#[test]
+fn bytes_go_both_ways_in_both_versions_and_records_are_as_long_as_told() {
+    let bench = Bench::new();
+    let server = bench.server(Preset::Intermediate, None);
+    for (version, overhead) in [(&TLS13, 22), (&TLS12, 29)] {
+        let mut client = connect(&Arc::new(bench.client(&[version], false)));
+        let mut session = shake(&mut client, &server).unwrap();
+        assert_eq!((session.protocol(), client.protocol()), (Some(HTTP_1), Some(HTTP_1)));
+        assert_eq!((session.overhead(), client.overhead()), (overhead, overhead));
+        client.seal(b"question");
+        receive(&mut session, &sent(&mut client)).unwrap();
+        assert_eq!(session.plain(), 8);
+        assert_eq!((taken(&mut session), session.plain()), (b"question".to_vec(), 0));
+        // The handshake is told of once.
+        assert!(session.take_beside() > 500 && session.take_beside() == 0);
+        for count in [1, 1000, LONGEST] {
+            let plain = vec![b'a'; count];
+            session.seal(&plain);
+            let bytes = sent(&mut session);
+            assert_eq!(bytes.len(), count + overhead as usize);
+            receive(&mut client, &bytes).unwrap();
+            assert_eq!(taken(&mut client), plain);
+        }
+        assert_eq!((session.records(), session.take_beside()), (3, 0));
+        session.close();
+        receive(&mut client, &sent(&mut session)).unwrap();
+        assert_eq!(client.take(&mut [0; 10]), Plain::End);
+        assert!(session.take_beside() > 0);
+    }
+}
+
+#[test]
+fn versions_go_by_the_preset() {
+    let bench = Bench::new();
+    let old = Arc::new(bench.client(&[&TLS12], false));
+    assert!(shake(&mut connect(&old), &bench.server(Preset::Intermediate, None)).is_ok());
+    let refused = shake(&mut connect(&old), &bench.server(Preset::Modern, None)).unwrap_err();
+    assert!(!refused.alert.is_empty(), "{refused}");
+}
+
+#[test]
+fn a_ticket_is_good_until_other_clients_are_wanted() {
+    let bench = Bench::new();
+    let server = bench.server(Preset::Intermediate, None);
+    for version in [&TLS13, &TLS12] {
+        let config = Arc::new(bench.client(&[version], false));
+        let resumed = |server: &Server| {
+            shake(&mut connect(&config), server).map(|session| session.is_resumed())
+        };
+        assert_eq!(resumed(&server).unwrap(), Some(false));
+        assert_eq!(resumed(&server).unwrap(), Some(true));
+        server.replace_clients(None).unwrap();
+        assert_eq!(resumed(&server).unwrap(), Some(false));
+    }
+}
+
+#[test]
+fn clients_show_certificates_if_they_must_or_may() {
+    let bench = Bench::new();
+    let config = |has| Arc::new(bench.client(&[&TLS13, &TLS12], has));
+    let required =
+        bench.server(Preset::default(), Some(&bench.clients(ClientCertificates::Required)));
+    let optional =
+        bench.server(Preset::default(), Some(&bench.clients(ClientCertificates::Optional)));
+    for server in [&required, &optional] {
+        let session = shake(&mut connect(&config(true)), server).unwrap();
+        let shown = session.peer_certificate().and_then(subject);
+        assert_eq!(shown.as_deref(), Some("CN=rcgen self signed cert"));
+    }
+    assert!(shake(&mut connect(&config(false)), &required).is_err());
+    let session = shake(&mut connect(&config(false)), &optional).unwrap();
+    assert!(session.peer_certificate().is_none());
+    // A certificate of somebody else is no better than none.
+    let stranger = Bench::new();
+    let mut of_stranger = stranger.client(&[&TLS13], true);
+    of_stranger.dangerous().set_certificate_verifier(Arc::new(TrustsAll));
+    assert!(shake(&mut connect(&Arc::new(of_stranger)), &optional).is_err());
+}
+
+#[test]
+fn the_answer_to_a_challenge_is_for_who_asks_for_nothing_else() {
+    let bench = Bench::new();
+    let clients = bench.clients(ClientCertificates::Required);
+    let server = bench.server(Preset::default(), Some(&clients));
+    let mut config = bench.client(&[&TLS13], false);
+    config.alpn_protocols = vec![ACME_TLS.to_vec()];
+    let config = Arc::new(config);
+    assert!(shake(&mut connect(&config), &server).is_err());
+    let answer = Certificate::from_pem(bench.chain.as_bytes(), bench.key.as_bytes()).unwrap();
+    bench.store.set_challenge("a.test", Some(answer));
+    let session = shake(&mut connect(&config), &server).unwrap();
+    assert_eq!(session.protocol(), Some(ACME_TLS));
+    bench.store.set_challenge("a.test", None);
+    assert!(shake(&mut connect(&config), &server).is_err());
+}
+
+#[test]
+fn a_first_message_counts_once_it_is_whole() {
+    let bench = Bench::new();
+    let server = bench.server(Preset::default(), None);
+    let mut client = connect(&Arc::new(bench.client(&[&TLS13], false)));
+    let bytes = sent(&mut client);
+    let mut hello = Hello::default();
+    let (last, first) = bytes.split_last().unwrap();
+    for byte in first {
+        assert!(hello.receive(&[*byte]).unwrap().is_none());
+    }
+    let accepted = hello.receive(&[*last]).unwrap().expect("the whole message");
+    let mut session = accepted.answer(&server).unwrap();
+    receive(&mut client, &sent(&mut session)).unwrap();
+    assert!(!client.is_handshaking());
+}
+
+#[test]
+fn what_is_no_first_message_is_refused() {
+    for bytes in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0x16, 3, 1, 0xff, 0xff, 1, 2, 3],
+        // A handshake message of 16 MB.
+        &[0x16, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff],
+        &[0x17, 3, 3, 0, 1, 0],
+    ] {
+        let refused = Hello::default().receive(bytes).unwrap_err();
+        // An alert (RFC 8446, section 6), if there is one.
+        assert!(matches!(refused.alert.first(), None | Some(0x15)), "{refused}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However the bytes come, what went in comes out.
+    #[test]
+    fn pieces_change_nothing(
+        parts in prop::collection::vec(1..LONGEST, 1..6),
+        piece in 1..5000_usize,
+    ) {
+        let bench = Bench::new();
+        let server = bench.server(Preset::default(), None);
+        let mut client = connect(&Arc::new(bench.client(&[&TLS13], false)));
+        let mut session = shake(&mut client, &server).unwrap();
+        let plain: Vec<u8> = (0..parts.iter().sum::<usize>()).map(|at| at as u8).collect();
+        let mut rest = &plain[..];
+        for count in parts {
+            let (part, after) = rest.split_at(count);
+            session.seal(part);
+            rest = after;
+        }
+        let mut came = Vec::new();
+        for mut piece in sent(&mut session).chunks(piece) {
+            while !piece.is_empty() {
+                client.receive(&mut piece).unwrap();
+                client.process().unwrap();
+                came.extend(taken(&mut client));
+            }
+        }
+        prop_assert_eq!(came, plain);
+    }
+
+    /// Anything may come first, and anything may come later.
+    #[test]
+    fn damage_is_told_and_nothing_else_happens(
+        garbage in prop::collection::vec(any::<u8>(), 0..600),
+        place in 0..2000_usize,
+        bit in 0..8_u32,
+    ) {
+        let _ = Hello::default().receive(&garbage);
+        let bench = Bench::new();
+        let server = bench.server(Preset::default(), None);
+        let mut client = connect(&Arc::new(bench.client(&[&TLS13], false)));
+        let mut session = shake(&mut client, &server).unwrap();
+        session.seal(&[b'a'; 1500]);
+        let mut bytes = sent(&mut session);
+        let place = place % bytes.len();
+        bytes[place] ^= 1 << bit;
+        let read = receive(&mut client, &bytes);
+        // A length that grew waits for more; anything else is noticed.
+        prop_assert!(read.is_err() || taken(&mut client).is_empty());
+    }
+}
+
+/// A client that takes any certificate.
+#[derive(Debug)]
+struct TrustsAll;
+
+impl rustls::client::danger::ServerCertVerifier for TrustsAll {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        vec![rustls::SignatureScheme::ECDSA_NISTP256_SHA256]
+    }
+}

@@ -1,0 +1,77 @@
+//! Bodies of requests and switched protocols come to backends through TLS as they do in clear text.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use crate::authority::{Authority, Kind};
+use crate::secure_client::{SecureClient, config};
+use crate::support::{Backend, Server, Then, noise};
+
+fn before(authority: &Authority, backend: &Backend, flags: &[&str]) -> (Server, SecureClient) {
+    let files = authority.files(Kind::P256, &["a.test"]);
+    let server = Server::before(backend, &[&files.flags()[..], flags].concat());
+    let config = Arc::new(config(authority, None));
+    let client = SecureClient::connect(&config, server.address(), "a.test").expect("a session");
+    (server, client)
+}
+
+#[test]
+fn a_body_is_passed_on_whole_and_asked_for_if_the_client_waits() {
+    let authority = Authority::new();
+    let backend = Backend::new(|call| {
+        let length = call.asked.body.as_ref().map_or(0, Vec::len);
+        call.ok(length.to_string())
+    });
+    for flags in [&[][..], &["--uplink", "1gbit"]] {
+        let (_server, mut client) = before(&authority, &backend, flags);
+        for size in [10, 100_000, 3_000_000] {
+            let head = format!("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: {size}\r\n");
+            client
+                .stream
+                .write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes())
+                .unwrap();
+            let mut interim = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+            client.stream.read_exact(&mut interim).unwrap();
+            assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+            client.stream.write_all(&noise(size as u64, size)).unwrap();
+            let (head, body) = client.ask("").unwrap();
+            assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+            assert_eq!(String::from_utf8(body).unwrap(), size.to_string());
+            let asked = backend.requests().pop().unwrap();
+            assert!(asked.body == Some(noise(size as u64, size)), "{size}");
+        }
+    }
+}
+
+#[test]
+fn a_switched_protocol_carries_bytes_both_ways_until_an_end_closes() {
+    let authority = Authority::new();
+    let backend = Backend::new(|call| {
+        call.send(
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        );
+        while let Some(bytes) = call.some_bytes() {
+            call.send(bytes);
+        }
+        call.send("heard");
+        Then::Close
+    });
+    let (_server, mut client) = before(&authority, &backend, &[]);
+    let offer =
+        "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    let (head, _) = client.ask(offer).unwrap();
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    for size in [1, 1000, 200_000] {
+        let sent = noise(size as u64, size);
+        client.stream.write_all(&sent).unwrap();
+        let mut back = vec![0; size];
+        client.stream.read_exact(&mut back).unwrap();
+        assert!(back == sent, "{size}");
+    }
+    // Its side alone: what follows still comes, and then the end is told.
+    client.stream.conn.send_close_notify();
+    client.stream.flush().unwrap();
+    let mut rest = Vec::new();
+    client.stream.read_to_end(&mut rest).unwrap();
+    assert_eq!(rest, b"heard");
+}

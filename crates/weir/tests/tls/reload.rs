@@ -1,0 +1,96 @@
+//! Certificates that change while the server runs: new connections get the new one, old ones go on, and
+//! what cannot be used changes nothing.
+
+use std::fs;
+use std::sync::Arc;
+
+use rustix::process::Signal;
+
+use crate::authority::{Authority, Kind};
+use crate::secure_client::{SecureClient, config, der};
+use crate::support::{Server, eventually};
+
+fn shown(authority: &Authority, server: &Server) -> Vec<u8> {
+    let config = Arc::new(config(authority, None));
+    let client = SecureClient::connect(&config, server.address(), "a.test");
+    client.expect("a session").certificate()
+}
+
+#[test]
+fn a_changed_file_takes_effect_and_one_that_is_wrong_does_not() {
+    let authority = Authority::new();
+    let first = authority.files(Kind::P256, &["a.test"]);
+    let server = Server::builtin(&first.flags());
+    let before = der(&first);
+    assert_eq!(shown(&authority, &server), before);
+    let trusting = Arc::new(config(&authority, None));
+    let mut old = SecureClient::connect(&trusting, server.address(), "a.test").unwrap();
+    assert!(old.get("/").is_ok());
+
+    let wrong = |text: &str| {
+        fs::write(&first.chain, text).unwrap();
+        eventually("the file is named", || {
+            let named = |line: &String| {
+                line.contains("certificates stay as they were") && line.contains("a.test-chain.pem")
+            };
+            server.log().iter().filter(|line| named(line)).count() > 0
+        });
+    };
+    wrong("nonsense");
+    assert_eq!(shown(&authority, &server), before);
+    // An expired one, with its own key.
+    authority.files(Kind::Expired, &["a.test"]);
+    eventually("it is named", || {
+        server
+            .log()
+            .iter()
+            .any(|line| line.contains("stay as they were") && line.contains("expired"))
+    });
+    assert_eq!(shown(&authority, &server), before);
+
+    let second = authority.files(Kind::P256, &["a.test"]);
+    eventually("new clients get the new one", || shown(&authority, &server) == der(&second));
+    assert_ne!(der(&second), before);
+    // Who was connected stays so, and may come back with its ticket.
+    assert!(old.get("/").is_ok());
+    drop(old);
+    let again = SecureClient::connect(&trusting, server.address(), "a.test").unwrap();
+    assert!(again.is_resumed());
+}
+
+#[test]
+fn a_signal_has_them_read_at_once() {
+    let authority = Authority::new();
+    let first = authority.files(Kind::P256, &["a.test"]);
+    let server = Server::builtin(&first.flags());
+    let times = |what: &str| server.log().iter().filter(|line| line.contains(what)).count();
+    server.signal(Signal::HUP);
+    // Nothing has changed: it reads them all the same.
+    eventually("they are read", || times("certificates were read anew") == 1);
+    server.signal(Signal::USR1);
+    eventually("that is for logs", || times("it is not a file") == 1);
+    assert_eq!(times("certificates were read anew"), 1);
+}
+
+#[test]
+fn other_clients_are_wanted_once_their_authorities_have_changed() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let served = authority.files(Kind::P256, &["a.test"]);
+    let wanted = authority.directory.path().join("wanted.pem");
+    fs::copy(authority.root(), &wanted).unwrap();
+    let flags = [&served.flags()[..], &["--tls-client-ca", wanted.to_str().unwrap()]].concat();
+    let server = Server::builtin(&flags);
+    let [of_authority, of_stranger] = [&authority, &stranger].map(|signer| {
+        let own = signer.files(Kind::Client, &["somebody"]);
+        Arc::new(config(&authority, Some(&own)))
+    });
+    let is_served = |config| {
+        let client = SecureClient::connect(config, server.address(), "a.test");
+        client.and_then(|mut client| client.get("/")).is_ok()
+    };
+    assert!(is_served(&of_authority) && !is_served(&of_stranger));
+    fs::copy(stranger.root(), &wanted).unwrap();
+    eventually("the stranger is served", || is_served(&of_stranger));
+    // Not even by a ticket.
+    assert!(!is_served(&of_authority));
+}
