@@ -7,5 +7,6 @@ mod support;
 mod carried;
 mod certificates;
 mod failures;
+mod reload;
 mod tls_backend;
 mod trust;
