@@ -14,11 +14,9 @@ use rustls::pki_types::ServerName;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 use crate::certificates::{Authorities, Certificate, CertificateError};
+use crate::server::HTTP_1;
 pub use failure::explain;
 pub use system::system_authorities;
-
-/// The only protocol that weir speaks to backends, as ALPN names it (RFC 7301, section 6).
-const PROTOCOL: &[u8] = b"http/1.1";
 
 /// How to speak TLS, 1.2 or 1.3, to one backend. One is shared by all workers: it holds the sessions
 /// that later connections resume, at most 256.
@@ -57,7 +55,7 @@ impl ClientTls {
                 config.with_client_cert_resolver(Arc::new(own))
             }
         };
-        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        config.alpn_protocols = vec![HTTP_1.to_vec()];
         Ok(ClientTls { config: Arc::new(config), name })
     }
 

@@ -1,12 +1,13 @@
 //! Handshakes in memory with a server of rustls: what is believed, and what the log says of the rest.
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConnection, HandshakeKind, RootCertStore, ServerConfig, ServerConnection};
 
 use super::*;
+use crate::certificates::tests::params;
 
 /// An authority of its own.
 struct Authority {
@@ -30,7 +31,7 @@ impl Authority {
 
     fn called(name: &str) -> Authority {
         let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = params(&[]);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).unwrap().pem();
@@ -39,8 +40,7 @@ impl Authority {
     }
 
     fn issue(&self, names: &[&str], [from, until]: [i32; 2]) -> Issued {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
+        let mut params = params(names);
         (params.not_before, params.not_after) =
             (date_time_ymd(from, 1, 1), date_time_ymd(until, 1, 1));
         let key = KeyPair::generate().unwrap();
@@ -73,7 +73,7 @@ fn server(issued: &Issued, clients: Option<&Authority>) -> Arc<ServerConfig> {
     let certificate = CertificateDer::from_pem_slice(issued.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(issued.key.as_bytes()).unwrap();
     let mut config = builder.with_single_cert(vec![certificate], key).unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), HTTP_1.to_vec()];
     Arc::new(config)
 }
 
@@ -118,7 +118,7 @@ fn the_name_is_asked_for_and_http_1_1_alone_is_offered() {
         let tls = ClientTls::new(&authority.authorities(), name, None).unwrap();
         let (client, server) = shake_hands(&tls, &server).unwrap();
         assert_eq!(server.server_name(), asked);
-        assert_eq!(client.alpn_protocol(), Some(&b"http/1.1"[..]));
+        assert_eq!(client.alpn_protocol(), Some(HTTP_1));
     }
 }
 
@@ -164,7 +164,7 @@ fn a_certificate_may_be_believed_itself_unless_it_is_an_authority() {
         (IsCa::NoCa, None),
         (IsCa::Ca(BasicConstraints::Unconstrained), Some("an authority (CA:TRUE)")),
     ] {
-        let mut params = CertificateParams::new(vec!["a.test".to_owned()]).unwrap();
+        let mut params = params(&["a.test"]);
         params.is_ca = is_ca;
         let certificate = params.self_signed(&key).unwrap().pem();
         let itself = Authorities::from_pem(certificate.as_bytes()).unwrap();

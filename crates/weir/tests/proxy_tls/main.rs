@@ -4,6 +4,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../tls/authority.rs"]
+#[allow(dead_code)] // the tests of clients need other parts of it
+mod authority;
 mod carried;
 mod certificates;
 mod failures;

@@ -2,7 +2,8 @@
 
 use rustix::process::Signal;
 
-use crate::certificates::{ADDRESS, Authority};
+use crate::authority::Authority;
+use crate::certificates::ADDRESS;
 use crate::support::{Server, Then, eventually};
 use crate::tls_backend::{backend, config};
 
@@ -18,7 +19,7 @@ fn a_signal_has_authorities_and_certificates_read_anew() {
     let write = |ca: &Authority, own: &Authority| {
         let issued = own.issue(&["weir.test"]);
         let own = format!("{}{}", issued.certificate, issued.key);
-        (authority.file("ca.pem", &ca.certificate), authority.file("own.pem", &own))
+        (authority.file("believed.pem", &ca.certificate()), authority.file("own.pem", &own))
     };
     let (ca, own) = write(&other, &other);
     let keys = format!("backend_ca = {ca:?}\nbackend_certificate = {own:?}\nmax_fails = 0\n");

@@ -5,7 +5,8 @@ use std::process::Output;
 
 use rustls::HandshakeKind;
 
-use crate::certificates::{ADDRESS, Authority, Issued, NAME};
+use crate::authority::{Authority, Kind};
+use crate::certificates::{ADDRESS, Issued, NAME};
 use crate::support::{Backend, Server, Then, end_of, eventually, route, weir};
 use crate::tls_backend::{backend, config};
 
@@ -42,7 +43,7 @@ fn a_certificate_of_ones_own_authority_is_believed() {
 fn the_authorities_of_the_system_are_believed_unless_others_are_named() {
     let (authority, other) = (Authority::new(), Authority::called("another"));
     let backend = showing(&authority.issue(&[ADDRESS]));
-    let system = authority.file("system.pem", &authority.certificate);
+    let system = authority.file("system.pem", &authority.certificate());
     let launch = |keys: &str| {
         let text = format!("{}{keys}", route("/", &[&backend.url]));
         let mut command = weir();
@@ -92,11 +93,11 @@ fn a_pinned_name_is_demanded_where_the_address_would_do() {
 #[test]
 fn a_certificate_is_valid_in_its_time_alone() {
     let authority = Authority::new();
-    for (years, words) in [
-        ([2000, 2001], "expired on Mon, 01 Jan 2001 00:00:00 GMT; renew it"),
-        ([2090, 2100], "is not valid before Sun, 01 Jan 2090 00:00:00 GMT"),
+    for (kind, words) in [
+        (Kind::Expired, "expired on Thu, 02 Jan 2020 00:00:00 GMT; renew it"),
+        (Kind::NotYetValid, "is not valid before Sun, 01 Jan 2090 00:00:00 GMT"),
     ] {
-        let backend = showing(&authority.issue_for(&[ADDRESS], years));
+        let backend = showing(&authority.issue_kind(kind, &[ADDRESS]));
         let server = Server::routed(&[&backend.url], &authority.as_ca());
         assert_refused(&server, &backend, words);
     }
