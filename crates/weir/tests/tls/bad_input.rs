@@ -171,6 +171,21 @@ fn clients_that_never_read_hold_up_nobody_and_are_let_go() {
 }
 
 #[test]
+fn a_client_that_reads_slowly_gets_all_to_the_last_record() {
+    let authority = Authority::new();
+    let config = Arc::new(config(&authority, None));
+    for flags in [&[][..], &["--uplink", "1gbit"]] {
+        let server = authority.server(flags);
+        // Its kernel takes little at a time, so that of the server is full until the end.
+        let socket = Client::with_small_buffer(server.address()).stream;
+        let mut client = SecureClient::over(socket, &config, "a.test").unwrap();
+        for _ in 0..2 {
+            assert_eq!(client.get("/files/1mb.bin").unwrap().1.len(), 1_000_000);
+        }
+    }
+}
+
+#[test]
 fn records_that_were_changed_on_their_way_end_the_connection() {
     let authority = Authority::new();
     let server = authority.server(&[]);

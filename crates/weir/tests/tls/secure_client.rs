@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, StreamOwned,
 };
+use socket2::{Domain, Socket, Type};
 
 use super::authority::{Authority, Files};
 use super::support::DEADLINE;
@@ -55,8 +56,28 @@ impl SecureClient {
         to: SocketAddr,
         name: &str,
     ) -> std::io::Result<SecureClient> {
+        SecureClient::over(TcpStream::connect(to)?, config, name)
+    }
+
+    /// The same in segments as long as on Ethernet.
+    pub(crate) fn in_usual_segments(
+        config: &Arc<ClientConfig>,
+        to: SocketAddr,
+        name: &str,
+    ) -> std::io::Result<SecureClient> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        socket.set_tcp_mss(1460)?;
+        socket.connect_timeout(&to.into(), DEADLINE)?;
+        SecureClient::over(socket.into(), config, name)
+    }
+
+    /// The same on a socket that is connected.
+    pub(crate) fn over(
+        socket: TcpStream,
+        config: &Arc<ClientConfig>,
+        name: &str,
+    ) -> std::io::Result<SecureClient> {
         let name = ServerName::try_from(name.to_owned()).expect("a name");
-        let socket = TcpStream::connect(to)?;
         socket.set_read_timeout(Some(DEADLINE))?;
         socket.set_write_timeout(Some(DEADLINE))?;
         let connection = ClientConnection::new(config.clone(), name).expect("a client");

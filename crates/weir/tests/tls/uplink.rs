@@ -33,6 +33,29 @@ fn records_and_handshakes_are_on_the_uplinks_account() {
 }
 
 #[test]
+fn long_records_count_as_what_they_are() {
+    const SIZE: u64 = 1_000_000;
+    const PLAIN: u64 = 1448 - 22;
+    let authority = Authority::new();
+    let server = authority.server(&["--uplink", "100mbit"]);
+    let config = Arc::new(config(&authority, None));
+    let client = SecureClient::in_usual_segments(&config, server.address(), "a.test");
+    let mut client = client.unwrap();
+    assert!(client.get("/files/1kb.bin").is_ok());
+    let before = used(&server);
+    let (head, body) = client.get("/files/1mb.bin").unwrap();
+    assert_eq!(body.len() as u64, SIZE);
+    let bytes = used(&server) - before;
+    // The first 64 KB go in records of a segment, the rest in one for each grant of 8 segments.
+    let sent = SIZE + head.len() as u64;
+    let short = (64 * 1024_u64).div_ceil(PLAIN);
+    let records = short + (sent - short * PLAIN).div_ceil(8 * PLAIN);
+    let wire = (sent + records * 22 + sent.div_ceil(PLAIN) * 66) as f64;
+    // One for each segment would be 1.1 % more.
+    assert!((0.998 * wire..1.005 * wire).contains(&bytes), "{bytes} instead of {wire}");
+}
+
+#[test]
 fn the_smallest_is_sent_first_with_tls_too() {
     let authority = Authority::new();
     let server = authority.server(&["--uplink", "20mbit", "--policy", "srpt"]);
