@@ -29,6 +29,8 @@ pub struct Report {
     /// Burstiness (Ruan & Pai, "Origins of Latency", section 3.2): share of the time with runnable ÷ all
     /// tasks 0; above 0 and up to 0.1; above 0.1 and up to 0.2; and so on up to 1.
     pub runnable: [f64; 11],
+    /// The share of them that could run, on average over that time.
+    pub mean_runnable: f64,
     /// Calls that blocked and ought not to, those with the longest total first.
     pub blocked: Vec<Blocked>,
     /// Waits for work, for clients and for other programs.

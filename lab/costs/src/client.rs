@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use weir_load::{Body, Demand, Plan, Report, Source};
+use weir_load::{Body, Demand, Plan, Report, Source, Tls};
 use weir_peers::Result;
 use weir_stats::Record;
 use weir_workload::Requests;
@@ -22,6 +22,8 @@ pub(crate) struct Client {
     pub(crate) bodies: Arc<[u8]>,
     /// A connection for each request.
     pub(crate) close: bool,
+    /// TLS on all connections.
+    pub(crate) tls: Option<Tls>,
 }
 
 impl Client {
@@ -44,7 +46,8 @@ impl Client {
         let mut records = Vec::new();
         let mut record = |record| records.push(record);
         let report = self.send(demand, Some(seconds), Vec::new(), &mut record)?;
-        Ok(Outcome::of(&records, seconds, DRAIN, report.steal))
+        let outcome = Outcome::of(&records, seconds, DRAIN, report.steal);
+        Ok(Outcome { handshakes: report.handshakes, ..outcome })
     }
 
     /// The demand, for at most so many seconds, from a source address for each class where there are
@@ -60,6 +63,7 @@ impl Client {
             server: self.server.into(),
             host: self.server.to_string(),
             headers: String::new(),
+            tls: self.tls.clone(),
             sources,
             requests_per_connection: if self.close { 1 } else { u32::MAX },
             abort_after: None,
@@ -92,7 +96,7 @@ mod tests {
                 std::thread::spawn(move || serve(stream));
             }
         });
-        Client { server, bodies: vec![b'.'; LENGTH].into(), close: false }
+        Client { server, bodies: vec![b'.'; LENGTH].into(), close: false, tls: None }
     }
 
     /// Answers requests, which come one at a time and in one piece.

@@ -30,7 +30,7 @@ const ACTIVE: usize = 64;
 /// Files of both sides beside the connections.
 const OTHER_FILES: usize = 300;
 /// Bytes of the file that is asked for.
-const SIZE: u64 = 1024;
+pub(crate) const SIZE: u64 = 1024;
 /// Connections from one source address, fewer than it has ephemeral ports.
 const PER_SOURCE: usize = 20_000;
 /// The load generator tells as many classes apart, and each connection is a class.
@@ -38,15 +38,22 @@ const MOST: usize = 1 << 16;
 
 /// One round of one system, a line in connections.jsonl.
 #[derive(Clone, Debug, Serialize)]
-struct Round {
+pub(crate) struct Round {
     connections: usize,
-    system: String,
+    pub(crate) system: String,
     before: Memory,
     after: Memory,
     /// All connections take turns.
     all: Cost,
     /// A few do all, the others idle.
     few: Cost,
+}
+
+impl Round {
+    /// What a connection takes of a kind of memory, in bytes.
+    pub(crate) fn each(&self, kind: fn(&Memory) -> u64) -> f64 {
+        (kind(&self.after) as f64 - kind(&self.before) as f64) / self.connections as f64
+    }
 }
 
 /// Measure every count; print one table.
@@ -71,6 +78,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             let round = turn / options.systems.len();
             let system = options.systems[(turn + round) % options.systems.len()];
             let setup = Setup {
+                tls: None,
                 common: &options.common,
                 role: Role::Files,
                 network: &Network::HOST,
@@ -79,8 +87,11 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                 files,
                 group: None,
             };
-            let measured = Server::start(system, &setup)
-                .and_then(|server| measure(options, &server, &bodies, count));
+            let measured = Server::start(system, &setup).and_then(|server| {
+                let bodies = Arc::clone(&bodies);
+                let client = Client { server: server.address, bodies, close: false, tls: None };
+                measure(&server, &client, options.seconds, count)
+            });
             let row = match measured {
                 Ok(row) => row,
                 Err(why) => {
@@ -123,19 +134,18 @@ fn not_possible(count: usize, files: usize) -> Option<String> {
 
 /// All stages in one run of the load generator, so that connections stay: it takes requests from
 /// [`Stages`], which reads the counters of the server between two stages.
-fn measure(
-    options: &ConnectionsOptions,
+pub(crate) fn measure(
     server: &Server,
-    bodies: &Arc<[u8]>,
+    client: &Client,
+    seconds: u64,
     count: usize,
 ) -> Result<Round> {
     let name = server.system.to_string();
-    let client = Client { server: server.address, bodies: Arc::clone(bodies), close: false };
     // What serving needs at all is there before the first reading.
     client.closed(Box::new(one_file(SIZE).take(1000)), 1, 10.0)?.check(&name)?;
     let processes = server.processes();
     let before = processes::memory(&processes)?;
-    let seconds = options.seconds as f64;
+    let seconds = seconds as f64;
     let shared = Arc::new(Mutex::new(Shared::default()));
     let stages = Stages {
         requests: one_file(SIZE),
@@ -298,10 +308,7 @@ fn table(options: &ConnectionsOptions, rounds: &[Round]) -> String {
             let of = |value: &dyn Fn(&Round) -> f64| -> Vec<f64> {
                 rounds.iter().filter(mine).map(value).collect()
             };
-            let grown = |bytes: fn(&Memory) -> u64| {
-                let each = *count as f64;
-                median(&of(&|r| (bytes(&r.after) as f64 - bytes(&r.before) as f64) / each))
-            };
+            let grown = |kind: fn(&Memory) -> u64| median(&of(&|r| r.each(kind)));
             if rounds.iter().any(|r| mine(&r)) {
                 text.push_str(&row([
                     format!("{count}, {system}"),

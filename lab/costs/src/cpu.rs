@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_peers::nginx::Reading;
-use weir_peers::{Error, Result, interrupt};
+use weir_peers::{Error, Result};
 use weir_stand::root;
 use weir_workload::FileSet;
 
@@ -19,6 +19,7 @@ use crate::options::{ClientKind, CpuOptions, bytes};
 use crate::server::{Role, Server, Setup};
 use crate::syscalls::Counting;
 use crate::system::System;
+use crate::turns::in_turns;
 use crate::{machine, results, wrk};
 
 /// Requests cut off when wrk stops are many of the whole from this size on.
@@ -51,7 +52,16 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
         let connections = 4 * options.connections + 1000;
         let common = &options.common;
         let root = &load.root;
-        let setup = |role| Setup { common, role, network, root, connections, files, group: None };
+        let setup = |role| Setup {
+            common,
+            role,
+            network,
+            root,
+            connections,
+            files,
+            group: None,
+            tls: None,
+        };
         let backend = match options.proxied {
             true => Some(Server::start(System::Nginx(Reading::Sendfile), &setup(Role::Backend))?),
             false => None,
@@ -119,7 +129,7 @@ impl Load {
         seed: u64,
     ) -> Result<Cost> {
         let bodies = Arc::clone(&self.bodies);
-        let client = Client { server: server.address, bodies, close: self.close };
+        let client = Client { server: server.address, bodies, close: self.close, tls: None };
         measure::spent(server, || {
             let requests = self.target.endless(seed)?;
             let outcome = client.closed(requests, options.connections, seconds as f64)?;
@@ -142,29 +152,16 @@ fn rounds(
         load.by_own_client(server, options, 1, 0)?;
     }
     let mut rounds = Vec::new();
-    for round in 0..options.rounds {
-        for turn in 0..servers.len() {
-            interrupt::check()?;
-            // Another one first in each round.
-            let server = &servers[(turn + round as usize) % servers.len()];
-            let seed = options.common.seed + round;
-            let cost = load.cost(server, options, options.seconds, seed)?;
-            let system = server.system.to_string();
-            let valid = cost.valid();
-            eprintln!(
-                "{name:>5} round {} {system:<14} {:9.2} us {:9.0} requests/s, steal {:.1} %, others {:.0} %{}",
-                round + 1,
-                cost.microseconds,
-                cost.per_second,
-                cost.steal * 100.0,
-                cost.others * 100.0,
-                if valid { "" } else { " INVALID" },
-            );
-            let row = Round { size: name.into(), round, system, cost, valid };
-            results::line(lines, &row)?;
-            rounds.push(row);
-        }
-    }
+    in_turns(options.rounds, servers, |round, server| {
+        let seed = options.common.seed + round;
+        let cost = load.cost(server, options, options.seconds, seed)?;
+        let system = server.system.to_string();
+        eprintln!("{name:>5} round {} {system:<14} {cost}", round + 1);
+        let row = Round { size: name.into(), round, system, cost, valid: cost.valid() };
+        results::line(lines, &row)?;
+        rounds.push(row);
+        Ok(())
+    })?;
     Ok(rounds)
 }
 

@@ -88,7 +88,8 @@ impl Bench<'_> {
     }
 
     fn client(&self, server: &Server) -> Client {
-        Client { server: server.address, bodies: Arc::clone(&self.bodies), close: false }
+        let bodies = Arc::clone(&self.bodies);
+        Client { server: server.address, bodies, close: false, tls: None }
     }
 
     fn phase(

@@ -135,6 +135,7 @@ impl Stand<'_> {
         self.bench.disk.forget()?;
         let group = MemoryGroup::new(self.memory)?;
         let setup = Setup {
+            tls: None,
             common: &self.options.common,
             role: Role::Files,
             network: &Network::HOST,

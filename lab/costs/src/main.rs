@@ -1,12 +1,13 @@
 //! `weir-costs`: what serving files costs weir, nginx, lighttpd and h2o: processor time from memory,
-//! memory per connection, and response times from a slow disk behind a small cache. See
+//! memory per connection, TLS, and response times from a slow disk behind a small cache. See
 //! lab/costs/README.md.
 //!
 //! From the ground up, each module uses those before it only: `system`, `network`, `options`, `table`;
-//! `files`; `machine`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `measure`; the tables and the
-//! commands. The slow disk, the memory group and the cores are weir-stand's.
+//! `files`; `machine`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `turns` and `compare`; `measure`;
+//! the tables and the commands. The slow disk, the memory group and the cores are weir-stand's.
 
 mod client;
+mod compare;
 mod connections;
 mod cpu;
 mod cpu_table;
@@ -24,6 +25,8 @@ mod server;
 mod syscalls;
 mod system;
 mod table;
+mod tls;
+mod turns;
 mod wrk;
 
 use std::process::ExitCode;
@@ -46,6 +49,8 @@ enum Command {
     Cpu(options::CpuOptions),
     /// Memory per idle connection, and processor time with many of them
     Connections(options::ConnectionsOptions),
+    /// TLS: processor time, handshakes, response times beside them, memory of idle connections
+    Tls(options::TlsOptions),
     /// Capacity and response times from a slow disk behind a small cache
     Disk(options::DiskOptions),
 }
@@ -56,6 +61,7 @@ fn main() -> ExitCode {
         Command::Set(options) => files::set(&options),
         Command::Cpu(options) => cpu::run(&options),
         Command::Connections(options) => connections::run(&options),
+        Command::Tls(options) => tls::run(&options),
         Command::Disk(options) => disk_run::run(&options),
     });
     match done {

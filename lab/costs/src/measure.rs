@@ -1,6 +1,7 @@
 //! A stretch of load on a server, with the processor time it cost: the unit all tables of processor
 //! time are made of.
 
+use std::fmt;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -21,6 +22,21 @@ pub(crate) struct Cost {
     pub(crate) steal: f64,
     /// Share of the time that others worked on the server's core.
     pub(crate) others: f64,
+}
+
+impl fmt::Display for Cost {
+    /// For the progress of a run.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:9.2} us {:9.0} requests/s, steal {:.1} %, others {:.0} %{}",
+            self.microseconds,
+            self.per_second,
+            self.steal * 100.0,
+            self.others * 100.0,
+            if self.valid() { "" } else { " INVALID" },
+        )
+    }
 }
 
 impl Cost {

@@ -1,4 +1,4 @@
-//! The command lines of the four commands, and how numbers of bytes are written in them.
+//! The command lines of the commands, and how numbers of bytes are written in them.
 
 use std::path::PathBuf;
 
@@ -107,6 +107,58 @@ pub(crate) struct ConnectionsOptions {
     pub(crate) rounds: u64,
     #[arg(long, value_delimiter = ',', default_value = "weir,nginx,lighttpd,h2o")]
     pub(crate) systems: Vec<System>,
+}
+
+/// Options of `weir-costs tls`.
+#[derive(Args, Debug)]
+pub(crate) struct TlsOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What is measured
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sizes,handshakes,hot,idle")]
+    pub(crate) parts: Vec<TlsPart>,
+    /// Rounds; a median needs several
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: u64,
+    /// Seconds of load in each round of sizes and handshakes
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: u64,
+    /// Bytes per file
+    #[arg(long, value_delimiter = ',', default_value = "1k,10k,100k,1m,10m")]
+    pub(crate) sizes: Vec<String>,
+    /// Connections, each with one request at a time
+    #[arg(long, default_value_t = 64)]
+    pub(crate) connections: usize,
+    /// Hot requests a second
+    #[arg(long, default_value_t = 2000.0)]
+    pub(crate) hot_rate: f64,
+    /// Full handshakes a second beside them
+    #[arg(long, default_value_t = 200.0)]
+    pub(crate) handshake_rate: f64,
+    /// Seconds of hot requests in each round, with and without handshakes
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) hot_seconds: u64,
+    /// Idle connections, at least 1 and at most 65536
+    #[arg(long, default_value_t = 2000)]
+    pub(crate) idle: usize,
+    /// Rounds of idle connections
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) idle_rounds: u64,
+    #[arg(long, value_delimiter = ',', default_value = "weir,nginx,h2o,haproxy,caddy")]
+    pub(crate) systems: Vec<System>,
+}
+
+/// A part of `weir-costs tls`.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TlsPart {
+    /// Processor time per request on kept connections
+    Sizes,
+    /// Full and resumed handshakes a second
+    Handshakes,
+    /// Response times of hot requests beside handshakes
+    Hot,
+    /// Memory of idle connections
+    Idle,
 }
 
 /// Options of `weir-costs disk`.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use weir_load::Handshakes;
 use weir_peers::{Error, Result};
 use weir_stats::{Outcome as End, Record, Samples};
 use weir_workload::file_set::HOT;
@@ -30,6 +31,8 @@ pub(crate) struct Outcome {
     pub(crate) lag: Percentiles,
     /// Share of the processor time that the hypervisor stole.
     pub(crate) steal: f64,
+    /// The handshakes of TLS.
+    pub(crate) handshakes: Option<Handshakes>,
 }
 
 /// Milliseconds.
@@ -81,6 +84,7 @@ impl Outcome {
             hot: Percentiles::of(records.iter().filter(|r| r.class == HOT).filter_map(time)),
             lag: Percentiles::of(records.iter().map(Record::lag)),
             steal,
+            handshakes: None,
         }
     }
 

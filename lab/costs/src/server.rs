@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use weir_peers::nginx::{self, ALL_REQUESTS, FileCache, KeepAlive, Nginx, Proxy};
 use weir_peers::probe::accepts;
-use weir_peers::{Content, Error, Options, Program, Result, Server as Process};
-use weir_peers::{h2o, lighttpd, tool, weir};
+use weir_peers::{Certificate, Content, Error, Options, Program, Result, Server as Process};
+use weir_peers::{caddy, h2o, haproxy, lighttpd, tool, weir};
 use weir_stand::{MemoryGroup, address, cores, root};
 
 use crate::network::Network;
@@ -45,6 +45,8 @@ pub(crate) struct Setup<'a> {
     /// Connections it must hold, and files it may have open.
     pub(crate) connections: usize,
     pub(crate) files: usize,
+    /// TLS with this certificate; clear text without.
+    pub(crate) tls: Option<&'a Certificate>,
     /// The memory group it is in.
     pub(crate) group: Option<&'a MemoryGroup>,
 }
@@ -112,6 +114,7 @@ fn program(
     let user = setup.common.as_user.as_deref();
     let options = Options {
         listen: address,
+        tls: setup.tls.filter(|_| setup.role != Role::Backend),
         backlog: BACKLOG,
         content: match setup.role {
             Role::Proxy(backend) => Content::Proxy(backend),
@@ -154,8 +157,12 @@ fn program(
             };
             nginx::program(&options, &nginx)
         }
+        (System::Haproxy, Role::Proxy(backend)) => haproxy::program(&options, backend, None),
+        (System::Haproxy, _) => {
+            Err("haproxy has no files: it is measured passing requests on".into())
+        }
         (other, Role::Proxy(_)) => {
-            Err(Error(format!("{other} is measured with files only: --systems weir,nginx")))
+            Err(Error(format!("{other} is measured with files only: --systems weir,nginx,haproxy")))
         }
         (System::Lighttpd, _) => {
             let requests_per_connection = Some(lighttpd::MOST_REQUESTS);
@@ -166,6 +173,8 @@ fn program(
             let user = if user.is_none() { Some("root") } else { None };
             h2o::program(&Options { user, ..options })
         }
+        // One processor, as all have, so that its collector of garbage takes no other.
+        (System::Caddy, _) => Ok(caddy::program(&options)?.env("GOMAXPROCS", "1")),
     }
 }
 
@@ -186,6 +195,7 @@ fn weir_program(setup: &Setup<'_>, address: SocketAddrV4) -> Result<Program> {
     if let Role::Proxy(backend) = setup.role {
         defaults.push(("--proxy", format!("/=http://{backend}")));
     }
+    defaults.extend(setup.tls.into_iter().flat_map(weir::tls));
     let flags: Vec<&str> = setup.common.weir_options.split_ascii_whitespace().collect();
     let program = weir::program(&weir_binary(setup.common)?, &defaults, &flags)?;
     Ok(match setup.role {

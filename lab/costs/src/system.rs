@@ -12,6 +12,8 @@ pub(crate) enum System {
     Nginx(Reading),
     Lighttpd,
     H2o,
+    Haproxy,
+    Caddy,
 }
 
 impl FromStr for System {
@@ -25,8 +27,11 @@ impl FromStr for System {
             "nginx-aio" => System::Nginx(Reading::Threads),
             "lighttpd" => System::Lighttpd,
             "h2o" => System::H2o,
+            "haproxy" => System::Haproxy,
+            "caddy" => System::Caddy,
             _ => {
-                let known = "weir, nginx-sendfile, nginx-copy, nginx-aio, lighttpd, h2o";
+                let known = "weir, nginx-sendfile, nginx-copy, nginx-aio, lighttpd, h2o, haproxy, \
+                             caddy";
                 return Err(format!("no system {name:?}: choose from {known}"));
             }
         })
@@ -42,6 +47,8 @@ impl Display for System {
             System::Nginx(Reading::Threads) => "nginx-aio",
             System::Lighttpd => "lighttpd",
             System::H2o => "h2o",
+            System::Haproxy => "haproxy",
+            System::Caddy => "caddy",
         })
     }
 }
@@ -52,7 +59,16 @@ mod tests {
 
     #[test]
     fn systems_are_named_as_they_are_written() {
-        for name in ["weir", "nginx-sendfile", "nginx-copy", "nginx-aio", "lighttpd", "h2o"] {
+        for name in [
+            "weir",
+            "nginx-sendfile",
+            "nginx-copy",
+            "nginx-aio",
+            "lighttpd",
+            "h2o",
+            "haproxy",
+            "caddy",
+        ] {
             assert_eq!(name.parse::<System>().expect("it is known").to_string(), name);
         }
         assert!("apache".parse::<System>().is_err());

@@ -19,7 +19,7 @@ const SMALL: u64 = 10_000;
 /// Speed of the exact servers as a share of the rate.
 const PACE: f64 = 0.99;
 /// A run counts when requests started on time and nobody took the processor.
-const MOST_LAG_MS: f64 = 1.0;
+pub(crate) const MOST_LAG_MS: f64 = 1.0;
 const MOST_STEAL: f64 = 0.01;
 /// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
 /// bound of the generator's own lag.
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn exact_servers_and_lateness_are_of_the_same_requests() {
         // 1000 bytes are one second; the head and the packets are part of the work.
-        let wire = Wire { head: 0, segment: u64::MAX, connection: 0, requests_per_connection: 1 };
+        let wire = Wire { head: 0, segment: u64::MAX, connection: 0, ..Wire::default() };
         let rate = (1066.0 * 8.0 / PACE) as u64;
         let mut requests = vec![request(0.0, 1000), request(0.0, 10)];
         let mut records = vec![record(0.0, 1000, Some(1.2)), record(0.0, 10, None)];
@@ -281,7 +281,7 @@ mod tests {
             record(0.0, 1_001, None),
             record(0.0, 2_000_000, Some(1.0)),
         ];
-        let wire = Wire { head: 0, segment: u64::MAX, connection: 0, requests_per_connection: 1 };
+        let wire = Wire { head: 0, segment: u64::MAX, connection: 0, ..Wire::default() };
         let found = served(&records, &wire, 3_000_000);
         assert_eq!((found.useful_bytes, found.link_bytes), (2_001_000 + 2 * 66, 3_000_000));
         let counts: Vec<_> = found.classes.iter().map(|c| (c.asked, c.complete)).collect();

@@ -20,6 +20,7 @@ const CRATES: Floors = Floors(&[
     &["weir-stats", "weir-workload", "weir-plot", "weir-wan", "slowdisk", "weir-layering"],
     &["weir"],
     &["weir-server"],
+    &["weir-acme"],
     &["weir-sched", "weir-http", "weir-tls"],
     &["weir-units"],
 ]);

@@ -1,16 +1,15 @@
 //! The connections that are open or being opened, and which of them are idle. The engine keeps one
 //! such set for a run.
 
-use std::os::fd::OwnedFd;
-
 use slab::Slab;
 
 use crate::http1::Response;
+use crate::stream::Stream;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The handshake is not complete.
+    /// TCP's handshake is not complete.
     Connecting,
     /// A request is under way on it.
     Busy,
@@ -22,15 +21,13 @@ pub(crate) enum State {
 
 /// One connection.
 pub(crate) struct Connection {
-    pub(crate) socket: OwnedFd,
+    pub(crate) stream: Stream,
     pub(crate) state: State,
     /// The request that is under way on it.
     pub(crate) task: Option<usize>,
     /// Requests it has been given.
     pub(crate) carried: u32,
     pub(crate) response: Response,
-    /// What of the request did not fit into the socket.
-    pub(crate) unsent: Vec<u8>,
     pub(crate) slow: bool,
     /// Requests of the same group can share it.
     group: usize,
@@ -51,14 +48,13 @@ pub(crate) struct Connections {
 
 impl Connections {
     /// Add one that is being made for `task`; its index.
-    pub(crate) fn add(&mut self, socket: OwnedFd, task: usize, class: u16, slow: bool) -> usize {
+    pub(crate) fn add(&mut self, stream: Stream, task: usize, class: u16, slow: bool) -> usize {
         let index = self.slab.insert(Connection {
-            socket,
+            stream,
             state: State::Connecting,
             task: Some(task),
             carried: 0,
             response: Response::new(None),
-            unsent: Vec::new(),
             slow,
             group: group(class, slow),
             position: 0,

@@ -1,6 +1,6 @@
 //! The generator's loop: one epoll loop in one thread starts what is due, reads what has come and
-//! gives up what has lasted too long. [`crate::run()`] starts it; `traffic` is what it does with single
-//! connections.
+//! gives up what has lasted too long. [`crate::run()`] starts it; `attempts` and `traffic` are what it
+//! does with single connections.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -18,7 +18,6 @@ use crate::delay_queue::DelayQueue;
 use crate::demand::Demand;
 use crate::error::Error;
 use crate::http1::Template;
-use crate::lag::LagHistogram;
 use crate::machine::ProcessorWatch;
 use crate::plan::Plan;
 use crate::report::{Live, Report};
@@ -26,6 +25,8 @@ use crate::schedule::{Due, Schedule};
 use crate::socket::Sources;
 use crate::task::Task;
 use crate::timer::Timer;
+use crate::times::Times;
+use crate::tls::HandshakeCounts;
 
 /// The event that stands for the timer; no connection has this key.
 const TIMER: u64 = u64::MAX;
@@ -67,6 +68,7 @@ pub(crate) struct Totals {
     complete: u64,
     failed: u64,
     pub(crate) bytes: u64,
+    pub(crate) socket_bytes: u64,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -106,7 +108,9 @@ pub(crate) struct Engine<'a> {
     /// For what is received, and for the request that is sent.
     pub(crate) buffer: Vec<u8>,
     pub(crate) request: Vec<u8>,
-    pub(crate) lags: LagHistogram,
+    pub(crate) lags: Times,
+    /// Of a run over TLS.
+    pub(crate) handshakes: Option<HandshakeCounts>,
     pub(crate) totals: Totals,
     pub(crate) serial: u64,
     last_end: f64,
@@ -146,7 +150,8 @@ impl<'a> Engine<'a> {
             unread: VecDeque::new(),
             buffer: vec![0; BUFFER],
             request: Vec::with_capacity(1024),
-            lags: LagHistogram::new()?,
+            lags: Times::new()?,
+            handshakes: plan.tls.as_ref().map(|_| HandshakeCounts::new()).transpose()?,
             totals: Totals::default(),
             serial: 0,
             last_end: 0.0,
@@ -326,6 +331,8 @@ impl<'a> Engine<'a> {
             statuses: self.totals.statuses,
             head_bytes: self.totals.head_bytes,
             body_bytes: self.totals.body_bytes,
+            socket_bytes: self.totals.socket_bytes,
+            handshakes: self.handshakes.as_ref().map(HandshakeCounts::report),
             steal: shares.steal,
             idle: shares.idle,
             processor_seconds: shares.processor,

@@ -1,13 +1,13 @@
 //! Sends a workload to a server, open loop or closed loop, as impatient users would, and records
 //! what they would see. `weir-lab load` and the experiments use it.
 
+mod attempts;
 mod connections;
 mod delay_queue;
 mod demand;
 mod engine;
 mod error;
 mod http1;
-mod lag;
 mod limits;
 mod machine;
 mod plan;
@@ -15,8 +15,11 @@ mod report;
 mod run;
 mod schedule;
 mod socket;
+mod stream;
 mod task;
 mod timer;
+mod times;
+mod tls;
 mod traffic;
 
 pub use demand::{Demand, Step, Users};
@@ -27,3 +30,4 @@ pub use limits::check_limits;
 pub use plan::{Body, Plan, Source};
 pub use report::{Live, Report};
 pub use run::run;
+pub use tls::{HandshakeTimes, Handshakes, Tls, TlsOptions, TlsVersion, Trust};

@@ -4,6 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use crate::tls::Tls;
+
 /// What all requests of a run share.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -13,6 +15,8 @@ pub struct Plan {
     pub host: String,
     /// Further header lines of every request, each ending in CRLF.
     pub headers: String,
+    /// TLS on all connections; in clear text if none.
+    pub tls: Option<Tls>,
     /// Source addresses by client class; with none, or none for a class, the kernel chooses.
     pub sources: Vec<Source>,
     /// Requests that one connection carries; 1 sends `Connection: close`. With more, a request

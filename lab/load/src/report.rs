@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use crate::tls::Handshakes;
+
 /// Counters that others may read while the run goes on, and a way to end it.
 #[derive(Debug, Default)]
 pub struct Live {
@@ -12,7 +14,7 @@ pub struct Live {
     pub complete: AtomicU64,
     /// Requests that ended otherwise.
     pub failed: AtomicU64,
-    /// Bytes of responses.
+    /// Bytes of responses, without those of TLS.
     pub bytes: AtomicU64,
     /// Connections open.
     pub open: AtomicU64,
@@ -38,6 +40,10 @@ pub struct Report {
     pub head_bytes: u64,
     /// Bytes of bodies received, of attempts that failed too.
     pub body_bytes: u64,
+    /// Bytes that came from sockets: with TLS more than heads and bodies, for its handshakes and records.
+    pub socket_bytes: u64,
+    /// The handshakes of a run over TLS.
+    pub handshakes: Option<Handshakes>,
     /// Share of the machine's processor time that the hypervisor stole during the run.
     pub steal: f64,
     /// Share of the machine's processor time that was idle.

@@ -1,24 +1,19 @@
-//! What the engine does on its connections: attempts are made, sent, received, given up and made
-//! again.
+//! What the engine does about events on its connections: more of a request is sent, a response is
+//! received, an idle connection ends.
 
-use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::net::SendFlags;
 use weir_stats::Outcome;
 
-use crate::connections::State;
+use crate::connections::{Connection, State};
 use crate::engine::Engine;
 use crate::http1::{Ending, Progress};
-use crate::socket;
+use crate::stream::Input;
 
 /// Full buffers read from one connection before others have their turn.
 const READS: usize = 4;
-/// Seconds within which the end of a reused connection answers its last request: a server that
-/// had closed it says so a round trip after the request.
-const CLOSED_WHILE_IDLE: f64 = 1.0;
 
 /// What came of reading once.
 #[derive(PartialEq)]
@@ -34,92 +29,6 @@ enum ReadResult {
 }
 
 impl Engine<'_> {
-    /// Send a task's request, for the first time or again; `fresh` on a new connection.
-    pub(crate) fn attempt(&mut self, index: usize, fresh: bool) {
-        let Some(task) = self.tasks.get_mut(index) else { return };
-        let now = self.clock.now();
-        self.serial += 1;
-        task.serial = self.serial;
-        task.connected = None;
-        task.first_byte = None;
-        if task.started.is_nan() {
-            task.started = now;
-            self.lags.add(now - task.scheduled);
-        }
-        if let Some(aborts) = &mut self.aborts {
-            aborts.push(now, (index, self.serial));
-        }
-        let (class, client) = (task.class, task.client);
-        let slow = self.is_slow(client);
-        let idle = if fresh { None } else { self.connections.take_idle(class, slow) };
-        let Some(connection) = idle else { return self.connect(index) };
-        if let Some(task) = self.tasks.get_mut(index) {
-            task.connected = Some(now);
-            task.connection = Some(connection);
-            task.attempts += 1;
-        }
-        self.send(connection, index);
-    }
-
-    /// Make a new connection for a task.
-    fn connect(&mut self, index: usize) {
-        let Some(task) = self.tasks.get_mut(index) else { return };
-        task.connected = None;
-        let (class, client) = (task.class, task.client);
-        let slow = self.is_slow(client);
-        let from = self.sources.next(class);
-        let socket = match socket::connect(self.plan.server, from, slow) {
-            Ok(socket) => socket,
-            Err(e) => {
-                let outcome = socket::outcome(&e);
-                if outcome != Outcome::Unsent {
-                    self.tasks[index].attempts += 1;
-                }
-                return self.attempt_failed(index, outcome, 0);
-            }
-        };
-        self.tasks[index].attempts += 1;
-        let connection = self.connections.add(socket, index, class, slow);
-        self.tasks[index].connection = Some(connection);
-        self.count_open();
-        if self.watch(connection).is_err() {
-            // The kernel has no memory, or its limit of watches is reached.
-            self.connection_failed(connection, Outcome::Unsent);
-        }
-    }
-
-    fn watch(&mut self, index: usize) -> rustix::io::Result<()> {
-        let key = EventData::new_u64(self.connections.key(index));
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        match self.connections.get(index) {
-            Some(connection) => epoll::add(&self.epoll, &connection.socket, key, flags),
-            None => Ok(()),
-        }
-    }
-
-    /// Send a task's request on a connection that stands.
-    fn send(&mut self, index: usize, task: usize) {
-        let Some(connection) = self.connections.get(index) else { return };
-        connection.task = Some(task);
-        let Some(task) = self.tasks.get(task) else { return };
-        connection.state = State::Busy;
-        connection.carried += 1;
-        connection.response.reset(task.size);
-        let last = connection.carried >= self.plan.requests_per_connection;
-        self.template.write(&mut self.request, &task.path, last);
-        match send(&connection.socket, &self.request) {
-            Ok(count) => connection.unsent.extend_from_slice(&self.request[count..]),
-            Err(_) => return self.connection_failed(index, Outcome::Reset),
-        }
-        if connection.slow {
-            let key = self.connections.key(index);
-            let now = self.clock.now();
-            if let Some((_, ticks)) = &mut self.slow {
-                ticks.push(now, key);
-            }
-        }
-    }
-
     /// Something happened on a connection; the time it then was.
     pub(crate) fn on_event(&mut self, key: u64, flags: EventFlags) -> f64 {
         let now = self.clock.now();
@@ -129,7 +38,7 @@ impl Engine<'_> {
         let ended = broken || flags.contains(EventFlags::RDHUP);
         match connection.state {
             State::Connecting if broken => {
-                let error = rustix::net::sockopt::socket_error(&connection.socket);
+                let error = rustix::net::sockopt::socket_error(connection.stream.socket());
                 let reset = matches!(error, Ok(Err(Errno::CONNRESET | Errno::PIPE)));
                 self.connection_failed(
                     index,
@@ -145,14 +54,17 @@ impl Engine<'_> {
                 self.read_announced(key, flags, ended, now);
             }
             State::Busy => {
-                if connection.unsent.is_empty() || self.flush(index) {
+                if connection.stream.is_sent() || self.flush(index) {
                     self.read_announced(key, flags, ended, now);
                 }
             }
             State::Idle if ended || flags.contains(EventFlags::IN) => self.check_idle(index),
             State::Closing if ended => {
-                self.connections.remove(index);
-                self.count_open();
+                if connection.stream.is_tls() {
+                    // With TLS's last word unread the kernel would reset the connection.
+                    self.check_idle(index);
+                }
+                self.close(key);
             }
             State::Idle | State::Closing => {}
         }
@@ -174,22 +86,27 @@ impl Engine<'_> {
     /// Send more of a request; false if the connection was lost by it.
     fn flush(&mut self, index: usize) -> bool {
         let Some(connection) = self.connections.get(index) else { return false };
-        match send(&connection.socket, &connection.unsent) {
-            Ok(count) => {
-                connection.unsent.drain(..count);
-                true
-            }
-            Err(_) => {
-                self.connection_failed(index, Outcome::Reset);
-                false
-            }
+        let sent = connection.stream.flush().is_ok();
+        if !sent {
+            self.connection_failed(index, Outcome::Reset);
         }
+        sent
     }
 
-    /// Close a connection that waits for no response if something has come, mostly a FIN.
+    /// Close a connection that waits for no response if something has come, mostly a FIN. TLS may say
+    /// something of its own (tickets).
     fn check_idle(&mut self, index: usize) {
         let Some(connection) = self.connections.get(index) else { return };
-        if rustix::io::read(&connection.socket, &mut self.buffer) != Err(Errno::AGAIN) {
+        let mut spoken = false;
+        let is_idle = loop {
+            match connection.stream.read(&mut self.buffer, &mut |_| spoken = true) {
+                Input::Nothing => break !spoken,
+                Input::Bytes(_) if !spoken => {}
+                _ => break false,
+            }
+        };
+        self.totals.socket_bytes += connection.stream.take_count();
+        if !is_idle {
             self.connections.remove(index);
             self.count_open();
         }
@@ -249,36 +166,67 @@ impl Engine<'_> {
         let Some(task) = connection.task.filter(|_| connection.state == State::Busy) else {
             return ReadResult::Ended;
         };
-        let count = match rustix::io::read(&connection.socket, &mut self.buffer[..most]) {
-            Ok(0) => {
-                let outcome = connection.response.closed();
-                if matches!(outcome, Outcome::Ok | Outcome::Status) {
-                    self.complete(index, Ending { outcome, reusable: false });
-                } else {
-                    self.connection_failed(index, outcome);
-                }
-                return ReadResult::Ended;
-            }
-            Ok(count) => count,
-            Err(Errno::AGAIN) => return ReadResult::Nothing,
-            Err(Errno::INTR) => return ReadResult::Full,
-            Err(_) => {
-                self.connection_failed(index, Outcome::Reset);
-                return ReadResult::Ended;
-            }
-        };
-        self.totals.bytes += count as u64;
-        self.live.bytes.store(self.totals.bytes, Relaxed);
-        if let Some(task) = self.tasks.get_mut(task) {
-            task.first_byte.get_or_insert(now);
+        let Connection { stream, response, .. } = connection;
+        let (mut progress, mut plain) = (Progress::More, 0);
+        let input = stream.read(&mut self.buffer[..most], &mut |bytes| {
+            plain += bytes.len() as u64;
+            progress = match progress {
+                Progress::More => response.receive(bytes, &self.plan.body),
+                // What follows a response is nobody's.
+                Progress::Done(ending) => Progress::Done(Ending { reusable: false, ..ending }),
+            };
+        });
+        self.totals.socket_bytes += stream.take_count();
+        let resumed = stream.handshake_completed();
+        if let (Some(resumed), Some(counts)) = (resumed, &mut self.handshakes) {
+            let connected = self.tasks.get(task).and_then(|task| task.connected);
+            counts.add(resumed, now - connected.unwrap_or(now));
         }
-        match connection.response.receive(&self.buffer[..count], &self.plan.body) {
-            Progress::Done(ending) => {
-                self.complete(index, ending);
-                ReadResult::Ended
+        if plain > 0 {
+            self.totals.bytes += plain;
+            self.live.bytes.store(self.totals.bytes, Relaxed);
+            if let Some(task) = self.tasks.get_mut(task) {
+                task.first_byte.get_or_insert(now);
             }
-            Progress::More if count == most => ReadResult::Full,
-            Progress::More => ReadResult::All,
+        }
+        if let Progress::Done(ending) = progress {
+            let stands = matches!(input, Input::Bytes(_));
+            self.complete(index, Ending { reusable: ending.reusable && stands, ..ending });
+            return ReadResult::Ended;
+        }
+        match input {
+            Input::Bytes(count) if count == most => return ReadResult::Full,
+            Input::Bytes(_) => return ReadResult::All,
+            Input::Nothing => return ReadResult::Nothing,
+            Input::Interrupted => return ReadResult::Full,
+            Input::End { whole } => self.ended(index, whole),
+            Input::Lost => self.connection_failed(index, Outcome::Reset),
+            Input::Refused(error) => self.refused(index, &error),
+        }
+        ReadResult::Ended
+    }
+
+    /// The server sends no more. Without `whole`, what only its end could end was cut off.
+    fn ended(&mut self, index: usize, whole: bool) {
+        let Some(connection) = self.connections.get(index) else { return };
+        match connection.response.closed() {
+            outcome @ (Outcome::Ok | Outcome::Status) if whole => {
+                self.complete(index, Ending { outcome, reusable: false });
+            }
+            Outcome::Ok | Outcome::Status => self.connection_failed(index, Outcome::Short),
+            outcome => self.connection_failed(index, outcome),
+        }
+    }
+
+    /// TLS has refused what came, or the server has refused us by an alert: of the handshake, whose last
+    /// word the client does not see (RFC 8446, section 4.4.4), unless something else came before.
+    fn refused(&mut self, index: usize, error: &rustls::Error) {
+        let Some(connection) = self.connections.get(index) else { return };
+        let task = connection.task.and_then(|task| self.tasks.get(task));
+        let is_new = connection.carried == 1 && task.is_some_and(|task| task.first_byte.is_none());
+        match is_new {
+            true => self.handshake_failed(index, || error.to_string()),
+            false => self.connection_failed(index, Outcome::Wrong),
         }
     }
 
@@ -293,7 +241,7 @@ impl Engine<'_> {
             *self.totals.statuses.entry(connection.response.status()).or_default() += 1;
         }
         let task = connection.task.take();
-        let whole = connection.unsent.is_empty();
+        let whole = connection.stream.is_sent();
         if ending.reusable && whole && connection.carried < limit {
             self.connections.put_idle(index);
         } else if ending.outcome == Outcome::Wrong {
@@ -307,72 +255,5 @@ impl Engine<'_> {
         if let Some(task) = task {
             self.finish(task, ending.outcome, body);
         }
-    }
-
-    /// Close a connection that the server should have closed.
-    pub(crate) fn close(&mut self, key: u64) {
-        if let Some(index) = self.connections.find(key) {
-            self.connections.remove(index);
-            self.count_open();
-        }
-    }
-
-    /// A connection has failed, and with it the attempt on it.
-    fn connection_failed(&mut self, index: usize, outcome: Outcome) {
-        let Some(connection) = self.connections.get(index) else { return };
-        let (Some(task), carried) = (connection.task, connection.carried) else { return };
-        let body = self.close_connection_of(task);
-        let now = self.clock.now();
-        let untouched = self.tasks.get(task).is_some_and(|task| {
-            let sent = task.connected.unwrap_or(task.started);
-            task.first_byte.is_none() && now - sent <= CLOSED_WHILE_IDLE
-        });
-        if carried > 1 && untouched && matches!(outcome, Outcome::Short | Outcome::Reset) {
-            // The server closed it while it was idle; browsers ask again without a word.
-            self.connect(task);
-        } else {
-            self.attempt_failed(task, outcome, body);
-        }
-    }
-
-    /// Close the connection a task is on; the body bytes it had brought.
-    pub(crate) fn close_connection_of(&mut self, task: usize) -> u64 {
-        let connection = self.tasks.get_mut(task).and_then(|task| task.connection.take());
-        let Some(connection) = connection.and_then(|index| self.connections.remove(index)) else {
-            return 0;
-        };
-        self.count_open();
-        self.totals.head_bytes += connection.response.head_bytes();
-        self.totals.body_bytes += connection.response.body_bytes();
-        connection.response.body_bytes()
-    }
-
-    /// The user gives up an attempt, if it is still that one.
-    pub(crate) fn abort(&mut self, task: usize, serial: u64) {
-        if self.tasks.get(task).is_some_and(|task| task.serial == serial) {
-            let body = self.close_connection_of(task);
-            self.attempt_failed(task, Outcome::Abandoned, body);
-        }
-    }
-
-    /// An attempt has failed: the user tries again, or that was it.
-    fn attempt_failed(&mut self, index: usize, outcome: Outcome, body: u64) {
-        let Some(task) = self.tasks.get_mut(index) else { return };
-        let passing = matches!(outcome, Outcome::Abandoned | Outcome::Refused | Outcome::Reset);
-        if passing && task.retries > 0 {
-            task.retries -= 1;
-            task.serial = 0;
-            self.again.push_back(index);
-        } else {
-            self.finish(index, outcome, body);
-        }
-    }
-}
-
-/// Send what fits; how much that was.
-fn send(socket: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
-    match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
-        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-        other => other,
     }
 }

@@ -66,6 +66,7 @@ pub fn program_opening(
     workers: Workers,
     opening: Opening<'_>,
 ) -> Result<Program> {
+    options.in_clear_text("Apache")?;
     if let Content::Files(root) = options.content {
         readable_by_all(root)?;
     }

@@ -26,6 +26,17 @@ pub fn configuration(options: &Options<'_>) -> String {
     let idle = options.idle_timeout.map_or(String::new(), |seconds| {
         format!("\tservers {{\n\t\ttimeouts {{\n\t\t\tidle {seconds}s\n\t\t}}\n\t}}\n")
     });
+    let (scheme, tls) = match options.tls {
+        None => ("http", String::new()),
+        Some(tls) => (
+            "https",
+            format!(
+                "\ttls {} {} {{\n\t\tprotocols tls1.3\n\t\tcurves x25519\n\t\talpn http/1.1\n\t}}\n",
+                tls.chain.display(),
+                tls.key.display(),
+            ),
+        ),
+    };
     let content = match options.content {
         Content::Files(root) => format!("\troot * {}\n\tfile_server\n", root.display()),
         Content::Proxy(backend) => format!("\treverse_proxy {backend}\n"),
@@ -37,9 +48,9 @@ pub fn configuration(options: &Options<'_>) -> String {
 \tauto_https off
 \tgrace_period 1s
 {idle}}}
-http://:{port} {{
+{scheme}://:{port} {{
 \tbind {ip}
-{content}}}
+{tls}{content}}}
 "
     )
 }

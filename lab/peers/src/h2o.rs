@@ -22,6 +22,18 @@ pub fn configuration(options: &Options<'_>) -> String {
     let user = line("user: ", options.user, "");
     let idle = line("http1-request-timeout: ", options.idle_timeout, "");
     let log = line("error-log: ", options.error_log.map(|log| log.display()), "");
+    // Keys in a process of their own (neverbleed) would be another server than the others.
+    let tls = options.tls.map_or(String::new(), |tls| {
+        format!(
+            "
+      ssl:
+        certificate-file: {}
+        key-file: {}
+        neverbleed: OFF",
+            tls.chain.display(),
+            tls.key.display(),
+        )
+    });
     let content = match options.content {
         Content::Files(root) => format!("file.dir: {}", root.display()),
         Content::Proxy(backend) => format!("proxy.reverse.url: \"http://{backend}/\""),
@@ -34,7 +46,7 @@ max-connections: {connections}
   \"*\":
     listen:
       host: {ip}
-      port: {port}
+      port: {port}{tls}
     paths:
       \"/\":
         {content}

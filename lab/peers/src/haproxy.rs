@@ -3,6 +3,7 @@
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
+use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::options::Options;
 use crate::program::Program;
@@ -36,6 +37,7 @@ pub fn program(
 /// that.
 pub fn configuration(options: &Options<'_>, backend: SocketAddrV4, limit: Option<Limit>) -> String {
     let Options { listen, backlog, connections, .. } = options;
+    let (global, bind) = options.tls.map_or_else(Default::default, tls_words);
     let (queue, most) = match limit {
         None => (String::new(), String::new()),
         Some(Limit { connections, longest_wait }) => (
@@ -51,17 +53,26 @@ pub fn configuration(options: &Options<'_>, backend: SocketAddrV4, limit: Option
 global
     maxconn {connections}
     nbthread 1
-defaults
+{global}defaults
     mode http
     timeout connect 5000
     timeout client 50000
     timeout server 50000
 frontend clients
-    bind {listen} backlog {backlog}
+    bind {listen} backlog {backlog}{bind}
     maxconn {connections}
     default_backend application
 backend application
 {queue}    server one {backend}{most}
 "
     )
+}
+
+/// The global lines of TLS, and the words that `bind` has more.
+fn tls_words(certificate: &Certificate) -> (&'static str, String) {
+    let global = "    ssl-default-bind-options ssl-min-ver TLSv1.3
+    ssl-default-bind-ciphersuites TLS_AES_128_GCM_SHA256
+    ssl-default-bind-curves X25519
+";
+    (global, format!(" ssl crt {} alpn http/1.1", certificate.chain.display()))
 }

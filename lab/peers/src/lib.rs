@@ -3,8 +3,9 @@
 //! of costs use it.
 //!
 //! From the ground up, each module uses those before it only: [`Error`], [`interrupt`], [`tool`],
-//! [`processes`], [`namespace`]; [`Options`] and [`Program`]; a module a server; [`probe`] and [`Server`].
+//! [`processes`], [`namespace`], [`Certificate`]; [`Options`] and [`Program`]; a module a server; [`probe`] and [`Server`].
 
+mod certificate;
 mod error;
 pub mod interrupt;
 pub mod namespace;
@@ -27,6 +28,7 @@ pub mod weir;
 pub mod probe;
 mod server;
 
+pub use certificate::Certificate;
 pub use error::{Error, Result};
 pub use options::{Content, Options};
 pub use program::Program;

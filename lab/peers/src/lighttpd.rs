@@ -13,6 +13,7 @@ pub const MOST_REQUESTS: u32 = 65_535;
 ///
 /// When lighttpd is not installed, or the configuration cannot be written.
 pub fn program(options: &Options<'_>) -> Result<Program> {
+    options.in_clear_text("lighttpd")?;
     let program = Program::installed("lighttpd", "-v")?;
     let file = options.write("lighttpd.conf", &configuration(options))?;
     Ok(program.arg("-D").arg("-f").arg(file))

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddrV4;
 use std::path::Path;
 
+use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::options::{Content, Options, line};
 use crate::program::Program;
@@ -102,13 +103,14 @@ pub fn program(options: &Options<'_>, nginx: &Nginx) -> Result<Program> {
 
 /// The configuration.
 pub fn configuration(options: &Options<'_>, nginx: &Nginx) -> String {
-    let Options { listen, backlog, connections, .. } = options;
+    let Options { listen, backlog, connections, tls, .. } = options;
     let here = options.directory.display();
     let log = options.error_log.map_or("stderr".into(), |log| log.display().to_string());
     let level = if options.critical_only { " crit" } else { "" };
     let files = line("worker_rlimit_nofile ", options.open_files, ";");
     let accept = if nginx.multi_accept { " multi_accept on;" } else { "" };
     let user = options.user.unwrap_or("root");
+    let (ssl, tls) = tls.map_or_else(Default::default, tls_lines);
     let mut http = String::new();
     http += &line("    keepalive_timeout ", options.idle_timeout, "s;");
     http += &line("    keepalive_requests ", options.requests_per_connection, ";");
@@ -139,11 +141,27 @@ http {{
     access_log off;
     tcp_nodelay on;
 {http}    server {{
-        listen {listen} backlog={backlog};
-{server}    }}
+        listen {listen}{ssl} backlog={backlog};
+{tls}{server}    }}
 }}
 "
     )
+}
+
+/// The word that `listen` has more, and the lines of a server with TLS.
+fn tls_lines(certificate: &Certificate) -> (&'static str, String) {
+    let text = format!(
+        "        ssl_certificate {};
+        ssl_certificate_key {};
+        ssl_protocols TLSv1.3;
+        ssl_ecdh_curve X25519;
+        ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;
+        ssl_session_tickets on;
+",
+        certificate.chain.display(),
+        certificate.key.display(),
+    );
+    (" ssl", text)
 }
 
 fn reading(nginx: &Nginx) -> String {

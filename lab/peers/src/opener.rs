@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+
 use crate::program::Program;
 
 /// The opener for files below `root`, asked over `socket` by Apache's workers. It runs as whoever starts
@@ -16,4 +18,13 @@ pub fn program(weir_lab: &Path, socket: &Path, root: &Path) -> Program {
         "--mode",
         "666",
     ])
+}
+
+/// Whether an opener can be asked over this socket, which keeps messages apart.
+pub fn accepts(path: &Path) -> bool {
+    let asked = SocketAddrUnix::new(path).and_then(|address| {
+        let client = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None)?;
+        connect(&client, &address)
+    });
+    asked.is_ok()
 }

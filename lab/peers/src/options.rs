@@ -5,6 +5,7 @@ use std::fs;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 
+use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 
 /// What a server answers with.
@@ -21,6 +22,9 @@ pub enum Content<'a> {
 pub struct Options<'a> {
     /// Where it listens.
     pub listen: SocketAddrV4,
+    /// TLS on all connections, of version 1.3 with AES-128-GCM and x25519, where the server can be told;
+    /// sessions are resumed by tickets.
+    pub tls: Option<&'a Certificate>,
     /// Connections that wait to be accepted.
     pub backlog: u32,
     /// What it serves.
@@ -45,6 +49,14 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
+    /// An error if TLS is wanted of a server that is measured in clear text alone.
+    pub(crate) fn in_clear_text(&self, name: &str) -> Result<()> {
+        match self.tls {
+            None => Ok(()),
+            Some(_) => Err(Error(format!("{name} is measured in clear text only, not with TLS"))),
+        }
+    }
+
     /// Write a configuration below [`Options::directory`]; where it is.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
         let file = self.directory.join(name);

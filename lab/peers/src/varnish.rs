@@ -12,6 +12,7 @@ use crate::program::Program;
 ///
 /// When Varnish is not installed.
 pub fn program(options: &Options<'_>, backend: SocketAddrV4) -> Result<Program> {
+    options.in_clear_text("Varnish")?;
     Ok(arguments(Program::installed("varnishd", "-V")?, options, backend))
 }
 
@@ -38,6 +39,7 @@ mod tests {
         let backend: SocketAddrV4 = "127.0.0.1:9000".parse().expect("an address");
         let options = Options {
             listen: "127.0.0.1:8080".parse().expect("an address"),
+            tls: None,
             backlog: 4096,
             content: Content::Proxy(backend),
             directory: "/srv/run".as_ref(),

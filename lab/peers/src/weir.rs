@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::program::Program;
 
@@ -29,6 +30,12 @@ pub fn program(weir: &Path, defaults: &[(&str, String)], flags: &[&str]) -> Resu
         }
     }
     Ok(program.args(flags))
+}
+
+/// The flags of TLS with a certificate, for [`program`].
+pub fn tls(certificate: &Certificate) -> [(&'static str, String); 2] {
+    let path = |path: &Path| path.display().to_string();
+    [("--tls", path(&certificate.chain)), ("--tls-key", path(&certificate.key))]
 }
 
 /// A rate as weir's `--uplink` takes it.

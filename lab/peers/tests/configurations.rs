@@ -6,12 +6,13 @@ use std::time::Duration;
 use weir_peers::apache::{Opening, Workers};
 use weir_peers::haproxy::Limit;
 use weir_peers::nginx::{FileCache, KeepAlive, Nginx, Proxy, Reading};
-use weir_peers::{Content, Options};
+use weir_peers::{Certificate, Content, Options};
 use weir_peers::{apache, caddy, h2o, haproxy, lighttpd, nginx};
 
 fn options(content: Content<'static>) -> Options<'static> {
     Options {
         listen: "10.77.0.1:8080".parse().expect("an address"),
+        tls: None,
         backlog: 512,
         content,
         directory: Path::new("/srv/run"),
@@ -125,6 +126,57 @@ fn the_others_have_their_limits_and_time_outs() {
     has(&passing, &["ProxyPass \"/\" \"http://127.0.0.1:9000/\""]);
     has(&caddy::configuration(&files()), &["idle 15s", "root * /srv/files", "file_server"]);
     has(&caddy::configuration(&proxy()), &["reverse_proxy 127.0.0.1:9000"]);
+}
+
+#[test]
+fn all_have_the_same_tls_as_far_as_they_can_be_told() {
+    let certificate = Certificate {
+        chain: "/srv/run/certificate.pem".into(),
+        key: "/srv/run/certificate.pem.key".into(),
+    };
+    let secure = Options { tls: Some(&certificate), ..files() };
+    has(
+        &nginx::configuration(&secure, &Nginx::default()),
+        &[
+            "listen 10.77.0.1:8080 ssl backlog=512;",
+            "ssl_certificate /srv/run/certificate.pem;",
+            "ssl_certificate_key /srv/run/certificate.pem.key;",
+            "ssl_protocols TLSv1.3;",
+            "ssl_ecdh_curve X25519;",
+            "ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;",
+            "access_log off;",
+        ],
+    );
+    has(
+        &h2o::configuration(&secure),
+        &[
+            "certificate-file: /srv/run/certificate.pem",
+            "key-file: /srv/run/certificate.pem.key",
+            "neverbleed: OFF",
+        ],
+    );
+    has(
+        &caddy::configuration(&secure),
+        &[
+            "https://:8080 {",
+            "tls /srv/run/certificate.pem /srv/run/certificate.pem.key {",
+            "protocols tls1.3",
+            "curves x25519",
+        ],
+    );
+    let backend = "127.0.0.1:9000".parse().expect("an address");
+    let passing = Options { tls: Some(&certificate), ..proxy() };
+    has(
+        &haproxy::configuration(&passing, backend, None),
+        &[
+            "ssl-default-bind-options ssl-min-ver TLSv1.3",
+            "ssl-default-bind-ciphersuites TLS_AES_128_GCM_SHA256",
+            "ssl-default-bind-curves X25519",
+            "bind 10.77.0.1:8080 backlog 512 ssl crt /srv/run/certificate.pem alpn http/1.1",
+        ],
+    );
+    let refused = lighttpd::program(&secure).expect_err("it is not measured so");
+    assert!(refused.to_string().contains("clear text only"), "{refused}");
 }
 
 #[test]

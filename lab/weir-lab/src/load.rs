@@ -10,6 +10,7 @@ mod page;
 mod planned;
 mod progress;
 mod replay;
+mod secure;
 mod session;
 mod tally;
 mod target;
@@ -23,12 +24,12 @@ use std::net::IpAddr;
 use std::sync::PoisonError;
 use std::time::SystemTime;
 
-use weir_load::{Body, Plan, Source};
+use weir_load::{Body, Plan, Source, Tls};
 
 use crate::failure::{Failure, failed, invalid_usage};
 use crate::words;
 pub(crate) use arguments::Arguments;
-use figures::{FORMAT, Figures};
+use figures::{FORMAT, Figures, TlsFigures};
 use planned::{Open, Planned, link_bytes_per_second, wire};
 use session::{Display, Ended, Session};
 use tally::{Link, Tally};
@@ -50,6 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         return Err(invalid_usage(format!("two classes are called {}", twice[0])));
     }
     output::check(&arguments)?;
+    let tls = arguments.secure.tls(&target)?;
     let planned = demand::plan(&arguments, &target)?;
     let link = link_bytes_per_second(&arguments);
     let link = link.map(|rate| Link { bytes_per_second: rate, wire: wire(&arguments) });
@@ -63,7 +65,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut tally = Tally::new(&names, link);
     let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let session = Session {
-        plan: plan(&arguments, &target, &planned),
+        plan: plan(&arguments, &target, &planned, tls),
         demand: planned.demand,
         scheduled: planned.scheduled,
         duration: planned.duration,
@@ -96,24 +98,32 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         return Err(failed(error));
     }
     if let Some(number) = ended.refused {
-        let message = format!(
-            "ended early: all {} requests were refused, so nothing listens at {}",
-            words::count(number),
-            target.server
-        );
+        let number = words::count(number);
+        let message = match figures.tls.and_then(|tls| tls.failure) {
+            Some(why) => format!(
+                "ended early: all {number} requests were refused; TLS with {}: {why}; --ca or \
+                 --insecure says whose certificates are taken",
+                target.server
+            ),
+            None => format!(
+                "ended early: all {number} requests were refused, so nothing listens at {}",
+                target.server
+            ),
+        };
         return Err(Failure { message, code: FAILED });
     }
     verdict(&arguments, &figures)
 }
 
 /// What the generator is to do beside the demand.
-fn plan(arguments: &Arguments, target: &Target, planned: &Planned) -> Plan {
+fn plan(arguments: &Arguments, target: &Target, planned: &Planned, tls: Option<Tls>) -> Plan {
     let source = |class: &values::Class| Source { addresses: class.addresses.clone() };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Plan {
         server: target.server,
         host: target.host.clone(),
         headers: arguments.header.iter().map(|header| header.0.as_str()).collect(),
+        tls,
         sources: arguments.class.iter().map(source).collect(),
         requests_per_connection: arguments.requests_per_connection.get(),
         abort_after: arguments.abort_after,
@@ -130,6 +140,9 @@ fn plan(arguments: &Arguments, target: &Target, planned: &Planned) -> Plan {
 /// The plan in words: the demand's and the users'.
 fn words(arguments: &Arguments, target: &Target, planned: &Planned) -> Vec<(String, String)> {
     let mut words = vec![("server".to_owned(), format!("{} as {}", target.server, target.host))];
+    if target.certificate_name.is_some() {
+        words.push(("TLS".to_owned(), arguments.secure.words()));
+    }
     words.extend(planned.words.iter().cloned());
     if let Some(duration) = planned.duration {
         let drain = arguments.drain;
@@ -193,7 +206,12 @@ fn check_limits(
 fn display(arguments: &Arguments, target: &Target) -> Display {
     let view = !arguments.plain && !arguments.quiet && !output::json_to_stdout(arguments);
     if view && std::io::stdout().is_terminal() {
-        match View::open(format!("weir-lab load http://{}{}", target.host, target.path)) {
+        match View::open(format!(
+            "weir-lab load {}://{}{}",
+            target.scheme(),
+            target.host,
+            target.path
+        )) {
             Ok(view) => return Display::View(view),
             Err(error) => eprintln!("weir-lab: no live view: {error}"),
         }
@@ -211,6 +229,8 @@ fn fill_in(figures: &mut Figures, ended: &Ended, tally: &Tally) {
     figures.connections_most_open = report.most_open;
     figures.received_head_bytes = report.head_bytes;
     figures.received_body_bytes = report.body_bytes;
+    let handshakes = report.handshakes.as_ref();
+    figures.tls = handshakes.map(|found| TlsFigures::of(found, report.socket_bytes));
     figures.steal_share = report.steal;
     figures.idle_share = report.idle;
     figures.generator_processor_s = report.processor_seconds;

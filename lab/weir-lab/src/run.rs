@@ -137,7 +137,6 @@ fn list() -> String {
         let state = match figure.state {
             State::Here(experiments) => experiments.join(", "),
             State::Nothing => "nothing to measure".to_owned(),
-            State::Later(why) => format!("not built yet: {why}"),
         };
         text.push_str(&format!("    {:<15} {:<44} {state}\n", figure.name, figure.shows));
     }

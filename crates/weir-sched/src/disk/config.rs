@@ -14,9 +14,10 @@ pub struct DiskConfig {
     /// `under_way` or more there is nothing to learn, and that many run. Zero is taken as one.
     /// Default 2: one that the disk works on, and one that it finds when it is done.
     pub least_under_way: usize,
-    /// A job that has run for so long no longer counts among those that the disk takes at once, only
-    /// among the most that run: whatever it waits for, it may be something else than this disk.
-    /// Default 250 ms, a dozen times what the longest job takes.
+    /// A job that has run for so long and was passed by as many later ones as run at once, or beside
+    /// which nothing has ended for so long (for a slow disk: much longer than between two ends), no
+    /// longer counts among those that the disk takes at once, only among the most that run: whatever it
+    /// waits for, it may be something else than this disk. Default 250 ms.
     pub late_after: Duration,
     /// Disk time of a job without its transfer: seek and half a turn. Default 2 ms.
     pub positioning: Duration,

@@ -8,12 +8,19 @@ use super::DiskConfig;
 use super::limit::Limit;
 use crate::time::Time;
 
+/// A disk that finishes nothing for so many times the usual while between two ends may hang.
+const SILENCE: u32 = 16;
+/// Weight of the last while in that usual one.
+const WEIGHT: u32 = 8;
+
 /// A job that was started and is not stuck.
 #[derive(Debug)]
 struct Running {
     since: Time,
     slot: u32,
     place: u64,
+    /// Jobs that were started later and have ended.
+    overtaken: usize,
 }
 
 /// Counts started jobs, those that count against the limits and those that are stuck.
@@ -23,6 +30,10 @@ pub(super) struct Helpers {
     limit: Limit,
     /// In order of their start. Short, so a job that ends is found by looking through it.
     running: VecDeque<Running>,
+    /// When a job last ended, or was started with none under way.
+    progress: Time,
+    /// Between two such moments, on average.
+    gap: Duration,
     stuck: usize,
     /// Stuck jobs by place; places without one are absent.
     stuck_at: HashMap<u64, usize>,
@@ -30,8 +41,9 @@ pub(super) struct Helpers {
 
 impl Helpers {
     pub(super) fn new(config: DiskConfig) -> Helpers {
-        let (running, stuck, stuck_at) = Default::default();
-        Helpers { config, limit: Limit::new(&config), running, stuck, stuck_at }
+        let (running, gap, stuck, stuck_at) = Default::default();
+        let limit = Limit::new(&config);
+        Helpers { config, limit, running, progress: Time::ZERO, gap, stuck, stuck_at }
     }
 
     pub(super) fn under_way(&self) -> usize {
@@ -53,9 +65,20 @@ impl Helpers {
         self.running.len() >= most || self.running.len() - self.late(now) >= self.limit.allowed()
     }
 
-    /// Jobs that have run for so long that they may wait for something else than the disk.
+    /// Jobs that seem to wait for something else than the disk. Later starts are late no earlier.
     fn late(&self, now: Time) -> usize {
-        self.running.partition_point(|job| job.since + self.config.late_after <= now)
+        self.running.partition_point(|job| self.late_at(job) <= now)
+    }
+
+    /// When a job counts as late, unless one ends before: once it has run for long and others have passed
+    /// it, or nothing has ended for long. By its time alone a job would be late that waits its turn at a
+    /// slow disk.
+    fn late_at(&self, job: &Running) -> Time {
+        let ran = job.since + self.config.late_after;
+        if job.overtaken >= self.limit.allowed() {
+            return ran;
+        }
+        ran.max(self.progress + self.config.late_after.max(self.gap * SILENCE))
     }
 
     /// When a start may be possible that is not now, unless a job ends before: one is late by then, or
@@ -63,7 +86,7 @@ impl Helpers {
     pub(super) fn until(&self, now: Time) -> Option<Time> {
         let below_most = self.running.len() < self.config.under_way.max(1);
         let next_late = self.running.get(self.late(now)).filter(|_| below_most);
-        let next_late = next_late.map(|job| job.since + self.config.late_after);
+        let next_late = next_late.map(|job| self.late_at(job));
         next_late.into_iter().chain(self.next_write_off()).min()
     }
 
@@ -73,7 +96,10 @@ impl Helpers {
     }
 
     pub(super) fn start(&mut self, now: Time, slot: u32, place: u64) {
-        self.running.push_back(Running { since: now, slot, place });
+        if self.running.is_empty() {
+            self.progress = now;
+        }
+        self.running.push_back(Running { since: now, slot, place, overtaken: 0 });
     }
 
     /// Nothing is queued: fewer may run than could.
@@ -109,6 +135,9 @@ impl Helpers {
             self.limit.slack();
         }
         let took = self.running.remove(at).map_or(Duration::ZERO, |job| now.since(job.since));
+        self.running.iter_mut().take(at).for_each(|job| job.overtaken += 1);
+        self.gap = (self.gap * (WEIGHT - 1) + now.since(self.progress)) / WEIGHT;
+        self.progress = now;
         self.limit.done(now, expected, took);
     }
 

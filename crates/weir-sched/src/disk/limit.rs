@@ -1,4 +1,5 @@
-//! How many jobs the disk takes at once, learned: the least number with which it does no less work.
+//! How many jobs the disk takes at once, learned: the least number with which it does hardly less work
+//! than with the next higher one (each step down may lose 3 %).
 //! The helpers ask before each start and report every job that ends.
 //!
 //! What is below the gate is served in an order that the gate did not choose, so as little as

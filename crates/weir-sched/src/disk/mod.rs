@@ -230,12 +230,12 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
         self.jobs.len() - self.under_way() - self.stuck()
     }
 
-    /// Jobs that were started, have not ended and, at the last `join` or `next`, were not stuck.
+    /// Jobs that were started, have not ended and, at the last `join`, `next` or `write_off`, were not stuck.
     pub fn under_way(&self) -> usize {
         self.helpers.under_way()
     }
 
-    /// Jobs that were written off as stuck, which `join` and `next` do, and have not ended.
+    /// Jobs that were written off as stuck and have not ended.
     pub fn stuck(&self) -> usize {
         self.helpers.stuck()
     }
@@ -273,7 +273,9 @@ impl<K: Eq + Hash + Clone> DiskGate<K> {
         self.by_age.set(slot, (since, number));
     }
 
-    fn write_off(&mut self, now: Time) {
+    /// Takes jobs that have run for too long to be stuck, as `join` and `next` do before anything else.
+    /// For an owner that wants to know without asking for anything.
+    pub fn write_off(&mut self, now: Time) {
         while let Some(slot) = self.helpers.write_off(now) {
             self.jobs[slot as usize].state = State::Stuck;
         }

@@ -61,6 +61,11 @@ impl Answer {
         Answer::page(StatusCode::SERVICE_UNAVAILABLE, fields)
     }
 
+    /// The answer to the challenge of a certificate authority (RFC 8555, section 8.3).
+    pub(crate) fn challenge(page: String) -> Answer {
+        Answer::whole(Object::text(page, "application/octet-stream"))
+    }
+
     /// A redirect to `location`.
     pub(crate) fn redirect(status: StatusCode, location: String) -> Answer {
         Answer::page(status, PageFields { location: Some(location), ..PageFields::default() })

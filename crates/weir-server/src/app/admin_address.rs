@@ -52,6 +52,7 @@ impl AdminAddress {
             started: Instant::now(),
             disks: shared.disks.clone(),
             routes: shared.routes.clone(),
+            obtained: shared.obtained.clone(),
             workers,
             listeners: watched,
             stop: shared.stop.clone(),

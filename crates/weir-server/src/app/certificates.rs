@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use weir_acme::{ExternalAccount, Manager};
 use weir_tls::certificates::{read, read_authorities};
 use weir_tls::{
     Certificate, CertificateError, CertificateStore, ClientCertificates, Clients, Server,
@@ -77,6 +78,21 @@ impl Certificates {
         &self.server
     }
 
+    /// Starts to look after those that are obtained, beside those of files; `None`: there are none.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be kept, or nobody can be asked for them.
+    pub(super) fn obtain(&self, config: &Config) -> Result<Option<Manager>, ServeError> {
+        let Some(settings) = config.acme_settings().map_err(ServeError::told)? else {
+            return Ok(None);
+        };
+        let settings =
+            weir_acme::Settings { external_account: external_account(config)?, ..settings };
+        let manager = Manager::start(settings, self.store.clone()).map_err(ServeError::told)?;
+        Ok(Some(manager))
+    }
+
     /// Reads all files anew. If one cannot be used, all stays as it was.
     pub(super) fn reload(&self) {
         *self.seen.borrow_mut() = self.stamps();
@@ -130,7 +146,13 @@ impl Certificates {
 ///
 /// As [`Certificates::open`].
 pub(super) fn check(config: &Config) -> Result<(), ServeError> {
+    external_account(config)?;
     Certificates::open(config, &Arc::new(Metrics::new())).map(drop)
+}
+
+fn external_account(config: &Config) -> Result<Option<ExternalAccount>, ServeError> {
+    let file = config.acme.acme_external_account.as_deref();
+    file.map(ExternalAccount::read).transpose().map_err(ServeError::told)
 }
 
 fn read_all(files: &[(PathBuf, PathBuf)]) -> Result<Vec<Certificate>, CertificateError> {

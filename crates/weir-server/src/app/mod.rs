@@ -61,10 +61,17 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         tls: certificates.as_ref().map(|certificates| certificates.server().clone()),
         hsts: config.hsts.map(|hsts| hsts.line().into()),
         tls_port: None,
+        challenges: None,
+        obtained: None,
         stop,
     };
     let Listeners { workers, served, admin, watched } = Listeners::open(config)?;
     shared.tls_port = tls_port(&served);
+    // Names are proved where the server listens. Those that are obtained are looked after to the end.
+    let obtained = certificates.as_ref().map(|certificates| certificates.obtain(config));
+    let obtained = obtained.transpose()?.flatten();
+    shared.challenges = obtained.as_ref().map(|manager| manager.challenges().clone());
+    shared.obtained = obtained.as_ref().map(|manager| manager.board().clone());
     let (threads, queries) = worker::start_all(config, &shared, gate, workers)?;
     let (admin_stop_sender, admin_stop) = stop::channel();
     let admin_served = admin.as_ref().map(|listener| listener.address.clone());

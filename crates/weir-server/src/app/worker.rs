@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
+use weir_acme::{Board, Challenges};
 use weir_sched::Gate;
 use weir_tls::Server;
 
@@ -55,6 +56,10 @@ pub(super) struct Shared {
     pub(super) hsts: Option<Box<str>>,
     /// Where requests in clear text are redirected to.
     pub(super) tls_port: Option<u16>,
+    /// The pages that prove names to a certificate authority, if certificates are obtained.
+    pub(super) challenges: Option<Challenges>,
+    /// How the certificates are that are obtained.
+    pub(super) obtained: Option<Board>,
     pub(super) stop: Stop,
 }
 
@@ -149,9 +154,9 @@ async fn run(plan: Plan) -> io::Result<usize> {
 /// What the connections of worker `index` share.
 fn context(index: usize, shared: Shared, site: Option<SiteConfig>) -> Context {
     let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, .. } = shared;
-    let Shared { tls, hsts, tls_port, stop, .. } = shared;
+    let Shared { tls, hsts, tls_port, challenges, stop, .. } = shared;
     let service = Service::new(Content::new(site), routes.map(Proxy::new));
-    let service = service.redirecting_to(tls_port);
+    let service = service.redirecting_to(tls_port).answering(challenges);
     let serving = Serving::new(service, access_log, &metrics, proxy_protocol, times);
     let serving = Serving { hsts, ..serving };
     Context {

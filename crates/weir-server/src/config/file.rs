@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
+use super::acme::AcmeKeys;
 use super::error::ConfigError;
 use super::given::Settings;
 use super::key::Table as _;
@@ -40,16 +41,20 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let source = Source(text);
     let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
     let span = table.span();
-    let known = [ServerKeys::NAMES, &[ROUTE]].concat();
+    let known = [ServerKeys::NAMES, AcmeKeys::NAMES, &[ROUTE]].concat();
     let of_routes = routes::key_names();
     let elsewhere = (&of_routes[..], "it belongs to a [[route]]");
     let keys = Keys { known: &known, place: "", elsewhere };
     let mut table = keys.check(source, table.into_inner())?;
     let tables = table.remove(ROUTE);
     let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
-    let keys = ServerKeys::deserialize(Deserializer::from(Spanned::new(span, table)))
+    let (acme, table): (DeTable<'_>, DeTable<'_>) =
+        table.into_iter().partition(|(key, _)| AcmeKeys::NAMES.contains(&&**key.get_ref()));
+    let keys = ServerKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), table)))
         .map_err(|error| source.refused(&error))?;
-    let mut settings = Settings { keys, routes: Vec::new() };
+    let acme = AcmeKeys::deserialize(Deserializer::from(Spanned::new(span, acme)))
+        .map_err(|error| source.refused(&error))?;
+    let mut settings = Settings { keys, acme, routes: Vec::new() };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }
@@ -160,7 +165,7 @@ mod tests {
             proxy_protocol: Some(ProxyProtocol::Off),
             ..ServerKeys::default()
         };
-        let flags = Settings { keys, routes: Vec::new() };
+        let flags = Settings { keys, ..Settings::default() };
         let config = Config::from_settings(flags.over(file)).unwrap();
         assert_eq!(config.uplink.rate().map(|rate| rate.bits()), Some(2_000_000));
         assert_eq!(config.workers, 3);

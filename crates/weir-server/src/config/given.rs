@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::acme::AcmeKeys;
 use super::key::Table as _;
 use super::routes::{FileRoute, ProxyFlag};
 use super::settings::ServerKeys;
@@ -31,6 +32,9 @@ pub struct Settings {
     #[command(flatten)]
     pub(super) keys: ServerKeys,
 
+    #[command(flatten)]
+    pub(super) acme: AcmeKeys,
+
     /// The `[[route]]` tables of the file; there are no flags for them.
     #[arg(skip)]
     pub(super) routes: Vec<FileRoute>,
@@ -47,12 +51,13 @@ impl Settings {
             proxies.any(|proxy| route.is_for(None, &proxy.path))
         };
         routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));
-        Settings { keys: self.keys.over(below.keys), routes }
+        Settings { keys: self.keys.over(below.keys), acme: self.acme.over(below.acme), routes }
     }
 
     /// Takes relative paths to be relative to `directory`, which is that of the file.
     pub(super) fn move_beside(&mut self, directory: &Path) {
         self.keys.move_beside(directory);
+        self.acme.move_beside(directory);
         for route in &mut self.routes {
             route.move_beside(directory);
         }

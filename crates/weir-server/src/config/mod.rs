@@ -5,6 +5,7 @@
 //! flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its type
 //! (`value.rs`).
 
+mod acme;
 mod address;
 mod error;
 mod file;
@@ -12,6 +13,7 @@ mod files;
 mod given;
 mod key;
 mod keys;
+mod obtained;
 mod ports;
 mod proxy_protocol;
 mod reference;
@@ -24,6 +26,7 @@ mod uplink;
 mod value;
 mod values;
 
+pub use acme::AcmeConfig;
 pub use address::ListenAddress;
 pub use error::ConfigError;
 pub use file::{parse, read};
@@ -40,7 +43,7 @@ pub use routes::{
     RouteConfig,
 };
 pub use settings::Config;
-pub use tls::{FilePath, Hsts};
+pub use tls::{CertificateSource, FilePath, Hsts};
 pub use uplink::{BandCutoffs, KernelCap, UplinkMode};
 pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};
 pub use weir_units::Size;

@@ -1,10 +1,11 @@
 //! What is spoken on which address, and with which certificates. Used by whoever listens, and by `app`,
 //! which reads the files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::address::ListenAddress;
 use super::settings::Config;
+use super::tls::CertificateSource;
 
 /// What is spoken on an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +35,10 @@ impl Config {
 
     /// The files of each certificate: its chain, and its key, which may be the same file.
     pub(crate) fn certificate_files(&self) -> impl Iterator<Item = (&Path, &Path)> {
-        self.tls.iter().enumerate().map(|(place, chain)| {
-            let key = self.tls_key.get(place).unwrap_or(chain);
-            (chain.as_path(), key.as_path())
+        let chains = self.tls.iter().filter_map(CertificateSource::file);
+        chains.enumerate().map(|(place, chain)| {
+            let key = self.tls_key.get(place).map_or(chain, PathBuf::as_path);
+            (chain, key)
         })
     }
 
@@ -46,7 +48,7 @@ impl Config {
     ///
     /// What to write instead.
     pub(super) fn check_keys(&self) -> Result<(), String> {
-        let (chains, keys) = (self.tls.len(), self.tls_key.len());
+        let (chains, keys) = (self.certificate_files().count(), self.tls_key.len());
         if keys == 0 || chains == 0 || chains == keys {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use clap::{Args, Command};
 
+use super::acme::AcmeKeys;
 use super::given::Settings;
 use super::key::Key;
 use super::key::Table as _;
@@ -52,7 +53,7 @@ const VALUES: [(&str, &str); 22] = [
 const HEAD: &str = "\
 # Configuration
 
-<!-- Generated from the tables in crates/weir-server/src/config/settings.rs and routes/table.rs by
+<!-- Generated from the tables in crates/weir-server/src/config/settings.rs, acme.rs and routes/table.rs by
      UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
 `weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
@@ -89,7 +90,8 @@ pub fn reference() -> String {
         page += &format!("| `{value}` | {how} |\n");
     }
     let flags = Settings::augment_args(Command::new("serve"));
-    sections(&mut page, &ServerKeys::keys(), &|key| flag(&flags, key));
+    let keys = [ServerKeys::keys(), AcmeKeys::keys()].concat();
+    sections(&mut page, &keys, &|key| flag(&flags, key));
     page.push('\n');
     page += ROUTES.trim_end();
     page.push('\n');
@@ -171,7 +173,7 @@ mod tests {
     use crate::documents;
 
     fn all() -> Vec<Key> {
-        let mut all = [ServerKeys::keys(), routes::keys()].concat();
+        let mut all = [ServerKeys::keys(), AcmeKeys::keys(), routes::keys()].concat();
         all.extend(all.clone().into_iter().flat_map(|key| key.keys));
         all
     }

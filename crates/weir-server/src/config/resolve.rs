@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use weir_sched::policy::{self, PROTECTIVE, ProtectiveOrder};
 use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
+use super::acme::AcmeKeys;
 use super::address::ListenAddress;
 use super::error::ConfigError;
 use super::given::Settings;
@@ -59,7 +60,7 @@ impl Config {
     ///
     /// What is invalid together, such as two routes for the same path.
     pub fn from_settings(settings: Settings) -> Result<Config, ConfigError> {
-        let Settings { keys, routes } = settings;
+        let Settings { keys, acme, routes } = settings;
         let server = routes::Server {
             has_root: keys.root.is_some(),
             limit: keys.backend_limit,
@@ -67,9 +68,9 @@ impl Config {
         };
         let routes = routes::assemble(keys.proxies(), routes, server)?;
         let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
-        let without_effect = without_effect(&keys, has_backends);
+        let without_effect = without_effect(&keys, &acme, has_backends);
         let given_order = keys.protective_order;
-        let mut config = keys.resolve(routes, without_effect);
+        let mut config = keys.resolve(routes, acme.resolve(), without_effect);
         config.without_effect.extend(round_trip_in_vain(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;
@@ -82,6 +83,7 @@ impl Config {
             return Err(ConfigError::new(wrong));
         }
         config.check_keys().map_err(ConfigError::new)?;
+        config.acme_settings().map_err(ConfigError::new)?;
         let all = || config.listen.iter().chain(&config.listen_clear).chain(&config.admin);
         let mut addresses = all();
         addresses.try_for_each(|address| address.check()).map_err(ConfigError::new)?;
@@ -182,14 +184,16 @@ fn check_order(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// What keys need that no key of the server stands for alone: some route to backends, an uplink that weir
-/// paces, an uplink in the kernel.
+/// paces, an uplink in the kernel, certificates that weir obtains.
 const BACKENDS: &str = "backends";
 const PACED: &str = "a rate as uplink";
 const IN_KERNEL: &str = "kernel as uplink";
+const AUTO: &str = "auto among `tls`";
 
 /// The keys that were given and change nothing, with what they would need.
-fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
-    let given = keys.given();
+fn without_effect(keys: &ServerKeys, acme: &AcmeKeys, has_backends: bool) -> Vec<String> {
+    let given = [keys.given(), acme.given()].concat();
+    let is_auto = keys.tls.iter().flatten().any(|source| source.file().is_none());
     let missing = |needs: &str| match needs {
         BACKENDS if has_backends => None,
         BACKENDS => Some("no route has backends".to_owned()),
@@ -198,6 +202,8 @@ fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
         }
         IN_KERNEL if keys.is_in_kernel() => None,
         IN_KERNEL => Some("`uplink` is not `kernel`".to_owned()),
+        AUTO if is_auto => None,
+        AUTO => Some("`tls` does not say auto".to_owned()),
         PACED if given.contains(&"uplink") => None,
         key if given.contains(&key) => None,
         // Who turned the uplink off knows.
@@ -206,7 +212,7 @@ fn without_effect(keys: &ServerKeys, has_backends: bool) -> Vec<String> {
         ),
         key => Some(format!("there is no `{key}`")),
     };
-    let all = ServerKeys::keys();
+    let all = [ServerKeys::keys(), AcmeKeys::keys()].concat();
     let in_vain = all.iter().filter(|key| given.contains(&key.name)).filter_map(|key| {
         let why = missing(key.needs?)?;
         Some(format!("`{}` has no effect: {why}", key.name))
@@ -239,8 +245,8 @@ mod tests {
 
     #[test]
     fn what_a_key_needs_is_a_key_or_a_route_to_backends() {
-        for key in ServerKeys::keys() {
-            let others = [BACKENDS, PACED, IN_KERNEL];
+        for key in [ServerKeys::keys(), AcmeKeys::keys()].concat() {
+            let others = [BACKENDS, PACED, IN_KERNEL, AUTO];
             let known = |needs| others.contains(&needs) || ServerKeys::NAMES.contains(&needs);
             assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
         }
@@ -357,8 +363,8 @@ mod tests {
     #[test]
     fn a_key_without_what_it_needs_is_told() {
         let keys = ServerKeys { policy: Some(PolicyKind::default()), ..ServerKeys::default() };
-        let told = without_effect(&keys, false);
+        let told = without_effect(&keys, &AcmeKeys::default(), false);
         assert!(told.len() == 1 && told[0].starts_with("`policy` has no effect: "), "{told:?}");
-        assert!(without_effect(&ServerKeys::default(), false).is_empty());
+        assert!(without_effect(&ServerKeys::default(), &AcmeKeys::default(), false).is_empty());
     }
 }

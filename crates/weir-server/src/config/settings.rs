@@ -10,12 +10,13 @@ use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
 use weir_tls::{ClientCertificates, Preset};
 use weir_units::Size;
 
+use super::acme::AcmeConfig;
 use super::address::ListenAddress;
 use super::files::{DiskWork, FileDepartures};
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{ProxyFlag, RouteConfig};
 use super::table::settings;
-use super::tls::{FilePath, Hsts};
+use super::tls::{CertificateSource, FilePath, Hsts};
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::{
     AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers,
@@ -33,13 +34,14 @@ settings! {
         /// answered with 404; if there is a root, the last route is the root for everything, unless
         /// a route for `/` on every host was given.
         pub routes: Vec<RouteConfig>,
+        /// How certificates are obtained for `tls = "auto"`.
+        pub acme: AcmeConfig,
         /// Keys that were given to no effect, and why.
         pub(super) without_effect: Vec<String>,
     }
 
     "Listening" {
-        /// Address to listen on, such as 0.0.0.0:80 or unix:/run/weir.sock; may be given several
-        /// times
+        /// Address to listen on, such as 0.0.0.0:80 or unix:/run/weir.sock; may be given several times
         ///
         /// Names other than `localhost` are not looked up, since what they stand for may change. The
         /// file of a Unix socket lets every user connect who can reach it (mode 0666): its directory,
@@ -86,7 +88,7 @@ settings! {
         /// several for one name it gets one that it can verify. A changed file takes effect within two
         /// seconds, and so it does at SIGHUP; one that cannot be used is named, and the one before stays.
         #[arg(long)]
-        tls: Vec<FilePath> = Vec::new(),
+        tls: Vec<CertificateSource> = Vec::new(),
         else "none: HTTP in clear text",
         example ["example.org.pem"];
 
@@ -269,8 +271,7 @@ settings! {
 
     "Applications" {
         /// Send requests for PATH and everything below it to backends, such as
-        /// /=http://127.0.0.1:9000, /=https://app.internal or /app=unix:/run/app.sock; may be given
-        /// several times
+        /// /=http://127.0.0.1:9000, /=https://app.local or /app=unix:/run/app.sock; may be given several times
         ///
         /// A route with nothing but backends, on every host. On the command line it replaces the
         /// `[[route]]` of the same path without a host.

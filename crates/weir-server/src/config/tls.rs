@@ -40,6 +40,62 @@ value! {
     }
 }
 
+/// Where a certificate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CertificateSource {
+    /// From an ACME server, for the names of the configuration.
+    Auto,
+    /// From a file.
+    File(PathBuf),
+}
+
+const AUTO: &str = "auto";
+
+impl CertificateSource {
+    /// The file, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            CertificateSource::Auto => None,
+            CertificateSource::File(path) => Some(path),
+        }
+    }
+}
+
+impl FromStr for CertificateSource {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            AUTO => CertificateSource::Auto,
+            path => CertificateSource::File(path.into()),
+        })
+    }
+}
+
+impl fmt::Display for CertificateSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CertificateSource::Auto => f.write_str(AUTO),
+            CertificateSource::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+value! {
+    CertificateSource, "FILE", |source| -> CertificateSource { source }
+    fn words() -> Vec<(&'static str, &'static str)> {
+        vec![
+            (AUTO, "weir obtains certificates by ACME, and renews them"),
+            ("a file", "a certificate with its chain; one that is called auto is written ./auto"),
+        ]
+    }
+    fn move_beside(&mut self, directory: &Path) {
+        if let CertificateSource::File(path) = self {
+            *path = directory.join(&*path);
+        }
+    }
+}
+
 /// How long browsers are to ask this host with TLS only (RFC 6797): the field that tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hsts {

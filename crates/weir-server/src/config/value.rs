@@ -253,6 +253,10 @@ impl<T: Value + std::str::FromStr<Err: std::fmt::Display>> Value for Vec<T> {
 
     const NAME: &'static str = T::NAME;
 
+    fn words() -> Vec<(&'static str, &'static str)> {
+        T::words()
+    }
+
     fn detail() -> String {
         format!("{}, one or several", T::detail())
     }

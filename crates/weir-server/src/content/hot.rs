@@ -11,34 +11,62 @@ use super::uses::Uses;
 /// Bytes that an entry costs beside its content.
 const OVERHEAD: usize = 512;
 
+/// Places of files that are gone are given up once there are so many, and as many as hot files.
+const SLACK: usize = 64;
+
 /// The content of one file, if it is hot.
 #[derive(Debug, Default)]
 pub(super) struct Hot {
-    bytes: RefCell<Option<Arc<[u8]>>>,
+    kept: RefCell<Option<Kept>>,
     uses: Uses,
 }
 
 impl Hot {
     /// The content, which counts as used.
     pub(super) fn get(&self) -> Option<Arc<[u8]>> {
-        let bytes = self.bytes.borrow().clone()?;
+        let bytes = self.kept.borrow().as_ref()?.bytes.clone();
         self.uses.count();
         Some(bytes)
     }
+}
+
+/// Content that counts against the budget for as long as it is kept: what a file had before it was
+/// replaced must not keep its successor out.
+#[derive(Debug)]
+struct Kept {
+    bytes: Arc<[u8]>,
+    cost: usize,
+    budget: Rc<Budget>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let Budget { used, files } = &*self.budget;
+        used.set(used.get() - self.cost);
+        files.set(files.get() - 1);
+    }
+}
+
+/// What is kept.
+#[derive(Debug, Default)]
+struct Budget {
+    used: Cell<usize>,
+    files: Cell<usize>,
 }
 
 /// The hot files of a worker, within a budget of bytes. Evicts with generalised CLOCK, whose hand moves by
 /// one file in use for each that is to be admitted.
 #[derive(Debug)]
 pub(super) struct HotSet {
-    ring: RefCell<VecDeque<(Weak<Hot>, usize)>>,
-    used: Cell<usize>,
+    /// The hot files, and some that are gone.
+    ring: RefCell<VecDeque<Weak<Hot>>>,
+    budget: Rc<Budget>,
     most: usize,
 }
 
 impl HotSet {
     pub(super) fn new(most: usize) -> HotSet {
-        HotSet { ring: RefCell::default(), used: Cell::new(0), most }
+        HotSet { ring: RefCell::default(), budget: Rc::default(), most }
     }
 
     /// Whether a file of this length could ever be hot.
@@ -51,28 +79,27 @@ impl HotSet {
     /// many others are asked for as there are files here stays, even if a scan asks for everything.
     pub(super) fn admit(&self, file: &Rc<Hot>, bytes: Arc<[u8]>) {
         let cost = bytes.len() + OVERHEAD;
-        if !self.fits(bytes.len() as u64) || file.bytes.borrow().is_some() {
+        if !self.fits(bytes.len() as u64) || file.kept.borrow().is_some() {
             return;
         }
+        let budget = &self.budget;
         let mut ring = self.ring.borrow_mut();
-        while self.used.get() + cost > self.most {
-            let Some((first, freed)) = ring.pop_front() else { return };
-            match first.upgrade() {
-                Some(used) if used.uses.spend() => {
-                    ring.push_back((first, freed));
-                    return;
-                }
-                unused => {
-                    if let Some(unused) = unused {
-                        *unused.bytes.borrow_mut() = None;
-                    }
-                    self.used.set(self.used.get() - freed);
-                }
+        while budget.used.get() + cost > self.most {
+            let Some(first) = ring.pop_front() else { return };
+            let Some(used) = first.upgrade() else { continue };
+            if used.uses.spend() {
+                ring.push_back(first);
+                return;
             }
+            used.kept.take();
         }
-        *file.bytes.borrow_mut() = Some(bytes);
-        self.used.set(self.used.get() + cost);
-        ring.push_back((Rc::downgrade(file), cost));
+        budget.used.set(budget.used.get() + cost);
+        budget.files.set(budget.files.get() + 1);
+        file.kept.replace(Some(Kept { bytes, cost, budget: budget.clone() }));
+        ring.push_back(Rc::downgrade(file));
+        if ring.len() > 2 * budget.files.get() + SLACK {
+            ring.retain(|file| file.strong_count() > 0);
+        }
     }
 }
 
@@ -93,7 +120,7 @@ mod tests {
         for other in &others {
             assert!(used.get().is_some());
             set.admit(other, content(10_000));
-            assert!(set.used.get() <= 100_000);
+            assert!(set.budget.used.get() <= 100_000);
         }
         let kept = others.iter().filter(|other| other.get().is_some()).count();
         assert_eq!(kept, 8);
@@ -122,7 +149,30 @@ mod tests {
         for file in &scanned[..10 * FILES] {
             set.admit(file, content(1000));
         }
-        assert!(hot.iter().all(|file| file.bytes.borrow().is_none()));
+        assert!(hot.iter().all(|file| file.kept.borrow().is_none()));
+    }
+
+    /// A file that is asked for all the time is replaced while all memory is in use.
+    #[test]
+    fn a_file_that_takes_the_place_of_a_hot_one_is_hot_at_once() {
+        let set = HotSet::new(1000 * (1000 + OVERHEAD));
+        let mut hot: Vec<Rc<Hot>> = (0..1000).map(|_| Rc::default()).collect();
+        for file in &hot {
+            set.admit(file, content(1000));
+            assert!(file.get().is_some());
+        }
+        for place in [0, 500, 999] {
+            hot[place] = Rc::default();
+            set.admit(&hot[place], content(1000));
+            assert!(hot[place].get().is_some(), "{place}");
+        }
+        assert!(hot.iter().all(|file| file.get().is_some()));
+        // However often: places of files that are gone are not kept.
+        for _ in 0..100_000 {
+            hot[7] = Rc::default();
+            set.admit(&hot[7], content(1000));
+        }
+        assert!(set.ring.borrow().len() <= 2 * 1000 + SLACK + 1);
     }
 
     #[test]

@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn parts_on_other_disks_are_remembered_while_they_are() {
-        let (places, own) = (Places::default(), DiskId::unknown(0));
-        let other = DiskId::unknown(1);
+        let (places, own) = (Places::default(), DiskId::numbered(0));
+        let other = DiskId::numbered(1);
         places.learn(5, own, own);
         places.learn(6, other, own);
         assert_eq!((places.disk(5), places.disk(6)), (None, Some(other)));

@@ -35,15 +35,14 @@ pub(crate) struct Directory {
 impl Directory {
     /// Opens it; this may wait for a disk.
     pub(super) fn open(path: &Path) -> Result<Directory, Errno> {
-        let below = |device| Some(DiskId::below(device));
-        Directory::held(open(path, flags(), Mode::empty())?, below)
+        Directory::held(open(path, flags(), Mode::empty())?, DiskId::below)
     }
 
-    /// `disk_of`: the disk of a device. `None`: it is not known without waiting, which is `AGAIN`.
-    fn held(fd: OwnedFd, disk_of: fn(u64) -> Option<DiskId>) -> Result<Directory, Errno> {
+    /// `disk_of`: the disk of a device.
+    fn held(fd: OwnedFd, disk_of: fn(u64) -> DiskId) -> Result<Directory, Errno> {
         let stat = fstat(&fd)?;
         let local = mount::is_local(&fd)?;
-        let disk = disk_of(stat.st_dev).ok_or(Errno::AGAIN)?;
+        let disk = disk_of(stat.st_dev);
         Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, disk, local })
     }
 
@@ -128,7 +127,7 @@ impl Root {
             return Look::Unknown;
         }
         let found = openat2(CWD, &self.name, flags(), Mode::empty(), ResolveFlags::CACHED);
-        match found.and_then(|fd| Directory::held(fd, DiskId::known)) {
+        match found.and_then(|fd| Directory::held(fd, DiskId::as_known)) {
             Err(Errno::AGAIN) => Look::Unknown,
             found => self.found(found.map(Arc::new)),
         }
@@ -145,7 +144,13 @@ impl Root {
         }
         let vanished = found.is_err();
         let look = match found {
-            Ok(directory) if directory.is(&self.directory.borrow()) => Look::Same,
+            Ok(directory) if directory.is(&self.directory.borrow()) => {
+                if directory.disk != self.directory.borrow().disk {
+                    // Somebody has looked below its device.
+                    *self.directory.borrow_mut() = directory;
+                }
+                Look::Same
+            }
             Ok(directory) => {
                 tracing::info!(
                     "root {} was replaced: serving the new directory",

@@ -45,15 +45,6 @@ const CHECK: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub(crate) struct Site(Rc<Inner>);
 
-/// The mount that a name lies in, as far as a worker can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mount {
-    /// That of the root, for all that is known.
-    Own,
-    /// Another one, or none at all: a link that leads outside.
-    Another,
-}
-
 #[derive(Debug)]
 struct Inner {
     root: Root,
@@ -228,31 +219,31 @@ impl Inner {
         let directory = self.root.directory();
         let may_wait = self.work.opens_in_worker();
         let found = self.spent_on_opening(|| open::identify(&directory, &name, may_wait));
-        let mount = match found {
+        match found {
             Ok(identity) if identity == file.identity => {
                 entry.confirm(now);
                 return true;
             }
-            Err(Errno::AGAIN) => Mount::Own,
-            Err(Errno::XDEV) => Mount::Another,
+            // A helper has to look.
+            Err(Errno::AGAIN | Errno::XDEV) => {}
             // Nobody can tell now.
             Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => return true,
             _ => return false,
-        };
+        }
         entry.checking.set(true);
         let (answer, told) = oneshot::channel();
         let (site, entry) = (self.clone(), entry.clone());
         tokio::task::spawn_local(async move {
-            let is_same = site.check_by_helper(&entry, mount, since).await;
+            let is_same = site.check_by_helper(&entry, since).await;
             entry.checking.set(false);
             let _ = answer.send(is_same);
         });
         timeout(CHECK, told).await.ok().and_then(Result::ok).unwrap_or(true)
     }
 
-    async fn check_by_helper(&self, entry: &Rc<Entry>, mount: Mount, since: Time) -> bool {
+    async fn check_by_helper(&self, entry: &Rc<Entry>, since: Time) -> bool {
         let Some(file) = entry.file() else { return false };
-        match self.open_by_helper(&file.name, mount, since).await {
+        match self.open_by_helper(&file.name, since).await {
             Ok(Ok(opened)) if opened.identity == file.identity => entry.confirm(opened.at),
             Ok(_) => {
                 self.names.forget(entry);

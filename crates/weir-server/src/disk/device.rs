@@ -5,8 +5,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{major, makedev, minor, stat};
+use weir_sched::Time;
+
+use crate::sys::clock;
 
 /// Where sysfs has a directory for each block device, by its numbers.
 const DEVICES: &str = "/sys/dev/block";
@@ -17,52 +21,49 @@ const LAYERS: usize = 16;
 /// Devices whose disks are remembered. There are seldom so many; then all are looked up anew.
 const REMEMBERED: usize = 1024;
 
-/// A disk, or what stands for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct DiskId(Kind);
+/// Seconds after which it is looked again: a loop device may have got another image.
+const VALID: Duration = Duration::from_secs(60);
 
+/// A disk, or what stands for one: the number of a block device below which there is none, or of a file
+/// system without one (NFS, FUSE, overlayfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
-    /// A block device below which there is none, or a file system without one (NFS, FUSE, overlayfs).
-    Device(u64),
-    /// Whatever a part of a site is on, which nobody has looked at yet.
-    Unknown(u64),
-}
+pub(crate) struct DiskId(u64);
 
 impl DiskId {
     /// The disk that `device` (`st_dev`) is on. May wait for the disk that the image of a loop device is
     /// on, so it is for helpers.
     pub(crate) fn below(device: u64) -> DiskId {
-        if let Some(disk) = known().get(&device) {
-            return DiskId::device(*disk);
+        let now = clock::now();
+        if let Some((disk, looked)) = known().get(&device)
+            && now.since(*looked) < VALID
+        {
+            return DiskId(*disk);
         }
         let disk = disk_of(Path::new(DEVICES), device, device_of_file);
         let mut known = known();
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(device, disk);
-        DiskId::device(disk)
+        known.insert(device, (disk, now));
+        DiskId(disk)
     }
 
-    /// The same without waiting; `None` if nobody has looked below `device` lately.
-    pub(crate) fn known(device: u64) -> Option<DiskId> {
-        known().get(&device).copied().map(DiskId::device)
+    /// The same without waiting: as it was found before. A device that nobody has looked below stands
+    /// for itself, until somebody does.
+    pub(crate) fn as_known(device: u64) -> DiskId {
+        DiskId(known().get(&device).map_or(device, |(disk, _)| *disk))
     }
 
-    /// What the part `place` of a site is on, before anything of it was opened.
-    pub(crate) fn unknown(place: u64) -> DiskId {
-        DiskId(Kind::Unknown(place))
-    }
-
-    pub(super) fn device(device: u64) -> DiskId {
-        DiskId(Kind::Device(device))
+    /// The disk of this number.
+    #[cfg(test)]
+    pub(crate) fn numbered(device: u64) -> DiskId {
+        DiskId(device)
     }
 }
 
-/// Disks by the devices that are on them.
-fn known() -> MutexGuard<'static, HashMap<u64, u64>> {
-    static KNOWN: LazyLock<Mutex<HashMap<u64, u64>>> = LazyLock::new(Mutex::default);
+/// Disks by the devices that are on them, and when that was found.
+fn known() -> MutexGuard<'static, HashMap<u64, (u64, Time)>> {
+    static KNOWN: LazyLock<Mutex<HashMap<u64, (u64, Time)>>> = LazyLock::new(Mutex::default);
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

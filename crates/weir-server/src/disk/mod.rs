@@ -203,7 +203,9 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
 
     /// What the gate and the helpers are doing now.
     fn load(&self) -> Load {
-        let state = self.lock();
+        let mut state = self.lock();
+        // Nobody may have asked this disk for anything since one began to hang.
+        state.gate.write_off(clock::now());
         Load {
             queued: state.gate.waiting(),
             under_way: state.gate.under_way(),

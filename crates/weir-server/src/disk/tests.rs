@@ -160,7 +160,7 @@ fn futures_poll<F: Future>(future: std::pin::Pin<&mut F>) -> Option<F::Output> {
 fn a_disk_that_hangs_takes_nothing_from_another() {
     block_on(async {
         let disks = Disks::<u32, u32>::new(LONG, Arc::new(Metrics::new()));
-        let [hung, well] = [1, 2].map(DiskId::device);
+        let [hung, well] = [1, 2].map(DiskId::numbered);
         let (release, held) = mpsc::channel::<()>();
         let held = Arc::new(Mutex::new(held));
         let mut waiting = Vec::new();
@@ -189,7 +189,7 @@ fn a_disk_that_hangs_takes_nothing_from_another() {
 #[test]
 fn disks_beyond_the_most_share_a_gate_and_idle_ones_give_theirs_up() {
     let disks = Disks::<u32, u32>::new(LONG, Arc::new(Metrics::new()));
-    let of = |device| disks.disk(DiskId::device(device));
+    let of = |device| disks.disk(DiskId::numbered(device));
     let held: Vec<TestDisk> = (0..64).map(of).collect();
     assert!(Arc::ptr_eq(&held[7], &of(7)));
     let shared = of(1000);

@@ -8,6 +8,7 @@ mod fairness;
 mod handshakes;
 mod kernel_bands;
 mod listeners;
+mod obtained;
 #[cfg(test)]
 mod reference;
 mod size_classes;
@@ -32,6 +33,7 @@ pub(crate) use fairness::{Fairness, Settlement};
 pub(crate) use handshakes::{HandshakeEnd, Handshakes};
 pub(crate) use kernel_bands::InForce;
 pub(crate) use listeners::{listen_overflows, listen_queue};
+pub(crate) use obtained::Obtained;
 pub(crate) use size_classes::{Label, SIZES, size_class};
 pub(crate) use stalls::{Cause, Stalls};
 pub(crate) use waiting::Waiting;
@@ -70,6 +72,7 @@ pub(crate) struct Metrics {
     pub(crate) waiting: Waiting,
     pub(crate) in_force: InForce,
     pub(crate) handshakes: Handshakes,
+    pub(crate) obtained: Obtained,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
 }
@@ -115,6 +118,7 @@ impl Metrics {
             waiting: Waiting::register(&mut registry),
             in_force: InForce::register(&mut registry),
             handshakes: Handshakes::register(&mut registry),
+            obtained: Obtained::register(&mut registry),
             stalls: Stalls::register(&mut registry),
             cache_hits,
             cache_misses,

@@ -48,6 +48,10 @@ fn registry() -> Metrics {
     metrics.backends.read("http://127.0.0.1:9000", &Reading::default());
     metrics.in_force.bands("eth0", true);
     metrics.handshakes.expires("www.example.org", std::time::SystemTime::UNIX_EPOCH);
+    metrics.obtained.read(&weir_acme::CertificateStatus {
+        renewal: Some(std::time::SystemTime::UNIX_EPOCH),
+        ..weir_acme::CertificateStatus::new("www.example.org")
+    });
     metrics
 }
 

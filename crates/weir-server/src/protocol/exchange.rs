@@ -65,6 +65,7 @@ pub(super) async fn exchange<R: Requester>(
             // Boxed, here and below: what answers at once needs no room for it.
             None => Box::pin(unless_left(serving, asked)).await,
         },
+        Destination::Challenge(page) => Some(Answered::own(Answer::challenge(page))),
         Destination::Admin => Box::pin(unless_left(serving, asked)).await,
         Destination::Backends(route) => match refusal(&route, request) {
             Some(status) => Some(Answered::own(Answer::error(status))),

@@ -10,9 +10,14 @@ use super::proxy::Route;
 /// See the module.
 pub(crate) enum Destination {
     Files,
+    /// The answer to the challenge of a certificate authority.
+    Challenge(String),
     Admin,
     Backends(Rc<Route>),
-    Redirect { location: String, status: StatusCode },
+    Redirect {
+        location: String,
+        status: StatusCode,
+    },
     Nowhere(StatusCode),
 }
 

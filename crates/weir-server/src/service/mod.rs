@@ -7,7 +7,8 @@ mod files;
 pub(crate) mod proxy;
 mod to_tls;
 
-use weir_http::message::{Fields, Request};
+use weir_acme::Challenges;
+use weir_http::message::{Fields, Request, is_get_or_head};
 use weir_sched::Time;
 
 use self::admin::Admin;
@@ -20,6 +21,8 @@ use crate::content::{Content, Site};
 #[derive(Debug)]
 pub(crate) struct Service {
     own: Own,
+    /// Pages that go before everything else, if this server obtains certificates.
+    challenges: Option<Challenges>,
     /// Routes, if there are any; then they say what is a request for files.
     proxy: Option<Proxy>,
     /// The port to which requests in clear text are redirected, if it is not the usual one.
@@ -36,17 +39,22 @@ enum Own {
 impl Service {
     /// The service of a worker.
     pub(crate) fn new(content: Content, proxy: Option<Proxy>) -> Service {
-        Service { own: Own::Content(content), proxy, tls_port: None }
+        Service { own: Own::Content(content), challenges: None, proxy, tls_port: None }
     }
 
     /// The service of the admin address.
     pub(crate) fn admin(admin: Admin) -> Service {
-        Service { own: Own::Admin(admin), proxy: None, tls_port: None }
+        Service { own: Own::Admin(admin), challenges: None, proxy: None, tls_port: None }
     }
 
     /// The same, which redirects to this port; `None`: to the usual one.
     pub(crate) fn redirecting_to(self, tls_port: Option<u16>) -> Service {
         Service { tls_port, ..self }
+    }
+
+    /// The same, which answers these challenges.
+    pub(crate) fn answering(self, challenges: Option<Challenges>) -> Service {
+        Service { challenges, ..self }
     }
 
     /// Whether requests that are answered here are given up when their clients have left.
@@ -71,11 +79,19 @@ impl Service {
 
     /// Where a request goes; without routes all are answered here.
     pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
+        if let Some(page) = self.challenge(request) {
+            return Destination::Challenge(page);
+        }
         match (&self.proxy, &self.own) {
             (Some(proxy), _) => proxy.destination(request),
             (None, Own::Content(_)) => Destination::Files,
             (None, Own::Admin(_)) => Destination::Admin,
         }
+    }
+
+    fn challenge(&self, request: &Request<'_>) -> Option<String> {
+        let challenges = self.challenges.as_ref()?;
+        is_get_or_head(&request.method).then(|| challenges.page(request.path)).flatten()
     }
 
     /// Where a request goes that came in clear text and should have TLS.

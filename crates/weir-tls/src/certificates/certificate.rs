@@ -48,14 +48,13 @@ impl Certificate {
             ))
         })?;
         let key = CertifiedKey::new(chain, key);
-        match key.keys_match() {
-            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
-            Err(_) => {
-                return Err(CertificateError::new(
-                    "the private key belongs to another certificate; name the key that this certificate \
-                     was made with",
-                ));
-            }
+        // rustls cannot tell of every kind of key, nor of certificates with critical extensions that it does
+        // not know, such as those that answer challenges (RFC 8737, section 3).
+        if let Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) = key.keys_match() {
+            return Err(CertificateError::new(
+                "the private key belongs to another certificate; name the key that this certificate \
+                 was made with",
+            ));
         }
         Ok(Certificate { key: Arc::new(key), facts: Arc::new(facts) })
     }

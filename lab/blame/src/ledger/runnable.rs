@@ -10,6 +10,8 @@ pub(super) struct Runnable {
     pub(super) runnable: usize,
     /// Nanoseconds: none runnable, up to a tenth, up to two tenths, …
     bins: [u64; 11],
+    /// Nanoseconds, each times the share that was runnable.
+    weighted: f64,
     at: u64,
 }
 
@@ -23,7 +25,9 @@ impl Runnable {
         if self.known > 0 {
             // Exact, for 3 of 10 tasks are 0.3 and no more.
             let bin = (10 * self.runnable).div_ceil(self.known).min(10);
-            self.bins[bin] += now.saturating_sub(self.at);
+            let time = now.saturating_sub(self.at);
+            self.bins[bin] += time;
+            self.weighted += time as f64 * self.runnable as f64 / self.known as f64;
         }
         self.at = now;
     }
@@ -32,6 +36,12 @@ impl Runnable {
     pub(super) fn shares(&self) -> [f64; 11] {
         let all: u64 = self.bins.iter().sum();
         self.bins.map(|time| if all == 0 { 0.0 } else { time as f64 / all as f64 })
+    }
+
+    /// The share of the tasks that was runnable, on average over the same time.
+    pub(super) fn mean(&self) -> f64 {
+        let all: u64 = self.bins.iter().sum();
+        if all == 0 { 0.0 } else { self.weighted / all as f64 }
     }
 }
 
@@ -51,6 +61,8 @@ mod tests {
         }
         let expected = [0.1, 0.2, 0.0, 0.05, 0.0, 0.0, 0.0, 0.0, 0.25, 0.3, 0.1];
         assert_eq!(found.shares(), expected);
+        let mean = (20.0 + 3.0 * 5.0 + 8.0 * 25.0 + 9.0 * 30.0 + 10.0 * 10.0) / 10.0 / 100.0;
+        assert!((found.mean() - mean).abs() < 1e-12, "{}", found.mean());
         assert_eq!(Runnable::new(0).shares(), [0.0; 11]);
     }
 }

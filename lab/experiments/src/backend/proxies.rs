@@ -90,6 +90,7 @@ pub(crate) fn program(
     let application = place.application;
     let options = Options {
         listen: place.front,
+        tls: None,
         backlog: BACKLOG,
         content: Content::Proxy(application),
         directory: place.directory,

@@ -201,6 +201,7 @@ fn plan(parameters: &Parameters, server: SocketAddrV4) -> Plan {
         server: server.into(),
         host: server.to_string(),
         headers: String::new(),
+        tls: None,
         sources: vec![Source { addresses: addresses.collect() }],
         requests_per_connection: 1,
         abort_after: parameters.patience.is_finite().then_some(parameters.patience),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const TRIALS: u32 = 6;
 /// A trial takes this share of a phase.
 pub(crate) const TRIAL: f64 = 0.5;
-/// Phases that a scan of the whole tree takes as long as, at most.
+/// A phase beside a scan of the whole tree takes so many times as long as others.
 pub(crate) const SCAN: f64 = 4.0;
 
 /// Files on a slow disk that fit a server's memory only in part, asked for by clients beside it.

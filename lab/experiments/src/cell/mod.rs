@@ -90,11 +90,20 @@ pub struct Users {
     pub retries: u32,
     /// Share of users that read at 20 kbit/s.
     pub slow_readers: f64,
+    /// They speak TLS 1.3, each connection with a full handshake. Only in cells with a link.
+    #[serde(default)]
+    pub tls: bool,
 }
 
 impl Default for Users {
     fn default() -> Users {
-        Users { requests_per_connection: 1, abort_after: None, retries: 0, slow_readers: 0.0 }
+        Users {
+            requests_per_connection: 1,
+            abort_after: None,
+            retries: 0,
+            slow_readers: 0.0,
+            tls: false,
+        }
     }
 }
 

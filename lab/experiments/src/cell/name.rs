@@ -75,6 +75,9 @@ fn users(name: &mut String, users: &Users) {
     if users.requests_per_connection > 1 {
         let _ = write!(name, "_{}rpc", users.requests_per_connection);
     }
+    if users.tls {
+        name.push_str("_tls");
+    }
     if let Some(after) = users.abort_after {
         let _ = write!(name, "_abort{after}x{}", users.retries);
     }

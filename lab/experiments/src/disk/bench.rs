@@ -2,6 +2,7 @@
 //! caches empty, warmed, and asked for files in one phase after the other. The run of a cell says which
 //! phases.
 
+use std::ffi::OsString;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use weir_load::{Body, Demand, Plan, Report, Source};
 use weir_peers::probe::{accepts, metrics};
-use weir_peers::{Error, Result, Server, interrupt};
+use weir_peers::{Error, Result, Server, interrupt, opener};
 use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
 use weir_workload::{FileSet, Invalid};
 
+use super::programs::{Opener, Place};
 use super::stand::Stand;
-use super::systems::{self, Place};
+use super::systems;
 use super::watch;
 use crate::cell::{Files, Users, What};
 use crate::outcome::Observed;
@@ -39,6 +41,8 @@ const REST: f64 = 0.1;
 pub(super) struct Bench<'a> {
     /// Dropped before the group, which must be empty to be removed.
     server: Server,
+    /// What opens files for it.
+    opener: Option<Server>,
     group: MemoryGroup,
     stand: &'a Stand,
     files: &'a Files,
@@ -58,9 +62,19 @@ pub(super) struct Seen {
     pub(super) work: Work,
     /// Seconds until then.
     pub(super) elapsed: f64,
-    /// Share of all files that a scan has read.
+    /// How often a scan has read the tree.
     pub(super) scanned: Option<f64>,
     pub(super) observed: Option<Observed>,
+}
+
+/// What became of a rate that was tried.
+pub(super) struct Trial {
+    /// Requests that came.
+    pub(super) requests: usize,
+    /// Those that were answered by the end.
+    pub(super) answered: usize,
+    /// How late the clients sent them, 99th percentile.
+    pub(super) lag_ms: f64,
 }
 
 impl<'a> Bench<'a> {
@@ -88,14 +102,16 @@ impl<'a> Bench<'a> {
             open_files: machine::open_files().min(1 << 20) as usize,
         };
         let error_log = directory.join("server-error.log");
-        let program = systems::program(system, &place, &error_log, settings)?;
+        let programs = systems::programs(system, &place, &error_log, settings)?;
         let before = [group.before(), cores::on(cores::SERVER)].concat();
+        let start = |opener: Opener| start_opener(opener, &before, directory);
+        let opener = programs.opener.map(start).transpose()?;
         let log = directory.join("server.log");
-        let server = Server::spawn(program.command(before), log, Some(error_log))?;
+        let server = Server::spawn(programs.server.command(&before), log, Some(error_log))?;
         let mut server = server.stops_within(STOP);
         server.wait_until_ready(&|| Ok(accepts(address.into())))?;
         let (set, in_memory) = (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
-        Ok(Bench { server, group, stand, files, users, set, in_memory, address, admin })
+        Ok(Bench { server, opener, group, stand, files, users, set, in_memory, address, admin })
     }
 
     /// The set that a phase asks for.
@@ -147,8 +163,8 @@ impl<'a> Bench<'a> {
         self.load(what, demand, self.plan(Some(seconds)))
     }
 
-    /// A rate for so many seconds; how many requests came, and how many were answered by then.
-    pub(super) fn trial(&self, rate: f64, seconds: f64, seed: u64) -> Result<(usize, usize)> {
+    /// A rate for so many seconds.
+    pub(super) fn trial(&self, rate: f64, seconds: f64, seed: u64) -> Result<Trial> {
         interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
         let demand = Demand::Open(self.set.arrivals(rate, seconds, seed).map_err(invalid)?);
         self.stand.disk.slow(true);
@@ -157,7 +173,9 @@ impl<'a> Bench<'a> {
         let in_time = |record: &&Record| {
             record.outcome == End::Ok && record.last_byte.is_some_and(|last| last <= seconds)
         };
-        Ok((seen.records.len(), seen.records.iter().filter(in_time).count()))
+        let answered = seen.records.iter().filter(in_time).count();
+        let lag_ms = seen.report.lag[1] * 1e3;
+        Ok(Trial { requests: seen.records.len(), answered, lag_ms })
     }
 
     /// Send a demand, and what belongs to the phase beside it.
@@ -167,18 +185,17 @@ impl<'a> Bench<'a> {
         let mut records = Vec::new();
         self.stand.disk.work();
         let start = Instant::now();
-        let (report, work, scanned, observed) = std::thread::scope(|scope| {
+        let (report, work, elapsed, scanned, observed) = std::thread::scope(|scope| {
             let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(&end)));
             let watch = (what == What::Watched)
                 .then(|| scope.spawn(|| watch::server(self.server.id(), seconds, &end)));
             let report = send(&plan, demand, &never, &mut |record| records.push(record));
-            let work = self.stand.disk.work();
+            let (work, elapsed) = (self.stand.disk.work(), start.elapsed().as_secs_f64());
             end.store(true, Ordering::Relaxed);
             let scanned = scan.map(|scan| scan.join().unwrap_or_else(|_| Err(panicked())));
             let observed = watch.map(|watch| watch.join().unwrap_or_else(|_| Err(panicked())));
-            (report, work, scanned, observed)
+            (report, work, elapsed, scanned, observed)
         });
-        let elapsed = start.elapsed().as_secs_f64();
         let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
         let seen = Seen { records, report: report?, work, elapsed, scanned, observed };
         let wrong = seen.ended(End::Wrong);
@@ -188,12 +205,18 @@ impl<'a> Bench<'a> {
         Ok(seen)
     }
 
-    /// Read every file once, until that is done or `end` is set; the share of the files that were read.
+    /// Read every file, over and over until `end` is set; how often the tree was read.
     fn scan(&self, end: &AtomicBool) -> Result<f64> {
         let plan = Plan { abort_after: None, retries: 0, drain: 1.0, ..self.plan(None) };
-        let all = self.set.documents().len();
-        let right = answered(&plan, Demand::Saturate(self.set.scan(), SCANNERS), end)?;
-        Ok(right as f64 / all.max(1) as f64)
+        let mut right = 0;
+        while !end.load(Ordering::Relaxed) {
+            let scan = Demand::Saturate(self.set.scan(), SCANNERS);
+            match answered(&plan, scan, end)? {
+                0 => break,
+                more => right += more,
+            }
+        }
+        Ok(right as f64 / self.set.documents().len().max(1) as f64)
     }
 
     /// What the requests of a stretch have in common.
@@ -203,6 +226,7 @@ impl<'a> Bench<'a> {
             server: self.address.into(),
             host: self.address.to_string(),
             headers: String::new(),
+            tls: None,
             // Of the requests for other files, and of those for hot ones.
             sources: vec![source(0), source(1)],
             requests_per_connection: self.users.requests_per_connection,
@@ -221,14 +245,16 @@ impl<'a> Bench<'a> {
         self.group.killed()
     }
 
-    /// Processor seconds that the server has used.
+    /// Processor seconds that the server has used, and what opens files for it.
     pub(super) fn cpu(&self) -> f64 {
-        weir_peers::processes::usage(self.server.id()).cpu
+        let both = std::iter::once(&self.server).chain(&self.opener);
+        both.map(|server| weir_peers::processes::usage(server.id()).cpu).sum()
     }
 
     /// An error if the server has ended by itself.
     pub(super) fn must_run(&mut self) -> Result<()> {
-        self.server.must_run()
+        self.server.must_run()?;
+        self.opener.as_mut().map_or(Ok(()), Server::must_run)
     }
 
     /// Keep weir's own figures.
@@ -244,6 +270,16 @@ impl Seen {
     fn ended(&self, end: End) -> usize {
         self.records.iter().filter(|record| record.outcome == end).count()
     }
+}
+
+/// Start what opens files for a server, in the server's group and on its core: what it warms is the
+/// server's page cache, and what it uses is the server's processor time.
+fn start_opener(opener: Opener, before: &[OsString], directory: &Path) -> Result<Server> {
+    let log = directory.join("opener.log");
+    let command = opener.program.command(before);
+    let mut server = Server::spawn(command, log, None)?.stops_within(STOP);
+    server.wait_until_ready(&|| Ok(opener::accepts(&opener.socket)))?;
+    Ok(server)
 }
 
 /// Send a demand; how many complete and right responses it had.

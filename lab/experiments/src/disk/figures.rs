@@ -33,6 +33,7 @@ pub(super) fn phase(phase: Phase, offered: Option<f64>, seconds: f64, seen: &See
         busy: work.busy_seconds / elapsed.max(1e-9),
         scanned: *scanned,
         observed: observed.clone(),
+        invalid: Vec::new(),
     }
 }
 

@@ -2,11 +2,13 @@
 //! on a core of its own, clients and disk on the other core, in phases of saturation and of an open
 //! loop. The runner runs them, one at a time.
 
+mod apache;
 mod bench;
 mod capacity;
 mod figures;
 mod nginx;
 mod phases;
+mod programs;
 mod run;
 mod stand;
 mod systems;

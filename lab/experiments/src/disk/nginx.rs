@@ -21,7 +21,7 @@ const SEED: u64 = 1;
 ///
 /// # Errors
 ///
-/// When nginx cannot be measured, or what was kept cannot be read.
+/// When nginx cannot be measured, the machine disturbed it, or what was kept cannot be read.
 pub(super) fn capacity(
     cell: &Cell,
     files: &Files,
@@ -47,11 +47,23 @@ pub(super) fn capacity(
             .map_err(|e| Error(format!("{}: not a number: {e}; remove it", file.display())));
     }
     fs::create_dir_all(&directory).map_err(|e| Error::file("make", &directory, &e))?;
-    let bench = Bench::start(NGINX, (&files, &users), stand, &directory, settings)?;
+    let mut bench = Bench::start(NGINX, (&files, &users), stand, &directory, settings)?;
     bench.warm(What::Set, SEED)?;
     let mut phases = Phases::of(&bench, &files, SEED);
     phases.go_through(Phase::SATURATED)?;
-    let found = phases.capacity()?;
-    kept::json(&file, &found)?;
-    Ok(found)
+    let capacity = phases.capacity()?;
+    let mut reasons = phases.found.why_invalid();
+    bench.must_run()?;
+    if bench.killed() > 0 {
+        reasons.push("its group was too small".into());
+    }
+    match reasons.is_empty() {
+        true => kept::json(&file, &capacity)?,
+        // All cells would be asked for a share of it.
+        false => {
+            let reasons = reasons.join("; ");
+            return Err(Error(format!("nginx's capacity does not count: {reasons}; run again")));
+        }
+    }
+    Ok(capacity)
 }

@@ -3,7 +3,7 @@
 
 use weir_peers::{Error, Result};
 
-use super::bench::{Bench, Seen};
+use super::bench::{Bench, Seen, Trial};
 use super::{capacity, figures};
 use crate::cell::{Files, Load, Phase, TRIAL, What};
 use crate::figures as common;
@@ -13,6 +13,9 @@ use crate::outcome::{FilesOutcome, PhaseOutcome};
 /// more than its time.
 const TRIES: usize = 3;
 const QUICK: f64 = 10.0;
+/// Seeds of phases, of phases that are run again, and of trials are so far apart.
+const RETRIED: usize = 100;
+const TRIALS: usize = 1000;
 
 /// The phases of a server so far.
 pub(super) struct Phases<'a> {
@@ -21,8 +24,6 @@ pub(super) struct Phases<'a> {
     seed: u64,
     /// What they showed.
     pub(super) found: FilesOutcome,
-    /// Why some do not count.
-    pub(super) invalid: Vec<String>,
     /// The last one of all the set, undisturbed by a scan or a look.
     pub(super) last: Option<Seen>,
 }
@@ -32,7 +33,7 @@ impl<'a> Phases<'a> {
     pub(super) fn of(bench: &'a Bench<'a>, files: &'a Files, seed: u64) -> Phases<'a> {
         let found =
             FilesOutcome { capacity: None, nginx: None, hot_share: 0.0, phases: Vec::new() };
-        Phases { bench, files, seed, found, invalid: Vec::new(), last: None }
+        Phases { bench, files, seed, found, last: None }
     }
 
     /// With nginx's capacity in the same conditions.
@@ -54,30 +55,31 @@ impl<'a> Phases<'a> {
             self.bench.read_in_memory()?;
             self.bench.warm(What::InMemory, self.seed)?;
         }
-        let (seconds, seed) = (self.files.length(phase), self.seed_of(self.found.phases.len()));
-        let tries = if self.files.seconds < QUICK { 1 } else { TRIES };
-        for left in (0..tries).rev() {
+        let (seconds, place) = (self.files.length(phase), self.found.phases.len());
+        let tries = self.tries();
+        for tried in 1..=tries {
+            // Not the same files again: the cache has them.
+            let seed = self.seed_of(place + RETRIED * (tried - 1));
             let seen = self.bench.phase(phase.what, rate, seconds, seed)?;
             let reasons = why_invalid(&seen);
-            if left > 0 && !reasons.is_empty() {
+            if tried < tries && !reasons.is_empty() {
                 continue;
             }
-            self.invalid.extend(reasons);
-            self.keep(phase, rate, seconds, seen);
+            self.keep(figures::phase(phase, rate, seconds, &seen), reasons, seen);
             break;
         }
         Ok(())
     }
 
-    fn keep(&mut self, phase: Phase, rate: Option<f64>, seconds: f64, seen: Seen) {
-        if let Some(rate) = rate {
+    fn keep(&mut self, found: PhaseOutcome, invalid: Vec<String>, seen: Seen) {
+        if let Some(rate) = found.offered {
             let share = self.bench.set(What::Set).hot_share(rate);
             self.found.hot_share = self.found.hot_share.max(share);
         }
-        self.found.phases.push(figures::phase(phase, rate, seconds, &seen));
-        if phase.what == What::Set {
+        if found.phase.what == What::Set {
             self.last = Some(seen);
         }
+        self.found.phases.push(PhaseOutcome { invalid, ..found });
     }
 
     /// Requests per second of a load; none in saturation.
@@ -94,7 +96,8 @@ impl<'a> Phases<'a> {
         Ok(Some(rate))
     }
 
-    /// The highest rate at which the server keeps up; searched for at the first call.
+    /// The highest rate at which the server keeps up and the clients are on time; searched for at the
+    /// first call.
     ///
     /// # Errors
     ///
@@ -108,15 +111,32 @@ impl<'a> Phases<'a> {
         let saturated = saturated.ok_or_else(|| {
             Error("a share of the server's capacity needs a phase of saturation before it".into())
         })?;
-        let seconds = TRIAL * self.files.seconds;
-        let mut trial = 1000;
-        let found = capacity::search(saturated, |rate| {
-            trial += 1;
-            let (requests, answered) = self.bench.trial(rate, seconds, self.seed_of(trial))?;
-            Ok(capacity::kept_up(requests, answered))
-        })?;
+        let found = {
+            let mut trial = TRIALS;
+            capacity::search(saturated, |rate| self.keeps_up(rate, &mut trial))?
+        };
         self.found.capacity = Some(found);
         Ok(found)
+    }
+
+    /// Whether the server keeps up with a rate. A trial of which the clients were late says nothing of
+    /// the server, so it is tried again; if they are late each time, the rate is more than they can send.
+    fn keeps_up(&self, rate: f64, trial: &mut usize) -> Result<bool> {
+        let seconds = TRIAL * self.files.seconds;
+        for _ in 0..self.tries() {
+            *trial += 1;
+            let Trial { requests, answered, lag_ms } =
+                self.bench.trial(rate, seconds, self.seed_of(*trial))?;
+            let kept_up = capacity::kept_up(requests, answered, self.files.connections);
+            if lag_ms <= common::MOST_LAG_MS {
+                return Ok(kept_up);
+            }
+        }
+        Ok(false)
+    }
+
+    fn tries(&self) -> usize {
+        if self.files.seconds < QUICK { 1 } else { TRIES }
     }
 
     /// Other requests in each phase, the same for all systems.

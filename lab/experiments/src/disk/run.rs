@@ -64,7 +64,10 @@ impl OneCell<'_> {
             interrupt::check()?;
             phases.go_through(phase)?;
         }
-        let Phases { found, mut invalid, last, .. } = phases;
+        let Phases { found, last, .. } = phases;
+        // What is left counts for itself.
+        let none_counts = found.phases.iter().all(|phase| !phase.invalid.is_empty());
+        let mut invalid = if none_counts { found.why_invalid() } else { Vec::new() };
         let server_cpu = bench.cpu() - before;
         let killed = bench.killed();
         bench.must_run().map_err(|why| match killed {
@@ -90,7 +93,7 @@ impl OneCell<'_> {
         &self,
         found: FilesOutcome,
         last: &Seen,
-        mut invalid: Vec<String>,
+        invalid: Vec<String>,
         server_cpu: f64,
     ) -> Outcome {
         let Seen { records, report, .. } = last;
@@ -98,9 +101,6 @@ impl OneCell<'_> {
         let (incomplete, incomplete_largest) = figures::incomplete(records);
         let (responses_per_second, goodput_bytes) =
             figures::throughput(records, self.files.seconds);
-        // The same reason in several phases is one.
-        invalid.sort();
-        invalid.dedup_by_key(|reason| reason.split(':').next().map(str::to_owned));
         Outcome {
             cell: self.cell.clone(),
             commit: UNKNOWN.to_owned(),

@@ -1,20 +1,36 @@
 //! The servers of files under test, by name: what each is told when it has one core and little memory.
 //! The bench starts one of them.
 
-use std::net::SocketAddrV4;
 use std::path::Path;
 
 use weir_peers::nginx::{FileCache, Nginx, Reading};
 use weir_peers::{Content, Error, Options, Program, Result};
-use weir_peers::{apache, h2o, lighttpd, nginx, weir};
+use weir_peers::{h2o, lighttpd, nginx, weir};
 
+use super::apache::Apache;
+use super::programs::{Place, Programs};
 use crate::settings::Settings;
 
 /// The systems that are known. `weir:files` takes further flags of `weir serve` after spaces
 /// (`weir:files --disk-work blocks`), and another word than `files` is the policy of its uplink;
-/// `nginx-aio` reads on threads.
-pub const SYSTEMS: [&str; 7] =
-    ["weir:files", "nginx", "nginx-aio", "apache-prefork", "apache-event", "lighttpd", "h2o"];
+/// `nginx-aio` reads on threads. Apache opens files by itself, or has them from `weir-lab opener`
+/// (`-opener`) or from `mod_file_cache` (`-file-cache`).
+pub const SYSTEMS: [&str; 14] = [
+    "weir:files",
+    "nginx",
+    "nginx-aio",
+    "apache-prefork",
+    "apache-prefork-opener",
+    "apache-prefork-file-cache",
+    "apache-worker",
+    "apache-worker-opener",
+    "apache-worker-file-cache",
+    "apache-event",
+    "apache-event-opener",
+    "apache-event-file-cache",
+    "lighttpd",
+    "h2o",
+];
 
 /// Connections that wait to be accepted, and those that a server has room for.
 const BACKLOG: u32 = 16_384;
@@ -22,43 +38,30 @@ const ROOM: usize = 4000;
 /// Seconds after which idle connections are closed: few, since after a crowd has gone they keep those
 /// who still wait from a server that has a process or a place for so many connections only.
 const IDLE: u32 = 1;
-/// Of Apache prefork, a process for so many bytes of the group, which holds the page cache too; of the
-/// two numbers that Ruan & Pai tried (section 3.2), 256 processes fit a group of 1 GB.
-const MEMORY_OF_A_PROCESS: u64 = 4 << 20;
-const PROCESSES: u64 = 256;
 
-/// What a system is told.
-pub(super) struct Place<'a> {
-    /// Where it listens.
-    pub(super) address: SocketAddrV4,
-    /// Where weir's figures are.
-    pub(super) admin: SocketAddrV4,
-    /// What it serves.
-    pub(super) root: &'a Path,
-    /// Where its configuration, its log and its temporary files go.
-    pub(super) directory: &'a Path,
-    /// Bytes of its group.
-    pub(super) memory: u64,
-    /// Files it may have open.
-    pub(super) open_files: usize,
-}
-
-/// The server, to be started in the foreground, without an access log. Errors go to `error_log`.
+/// The programs, without an access log. Errors go to `error_log`.
 ///
 /// # Errors
 ///
 /// A system that nobody knows, or whose program is not installed (with the Debian package).
-pub(super) fn program(
+pub(super) fn programs(
     system: &str,
     place: &Place<'_>,
     error_log: &Path,
     settings: &Settings,
-) -> Result<Program> {
-    if let Some(("weir", options)) = system.split_once(':') {
-        return weir_program(options, place, settings);
+) -> Result<Programs> {
+    let options = options(place, error_log);
+    if let Some(apache) = Apache::named(system) {
+        return apache.programs(place, &options, settings);
     }
-    let options = Options {
+    let server = program(system, place, options, settings)?;
+    Ok(Programs { server, opener: None })
+}
+
+fn options<'a>(place: &Place<'a>, error_log: &'a Path) -> Options<'a> {
+    Options {
         listen: place.address,
+        tls: None,
         backlog: BACKLOG,
         content: Content::Files(place.root),
         directory: place.directory,
@@ -69,7 +72,18 @@ pub(super) fn program(
         open_files: Some(place.open_files),
         idle_timeout: Some(IDLE),
         requests_per_connection: None,
-    };
+    }
+}
+
+fn program(
+    system: &str,
+    place: &Place<'_>,
+    options: Options<'_>,
+    settings: &Settings,
+) -> Result<Program> {
+    if let Some(("weir", options)) = system.split_once(':') {
+        return weir_program(options, place, settings);
+    }
     let nginx = |reading| {
         let own = Nginx {
             reading,
@@ -83,8 +97,6 @@ pub(super) fn program(
     match system {
         "nginx" => nginx(Reading::Sendfile),
         "nginx-aio" => nginx(Reading::Threads),
-        "apache-prefork" => apache::program(&options, apache::Workers::Prefork(processes(place))),
-        "apache-event" => apache::program(&options, apache::Workers::Event),
         "lighttpd" => lighttpd::program(&options),
         "h2o" => h2o::program(&options),
         _ => {
@@ -92,11 +104,6 @@ pub(super) fn program(
             Err(Error(format!("no system {system} with files on a slow disk: use {known}")))
         }
     }
-}
-
-/// Processes of Apache prefork.
-fn processes(place: &Place<'_>) -> u32 {
-    (place.memory / MEMORY_OF_A_PROCESS).clamp(1, PROCESSES) as u32
 }
 
 /// `options` are `files`, or a policy of the uplink, and then flags of `weir serve`.
@@ -118,7 +125,7 @@ fn weir_program(options: &str, place: &Place<'_>, settings: &Settings) -> Result
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, SocketAddrV4};
 
     use super::*;
 
@@ -144,7 +151,8 @@ mod tests {
     fn weir_without_an_uplink_has_no_policy_and_its_flags_are_the_users() {
         let place = place(Path::new("/srv/x"));
         let words = |system: &str| {
-            program(system, &place, Path::new("/x"), &settings()).expect("it is known").words()
+            let programs = programs(system, &place, Path::new("/x"), &settings());
+            programs.expect("it is known").server.words()
         };
         let plain = words("weir:files --disk-work blocks");
         assert!(!plain.contains(&"--policy".to_owned()), "{plain:?}");
@@ -154,12 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn apache_has_no_more_processes_than_fit_its_memory_and_strangers_are_refused() {
-        let mut place = place(Path::new("/srv/x"));
-        assert_eq!(processes(&place), 256);
-        place.memory = 64 << 20;
-        assert_eq!(processes(&place), 16);
-        let error = program("iis", &place, Path::new("/x"), &settings()).expect_err("unknown");
+    fn strangers_are_refused() {
+        let place = place(Path::new("/srv/x"));
+        let error = programs("iis", &place, Path::new("/x"), &settings()).err().expect("unknown");
         assert!(error.to_string().contains("nginx-aio"), "{error}");
     }
 }

@@ -22,9 +22,14 @@ pub(super) fn server(process: u32, seconds: f64, end: &AtomicBool) -> Result<Opt
 }
 
 fn observed(report: Report) -> Option<Observed> {
-    let Report { method, lost_events, ready, runnable, .. } = report;
+    let Report { method, lost_events, ready, runnable, mean_runnable, .. } = report;
     let ready = ready.filter(|wakes| wakes.count > 0).map(ready_events);
-    (method == Method::Tracepoints).then_some(Observed { ready, runnable, lost_events })
+    (method == Method::Tracepoints).then_some(Observed {
+        ready,
+        runnable,
+        mean_runnable,
+        lost_events,
+    })
 }
 
 fn ready_events(wakes: Distribution) -> Ready {
@@ -49,6 +54,7 @@ mod tests {
             unknown_s: 0.0,
             ready: Some(ready),
             runnable: [0.0; 11],
+            mean_runnable: 0.0,
             blocked: Vec::new(),
             waiting: Vec::new(),
             longest_turn: None,

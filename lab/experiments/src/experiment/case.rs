@@ -127,6 +127,11 @@ impl Case {
         self
     }
 
+    pub(crate) fn tls(mut self) -> Case {
+        self.users.tls = true;
+        self
+    }
+
     /// The periods of load; none in a closed loop.
     pub(crate) fn periods(&self) -> &[(f64, f64)] {
         match &self.demand {

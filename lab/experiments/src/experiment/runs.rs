@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cell::{Cell, cell_name};
 use crate::findings::{Counts, Interval, Ours};
-use crate::outcome::Outcome;
+use crate::outcome::{FilesOutcome, Outcome};
 
 /// Outcomes, by cell and seed.
 #[derive(Debug, Default)]
@@ -45,6 +45,11 @@ impl Runs {
             counts.valid += usize::from(outcome.invalid.is_empty());
             for reason in &outcome.invalid {
                 *counts.reasons.entry(kind(reason)).or_default() += 1;
+            }
+            let phases = outcome.files.as_ref().filter(|_| outcome.invalid.is_empty());
+            for reason in phases.map(FilesOutcome::why_invalid).unwrap_or_default() {
+                let words = format!("{} (in a part of the cell)", kind(&reason));
+                *counts.reasons.entry(words).or_default() += 1;
             }
         }
         counts

@@ -31,6 +31,7 @@ pub(crate) fn measured(
 pub(crate) fn label(system: &str) -> String {
     match system {
         "apache-prefork" => "Apache prefork".to_owned(),
+        "apache-worker" => "Apache worker".to_owned(),
         "apache-event" => "Apache event".to_owned(),
         "nginx-aio" => "nginx, aio threads".to_owned(),
         "caddy" => "Caddy".to_owned(),
@@ -44,6 +45,12 @@ pub(crate) fn label(system: &str) -> String {
             "kernel bands".to_owned()
         }
         "weir-kernel:bands" => "weir, kernel bands and cap".to_owned(),
+        opener if opener.ends_with("-opener") => {
+            format!("{}, opener", label(opener.trim_end_matches("-opener")))
+        }
+        cache if cache.ends_with("-file-cache") => {
+            format!("{}, mod_file_cache", label(cache.trim_end_matches("-file-cache")))
+        }
         other => {
             let plain = other.strip_prefix("weir:proxy").or(other.strip_prefix("weir:files"));
             match plain {
@@ -88,6 +95,11 @@ fn colour(system: &str) -> (usize, bool) {
         "weir:fsp" => (5, true),
         "weir:bands" => (6, true),
         "apache-event" => (4, true),
+        "apache-worker" => (5, true),
+        "apache-prefork-opener" => (1, false),
+        "apache-worker-opener" | "apache-event-opener" => (1, true),
+        "apache-prefork-file-cache" => (2, false),
+        "apache-worker-file-cache" | "apache-event-file-cache" => (2, true),
         "exact" => (7, true),
         "lighttpd" => (5, false),
         "h2o" => (6, false),

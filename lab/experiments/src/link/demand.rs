@@ -12,6 +12,7 @@ use weir_workload::law::{Law, Rounded, Surge, WorldCup};
 use weir_workload::scale::{Scaling, Work, scale};
 use weir_workload::shape::{Period, Shape};
 use weir_workload::surge::{Model, SurgeUsers};
+use weir_workload::wire::TlsBytes;
 use weir_workload::{Request, Wire, read};
 
 use crate::cell::{self, Cell, Demand};
@@ -112,12 +113,14 @@ impl Workload {
     }
 }
 
-/// What a response costs on the cell's link, with heads of 200 bytes.
+/// What a response costs on the cell's link, with heads of 200 bytes, and with TLS its records and
+/// handshakes.
 pub(crate) fn wire(cell: &Cell) -> Wire {
     Wire {
         // IP and TCP headers with timestamps take 52 bytes of a packet.
         segment: u64::from(cell.network.mtu.saturating_sub(52)),
         requests_per_connection: cell.users.requests_per_connection.max(1),
+        tls: cell.users.tls.then(TlsBytes::default),
         ..Wire::default()
     }
 }

@@ -8,6 +8,7 @@ mod network;
 mod probe;
 mod run;
 mod sampling;
+mod secure;
 mod systems;
 mod users;
 

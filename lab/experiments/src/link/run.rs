@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
-use weir_load::{Body, Live, Plan, Report, Source, Step};
+use weir_load::{Body, Live, Plan, Report, Source, Step, Tls};
 use weir_peers::{Error, Result, Server, interrupt, probe};
 use weir_stats::Record;
 use weir_workload::Wire;
@@ -20,6 +20,7 @@ use super::initial_rto;
 use super::network::{Bottleneck, Network};
 use super::probe::{answers, probe_head};
 use super::sampling::{Observations, Sampler, UntilEnd};
+use super::secure::Secure;
 use super::systems::{self, ADMIN, Place};
 use crate::cell::{Cell, Demand};
 use crate::outcome::{Outcome, UNKNOWN};
@@ -52,19 +53,22 @@ pub(crate) fn run(
         false => Bottleneck::OneQueue,
     };
     let network = Network::make(&cell.network, cell.seed, &bottleneck)?;
+    let secure = cell.users.tls.then(|| Secure::make(directory, network.address)).transpose()?;
     let place = Place {
         address: network.address,
         root: &root,
         directory,
+        certificate: secure.as_ref().map(|secure| &secure.certificate),
         backlog: cell.network.backlog,
         rate: cell.network.rate,
     };
     let mut server = start(&cell.system, &place, &network, settings)?;
     let (path, size) = workload.probe().ok_or("the workload has no documents")?;
-    let head = probe_head(&network, &path, size)?;
+    let tls = secure.as_ref().map(|secure| &secure.users);
+    let head = probe_head(&network, &path, size, tls)?;
     // The probe's last packets are gone before the counters are read.
     std::thread::sleep(Duration::from_millis(200));
-    let seen = observe(cell, workload, &network, &server)?;
+    let seen = observe(cell, workload, &network, &server, tls)?;
     interrupt::check()?;
     server.must_run()?;
     // The figures are worth keeping even if the server's own are not to be had.
@@ -124,12 +128,14 @@ fn observe(
     workload: Workload,
     network: &Network,
     server: &Server,
+    tls: Option<&Tls>,
 ) -> Result<Observed> {
     let closed = matches!(workload.requests, Requests::Closed(_));
     let plan = Plan {
         server: SocketAddr::V4(network.address),
         host: network.address.to_string(),
         headers: String::new(),
+        tls: tls.cloned(),
         sources: network.users.iter().map(|addresses| source(addresses)).collect(),
         requests_per_connection: cell.users.requests_per_connection,
         abort_after: cell.users.abort_after,

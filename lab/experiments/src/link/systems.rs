@@ -5,7 +5,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 use std::path::Path;
 
 use weir_peers::nginx::{FileCache, Nginx};
-use weir_peers::{Content, Error, Options, Program, Result};
+use weir_peers::{Certificate, Content, Error, Options, Program, Result};
 use weir_peers::{apache, caddy, h2o, lighttpd, nginx, weir};
 
 use crate::settings::Settings;
@@ -28,6 +28,8 @@ pub(crate) struct Place<'a> {
     pub(crate) root: &'a Path,
     /// Where its configuration, its log and its temporary files go.
     pub(crate) directory: &'a Path,
+    /// TLS with this certificate; clear text without.
+    pub(crate) certificate: Option<&'a Certificate>,
     /// Connections that wait to be accepted.
     pub(crate) backlog: u32,
     /// Bits per second of the bottleneck.
@@ -72,6 +74,7 @@ pub(crate) fn program(
     }
     let options = Options {
         listen: place.address,
+        tls: place.certificate,
         backlog: place.backlog,
         content: Content::Files(place.root),
         directory: place.directory,
@@ -112,7 +115,7 @@ fn weir_program(
 ) -> Result<Program> {
     let (policy, flags) = weir::words(options);
     let (usual_policy, uplink) = usual;
-    let defaults = [
+    let mut defaults = vec![
         ("--listen", place.address.to_string()),
         ("--admin", SocketAddr::from(ADMIN).to_string()),
         ("--access-log", "off".into()),
@@ -121,6 +124,7 @@ fn weir_program(
         ("--workers", "1".into()),
         ("--idle-timeout", format!("{KEEP_ALIVE}s")),
     ];
+    defaults.extend(place.certificate.into_iter().flat_map(weir::tls));
     Ok(weir::program(&settings.weir, &defaults, &flags)?.arg(place.root))
 }
 
@@ -146,7 +150,7 @@ mod tests {
 
     fn place(root: &Path) -> Place<'_> {
         let address = SocketAddrV4::new(Ipv4Addr::new(10, 77, 0, 1), 8080);
-        Place { address, root, directory: root, backlog: 512, rate: 10_000_000 }
+        Place { address, root, directory: root, certificate: None, backlog: 512, rate: 10_000_000 }
     }
 
     fn settings(weir: &str) -> Settings {

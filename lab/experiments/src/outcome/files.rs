@@ -51,10 +51,13 @@ pub struct PhaseOutcome {
     pub reads_per_second: f64,
     /// Share of the same time in which the disk was busy.
     pub busy: f64,
-    /// Share of all files that the scan has read; absent without one.
+    /// How often the scan has read all files; absent without one.
     pub scanned: Option<f64>,
     /// What the server's wakes and processes showed; absent where they were not watched or cannot be.
     pub observed: Option<Observed>,
+    /// Why it does not count; none if it does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<String>,
 }
 
 /// Response times of some requests. Those that had no complete response are in none.
@@ -100,6 +103,8 @@ pub struct Observed {
     /// Shares of the time in which so many of the server's processes or threads could run: none of
     /// them, then up to each tenth of all.
     pub runnable: [f64; 11],
+    /// The share of them that could run, on average.
+    pub mean_runnable: f64,
     /// Events that were lost while it was watched; with any, the phase does not count.
     pub lost_events: u64,
 }
@@ -118,6 +123,16 @@ pub struct Ready {
 }
 
 impl FilesOutcome {
+    /// Why some phases do not count, each reason once.
+    pub(crate) fn why_invalid(&self) -> Vec<String> {
+        let mut reasons: Vec<String> =
+            self.phases.iter().flat_map(|phase| phase.invalid.clone()).collect();
+        reasons.sort();
+        // The same reason in several phases is one.
+        reasons.dedup_by_key(|reason| reason.split(':').next().map(str::to_owned));
+        reasons
+    }
+
     /// The phase of a load on the whole set, or of another part of it.
     pub fn phase(&self, load: Load, what: What) -> Option<&PhaseOutcome> {
         self.phases.iter().find(|found| found.phase == Phase { load, what })

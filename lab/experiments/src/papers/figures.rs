@@ -20,11 +20,9 @@ pub enum State {
     Here(&'static [&'static str]),
     /// A drawing or a definition: there is nothing to measure.
     Nothing,
-    /// Not built yet; the words say what is missing.
-    Later(&'static str),
 }
 
-use State::{Here, Later, Nothing};
+use State::{Here, Nothing};
 
 const SCHROEDER: &str = "Schroeder 2003";
 const CROVELLA: &str = "Crovella 1999";
@@ -40,7 +38,6 @@ const PROFILE: State = Here(&["ruan-load"]);
 const SETS: State = Here(&["ruan-sets"]);
 const BURSTS: State = Here(&["ruan-bursts"]);
 const GENERATIONS: State = Here(&["ruan-generations"]);
-const MODULE: State = Later("needs Apache with the opener's module");
 const SWIFT: State = Here(&["rawat", "rawat-wan"]);
 
 /// All of them, paper by paper.
@@ -120,15 +117,15 @@ pub const FIGURES: &[Figure] = &[
     of(RUAN, "Table 4", "service inversion over load", PROFILE),
     of(RUAN, "Figure 12", "architecture of Flashpache", Nothing),
     of(RUAN, "Figure 13", "ready events, Flash's variants", BURSTS),
-    of(RUAN, "Figure 14", "burstiness, Flashpache", MODULE),
+    of(RUAN, "Figure 14", "burstiness, Flashpache", BURSTS),
     of(RUAN, "Figure 15", "median latency, Flash's variants", SETS),
     of(RUAN, "Figure 16", "latency profile, New-Flash", PROFILE),
-    of(RUAN, "Figure 17", "latency profile, Flashpache", MODULE),
+    of(RUAN, "Figure 17", "latency profile, Flashpache", PROFILE),
     of(RUAN, "Table 5", "latencies and capacities", Here(&["ruan-steps"])),
     of(RUAN, "Figure 18", "deciles, New-Flash", PROFILE),
     of(RUAN, "Figure 19", "service inversion, original and new", PROFILE),
     of(RUAN, "Figure 20", "deciles, New-Flash in memory", SETS),
-    of(RUAN, "Figure 21", "deciles, Flashpache", MODULE),
+    of(RUAN, "Figure 21", "deciles, Flashpache", PROFILE),
     of(RUAN, "Figure 22", "latencies in memory", GENERATIONS),
     of(RUAN, "Figure 23", "latencies from disk", GENERATIONS),
     of(RUAN, "Table 6", "capacities, original and new", GENERATIONS),

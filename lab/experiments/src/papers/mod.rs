@@ -21,7 +21,7 @@ use crate::report::{Report, Run};
 pub use figures::{FIGURES, Figure, State};
 
 /// All experiments, in the order of reports.
-pub const EXPERIMENTS: [Experiment; 35] = [
+pub const EXPERIMENTS: [Experiment; 36] = [
     schroeder::w1::EXPERIMENT,
     schroeder::persistent::EXPERIMENT,
     schroeder::workloads::EXPERIMENT,
@@ -37,6 +37,7 @@ pub const EXPERIMENTS: [Experiment; 35] = [
     schroeder::nasa::EXPERIMENT,
     schroeder::traces::EXPERIMENT,
     schroeder::router::EXPERIMENT,
+    schroeder::tls::EXPERIMENT,
     crovella::load::LOAD,
     crovella::load::CONCURRENCY,
     schroeder::onoff::EXPERIMENT,

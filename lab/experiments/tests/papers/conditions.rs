@@ -20,7 +20,7 @@ fn what_is_as_the_paper_ran_it_has_load_queue_and_timeout_of_the_paper_together(
     let names: BTreeSet<&str> = repeated
         .flat_map(|figure| match figure.state {
             State::Here(names) => names,
-            State::Nothing | State::Later(_) => &[],
+            State::Nothing => &[],
         })
         .copied()
         .filter(|name| !find(name).expect(name).is_simulated())

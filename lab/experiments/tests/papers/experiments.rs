@@ -118,6 +118,27 @@ fn a_quick_run_has_one_seed_and_ends_within_three_minutes() {
 }
 
 #[test]
+fn through_tls_and_in_clear_text_the_same_systems_have_cells_of_their_own() {
+    let cells = find("schroeder-tls").expect("it").cells(&Choice::of(Scale::Full));
+    let (secure, clear): (Vec<_>, Vec<_>) = cells.into_iter().partition(|(_, cell)| cell.users.tls);
+    assert_eq!(secure.len(), clear.len());
+    for ((name, cell), (plain, other)) in secure.iter().zip(&clear) {
+        assert!(name.contains("_tls_") && !plain.contains("_tls_"), "{name}, {plain}");
+        let mut cell = cell.clone();
+        cell.users.tls = false;
+        assert_eq!(&cell, other);
+    }
+    let bad = section("schroeder-tls", |outcome| {
+        if outcome.cell.users.tls && outcome.cell.system == "weir:srpt" {
+            outcome.link_use = vec![0.97; 3];
+        }
+    });
+    assert_eq!(row(&bad, "weir srpt, link use in overload").verdict(), Verdict::Missed);
+    let what = "weir protective, link use in overload";
+    assert_eq!(row(&bad, what).verdict(), Verdict::Reached);
+}
+
+#[test]
 fn reached_and_missed_bars_are_said_so() {
     let good = section("schroeder-w1", |_| ());
     let gain = row(&good, GAIN);
@@ -229,6 +250,7 @@ fn the_issue_s_bars_are_all_there() {
     assert_eq!(bars("schroeder-wan"), 3);
     assert_eq!(bars("schroeder-realistic"), 2);
     assert_eq!(bars("schroeder-router"), 1);
+    assert_eq!(bars("schroeder-tls"), 7);
     assert_eq!(bars("schroeder-persistent"), 3);
     assert_eq!(bars("real-traces"), 6);
     assert_eq!(bars("crovella"), 1);

@@ -204,8 +204,10 @@ fn disk_phase(phase: Phase, files: &Files, blocks: bool, capacity: f64) -> Phase
         observed: (phase.what == What::Watched).then_some(Observed {
             ready: Some(Ready { mean: 30.0, median: 8.0, most: 400.0, above_100: 0.1 }),
             runnable: [0.3, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1],
+            mean_runnable: 0.35,
             lost_events: 0,
         }),
+        invalid: Vec::new(),
     }
 }
 

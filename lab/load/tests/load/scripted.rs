@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Barrier, Mutex};
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use weir_load::{Body, Demand, Live, Plan, Report, run};
 use weir_stats::{Outcome, Record};
 use weir_workload::Request;
@@ -16,6 +17,8 @@ pub(crate) enum Act {
     SendAndClose(Vec<u8>),
     /// Wait until so many requests wait as this barrier says; then send these bytes.
     Meet(Arc<Barrier>, Vec<u8>),
+    /// Send these bytes and close without TLS's last word, as somebody who cuts the connection would.
+    SendAndCut(Vec<u8>),
     /// Reset the connection.
     Reset,
     /// Neither answer nor close before the client does.
@@ -44,14 +47,38 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(act: impl Fn(&Seen) -> Act + Send + Sync + 'static) -> Server {
+        Server::start_with(None, act)
+    }
+
+    /// The same through TLS.
+    pub(crate) fn start_tls(
+        config: ServerConfig,
+        act: impl Fn(&Seen) -> Act + Send + Sync + 'static,
+    ) -> Server {
+        Server::start_with(Some(config.into()), act)
+    }
+
+    fn start_with(
+        tls: Option<Arc<ServerConfig>>,
+        act: impl Fn(&Seen) -> Act + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (act, shared) = (Arc::new(act), Arc::clone(&seen));
         std::thread::spawn(move || {
             for (connection, stream) in listener.incoming().flatten().enumerate() {
-                let (act, seen) = (Arc::clone(&act), Arc::clone(&shared));
-                std::thread::spawn(move || serve(stream, connection, &*act, &seen));
+                let (act, seen, tls) = (Arc::clone(&act), Arc::clone(&shared), tls.clone());
+                std::thread::spawn(move || {
+                    let socket = stream.try_clone().expect("a descriptor");
+                    match tls.map(|tls| ServerConnection::new(tls).expect("a good configuration")) {
+                        None => serve(stream, &socket, connection, &*act, &seen),
+                        Some(tls) => {
+                            let stream = StreamOwned::new(tls, stream);
+                            serve(stream, &socket, connection, &*act, &seen);
+                        }
+                    }
+                });
             }
         });
         Server { address, seen }
@@ -63,13 +90,31 @@ impl Server {
     }
 }
 
+/// A connection, in clear text or through TLS.
+trait Stream: Read + Write {
+    /// Say that nothing more comes.
+    fn end(&mut self);
+}
+
+impl Stream for TcpStream {
+    fn end(&mut self) {}
+}
+
+impl Stream for StreamOwned<ServerConnection, TcpStream> {
+    fn end(&mut self) {
+        self.conn.send_close_notify();
+        let _ = self.flush();
+    }
+}
+
 fn serve(
-    mut stream: TcpStream,
+    mut stream: impl Stream,
+    socket: &TcpStream,
     connection: usize,
     act: &dyn Fn(&Seen) -> Act,
     seen: &Mutex<Vec<Seen>>,
 ) {
-    let from = stream.peer_addr().map_or(IpAddr::from([0; 4]), |address| address.ip());
+    let from = socket.peer_addr().map_or(IpAddr::from([0; 4]), |address| address.ip());
     for before in 0.. {
         let Some(text) = head(&mut stream) else { return };
         let request = {
@@ -84,10 +129,17 @@ fn serve(
                 barrier.wait();
                 drop(stream.write_all(&bytes));
             }
-            Act::SendAndClose(bytes) => return drop(stream.write_all(&bytes)),
+            Act::SendAndClose(bytes) => {
+                let _ = stream.write_all(&bytes);
+                return stream.end();
+            }
+            Act::SendAndCut(bytes) => {
+                let _ = stream.write_all(&bytes);
+                return drop(stream.flush());
+            }
             Act::Reset => {
                 let none = Some(std::time::Duration::ZERO);
-                socket2::SockRef::from(&stream).set_linger(none).expect("an option of Linux");
+                socket2::SockRef::from(socket).set_linger(none).expect("an option of Linux");
                 return;
             }
             Act::Stall => drop(stream.read_to_end(&mut Vec::new())),
@@ -95,13 +147,13 @@ fn serve(
         // A deaf server does not hear that it should close, and would see a request too many.
         let deaf = request.text.starts_with("GET /deaf");
         if request.text.contains("Connection: close") && !deaf {
-            return;
+            return stream.end();
         }
     }
 }
 
 /// Read a request; `None` when the client has closed.
-fn head(stream: &mut TcpStream) -> Option<String> {
+fn head(stream: &mut impl Stream) -> Option<String> {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     while !text.ends_with(b"\r\n\r\n") {
@@ -129,6 +181,7 @@ pub(crate) fn plan(server: SocketAddr) -> Plan {
         server,
         host: server.to_string(),
         headers: String::new(),
+        tls: None,
         sources: Vec::new(),
         requests_per_connection: 1,
         abort_after: None,

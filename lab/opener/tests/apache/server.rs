@@ -77,6 +77,7 @@ impl Apache {
         let error_log = directory.join("error.log");
         let options = Options {
             listen: address,
+            tls: None,
             backlog: 512,
             content: Content::Files(root),
             directory,

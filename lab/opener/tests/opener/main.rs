@@ -6,6 +6,7 @@ mod support;
 
 mod answers;
 mod changes;
+mod faults;
 mod limits;
 
 /// The other tests start it.

@@ -175,6 +175,7 @@ mod tests {
             unknown_s: 0.125,
             ready: Some(Distribution { count: 4, median: 1, max: 7, ..Distribution::default() }),
             runnable: [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25, 0.25],
+            mean_runnable: 0.45,
             blocked: vec![
                 row("openat", Some("/srv/\u{1b}[31mred"), true, 0.25),
                 row("pread64", Some("/srv/helper"), false, 0.125),

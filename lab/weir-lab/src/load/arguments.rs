@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use weir_units::{BitRate, Count, Positive, RequestRate, Share};
 
+use super::secure::SecureArguments;
 use super::values::{Arrivals, Class, Header, SlowReaders};
 use crate::values::{LoadIs, link_rate, wait_seconds};
 
@@ -15,7 +16,7 @@ pub(crate) type AtLeastOne = Count<1, { u32::MAX }>;
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP_EXIT, after_long_help = HELP_LONG)]
 pub(crate) struct Arguments {
-    /// URL to request, such as http://127.0.0.1:8080/index.html; with --law or --trace, the URL
+    /// URL to request, such as http://127.0.0.1:8080/index.html, or an https one; with --law or --trace, the URL
     /// below which the workload's paths are
     #[arg(value_name = "URL")]
     pub(crate) url: String,
@@ -107,7 +108,7 @@ pub(crate) struct Arguments {
     #[arg(value_parser = link_rate)]
     pub(crate) uplink: Option<BitRate>,
 
-    /// What counts as load: wire (heads, packets and connections too) or file (bodies only, as in
+    /// What counts as load: wire (heads, packets, connections and TLS too) or file (bodies only, as in
     /// Schroeder's tables)
     #[arg(long, value_name = "BYTES", help_heading = "Link", default_value = "wire")]
     pub(crate) load_is: LoadIs,
@@ -115,6 +116,9 @@ pub(crate) struct Arguments {
     /// Bytes of a response's head, for the load and for slowdown
     #[arg(long, value_name = "BYTES", help_heading = "Link", default_value_t = 200)]
     pub(crate) head_bytes: u64,
+
+    #[command(flatten)]
+    pub(crate) secure: SecureArguments,
 
     /// Requests that share a connection; 1 closes it after each
     #[arg(long, value_name = "N", help_heading = "Users", default_value = "1")]
@@ -183,6 +187,10 @@ length), short (closed early), reset, refused, abandoned (the user gave up), unf
 end of --drain), unsent (no descriptor or port of our own). A run of which everything is refused
 for a second ends, unless --allow-failed is 100%: nothing listens there.
 
+Over TLS, AES-128-GCM and x25519 are offered and nothing else, so that all servers do the same work.
+Connecting takes until TCP's handshake is complete; that of TLS is counted apart: from there until
+the server's last message of it has come. A request whose handshake fails is refused.
+
 Figures are not valid, and marked so, where
   - more than 1 % of a response time, and more than 10 µs, is that the generator started late,
     also of a class of sizes or clients;
@@ -201,4 +209,6 @@ Examples:
   weir-lab load http://10.0.0.1/ --law worldcup --uplink 10mbit --shape W1 --html w1.html
   weir-lab load http://10.0.0.1/ --trace access.log --uplink 10mbit --load 1.1
   weir-lab load http://10.0.0.1/ --law surge --closed 200 --requests-per-connection 8
+  weir-lab load https://example.org/ --rate 50/s --resume
+  weir-lab load https://127.0.0.1:8443/x --ca root.pem --closed 20 --requests-per-connection 8
   weir-lab load http://10.0.0.1/x --saturate 100 --abort-after 7s --retries 3 --json -";

@@ -7,6 +7,7 @@ use weir_workload::law::Law;
 use weir_workload::shape::Shape;
 
 use super::arguments::Arguments;
+use super::planned::speaks_tls;
 use super::target::Target;
 use crate::values::LoadIs;
 use crate::words::{bits, bytes};
@@ -31,8 +32,9 @@ pub(crate) fn load_words(shape: &Shape, link: f64, arguments: &Arguments) -> Str
 pub(crate) fn meaning(arguments: &Arguments) -> String {
     match arguments.load_is {
         LoadIs::Wire => format!(
-            "load is wire bytes asked ÷ link rate: bodies, heads of {} B, packets and connections",
-            arguments.head_bytes
+            "load is wire bytes asked ÷ link rate: bodies, heads of {} B, packets and connections{}",
+            arguments.head_bytes,
+            if speaks_tls(arguments) { ", TLS's records and handshakes" } else { "" }
         ),
         LoadIs::File => "load is file bytes asked ÷ link rate: bodies alone".into(),
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use weir_load::{HandshakeTimes, Handshakes};
 use weir_stats::Outcome;
 use weir_stats::lag::TOLERANCE;
 
@@ -63,6 +64,8 @@ pub(crate) struct Figures {
     pub(crate) received_head_bytes: u64,
     pub(crate) connections: u64,
     pub(crate) connections_most_open: u64,
+    /// Null in clear text.
+    pub(crate) tls: Option<TlsFigures>,
 
     pub(crate) start_lag_us_p50: Option<f64>,
     pub(crate) start_lag_us_p99: Option<f64>,
@@ -89,6 +92,48 @@ pub(crate) struct Figures {
     pub(crate) by_second: Vec<Second>,
     /// Response time that a share of the responses does not exceed.
     pub(crate) distribution: Vec<Point>,
+}
+
+/// What TLS did.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct TlsFigures {
+    /// Handshakes in which the server proved who it is.
+    pub(crate) full: HandshakeFigures,
+    /// Handshakes that resumed an earlier session.
+    pub(crate) resumed: HandshakeFigures,
+    pub(crate) failed: u64,
+    /// Why the first of these failed.
+    pub(crate) failure: Option<String>,
+    /// Bytes from the network: heads, bodies, records and handshakes.
+    pub(crate) received_bytes: u64,
+}
+
+/// Handshakes of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HandshakeFigures {
+    pub(crate) count: u64,
+    pub(crate) ms_p50: Option<f64>,
+    pub(crate) ms_p99: Option<f64>,
+    pub(crate) ms_p999: Option<f64>,
+    pub(crate) ms_max: Option<f64>,
+}
+
+impl TlsFigures {
+    /// Of a run's handshakes, in which so many bytes came from the network.
+    pub(crate) fn of(handshakes: &Handshakes, received_bytes: u64) -> TlsFigures {
+        let of = |times: &HandshakeTimes| {
+            let [ms_p50, ms_p99, ms_p999, ms_max] =
+                times.seconds.map(|seconds| (times.count > 0).then_some(seconds * 1e3));
+            HandshakeFigures { count: times.count, ms_p50, ms_p99, ms_p999, ms_max }
+        };
+        TlsFigures {
+            full: of(&handshakes.full),
+            resumed: of(&handshakes.resumed),
+            failed: handshakes.failed,
+            failure: handshakes.failure.clone(),
+            received_bytes,
+        }
+    }
 }
 
 /// Requests with responses of about one size.

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use weir_plot::{Axis, Plot, Series};
 
-use super::figures::Figures;
+use super::figures::{Figures, TlsFigures};
 use crate::words::{bits, bytes, count, maybe_time, percent, round_time, size_range, time};
 
 const STYLE: &str = include_str!("page.css");
@@ -238,10 +238,28 @@ fn generator(figures: &Figures) -> Markup {
             tr { th { "connections" } td {
                 (count(figures.connections)) ", at most " (count(figures.connections_most_open)) " at once"
             } }
+            @if let Some(tls) = &figures.tls { (handshakes(tls)) }
             tr { th { "received" } td {
                 (bytes(figures.received_body_bytes as f64)) " of bodies, "
                 (bytes(figures.received_head_bytes as f64)) " of heads"
             } }
         }
+    }
+}
+
+fn handshakes(tls: &TlsFigures) -> Markup {
+    html! {
+        @for (kind, of_kind) in [("full handshakes", &tls.full), ("resumed sessions", &tls.resumed)] {
+            @if of_kind.count > 0 {
+                tr { th { (kind) } td {
+                    (count(of_kind.count)) ": p50 " (maybe_time(of_kind.ms_p50))
+                    ", p99 " (maybe_time(of_kind.ms_p99)) ", most " (maybe_time(of_kind.ms_max))
+                } }
+            }
+        }
+        @if let Some(why) = &tls.failure {
+            tr { th { "failed handshakes" } td { (count(tls.failed)) ": " (why) } }
+        }
+        tr { th { "received with TLS" } td { (bytes(tls.received_bytes as f64)) } }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use weir_load::Demand;
 use weir_units::Positive;
 use weir_workload::shape::Shape;
+use weir_workload::wire::TlsBytes;
 use weir_workload::{Request, Wire};
 
 use super::arguments::Arguments;
@@ -59,11 +60,21 @@ impl Planned {
 
 /// What a response costs on the link.
 pub(crate) fn wire(arguments: &Arguments) -> Wire {
+    let handshake = match arguments.secure.resume {
+        true => TlsBytes::RESUMED_HANDSHAKE,
+        false => TlsBytes::FULL_HANDSHAKE,
+    };
     Wire {
         head: arguments.head_bytes,
         requests_per_connection: arguments.requests_per_connection.get(),
+        tls: speaks_tls(arguments).then_some(TlsBytes { handshake, ..TlsBytes::default() }),
         ..Wire::default()
     }
+}
+
+/// Whether the URL is an `https` one.
+pub(crate) fn speaks_tls(arguments: &Arguments) -> bool {
+    arguments.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
 /// Bytes a second of --uplink.

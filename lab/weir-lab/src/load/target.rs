@@ -14,6 +14,8 @@ pub(crate) struct Target {
     pub(crate) server: SocketAddr,
     /// The Host header.
     pub(crate) host: String,
+    /// Of an `https` URL, the name that the server's certificate must have.
+    pub(crate) certificate_name: Option<String>,
     /// Path and query of the URL, beginning with `/`.
     pub(crate) path: String,
 }
@@ -24,7 +26,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// What is no URL or no `http` one (status 2); a name that does not resolve (status 1).
+    /// What is no URL, or neither `http` nor `https` (status 2); a name that does not resolve (status 1).
     pub(crate) fn of(
         text: &str,
         host: Option<&str>,
@@ -58,7 +60,15 @@ impl Target {
             );
             return Err(invalid_usage(message));
         }
-        Ok(Target { server, host: host.map_or(named, str::to_owned), path })
+        let secure = url.scheme() == "https";
+        let certificate_name =
+            secure.then(|| without_port(host.or(url.host_str()).unwrap_or_default()).to_owned());
+        Ok(Target { server, host: host.map_or(named, str::to_owned), certificate_name, path })
+    }
+
+    /// `http` or `https`.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.certificate_name.is_some() { "https" } else { "http" }
     }
 
     /// The directory of the path, ending in `/`: where a workload's paths begin. A path that ends
@@ -76,8 +86,7 @@ fn parse(text: &str) -> Result<Url, String> {
         false => format!("{text:?} is not a URL: it has no http://; {example}"),
     })?;
     match url.scheme() {
-        "http" => {}
-        "https" => return Err(format!("{text}: https is not built yet; use http://")),
+        "http" | "https" => {}
         other if text.contains("://") => {
             return Err(format!("{text}: {other} is not spoken here; {example}"));
         }
@@ -92,6 +101,14 @@ fn parse(text: &str) -> Result<Url, String> {
         return Err(format!("{text}: nobody listens on port 0"));
     }
     Ok(url)
+}
+
+/// A host as the Host header has it, without its port.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
 }
 
 fn resolve(name: &str, port: u16, sources: &[IpAddr]) -> Result<SocketAddr, Failure> {
@@ -125,13 +142,28 @@ mod tests {
         assert_eq!(t.server, "[::1]:80".parse().unwrap());
         assert_eq!((t.host.as_str(), t.path.as_str(), t.base().as_str()), ("[::1]", "/", "/"));
         let t = Target::of("http://127.0.0.1/", Some("example.org"), &[]).unwrap();
-        assert_eq!(t.host, "example.org");
+        assert_eq!((t.host.as_str(), t.scheme()), ("example.org", "http"));
+    }
+
+    #[test]
+    fn the_certificate_is_for_the_url_s_host_or_that_of_the_header() {
+        let name = |text: &str, host| {
+            let target = Target::of(text, host, &[]).unwrap();
+            assert_eq!(target.scheme(), "https");
+            (target.server.to_string(), target.certificate_name.unwrap())
+        };
+        let found = name("https://127.0.0.1/x", None);
+        assert_eq!(found, ("127.0.0.1:443".into(), "127.0.0.1".into()));
+        let found = name("https://[::1]:8443/", None);
+        assert_eq!(found, ("[::1]:8443".into(), "[::1]".into()));
+        assert_eq!(name("https://127.0.0.1/", Some("example.org:8443")).1, "example.org");
+        assert_eq!(name("https://127.0.0.1/", Some("[::2]:1")).1, "[::2]");
+        assert_eq!(target("http://127.0.0.1/").unwrap().certificate_name, None);
     }
 
     #[test]
     fn what_is_no_http_url_is_refused_with_what_to_write() {
         for (text, part) in [
-            ("https://127.0.0.1/", "https is not built yet"),
             ("127.0.0.1:8080/x", "no http://"),
             ("localhost:8080", "no http://"),
             ("ftp://127.0.0.1/", "ftp is not spoken"),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use weir_stats::Outcome;
 
-use super::figures::Figures;
+use super::figures::{Figures, TlsFigures};
 use crate::words::{bits, bytes, count, maybe_time, percent, size_range, time};
 
 /// The plan, a line each.
@@ -26,6 +26,9 @@ pub(crate) fn summary(figures: &Figures) -> String {
     sizes(&mut text, figures);
     classes(&mut text, figures);
     generator(&mut text, figures);
+    if let Some(tls) = &figures.tls {
+        handshakes(&mut text, tls);
+    }
     for reason in &figures.invalid {
         let _ = writeln!(text, "INVALID  {reason}");
     }
@@ -155,4 +158,23 @@ fn generator(text: &mut String, figures: &Figures) {
         count(figures.connections),
         count(figures.connections_most_open)
     );
+}
+
+fn handshakes(text: &mut String, tls: &TlsFigures) {
+    for (kind, of_kind) in [("full", &tls.full), ("resumed", &tls.resumed)] {
+        if of_kind.count > 0 {
+            let _ = writeln!(
+                text,
+                "handshakes   {} {kind}: p50 {}, p99 {}, max {}",
+                count(of_kind.count),
+                maybe_time(of_kind.ms_p50),
+                maybe_time(of_kind.ms_p99),
+                maybe_time(of_kind.ms_max),
+            );
+        }
+    }
+    if let Some(why) = &tls.failure {
+        let _ = writeln!(text, "handshakes   {} failed: {why}", count(tls.failed));
+    }
+    let _ = writeln!(text, "TLS          received {} in all", bytes(tls.received_bytes as f64));
 }

@@ -3,19 +3,19 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::SocketAddrV4;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::programs::{weir_beside, weir_lab};
+use crate::programs::{free_address, start, weir_beside, weir_lab};
 use crate::support::{end_of, noise, tool};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use slowdisk::{Disk, Model, Options as DiskOptions};
 use weir_peers::nginx::{self, Nginx};
-use weir_peers::probe::{accepts, get};
-use weir_peers::{Content, Options, Program, Server, weir};
+use weir_peers::probe::get;
+use weir_peers::{Content, Options, Server, weir};
 
 const FILES: u64 = 30;
 const BYTES: usize = 300_000;
@@ -37,19 +37,6 @@ fn disk(at: &Path) -> Disk {
         channels: 1,
     }));
     disk
-}
-
-fn free_address() -> SocketAddrV4 {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    let port = free.expect("loopback has a free port").port();
-    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
-}
-
-fn start(program: Program, address: SocketAddrV4, directory: &Path) -> Server {
-    let command = program.command([] as [&str; 0]);
-    let mut server = Server::spawn(command, directory.join("log"), None).expect("it starts");
-    server.wait_until_ready(&|| Ok(accepts(address.into()))).expect("it accepts");
-    server
 }
 
 /// `weir-lab blame`, begun.
@@ -124,6 +111,7 @@ fn nginx_is_blamed_for_open_and_sendfile_on_the_slow_disk() {
     let address = free_address();
     let options = Options {
         listen: address,
+        tls: None,
         backlog: 512,
         content: Content::Files(disk.path()),
         directory: directory.path(),

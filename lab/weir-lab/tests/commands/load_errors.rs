@@ -29,8 +29,8 @@ fn load(arguments: &[&str]) -> Command {
 fn what_makes_no_sense_is_refused_with_what_does() {
     let url = "http://127.0.0.1:9/";
     for (arguments, parts) in [
-        (&["https://127.0.0.1/"][..], &["https is not built yet"][..]),
-        (&["127.0.0.1:80"], &["no http://", "write such as"]),
+        (&["127.0.0.1:80"][..], &["no http://", "write such as"][..]),
+        (&["ftp://127.0.0.1/"], &["ftp is not spoken here", "write such as"]),
         (&[url, "--rate", "fast"], &["not a rate of requests", "500/s"]),
         (&[url, "--law", "unknown"], &["unknown", "worldcup", "surge", "specweb96"]),
         (&[url, "--load", "1.2", "--uplink", "10mbit"], &["--law or --trace"]),

@@ -12,6 +12,7 @@ mod disk;
 mod experiments;
 mod load;
 mod load_errors;
+mod load_tls;
 mod opener;
 mod programs;
 mod sim_backend;

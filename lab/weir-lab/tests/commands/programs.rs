@@ -1,10 +1,13 @@
-//! The program under test and the `weir` beside it, and `weir-lab sim` as scripts call it. All tests
-//! of commands use it.
+//! The program under test, the `weir` beside it and servers of others, and `weir-lab sim` as scripts
+//! call it. All tests of commands use it.
 
-use std::path::PathBuf;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use weir_peers::probe::accepts;
+use weir_peers::{Program, Server};
 
 /// The program under test.
 pub(crate) fn weir_lab() -> Command {
@@ -16,6 +19,21 @@ pub(crate) fn weir_beside() -> PathBuf {
     let weir = PathBuf::from(env!("CARGO_BIN_EXE_weir-lab")).with_file_name("weir");
     assert!(weir.is_file(), "{} is missing: cargo build -p weir", weir.display());
     weir
+}
+
+/// An address at which nobody listens.
+pub(crate) fn free_address() -> SocketAddrV4 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = free.expect("loopback has a free port").port();
+    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
+}
+
+/// A server, once it accepts connections.
+pub(crate) fn start(program: Program, address: SocketAddrV4, directory: &Path) -> Server {
+    let command = program.command([] as [&str; 0]);
+    let mut server = Server::spawn(command, directory.join("log"), None).expect("it starts");
+    server.wait_until_ready(&|| Ok(accepts(address.into()))).expect("it accepts");
+    server
 }
 
 /// A simulation, by the name of its command.

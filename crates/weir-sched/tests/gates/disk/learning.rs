@@ -27,9 +27,11 @@ struct Plan {
     foreseen: bool,
     /// The share of jobs that is answered from memory.
     in_memory: f64,
+    /// Service takes so many times as long as is expected.
+    slower: u32,
 }
 
-const PLAN: Plan = Plan { channels: 1, spread: 0.5, foreseen: true, in_memory: 0.0 };
+const PLAN: Plan = Plan { channels: 1, spread: 0.5, foreseen: true, in_memory: 0.0, slower: 1 };
 
 /// A saturated disk behind the gate.
 struct Saturated {
@@ -94,7 +96,7 @@ impl Saturated {
             let ms = self.expected.remove(&job).expect("it has joined");
             let spread = 1.0 + self.random.random_range(-plan.spread..=plan.spread);
             let ms = if plan.foreseen { ms } else { 4 };
-            let service = Duration::from_millis(ms).mul_f64(spread);
+            let service = Duration::from_millis(ms).mul_f64(spread) * plan.slower;
             let is_cached = self.random.random_bool(plan.in_memory);
             self.disk.start(self.now, job, (!is_cached).then_some(service));
         }
@@ -114,6 +116,15 @@ fn a_disk_that_does_one_thing_at_a_time_has_few_jobs() {
     let (outcome, limit) = learned(PLAN);
     assert!(outcome.utilisation >= 0.98 && outcome.under_way < 3.0, "{outcome:?}");
     assert_eq!(limit, 2);
+}
+
+#[test]
+fn a_slow_disk_does_not_hang() {
+    for slower in [7, 12, 25, 75] {
+        let (outcome, limit) = learned(Plan { slower, ..PLAN });
+        assert!(outcome.utilisation >= 0.98 && outcome.under_way < 3.0, "{slower}: {outcome:?}");
+        assert_eq!(limit, 2, "{slower}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
-use super::{Inner, Mount, OPENING};
+use super::{Inner, OPENING};
 use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
 use crate::content::names::{Entry, Known};
@@ -20,7 +20,7 @@ use crate::content::object::Found;
 use crate::content::open::{self, Opened};
 use crate::content::root::Look;
 use crate::content::work::{DiskResult, Key};
-use crate::disk::{DiskError, DiskId, Piece};
+use crate::disk::{DiskError, Piece};
 use crate::runtime::turn;
 
 /// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
@@ -128,12 +128,11 @@ impl Inner {
             self.open.clear();
             opened = open::from_memory(&directory, &c_name);
         }
-        let mount = match opened {
-            Err(Errno::XDEV) => Mount::Another,
-            Err(Errno::AGAIN) => Mount::Own,
-            opened => return Ok(opened.map(Arc::new)),
-        };
-        let opened = self.open_by_helper(name, mount, since).await;
+        // Another mount is AGAIN, too; XDEV is a link that leads out, but helpers say what is answered.
+        if !matches!(opened, Err(Errno::XDEV | Errno::AGAIN)) {
+            return Ok(opened.map(Arc::new));
+        }
+        let opened = self.open_by_helper(name, since).await;
         opened.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)
     }
 
@@ -141,17 +140,13 @@ impl Inner {
     pub(super) async fn open_by_helper(
         &self,
         name: &[u8],
-        mount: Mount,
         since: Time,
     ) -> Result<Result<Arc<Opened>, Errno>, DiskError> {
         let directory = self.root.directory();
         let (place, own) = (place(name), directory.disk);
         // A name without a slash may be a mount itself, and says nothing of the others.
         let tells = name.contains(&b'/');
-        let disk = self.places.disk(place).unwrap_or_else(|| match mount {
-            Mount::Own => own,
-            Mount::Another => DiskId::unknown(place),
-        });
+        let disk = self.places.disk(place).unwrap_or(own);
         // It may wait for long, so it is there once.
         let name: Arc<[u8]> = name.into();
         let key = Key::Name(directory.device, directory.inode, name.clone());

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use tokio::sync::{mpsc, oneshot};
+use weir_acme::Board;
 use weir_http::message::{Fields, Request, is_get_or_head};
 
 pub(crate) use self::history::History;
@@ -37,6 +38,8 @@ pub(crate) struct Admin {
     pub(crate) started: Instant,
     pub(crate) disks: Arc<FileDisks>,
     pub(crate) routes: Option<Arc<Shared>>,
+    /// How the certificates are that are obtained, if any are.
+    pub(crate) obtained: Option<Board>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
     /// Copies of the listening sockets, to see how many wait there.
     pub(crate) listeners: Arc<Mutex<Vec<OwnedFd>>>,
@@ -105,6 +108,12 @@ impl Admin {
         }
         for (backend, reading) in self.routes.iter().flat_map(|routes| routes.backends()) {
             self.metrics.backends.read(&backend, &reading);
+        }
+        for certificate in self.obtained.iter().flat_map(|board| board.status().certificates) {
+            self.metrics.obtained.read(&certificate);
+            if let Some(end) = certificate.not_after {
+                self.metrics.handshakes.expires(&certificate.name, end);
+            }
         }
         if let Some(Link { config, uplink, history }) = &self.link {
             figures.uplink_configured.set((config.rate.bits() / 8) as i64);

@@ -21,6 +21,9 @@ use crate::runtime::turn;
 /// Plain bytes that are sealed before the kernel is handed the records: as many as one chunk of a file.
 const WAITING: usize = 64 * 1024;
 
+/// Records that are sealed before the kernel is handed them: a connection keeps a place for each.
+const RECORDS: u32 = 16;
+
 /// Reads of a few kilobytes each before it is told that nothing has come: a client that sends records
 /// without content must not keep the worker.
 const READS: u32 = 16;
@@ -154,18 +157,29 @@ impl Tls {
         }
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (mut part, after) = rest.split_at(rest.len().min(WAITING));
-            rest = after;
-            while !part.is_empty() {
-                let count = self.sizes.next(turn::began(), part.len());
-                session.seal(&part[..count]);
-                part = &part[count..];
-            }
+            rest = self.seal(session, rest);
             if !self.hand_over(session, socket, more || !rest.is_empty())? {
                 break;
             }
         }
         Ok(Some(bytes.len() - rest.len()))
+    }
+
+    /// Seals as many of `bytes` as may wait at once; returns the rest.
+    fn seal<'b>(&self, session: &mut Session, bytes: &'b [u8]) -> &'b [u8] {
+        let mut left = bytes.len().min(WAITING);
+        let mut rest = bytes;
+        for _ in 0..RECORDS {
+            let count = self.sizes.next(turn::began(), left);
+            if count == 0 {
+                break;
+            }
+            let (record, after) = rest.split_at(count);
+            session.seal(record);
+            rest = after;
+            left -= count;
+        }
+        rest
     }
 
     pub(super) fn has_waiting(&self) -> bool {

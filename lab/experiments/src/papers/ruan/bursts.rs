@@ -1,7 +1,9 @@
 //! Ruan & Pai, sections 3.1 and 3.2: a server that blocks finds many events ready when it wakes, and its
 //! processes become runnable all at once.
 
-use super::conditions::{self, AIO, APACHE, EVENT, Found, LIGHTTPD, NGINX, WEIR, case, files};
+use super::conditions::{
+    self, AIO, APACHE, EVENT, FLASHPACHE, Found, LIGHTTPD, NGINX, WEIR, case, files,
+};
 use crate::cell::{Load, Phase, What};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
@@ -12,14 +14,14 @@ use crate::outcome::{Observed, PhaseOutcome, Ready};
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-bursts",
     paper: "Ruan 2006",
-    repeats: "Figures 1, 2 and 13",
+    repeats: "Figures 1, 2, 13 and 14",
     title: "Ready events and runnable processes come in bursts",
     groups,
     report,
 };
 
 const BLOCKS: &str = "weir:files --disk-work blocks";
-const OWN: [&str; 7] = [WEIR, NGINX, BLOCKS, AIO, APACHE, EVENT, LIGHTTPD];
+const OWN: [&str; 8] = [WEIR, NGINX, BLOCKS, AIO, APACHE, FLASHPACHE, EVENT, LIGHTTPD];
 const WATCHED: Phase = Phase { load: Load::Saturated, what: What::Watched };
 
 fn of(scale: Scale) -> Case {
@@ -34,8 +36,8 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
     section.text(
         "In saturation (1024 requests under way), watched as `weir-lab blame` does: what each wake of \
          an event loop returned, and how many of a server's processes and threads could run. nginx \
-         stands where the paper has Flash, weir where it has New-Flash; Apache prefork has 256 \
-         processes.",
+         stands where the paper has Flash, weir where it has New-Flash, and Apache prefork with the \
+         opener's module where it has Flashpache; Apache prefork has 256 processes.",
     );
     let case = of(evidence.choice.scale);
     let found = Found::of(evidence, &case);
@@ -62,20 +64,15 @@ fn nearly_all(phase: &PhaseOutcome) -> f64 {
     observed(phase, |seen| seen.runnable[9] + seen.runnable[10])
 }
 
-/// The mean share of those that can run; each tenth counts by its middle.
 fn mean_runnable(phase: &PhaseOutcome) -> f64 {
-    let middle = |(place, share): (usize, &f64)| match place {
-        0 => 0.0,
-        tenth => (tenth as f64 - 0.5) / 10.0 * share,
-    };
-    observed(phase, |seen| seen.runnable.iter().enumerate().map(middle).sum())
+    observed(phase, |seen| seen.mean_runnable)
 }
 
 fn runnable(found: Found<'_>, systems: &[String]) -> Plot {
     let names = std::iter::once("none".to_owned())
         .chain((1..=10).map(|tenth| format!("to {} %", tenth * 10)));
     let mut plot = Plot::new(
-        "Figure 2: how many of a server's processes can run",
+        "Figures 2 and 14: how many of a server's processes can run",
         Axis::names("of its processes and threads", names),
         Axis::linear("share of the time, %"),
     );
@@ -100,7 +97,7 @@ fn table(found: Found<'_>, systems: &[String]) -> Table {
         "over 80 % can run, %",
         "mean share that can run, %",
     ];
-    let caption = "Figures 1, 2 and 13: ready events, and shares of the time.";
+    let caption = "Figures 1, 2, 13 and 14: ready events, and shares of the time.";
     let mut table = Table::new(caption, &columns);
     for system in systems {
         let events =
@@ -151,4 +148,11 @@ fn rows(found: Found<'_>, section: &mut Section) {
             None => row.paper_is(1.0 / 3.0),
         });
     }
+    let row = Row::new(
+        format!("{}, mean share that can run", label(FLASHPACHE)),
+        "about 20 % (Flashpache)",
+        found.value(FLASHPACHE, WATCHED, mean_runnable),
+        Unit::Percent,
+    );
+    section.row(row.paper_is(0.2));
 }

@@ -17,6 +17,8 @@ pub(super) const AIO: &str = "nginx-aio";
 /// The paper's other server, today's version.
 pub(super) const APACHE: &str = "apache-prefork";
 pub(super) const EVENT: &str = "apache-event";
+/// The same with files opened by `weir-lab opener`; its place in the paper is Flashpache's.
+pub(super) const FLASHPACHE: &str = "apache-prefork-opener";
 pub(super) const LIGHTTPD: &str = "lighttpd";
 
 /// Loads of the paper's figures, as shares of a server's own capacity (section 3.4).
@@ -68,14 +70,15 @@ pub(super) fn systems(choice: &Choice, own: &[&str]) -> Vec<String> {
 /// A figure of a phase.
 pub(super) type Figure = fn(&PhaseOutcome) -> f64;
 
-/// A figure of one phase of an outcome; not a number if it has none such.
+/// A figure of one phase of an outcome; not a number if it has none such, or one that does not count.
 pub(super) fn of_phase(
     outcome: &Outcome,
     phase: Phase,
     figure: impl Fn(&PhaseOutcome) -> f64,
 ) -> f64 {
     let files = outcome.files.as_ref();
-    files.and_then(|files| files.phase(phase.load, phase.what)).map_or(f64::NAN, figure)
+    let found = files.and_then(|files| files.phase(phase.load, phase.what));
+    found.filter(|phase| phase.invalid.is_empty()).map_or(f64::NAN, figure)
 }
 
 /// Figures of a case's cells over the seeds.

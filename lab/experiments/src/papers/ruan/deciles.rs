@@ -1,9 +1,9 @@
 //! The order of responses: service inversion over the load, and the sizes in each decile of response
-//! times. The second half of the experiment on load (Ruan & Pai, Table 4, Figures 10, 11, 18 and 19).
+//! times. The second half of the experiment on load (Ruan & Pai, Table 4, Figures 10, 11, 18, 19 and 21).
 
 use weir_stats::composition::RUAN_SHARES;
 
-use super::conditions::{APACHE, Found, HIGH, LOADS, NGINX, WEIR, inversion, own};
+use super::conditions::{APACHE, FLASHPACHE, Found, HIGH, LOADS, NGINX, WEIR, inversion, own};
 use super::profile::Profile;
 use crate::cell::Phase;
 use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
@@ -22,6 +22,7 @@ pub(super) fn report(all: &Profile<'_>, section: &mut Section) {
             APACHE => "Figure 10: ",
             NGINX => "Figure 11: ",
             WEIR => "Figure 18: ",
+            FLASHPACHE => "Figure 21: ",
             _ => "",
         };
         let title = format!("{number}sizes by decile of response time, {}", label(system));

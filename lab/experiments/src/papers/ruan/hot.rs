@@ -42,8 +42,8 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          rates again for files that are all in memory (as many directories as half of the memory \
          holds), with the same server. *Hot* are files up to 9 KB that are asked for at least once a \
          second; hot requests are compared with hot ones. While the whole tree is read, four requests \
-         of another client are under way, for every file once; the phase ends after four times the \
-         usual time, or with the tree.",
+         of another client are under way, for every file in turn, over and over; the phase takes \
+         four times the usual time.",
     );
     section.text(
         "The longest response in saturation is compared with the time that all waiting misses take \
@@ -96,7 +96,7 @@ fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> T
         "inversion",
         "disk reads per 1000",
         "disk busy %",
-        "tree read %",
+        "tree read, %",
     ];
     let mut table = Table::new(format!("{caption} Response times in ms."), &columns);
     for system in systems {

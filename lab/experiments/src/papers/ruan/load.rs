@@ -2,7 +2,8 @@
 //! sizes in each decile, as the load grows to what each server can do.
 
 use super::conditions::{
-    self, AIO, APACHE, EVENT, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, case, files, own_loads,
+    self, AIO, APACHE, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, case, files,
+    own_loads,
 };
 use super::{deciles, profile};
 use crate::choice::{Choice, Scale};
@@ -13,13 +14,13 @@ use crate::findings::Section;
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-load",
     paper: "Ruan 2006",
-    repeats: "Figures 4 to 7, 10, 11, 16, 18 and 19, Table 4",
+    repeats: "Figures 4 to 7, 10, 11, 16 to 19 and 21, Table 4",
     title: "Requests in memory wait for the disk",
     groups,
     report,
 };
 
-const OWN: [&str; 6] = [WEIR, NGINX, APACHE, AIO, EVENT, LIGHTTPD];
+const OWN: [&str; 7] = [WEIR, NGINX, APACHE, FLASHPACHE, AIO, EVENT, LIGHTTPD];
 
 /// Loads of a run.
 pub(super) fn loads(scale: Scale) -> Vec<f64> {
@@ -42,12 +43,15 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
         "A set of 3 GB shaped like SPECweb99's on a disk that does one operation at a time (2 ms, 60 \
          MB/s), and servers of one worker in a memory group of 1 GB, page cache included. Saturation: \
          1024 requests under way, five on a connection. Load 1 is the highest rate at which a server \
-         keeps up in an open loop (98 % answered by the end of a trial), found by halving between 0.5 \
-         and 1.25 of what it did in saturation; the paper's is what it did in saturation.",
+         keeps up in an open loop (all but 256 requests answered by the end of a trial of 10 s, and the \
+         clients on time), found by \
+         halving between 0.3 and 1.2 of what it did in saturation; the paper's is what it did in \
+         saturation.",
     );
     section.text(
-        "weir stands where the paper has New-Flash, nginx where it has Flash. Apache prefork has 256 \
-         processes, as in Figure 2. *Hot* are files up to 9 KB that are asked for at least once a \
+        "weir stands where the paper has New-Flash, nginx where it has Flash, Apache prefork with files \
+         opened by `weir-lab opener` where it has Flashpache. Apache prefork has 256 processes, as in \
+         Figure 2. *Hot* are files up to 9 KB that are asked for at least once a \
          second, which a page cache always has.",
     );
     let case = of(evidence.choice.scale);

@@ -1,9 +1,9 @@
 //! Response times over the load and their distributions: the first half of the experiment on load
-//! (Ruan & Pai, Figures 4 to 7 and 16).
+//! (Ruan & Pai, Figures 4 to 7, 16 and 17).
 
 use super::conditions::{
-    APACHE, Figure, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean, median,
-    megabits, own, p95, p99, per_second, reads,
+    APACHE, FLASHPACHE, Figure, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean,
+    median, megabits, own, p95, p99, per_second, reads,
 };
 use crate::cell::Phase;
 use crate::experiment::Evidence;
@@ -42,18 +42,14 @@ pub(super) fn report(all: &Profile<'_>, section: &mut Section) {
 }
 
 /// The paper's number of a figure that a system has there.
-fn figure(system: &str, [apache, flash, new]: [&str; 3]) -> String {
-    match system {
-        APACHE => format!("Figure {apache}: "),
-        NGINX => format!("Figure {flash}: "),
-        WEIR => format!("Figure {new}: "),
-        _ => String::new(),
-    }
+fn figure(system: &str, numbers: &[(&str, u32)]) -> String {
+    let number = numbers.iter().find(|(of, _)| *of == system);
+    number.map_or_else(String::new, |(_, number)| format!("Figure {number}: "))
 }
 
 fn profile(all: &Profile<'_>, system: &str) -> Plot {
-    let title =
-        format!("{}response times over load, {}", figure(system, ["4", "5", "16"]), label(system));
+    let numbers = [(APACHE, 4), (NGINX, 5), (WEIR, 16), (FLASHPACHE, 17)];
+    let title = format!("{}response times over load, {}", figure(system, &numbers), label(system));
     let mut plot = Plot::new(title, Axis::linear("load"), Axis::log("response time, ms"));
     let p5 = |phase: &PhaseOutcome| phase.all.at(5);
     let lines: [(&str, Figure); 4] =
@@ -68,11 +64,8 @@ fn profile(all: &Profile<'_>, system: &str) -> Plot {
 }
 
 fn distributions(all: &Profile<'_>, system: &str) -> Plot {
-    let title = format!(
-        "{}distribution of response times, {}",
-        figure(system, ["6", "7", "18"]),
-        label(system)
-    );
+    let number = figure(system, &[(APACHE, 6), (NGINX, 7)]);
+    let title = format!("{number}distribution of response times, {}", label(system));
     let mut plot =
         Plot::new(title, Axis::log("response time, ms"), Axis::linear("share of responses"));
     let open = all.loads.iter().map(|load| (format!("load {load}"), own(*load)));
@@ -162,6 +155,7 @@ fn rows(all: &Profile<'_>, section: &mut Section) {
     let low = own(all.loads[0]);
     for (system, paper, limit) in [
         (WEIR, "less than a tripling", Bar::Below(3.0)),
+        (FLASHPACHE, "less than a tripling", Bar::Below(3.0)),
         (NGINX, "two orders of magnitude", Bar::AtLeast(100.0)),
         (APACHE, "two orders of magnitude", Bar::AtLeast(100.0)),
     ] {

@@ -12,6 +12,7 @@ pub(super) mod realistic;
 mod realistic_paper;
 pub(super) mod router;
 pub(super) mod table2;
+pub(super) mod tls;
 pub(super) mod traces;
 pub(super) mod w1;
 mod w1_paper;

@@ -31,7 +31,7 @@ fn proxied(text: &str) -> ProxyConfig {
 
 /// Settings as flags give them.
 fn flags(keys: ServerKeys) -> Settings {
-    Settings { keys, routes: Vec::new() }
+    Settings { keys, ..Settings::default() }
 }
 
 fn error(text: &str) -> String {

@@ -1,4 +1,5 @@
-//! How late the generator itself started requests (the start lag), for its report.
+//! The distribution of times that the generator takes of itself, for its report: how late it started
+//! requests (the start lag), and how long handshakes took.
 
 use hdrhistogram::Histogram;
 
@@ -7,19 +8,24 @@ use crate::error::Error;
 /// An hour in nanoseconds: more is counted as an hour.
 const MOST: u64 = 3_600_000_000_000;
 
-/// The distribution of start lags, to three digits.
-pub(crate) struct LagHistogram(Histogram<u64>);
+/// A distribution of times, to three digits.
+pub(crate) struct Times(Histogram<u64>);
 
-impl LagHistogram {
-    pub(crate) fn new() -> Result<LagHistogram, Error> {
+impl Times {
+    pub(crate) fn new() -> Result<Times, Error> {
         let histogram = Histogram::new_with_bounds(1, MOST, 3)
-            .map_err(|e| Error(format!("cannot make the histogram of start lags: {e}")))?;
-        Ok(LagHistogram(histogram))
+            .map_err(|e| Error(format!("cannot make a histogram of times: {e}")))?;
+        Ok(Times(histogram))
     }
 
-    /// A request started so many seconds late.
+    /// Something took so many seconds.
     pub(crate) fn add(&mut self, seconds: f64) {
         self.0.saturating_record((seconds * 1e9) as u64);
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len()
     }
 
     /// 50th, 99th and 99.9th percentile and the most, in seconds; zeros of nothing.
@@ -37,12 +43,13 @@ mod tests {
 
     #[test]
     fn percentiles_are_in_seconds() {
-        let mut lags = LagHistogram::new().expect("bounds are right");
-        assert_eq!(lags.percentiles(), [0.0; 4]);
+        let mut times = Times::new().expect("bounds are right");
+        assert_eq!((times.percentiles(), times.count()), ([0.0; 4], 0));
         for index in 1..=1000 {
-            lags.add(f64::from(index) * 1e-6);
+            times.add(f64::from(index) * 1e-6);
         }
-        for (value, expected) in lags.percentiles().into_iter().zip([500e-6, 990e-6, 999e-6, 1e-3])
+        assert_eq!(times.count(), 1000);
+        for (value, expected) in times.percentiles().into_iter().zip([500e-6, 990e-6, 999e-6, 1e-3])
         {
             assert!((value / expected - 1.0).abs() < 2e-3, "{value} is not {expected}");
         }

@@ -1,0 +1,78 @@
+//! The ACME server: one certificate ordered, and one suggestion asked for, from beginning to end. Used by
+//! the keeper. Every call opens the account anew, which costs one request and sees what another process
+//! or the server has changed.
+
+mod account;
+mod answer;
+mod client;
+mod order;
+mod problem;
+mod suggestion;
+mod wish;
+
+use std::time::Duration;
+
+use self::client::{Client, Visit};
+use self::suggestion::Suggestion;
+pub(crate) use self::wish::Wish;
+use crate::answers::Answers;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::storage::{Pem, Storage};
+
+/// Longest time for an order with all its waiting, and for a question.
+const LONGEST_ORDER: Duration = Duration::from_secs(10 * 60);
+const LONGEST_QUESTION: Duration = Duration::from_secs(2 * 60);
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Authority {
+    settings: Settings,
+    client: Client,
+}
+
+impl Authority {
+    /// # Errors
+    ///
+    /// If the roots that the server is checked against cannot be read.
+    pub(crate) fn new(settings: &Settings) -> Result<Authority, Failure> {
+        let client = Client::new(settings.roots.as_deref())?;
+        Ok(Authority { settings: settings.clone(), client })
+    }
+
+    /// Orders a certificate, proves the name, and brings key and chain.
+    pub(crate) async fn obtain(
+        &self,
+        wish: Wish<'_>,
+        storage: &Storage,
+        answers: &Answers,
+    ) -> Result<Pem, Failure> {
+        let visit = Visit::new(&self.client, &self.settings.directory_url);
+        let work = async {
+            let account = account::open(&self.settings, storage, &visit).await?;
+            order::obtain(&account, storage, wish, answers).await
+        };
+        let done = tokio::time::timeout(LONGEST_ORDER, work).await;
+        let done = done.unwrap_or_else(|_| {
+            let minutes = LONGEST_ORDER.as_secs() / 60;
+            Err(Failure::unjudged(format!("the order did not come to an end in {minutes} minutes")))
+        });
+        done.map_err(|failure| failure.with_retry_after(visit.retry_after()))
+    }
+
+    /// Asks when to renew `pem`.
+    pub(crate) async fn suggestion(
+        &self,
+        pem: &Pem,
+        storage: &Storage,
+    ) -> Result<Suggestion, Failure> {
+        let visit = Visit::new(&self.client, &self.settings.directory_url);
+        let work = async {
+            let account = account::open(&self.settings, storage, &visit).await?;
+            suggestion::ask(&account, pem).await
+        };
+        let done = tokio::time::timeout(LONGEST_QUESTION, work).await;
+        let done = done.unwrap_or_else(|_| Err(Failure::unjudged("there was no answer")));
+        done.map_err(|failure| failure.with_retry_after(visit.retry_after()))
+    }
+}

@@ -1,0 +1,87 @@
+//! Errors of the ACME library as failures, in words. Used by everything here that calls it.
+
+use instant_acme::{Error, Problem};
+
+use crate::failure::{Failure, with_causes};
+
+/// The account was deleted at the server, or the server's database was (RFC 8555 section 6.7).
+const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
+/// Another order already replaces that certificate (RFC 9773 section 5).
+const ALREADY_REPLACED: &str = "urn:ietf:params:acme:error:alreadyReplaced";
+
+/// `what`: what was being done, such as "the order was not taken".
+pub(super) fn failure(what: &str, error: &Error) -> Failure {
+    match error {
+        Error::Api(problem) => {
+            Failure::refused(format!("{what}: the ACME server says: {}", told(problem)))
+        }
+        Error::Json(error) => {
+            Failure::unjudged(format!("{what}: the ACME server's answer makes no sense ({error})"))
+        }
+        Error::Timeout(_) => {
+            Failure::unjudged(format!("{what}: the ACME server did not come to a decision in time"))
+        }
+        other => Failure::unjudged(format!("{what}: {}", printable(&with_causes(other)))),
+    }
+}
+
+/// What the server tells in a problem document.
+pub(super) fn told(problem: &Problem) -> String {
+    let text = problem.to_string();
+    printable(text.strip_prefix("API error: ").unwrap_or(&text))
+}
+
+pub(super) fn is_no_account(error: &Error) -> bool {
+    has_type(error, NO_ACCOUNT)
+}
+
+pub(super) fn is_already_replaced(error: &Error) -> bool {
+    has_type(error, ALREADY_REPLACED)
+}
+
+fn has_type(error: &Error, name: &str) -> bool {
+    matches!(error, Error::Api(problem) if problem.r#type.as_deref() == Some(name))
+}
+
+/// A text that the server wrote, safe for a log: on one line, and bounded.
+fn printable(text: &str) -> String {
+    const LONGEST: usize = 500;
+    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+    text.chars().take(LONGEST).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(json: &str) -> Error {
+        Error::Api(serde_json::from_str::<Problem>(json).unwrap())
+    }
+
+    #[test]
+    fn what_the_server_says_is_told_on_one_line_and_counts_as_refused() {
+        let json = r#"{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too\nmany"}"#;
+        let failure = failure("the order was not taken", &problem(json));
+        assert_eq!(
+            failure.to_string(),
+            "the order was not taken: the ACME server says: too many \
+             (urn:ietf:params:acme:error:rateLimited)"
+        );
+        assert!(failure.setback().is_refusal);
+    }
+
+    #[test]
+    fn what_was_not_judged_is_no_refusal() {
+        let error = Error::Json(serde_json::from_str::<Problem>("[").unwrap_err());
+        assert!(!failure("x", &error).setback().is_refusal);
+        assert!(!failure("x", &Error::Timeout(None)).setback().is_refusal);
+    }
+
+    #[test]
+    fn problems_are_known_by_their_types() {
+        let gone = problem(&format!(r#"{{"type": "{NO_ACCOUNT}"}}"#));
+        let replaced = problem(&format!(r#"{{"type": "{ALREADY_REPLACED}"}}"#));
+        assert!(is_no_account(&gone) && !is_no_account(&replaced));
+        assert!(is_already_replaced(&replaced) && !is_already_replaced(&gone));
+    }
+}

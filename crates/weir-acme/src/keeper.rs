@@ -1,0 +1,295 @@
+//! One certificate, looked after for ever: what the plan says next is done, and its outcome told to the
+//! plan, the log and the board. Used by the manager, which runs one for each name.
+//!
+//! Whatever fails, the certificate that is served stays until there is a newer one.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+use weir_tls::{Certificate, CertificateStore};
+
+use crate::answers::Answers;
+use crate::authority::{Authority, Wish};
+use crate::board::{LastFailure, Line, Phase};
+use crate::draw::draw;
+use crate::failure::Failure;
+use crate::host_name::HostName;
+use crate::moment::{date, span};
+use crate::schedule::life::Life;
+use crate::schedule::plan::{Plan, Step};
+use crate::settings::ChallengeKind;
+use crate::storage::{Pem, Storage, StorageError};
+
+/// How soon to try again to write what could not be written.
+const SAVE_AGAIN: Duration = Duration::from_secs(60);
+
+/// What all keepers share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) authority: Authority,
+    pub(crate) storage: Storage,
+    pub(crate) answers: Answers,
+    /// Where the certificates are served from.
+    pub(crate) store: Arc<CertificateStore>,
+    /// At least one.
+    pub(crate) challenges: Vec<ChallengeKind>,
+    /// As many orders as may be under way.
+    pub(crate) orders: Semaphore,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    name: HostName,
+    common: Arc<Common>,
+    line: Line,
+    plan: Plan,
+    /// The certificate that is served.
+    pem: Option<Pem>,
+    /// It could not be written yet.
+    is_unsaved: bool,
+}
+
+impl Keeper {
+    pub(crate) fn new(name: HostName, common: Arc<Common>, line: Line) -> Keeper {
+        Keeper { name, common, line, plan: Plan::default(), pem: None, is_unsaved: false }
+    }
+
+    pub(crate) fn name(&self) -> &HostName {
+        &self.name
+    }
+
+    /// Looks after the certificate until it is dropped.
+    pub(crate) async fn keep(mut self) {
+        loop {
+            self.take_over();
+            self.save_again();
+            match self.plan.next(SystemTime::now()) {
+                Step::Order => self.order().await,
+                Step::Ask => self.ask().await,
+                Step::Wait(wait) if self.is_unsaved => sleep(wait.min(SAVE_AGAIN)).await,
+                Step::Wait(wait) => sleep(wait).await,
+            }
+        }
+    }
+
+    /// Serves what the storage has, if it is newer than what is served: from before the start, or
+    /// another process obtained it. Whether it is.
+    pub(crate) fn take_over(&mut self) -> bool {
+        let pem = match self.common.storage.certificate(&self.name) {
+            Ok(Some(pem)) => pem,
+            Ok(None) => return false,
+            Err(error) => {
+                tracing::warn!("the certificate for {} is not to be had: {error}", self.name);
+                return false;
+            }
+        };
+        if self.pem.as_ref() == Some(&pem) {
+            return false;
+        }
+        let certificate = match usable(&pem, &self.name) {
+            Ok(certificate) => certificate,
+            Err(problem) => {
+                let path = self.common.storage.certificate_path(&self.name);
+                tracing::warn!("{} is left alone: {problem}", path.display());
+                return false;
+            }
+        };
+        let life = life(&certificate);
+        if self.plan.life().is_some_and(|held| life.not_before <= held.not_before) {
+            return false;
+        }
+        self.plan.found(life, draw(), SystemTime::now());
+        self.is_unsaved = false;
+        self.serve(pem, certificate, life);
+        self.line.change(|line| line.taken_over += 1);
+        tracing::info!(
+            "certificate for {} found in the storage: {}",
+            self.name,
+            self.validity(life)
+        );
+        true
+    }
+
+    async fn order(&mut self) {
+        let common = self.common.clone();
+        let _permit = common.orders.acquire().await;
+        let _lock = match common.storage.lock_certificate(&self.name) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => {
+                self.plan.ordered_elsewhere(SystemTime::now());
+                self.line.change(|line| line.phase = Phase::OrderedElsewhere);
+                return;
+            }
+            Err(error) => return self.failed(&error.into()),
+        };
+        // Another process may have obtained it while this one waited.
+        if self.take_over() {
+            return;
+        }
+        self.line.change(|line| line.phase = Phase::Ordering);
+        let failures = self.plan.failures();
+        let Some(kind) = kind(&common.challenges, failures) else {
+            return self.failed(&Failure::unjudged("no challenge is allowed"));
+        };
+        // An order that failed may have failed because of what it said to replace.
+        let replaces = self.pem.as_ref().filter(|_| failures == 0);
+        let wish = Wish { name: &self.name, kind, replaces };
+        match common.authority.obtain(wish, &common.storage, &common.answers).await {
+            Ok(pem) => self.obtained(pem),
+            Err(failure) => self.failed(&failure),
+        }
+    }
+
+    fn obtained(&mut self, pem: Pem) {
+        let certificate = match usable(&pem, &self.name) {
+            Ok(certificate) => certificate,
+            Err(problem) => {
+                return self.failed(&Failure::refused(format!(
+                    "the certificate that the ACME server issued is of no use: {problem}"
+                )));
+            }
+        };
+        let (life, now) = (life(&certificate), SystemTime::now());
+        let makes_sense = self.plan.obtained(life, draw(), now);
+        self.is_unsaved = true;
+        self.serve(pem, certificate, life);
+        self.line.change(|line| line.obtained += 1);
+        tracing::info!("certificate for {} obtained: {}", self.name, self.validity(life));
+        if !makes_sense {
+            let text = format!(
+                "the certificate that the ACME server issued is valid from {} to {}, and the clock of \
+                 this machine says {}: set the clock",
+                date(life.not_before),
+                date(life.not_after),
+                date(now)
+            );
+            self.tell_failure(&text, now);
+        }
+        if let Err(error) = self.save() {
+            tracing::error!(
+                "the certificate for {} is served, but a restart loses it: {error}; it is tried again \
+                 every {}",
+                self.name,
+                span(SAVE_AGAIN)
+            );
+        }
+    }
+
+    fn save_again(&mut self) {
+        if self.is_unsaved && self.save().is_ok() {
+            tracing::info!("the certificate for {} is in the storage at last", self.name);
+        }
+    }
+
+    fn save(&mut self) -> Result<(), StorageError> {
+        let Some(pem) = &self.pem else { return Ok(()) };
+        let saved = self.common.storage.save_certificate(&self.name, pem);
+        self.is_unsaved = saved.is_err();
+        self.line.change(|line| line.unsaved = saved.is_err());
+        saved
+    }
+
+    async fn ask(&mut self) {
+        let before = self.plan.renewal();
+        let answer = match &self.pem {
+            Some(pem) => self.common.authority.suggestion(pem, &self.common.storage).await,
+            None => Err(Failure::unjudged("there is no certificate to ask about")),
+        };
+        let now = SystemTime::now();
+        match answer {
+            Ok(suggestion) => self.plan.suggested(suggestion.window, suggestion.again, now),
+            // The last suggestion holds, and two thirds of the life without one.
+            Err(failure) => {
+                tracing::debug!("when to renew the certificate for {}: {failure}", self.name);
+                self.plan.not_suggested(failure.setback().retry_after, now);
+            }
+        }
+        let renewal = self.plan.renewal();
+        self.line.change(|line| line.renewal = renewal);
+        if let Some(renewal) = renewal.filter(|_| renewal != before) {
+            tracing::info!(
+                "the ACME server suggests to renew the certificate for {} from {} on",
+                self.name,
+                date(renewal)
+            );
+        }
+    }
+
+    fn serve(&mut self, pem: Pem, certificate: Certificate, life: Life) {
+        self.pem = Some(pem);
+        self.common.store.set_managed(self.name.as_str(), certificate);
+        let (renewal, failures) = (self.plan.renewal(), self.plan.failures());
+        self.line.change(|line| {
+            line.phase = Phase::Waiting;
+            line.not_after = Some(life.not_after);
+            line.renewal = renewal;
+            line.failed_in_a_row = failures;
+        });
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        let now = SystemTime::now();
+        self.plan.failed(failure.setback(), now, draw());
+        self.tell_failure(&failure.to_string(), now);
+    }
+
+    /// Tells the log and the board of an attempt that failed; the plan knows of it.
+    fn tell_failure(&mut self, text: &str, now: SystemTime) {
+        let failures = self.plan.failures();
+        self.line.change(|line| {
+            line.phase = Phase::Retrying;
+            line.failed += 1;
+            line.failed_in_a_row = failures;
+            line.last_failure = Some(LastFailure { at: now, text: text.to_owned() });
+        });
+        let name = &self.name;
+        let again = span(self.plan.pause(now));
+        match self.plan.life().map(|life| life.not_after) {
+            Some(end) if now < end => tracing::warn!(
+                "certificate for {name} not renewed: {text}. The old one is valid until {}; the next \
+                 attempt is in {again}",
+                date(end)
+            ),
+            Some(end) => tracing::error!(
+                "certificate for {name} not renewed: {text}. The old one has expired, on {}; the next \
+                 attempt is in {again}",
+                date(end)
+            ),
+            None => {
+                tracing::error!("no certificate for {name}: {text}. The next attempt is in {again}")
+            }
+        }
+    }
+
+    fn validity(&self, life: Life) -> String {
+        let renewal = self.plan.renewal().unwrap_or(life.not_after);
+        format!("valid until {}, renewed from {} on", date(life.not_after), date(renewal))
+    }
+}
+
+/// How a name is proved after so many failures in a row: by one way after the other.
+fn kind(allowed: &[ChallengeKind], failures: u32) -> Option<ChallengeKind> {
+    let turn = (failures as usize).checked_rem(allowed.len())?;
+    allowed.get(turn).copied()
+}
+
+fn life(certificate: &Certificate) -> Life {
+    Life { not_before: certificate.not_before(), not_after: certificate.not_after() }
+}
+
+/// The certificate, or why it cannot be served for `name`.
+fn usable(pem: &Pem, name: &HostName) -> Result<Certificate, String> {
+    let certificate = Certificate::from_pem(pem.chain.as_bytes(), pem.key.as_bytes())
+        .map_err(|error| error.to_string())?;
+    if !certificate.names().iter().any(|other| other == name.as_str()) {
+        let names = certificate.names().join(", ");
+        return Err(format!("it is for {}", if names.is_empty() { "no name" } else { &names }));
+    }
+    Ok(certificate)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! A keeper without an ACME server: what it takes over, serves and tells.
+
+use std::fs;
+
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use tempfile::TempDir;
+
+use super::*;
+use crate::answers::Challenges;
+use crate::board::{Board, CertificateStatus};
+use crate::settings::Settings;
+
+struct Stand {
+    home: TempDir,
+    store: Arc<CertificateStore>,
+    board: Board,
+    keeper: Keeper,
+}
+
+impl Stand {
+    fn new() -> Stand {
+        let home = TempDir::new().unwrap();
+        let roots = home.path().join("ca.pem");
+        fs::write(&roots, pem("acme.example", 2020, 4000).chain).unwrap();
+        let settings = Settings {
+            names: vec!["a.example".parse().unwrap()],
+            directory_url: "https://acme.example/directory".parse().unwrap(),
+            email: None,
+            storage: home.path().to_owned(),
+            roots: Some(roots),
+            external_account: None,
+            challenges: vec![ChallengeKind::Http01],
+        };
+        let store = CertificateStore::new();
+        let board = Board::new(["a.example"].into_iter());
+        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
+        let common = Arc::new(Common {
+            authority: Authority::new(&settings).unwrap(),
+            answers: Answers::new(Challenges::default(), store.clone(), storage.clone()),
+            storage,
+            store: store.clone(),
+            challenges: settings.challenges,
+            orders: Semaphore::new(1),
+        });
+        let keeper = Keeper::new(settings.names[0].clone(), common, board.line(0));
+        Stand { home, store, board, keeper }
+    }
+
+    fn status(&self) -> CertificateStatus {
+        self.board.status().certificates.remove(0)
+    }
+
+    fn save(&self, pem: &Pem) {
+        self.keeper.common.storage.save_certificate(&self.keeper.name, pem).unwrap();
+    }
+
+    /// When the certificate that is served begins.
+    fn served(&self) -> Option<SystemTime> {
+        self.store.all().first().map(Certificate::not_before)
+    }
+}
+
+/// A certificate that is valid from the beginning of `year` on, until the end of `last`.
+fn pem(name: &str, year: i32, last: i32) -> Pem {
+    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+    params.not_before = date_time_ymd(year, 1, 1);
+    params.not_after = date_time_ymd(last, 12, 31);
+    let key = KeyPair::generate().unwrap();
+    Pem { key: key.serialize_pem(), chain: params.self_signed(&key).unwrap().pem() }
+}
+
+fn begin(pem: &Pem) -> Option<SystemTime> {
+    Some(Certificate::from_pem(pem.chain.as_bytes(), pem.key.as_bytes()).unwrap().not_before())
+}
+
+#[test]
+fn what_is_newer_is_taken_over_and_nothing_else() {
+    let mut stand = Stand::new();
+    assert!(!stand.keeper.take_over());
+    let (old, new) = (pem("a.example", 2020, 4000), pem("a.example", 2024, 3000));
+    stand.save(&old);
+    assert!(stand.keeper.take_over());
+    assert!(!stand.keeper.take_over(), "the same again");
+    stand.save(&new);
+    assert!(stand.keeper.take_over());
+    assert_eq!(stand.served(), begin(&new));
+    stand.save(&old);
+    assert!(!stand.keeper.take_over(), "an older one");
+    assert_eq!(stand.served(), begin(&new));
+    assert_eq!(stand.status().taken_over, 2);
+    assert_eq!(stand.status().phase, Phase::Waiting);
+}
+
+#[test]
+fn what_cannot_be_served_is_left_alone() {
+    let mut stand = Stand::new();
+    let good = pem("a.example", 2020, 4000);
+    stand.save(&good);
+    stand.keeper.take_over();
+    let path = stand.keeper.common.storage.certificate_path(&stand.keeper.name);
+    // The key of another certificate.
+    let strange = Pem { key: good.key.clone(), ..pem("a.example", 2024, 4000) };
+    for bad in [pem("b.example", 2024, 4000), strange] {
+        stand.save(&bad);
+        assert!(!stand.keeper.take_over());
+    }
+    fs::write(&path, "-----BEGIN").unwrap();
+    assert!(!stand.keeper.take_over());
+    assert_eq!(stand.served(), begin(&good));
+}
+
+#[test]
+fn what_cannot_be_kept_is_served_and_kept_later() {
+    let mut stand = Stand::new();
+    let directory = stand.home.path().join("acme.example_directory");
+    fs::remove_dir_all(&directory).unwrap();
+    let issued = pem("a.example", 2024, 4000);
+    stand.keeper.obtained(issued.clone());
+    assert_eq!(stand.served(), begin(&issued));
+    assert!(stand.status().unsaved);
+    assert_eq!(stand.status().obtained, 1);
+    stand.keeper.save_again();
+    assert!(stand.status().unsaved);
+    fs::create_dir(&directory).unwrap();
+    stand.keeper.save_again();
+    assert!(!stand.status().unsaved);
+    assert_eq!(stand.keeper.common.storage.certificate(&stand.keeper.name).unwrap(), Some(issued));
+}
+
+#[test]
+fn a_failure_keeps_what_is_served_and_is_told() {
+    let mut stand = Stand::new();
+    let old = pem("a.example", 2020, 4000);
+    stand.save(&old);
+    stand.keeper.take_over();
+    stand.keeper.failed(&Failure::refused("the server is out of sorts"));
+    let status = stand.status();
+    assert_eq!(stand.served(), begin(&old));
+    assert_eq!((status.phase, status.failed, status.failed_in_a_row), (Phase::Retrying, 1, 1));
+    assert_eq!(status.last_failure.unwrap().text, "the server is out of sorts");
+    assert!(status.not_after.is_some());
+
+    // Success ends the row, and the last failure stays to be read.
+    stand.keeper.obtained(pem("a.example", 2024, 4000));
+    let status = stand.status();
+    assert_eq!((status.phase, status.failed_in_a_row), (Phase::Waiting, 0));
+    assert!(status.last_failure.is_some());
+}
+
+#[test]
+fn an_issued_certificate_that_is_of_no_use_is_a_failure() {
+    let mut stand = Stand::new();
+    stand.keeper.obtained(pem("b.example", 2024, 4000));
+    let text = stand.status().last_failure.unwrap().text;
+    assert!(text.contains("of no use: it is for b.example"), "{text}");
+    assert_eq!(stand.served(), None);
+}
+
+#[test]
+fn a_certificate_that_has_expired_when_it_comes_is_served_and_named() {
+    let mut stand = Stand::new();
+    let expired = pem("a.example", 2019, 2020);
+    stand.keeper.obtained(expired.clone());
+    assert_eq!(stand.served(), begin(&expired));
+    let status = stand.status();
+    assert_eq!(status.failed_in_a_row, 1);
+    assert!(status.last_failure.unwrap().text.contains("set the clock"));
+}
+
+#[test]
+fn an_order_waits_while_another_process_has_the_lock() {
+    let mut stand = Stand::new();
+    let name = stand.keeper.name.clone();
+    let lock = stand.keeper.common.storage.lock_certificate(&name).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(stand.keeper.order());
+    assert_eq!(stand.status().phase, Phase::OrderedElsewhere);
+    assert_eq!(stand.status().failed, 0);
+    // The other has obtained it.
+    let issued = pem("a.example", 2024, 4000);
+    stand.save(&issued);
+    drop(lock);
+    runtime.block_on(stand.keeper.order());
+    assert_eq!(stand.served(), begin(&issued));
+    assert_eq!(stand.status().phase, Phase::Waiting);
+}
+
+#[test]
+fn after_a_failure_the_next_way_to_prove_the_name_is_tried() {
+    let both = [ChallengeKind::Http01, ChallengeKind::TlsAlpn01];
+    let kinds = [0, 1, 2, 3].map(|failures| kind(&both, failures));
+    assert_eq!(kinds, [both[0], both[1], both[0], both[1]].map(Some));
+    assert_eq!(kind(&both[..1], 7), Some(ChallengeKind::Http01));
+    assert_eq!(kind(&[], 7), None);
+}

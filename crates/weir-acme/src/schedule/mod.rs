@@ -1,0 +1,13 @@
+//! When to order a certificate, when to ask for renewal information, and how long to wait after a
+//! failure. Without I/O, clock or chance of its own: every call is told the time and what was drawn.
+//! Used by the keeper of each certificate.
+//!
+//! The time is what the machine's clock says, for certificates end by it. It may jump: nothing here
+//! waits longer than [`plan::LONGEST_WAIT`] without being asked again, and a pause that began in what
+//! is the future after a jump begins anew.
+
+pub mod life;
+pub mod pause;
+pub mod plan;
+pub mod renewal;
+pub mod retry;

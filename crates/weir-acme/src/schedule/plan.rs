@@ -1,0 +1,159 @@
+//! What is done next about one certificate: [`Plan`] is told what happened, and says so. Used by the
+//! keeper, which does it.
+
+use std::time::{Duration, SystemTime};
+
+use super::life::Life;
+use super::pause::Pause;
+use super::renewal::{Window, next_question, renewal_time};
+use super::retry::{FIRST_UNJUDGED, Setback, wait};
+
+/// The plan is asked again after this time at the latest, whatever it said: the clock may have jumped,
+/// and another process may have renewed the certificate.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// How soon to look again while another process orders.
+const WHILE_ANOTHER_ORDERS: Duration = Duration::from_secs(5);
+/// A certificate just obtained is not ordered again before this share of its life is over, whatever the
+/// server suggests.
+const BETWEEN_ORDERS: f64 = 1.0 / 30.0;
+/// Nor is any kept back by that for longer: a revoked one must be replaced.
+const LONGEST_BETWEEN_ORDERS: Duration = Duration::from_secs(12 * 3600);
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Order a certificate.
+    Order,
+    /// Ask the server when it suggests to renew the one that is held.
+    Ask,
+    /// Do nothing for this time, which is never zero, then ask again.
+    Wait(Duration),
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    held: Option<Held>,
+    /// Attempts that failed since the last one that did not.
+    failures: u32,
+    /// No order until it is over.
+    pause: Option<Pause>,
+    /// No question for renewal information until it is over.
+    question: Option<Pause>,
+}
+
+/// The newest certificate there is.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    life: Life,
+    window: Option<Window>,
+    /// See [`renewal_time`].
+    draw: f64,
+}
+
+impl Plan {
+    /// A certificate was found in the storage, at the start or because another process obtained it.
+    /// `draw`, 0 to 1, is this certificate's for good.
+    pub fn found(&mut self, life: Life, draw: f64, now: SystemTime) {
+        self.hold(life, draw);
+        if !self.is_due(now) {
+            self.failures = 0;
+            self.pause = None;
+        }
+    }
+
+    /// A certificate was obtained. `false`: by this machine's clock it has to be renewed already, so the
+    /// clock or the server is wrong, and the attempt counts as refused.
+    pub fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
+        self.hold(life, draw);
+        if self.is_due(now) {
+            self.failed(Setback { is_refusal: true, retry_after: None }, now, draw);
+            return false;
+        }
+        self.failures = 0;
+        let between = life.length().mul_f64(BETWEEN_ORDERS);
+        let between = between.clamp(FIRST_UNJUDGED, LONGEST_BETWEEN_ORDERS);
+        self.pause = Some(Pause::new(now, between));
+        true
+    }
+
+    /// The server suggested to renew in `window`, or nothing that makes sense; `again`: when it wants to
+    /// be asked again.
+    pub fn suggested(&mut self, window: Option<Window>, again: Option<Duration>, now: SystemTime) {
+        if let Some(held) = &mut self.held {
+            held.window = window;
+        }
+        self.question = Some(Pause::new(now, next_question(again)));
+    }
+
+    /// The server could not be asked for its suggestion: the last one holds.
+    pub fn not_suggested(&mut self, again: Option<Duration>, now: SystemTime) {
+        self.question = Some(Pause::new(now, next_question(again)));
+    }
+
+    /// An attempt failed. `draw`: 0 to 1, a new one each time.
+    pub fn failed(&mut self, setback: Setback, now: SystemTime, draw: f64) {
+        self.failures = self.failures.saturating_add(1);
+        self.pause = Some(Pause::new(now, wait(self.failures, setback, draw)));
+    }
+
+    /// Another process orders this certificate.
+    pub fn ordered_elsewhere(&mut self, now: SystemTime) {
+        self.pause = Some(Pause::new(now, WHILE_ANOTHER_ORDERS));
+    }
+
+    /// What to do at `now`.
+    pub fn next(&mut self, now: SystemTime) -> Step {
+        let until_due = self.until_due(now);
+        let until_question = self.question.as_mut().map_or(Duration::ZERO, |pause| pause.left(now));
+        let is_due = until_due.is_zero();
+        if !is_due && until_question.is_zero() {
+            return Step::Ask;
+        }
+        let until_allowed = self.pause.as_mut().map_or(Duration::ZERO, |pause| pause.left(now));
+        let mut wait = until_due.max(until_allowed);
+        if wait.is_zero() {
+            return Step::Order;
+        }
+        if !is_due {
+            wait = wait.min(until_question);
+        }
+        Step::Wait(wait.min(LONGEST_WAIT))
+    }
+
+    /// When the certificate that is held is renewed.
+    pub fn renewal(&self) -> Option<SystemTime> {
+        self.held.map(|held| renewal_time(held.life, held.window, held.draw))
+    }
+
+    /// The life of the certificate that is held.
+    pub fn life(&self) -> Option<Life> {
+        self.held.map(|held| held.life)
+    }
+
+    /// How long no order is made, however due it is.
+    pub fn pause(&mut self, now: SystemTime) -> Duration {
+        self.pause.as_mut().map_or(Duration::ZERO, |pause| pause.left(now))
+    }
+
+    /// Attempts that failed since the last one that did not.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    fn hold(&mut self, life: Life, draw: f64) {
+        self.held = Some(Held { life, window: None, draw });
+        self.question = None;
+    }
+
+    fn is_due(&self, now: SystemTime) -> bool {
+        self.until_due(now).is_zero()
+    }
+
+    fn until_due(&self, now: SystemTime) -> Duration {
+        self.renewal().and_then(|time| time.duration_since(now).ok()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

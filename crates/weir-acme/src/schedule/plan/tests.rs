@@ -1,0 +1,231 @@
+//! A plan against servers that work, fail and talk nonsense, in virtual time.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::schedule::retry::LONGEST_ASKED;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const REFUSED: Setback = Setback { is_refusal: true, retry_after: None };
+
+fn start() -> SystemTime {
+    SystemTime::UNIX_EPOCH + 20_000 * DAY
+}
+
+fn life(from: SystemTime, length: Duration) -> Life {
+    Life { not_before: from, not_after: from + length }
+}
+
+/// Carries the plan out for `span`; `order` says what comes of an order, and tells the plan. Returns
+/// when orders were made.
+fn run(
+    plan: &mut Plan,
+    span: Duration,
+    mut order: impl FnMut(&mut Plan, SystemTime),
+) -> Vec<SystemTime> {
+    let mut now = start();
+    let mut orders = Vec::new();
+    while now < start() + span {
+        match plan.next(now) {
+            Step::Order => {
+                orders.push(now);
+                order(plan, now);
+                now += Duration::from_secs(1);
+            }
+            Step::Ask => plan.not_suggested(None, now),
+            Step::Wait(wait) => {
+                assert!(!wait.is_zero() && wait <= LONGEST_WAIT, "{wait:?}");
+                now += wait;
+            }
+        }
+    }
+    orders
+}
+
+#[test]
+fn the_first_certificate_is_ordered_at_once() {
+    assert_eq!(Plan::default().next(start()), Step::Order);
+}
+
+#[test]
+fn a_certificate_is_renewed_in_time_for_ever() {
+    let mut plan = Plan::default();
+    let mut ends = start();
+    let orders = run(&mut plan, 900 * DAY, |plan, now| {
+        assert!(ends == start() || now < ends - 25 * DAY, "renewed late");
+        ends = now + 90 * DAY;
+        assert!(plan.obtained(life(now, 90 * DAY), 0.5, now));
+    });
+    assert_eq!(orders.len(), 15, "900 days by 60.75");
+}
+
+#[test]
+fn a_server_that_refuses_is_not_asked_more_often_than_it_allows() {
+    let orders = run(&mut Plan::default(), 30 * DAY, |plan, now| plan.failed(REFUSED, now, 0.0));
+    let in_the_first = |span| orders.iter().filter(|time| **time < start() + span).count();
+    assert_eq!(in_the_first(HOUR), 4);
+    assert!(in_the_first(DAY) <= 10, "{}", in_the_first(DAY));
+    assert!((115..=130).contains(&orders.len()), "four a day: {}", orders.len());
+}
+
+#[test]
+fn a_failure_keeps_the_old_certificate_and_leaves_many_attempts() {
+    let mut plan = Plan::default();
+    plan.found(life(start() - 60 * DAY, 90 * DAY), 0.0, start());
+    let orders = run(&mut plan, 30 * DAY, |plan, now| plan.failed(REFUSED, now, 1.0));
+    assert!(orders.len() > 90, "{}", orders.len());
+    assert_eq!(plan.life(), Some(life(start() - 60 * DAY, 90 * DAY)));
+}
+
+#[test]
+fn success_ends_the_back_off() {
+    let mut plan = Plan::default();
+    for _ in 0..5 {
+        plan.failed(REFUSED, start(), 0.0);
+    }
+    assert!(plan.pause(start()) > HOUR);
+    assert!(plan.obtained(life(start(), 90 * DAY), 0.0, start()));
+    assert_eq!(plan.failures(), 0);
+    plan.failed(REFUSED, start(), 0.0);
+    assert_eq!(plan.pause(start()), 5 * MINUTE);
+}
+
+#[test]
+fn a_certificate_that_is_over_when_it_comes_counts_as_refused() {
+    // The clock is a year ahead.
+    let orders = run(&mut Plan::default(), DAY, |plan, now| {
+        assert!(!plan.obtained(life(now - 365 * DAY, 90 * DAY), 0.0, now));
+    });
+    assert!(orders.len() <= 10, "{}", orders.len());
+}
+
+#[test]
+fn a_server_that_always_says_now_gets_two_orders_a_day() {
+    let mut plan = Plan::default();
+    let mut now = start();
+    let mut orders = 0;
+    while now < start() + 10 * DAY {
+        match plan.next(now) {
+            Step::Order => {
+                orders += 1;
+                assert!(orders <= 20, "one after the other");
+                assert!(plan.obtained(life(now, 90 * DAY), 0.0, now));
+            }
+            Step::Ask => plan.suggested(Window::new(now - 2 * DAY, now - DAY), None, now),
+            Step::Wait(wait) => now += wait,
+        }
+    }
+    assert_eq!(orders, 20);
+}
+
+#[test]
+fn a_suggestion_is_followed_and_asked_for_again() {
+    let mut plan = Plan::default();
+    plan.found(life(start(), 90 * DAY), 0.5, start());
+    assert_eq!(plan.next(start()), Step::Ask);
+    plan.suggested(Window::new(start() + DAY, start() + 3 * DAY), Some(HOUR / 2), start());
+    assert_eq!(plan.renewal(), Some(start() + 2 * DAY));
+    assert_eq!(plan.next(start()), Step::Wait(HOUR / 2));
+    assert_eq!(plan.next(start() + HOUR / 2), Step::Ask);
+    // It cannot be asked for a while: what it said holds.
+    plan.not_suggested(None, start() + HOUR);
+    assert_eq!(plan.renewal(), Some(start() + 2 * DAY));
+    assert_eq!(plan.next(start() + 2 * DAY), Step::Order);
+}
+
+#[test]
+fn what_another_process_obtained_ends_the_waiting() {
+    let mut plan = Plan::default();
+    plan.failed(REFUSED, start(), 0.0);
+    plan.ordered_elsewhere(start());
+    assert_eq!(plan.next(start()), Step::Wait(WHILE_ANOTHER_ORDERS));
+    plan.found(life(start(), 90 * DAY), 0.0, start());
+    assert_eq!(plan.next(start()), Step::Ask);
+    assert_eq!(plan.failures(), 0);
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_renews_and_one_that_jumps_back_waits() {
+    let mut plan = Plan::default();
+    assert!(plan.obtained(life(start(), 90 * DAY), 0.0, start()));
+    plan.not_suggested(None, start());
+    assert_eq!(plan.next(start() + 70 * DAY), Step::Order);
+    assert_eq!(plan.next(SystemTime::UNIX_EPOCH), Step::Wait(LONGEST_WAIT));
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Jump(u64),
+    Pass(u64),
+    Found(u64, u64),
+    Obtained(u64, u64),
+    Suggested(u64, u64, Option<u64>),
+    Failed(bool, Option<u64>),
+    Elsewhere,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let time = 0u64..8_000_000_000;
+    let length = 0u64..400_000_000;
+    prop_oneof![
+        time.clone().prop_map(Event::Jump),
+        (0u64..10_000_000).prop_map(Event::Pass),
+        (time.clone(), length.clone()).prop_map(|(from, length)| Event::Found(from, length)),
+        (time.clone(), length.clone()).prop_map(|(from, length)| Event::Obtained(from, length)),
+        (time, length, proptest::option::of(0u64..))
+            .prop_map(|(start, length, again)| Event::Suggested(start, length, again)),
+        (any::<bool>(), proptest::option::of(0u64..))
+            .prop_map(|(is_refusal, asked)| Event::Failed(is_refusal, asked)),
+        Just(Event::Elsewhere),
+    ]
+}
+
+proptest! {
+    /// Whatever happens and however the clock jumps, the plan says something sensible, and whoever
+    /// waits as long as it says gets to an order.
+    #[test]
+    fn no_history_ends_the_renewals(events in proptest::collection::vec(event(), 0..40), draw in 0.0f64..1.0) {
+        let seconds = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let life = |from, length| Life { not_before: seconds(from), not_after: seconds(from + length) };
+        let mut plan = Plan::default();
+        let mut now = start();
+        for event in events {
+            match event {
+                Event::Jump(to) => now = seconds(to),
+                Event::Pass(passed) => now += Duration::from_secs(passed),
+                Event::Found(from, length) => plan.found(life(from, length), draw, now),
+                Event::Obtained(from, length) => {
+                    plan.obtained(life(from, length), draw, now);
+                }
+                Event::Suggested(start, length, again) => plan.suggested(
+                    Window::new(seconds(start), seconds(start + length)),
+                    again.map(Duration::from_secs),
+                    now,
+                ),
+                Event::Failed(is_refusal, asked) => {
+                    let retry_after = asked.map(Duration::from_secs);
+                    plan.failed(Setback { is_refusal, retry_after }, now, draw);
+                }
+                Event::Elsewhere => plan.ordered_elsewhere(now),
+            }
+            if let Step::Wait(wait) = plan.next(now) {
+                prop_assert!(!wait.is_zero() && wait <= LONGEST_WAIT);
+            }
+        }
+        let ends = plan.life().map_or(now, |life| life.not_after.max(now));
+        now = ends;
+        let mut waited = Duration::ZERO;
+        while let step @ (Step::Ask | Step::Wait(_)) = plan.next(now) {
+            match step {
+                Step::Wait(wait) => {
+                    now += wait;
+                    waited += wait;
+                }
+                _ => plan.not_suggested(None, now),
+            }
+            prop_assert!(waited <= 2 * LONGEST_ASKED, "no order after the end of the certificate");
+        }
+    }
+}
