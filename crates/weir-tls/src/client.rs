@@ -1,11 +1,8 @@
 //! TLS to backends: which authorities are believed, which name a certificate must have, and which
 //! certificate weir shows. Used by the proxy of weir-server, which has the sockets.
 
-mod error;
 mod failure;
-mod identity;
-mod pem;
-mod roots;
+mod system;
 #[cfg(test)]
 mod tests;
 
@@ -14,14 +11,12 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
-pub use error::ClientTlsError;
+use crate::certificates::{Authorities, Certificate, CertificateError};
+use crate::server::HTTP_1;
 pub use failure::explain;
-pub use identity::Identity;
-pub use roots::Roots;
-
-/// The only protocol that weir speaks to backends, as ALPN names it (RFC 7301, section 6).
-const PROTOCOL: &[u8] = b"http/1.1";
+pub use system::system_authorities;
 
 /// How to speak TLS, 1.2 or 1.3, to one backend. One is shared by all workers: it holds the sessions
 /// that later connections resume, at most 256.
@@ -33,31 +28,34 @@ pub struct ClientTls {
 
 impl ClientTls {
     /// `name`, a host or an address, is what the backend's certificate must be for. A host is also
-    /// asked for by SNI (RFC 6066, section 3).
+    /// asked for by SNI (RFC 6066, section 3). `certificate` is shown to backends that ask for one.
     ///
     /// # Errors
     ///
     /// A name that no certificate can have.
     pub fn new(
-        roots: &Roots,
+        authorities: &Authorities,
         name: &str,
-        identity: Option<&Identity>,
-    ) -> Result<ClientTls, ClientTlsError> {
+        certificate: Option<&Certificate>,
+    ) -> Result<ClientTls, CertificateError> {
         let wrong = |_| {
-            ClientTlsError::new(format!(
+            CertificateError::new(format_args!(
                 "no certificate can be for \"{name}\"; say which name it is for as `backend_name`"
             ))
         };
         let name = ServerName::try_from(name.to_owned()).map_err(wrong)?;
         let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|error| ClientTlsError::new(format!("TLS cannot be set up: {error}")))?
-            .with_root_certificates(roots.store());
-        let mut config = match identity {
+            .map_err(|error| CertificateError::new(format_args!("no TLS: {error}")))?
+            .with_root_certificates(authorities.0.clone());
+        let mut config = match certificate {
             None => config.with_no_client_auth(),
-            Some(identity) => config.with_client_cert_resolver(identity.resolver()),
+            Some(own) => {
+                let own = SingleCertAndKey::from(CertifiedKey::clone(&own.key));
+                config.with_client_cert_resolver(Arc::new(own))
+            }
         };
-        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        config.alpn_protocols = vec![HTTP_1.to_vec()];
         Ok(ClientTls { config: Arc::new(config), name })
     }
 

@@ -92,6 +92,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
             config,
             access_log: &shared.access_log,
             certificates: certificates.as_deref(),
+            routes: shared.routes.as_deref(),
             stop: stop_sender,
             admin_stop: admin_stop_sender,
             watched: &watched,

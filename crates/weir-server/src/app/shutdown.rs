@@ -16,6 +16,7 @@ use crate::listen;
 use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::runtime::stop::StopSender;
+use crate::service::proxy;
 
 /// How long workers may take to cut what is under way; then the process exits without them.
 const CUT_WITHIN: Duration = Duration::from_secs(1);
@@ -29,6 +30,7 @@ pub(super) struct Shutdown<'a> {
     pub(super) config: &'a Config,
     pub(super) access_log: &'a LogHandle,
     pub(super) certificates: Option<&'a Certificates>,
+    pub(super) routes: Option<&'a proxy::Shared>,
     pub(super) stop: StopSender,
     /// For the admin address, which answers until the last response has ended. Where a successor listens
     /// on the same address (`reuse_port`), it closes earlier.
@@ -101,17 +103,22 @@ impl Shutdown<'_> {
         while self.next(signals).await != Command::Stop {}
     }
 
+    /// Reads the files of certificates anew; false if the configuration names none.
+    fn reload(&self) -> bool {
+        self.certificates.iter().for_each(|certificates| certificates.reload());
+        let of_backends = self.routes.is_some_and(proxy::Shared::reload_tls);
+        of_backends || self.certificates.is_some()
+    }
+
     /// The next command; logs have been reopened, and certificates read anew, if it was that.
     async fn next(&self, signals: &mut Signals) -> Command {
         let command = signals.next().await;
-        if let (Command::Reload, Some(certificates)) = (command, self.certificates) {
-            certificates.reload();
-        }
+        let is_reloaded = command == Command::Reload && self.reload();
         if matches!(command, Command::Reopen | Command::Reload) {
             match &self.config.access_log {
                 AccessLog::File(_) => self.access_log.reopen(),
                 // The signal has had an effect all the same.
-                _ if command == Command::Reload && self.certificates.is_some() => {}
+                _ if is_reloaded => {}
                 AccessLog::Stderr | AccessLog::Stdout | AccessLog::Off => {
                     tracing::info!("signal to reopen the access log ignored: it is not a file");
                 }

@@ -17,7 +17,7 @@ use super::x509::Facts;
 /// See the module. Copies share their content.
 #[derive(Clone)]
 pub struct Certificate {
-    pub(super) key: Arc<CertifiedKey>,
+    pub(crate) key: Arc<CertifiedKey>,
     facts: Arc<Facts>,
 }
 

@@ -1,21 +1,18 @@
 //! Handshakes in memory with a server of rustls: what is believed, and what the log says of the rest.
 
-use std::path::PathBuf;
-
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConnection, HandshakeKind, RootCertStore, ServerConfig, ServerConnection};
-use tempfile::TempDir;
 
 use super::*;
+use crate::certificates::tests::params;
 
-/// An authority of its own, with a directory for files.
+/// An authority of its own.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: String,
-    directory: TempDir,
 }
 
 /// A certificate and its key, as PEM.
@@ -34,17 +31,16 @@ impl Authority {
 
     fn called(name: &str) -> Authority {
         let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = params(&[]);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).unwrap().pem();
         let issuer = Issuer::new(params, key);
-        Authority { issuer, certificate, directory: tempfile::tempdir().unwrap() }
+        Authority { issuer, certificate }
     }
 
     fn issue(&self, names: &[&str], [from, until]: [i32; 2]) -> Issued {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
+        let mut params = params(names);
         (params.not_before, params.not_after) =
             (date_time_ymd(from, 1, 1), date_time_ymd(until, 1, 1));
         let key = KeyPair::generate().unwrap();
@@ -52,14 +48,8 @@ impl Authority {
         Issued { certificate, key: key.serialize_pem() }
     }
 
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.directory.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn roots(&self) -> Roots {
-        Roots::from_file(&self.file("ca.pem", &self.certificate)).unwrap()
+    fn authorities(&self) -> Authorities {
+        Authorities::from_pem(self.certificate.as_bytes()).unwrap()
     }
 }
 
@@ -83,7 +73,7 @@ fn server(issued: &Issued, clients: Option<&Authority>) -> Arc<ServerConfig> {
     let certificate = CertificateDer::from_pem_slice(issued.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(issued.key.as_bytes()).unwrap();
     let mut config = builder.with_single_cert(vec![certificate], key).unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), HTTP_1.to_vec()];
     Arc::new(config)
 }
 
@@ -125,10 +115,10 @@ fn the_name_is_asked_for_and_http_1_1_alone_is_offered() {
     let authority = Authority::new();
     let server = server(&authority.issue(&["a.test", "192.0.2.1"], VALID), None);
     for (name, asked) in [("a.test", Some("a.test")), ("192.0.2.1", None)] {
-        let tls = ClientTls::new(&authority.roots(), name, None).unwrap();
+        let tls = ClientTls::new(&authority.authorities(), name, None).unwrap();
         let (client, server) = shake_hands(&tls, &server).unwrap();
         assert_eq!(server.server_name(), asked);
-        assert_eq!(client.alpn_protocol(), Some(&b"http/1.1"[..]));
+        assert_eq!(client.alpn_protocol(), Some(HTTP_1));
     }
 }
 
@@ -136,10 +126,10 @@ fn the_name_is_asked_for_and_http_1_1_alone_is_offered() {
 fn a_second_connection_resumes_the_session_of_the_first() {
     let authority = Authority::new();
     let server = server(&authority.issue(&["a.test"], VALID), None);
-    let tls = ClientTls::new(&authority.roots(), "a.test", None).unwrap();
+    let tls = ClientTls::new(&authority.authorities(), "a.test", None).unwrap();
     let kinds = [0, 1].map(|_| shake_hands(&tls, &server).unwrap().0.handshake_kind());
     assert_eq!(kinds, [Some(HandshakeKind::Full), Some(HandshakeKind::Resumed)]);
-    let other = ClientTls::new(&authority.roots(), "a.test", None).unwrap();
+    let other = ClientTls::new(&authority.authorities(), "a.test", None).unwrap();
     let (client, _) = shake_hands(&other, &server).unwrap();
     assert_eq!(client.handshake_kind(), Some(HandshakeKind::Full), "each backend has its own");
 }
@@ -161,7 +151,7 @@ fn what_is_wrong_with_a_certificate_is_said_in_words() {
         (authority.issue(&["192.0.2.1"], VALID), "192.0.2.2", "and not for 192.0.2.2"),
         (authority.issue(&[], VALID), "a.test", "is for no name and not for a.test"),
     ] {
-        let tls = ClientTls::new(&authority.roots(), name, None).unwrap();
+        let tls = ClientTls::new(&authority.authorities(), name, None).unwrap();
         let said = shake_hands(&tls, &server(&issued, None)).unwrap_err();
         assert!(said.contains(words), "{said}");
     }
@@ -169,18 +159,17 @@ fn what_is_wrong_with_a_certificate_is_said_in_words() {
 
 #[test]
 fn a_certificate_may_be_believed_itself_unless_it_is_an_authority() {
-    let authority = Authority::new();
     let key = KeyPair::generate().unwrap();
     for (is_ca, words) in [
         (IsCa::NoCa, None),
         (IsCa::Ca(BasicConstraints::Unconstrained), Some("an authority (CA:TRUE)")),
     ] {
-        let mut params = CertificateParams::new(vec!["a.test".to_owned()]).unwrap();
+        let mut params = params(&["a.test"]);
         params.is_ca = is_ca;
         let certificate = params.self_signed(&key).unwrap().pem();
-        let roots = Roots::from_file(&authority.file("own.pem", &certificate)).unwrap();
+        let itself = Authorities::from_pem(certificate.as_bytes()).unwrap();
         let issued = Issued { certificate, key: key.serialize_pem() };
-        let tls = ClientTls::new(&roots, "a.test", None).unwrap();
+        let tls = ClientTls::new(&itself, "a.test", None).unwrap();
         let said = shake_hands(&tls, &server(&issued, None)).err();
         assert!(said.is_some() == words.is_some(), "{said:?}");
         assert!(words.is_none_or(|words| said.unwrap_or_default().contains(words)));
@@ -192,13 +181,10 @@ fn a_server_that_demands_a_certificate_gets_the_one_that_was_given() {
     let (authority, other) = (Authority::new(), Authority::called("another"));
     let server = server(&authority.issue(&["a.test"], VALID), Some(&authority));
     let with = |issued: Option<Issued>| {
-        let identity = issued.map(|issued| {
-            // One file for both is enough.
-            let text = format!("{}{}", issued.certificate, issued.key);
-            let both = authority.file("weir.pem", &text);
-            Identity::from_files(&both, &both).unwrap()
+        let own = issued.map(|issued| {
+            Certificate::from_pem(issued.certificate.as_bytes(), issued.key.as_bytes()).unwrap()
         });
-        let tls = ClientTls::new(&authority.roots(), "a.test", identity.as_ref()).unwrap();
+        let tls = ClientTls::new(&authority.authorities(), "a.test", own.as_ref()).unwrap();
         shake_hands(&tls, &server)
     };
     let (_, seen) = with(Some(authority.issue(&["weir.test"], VALID))).unwrap();
@@ -212,7 +198,7 @@ fn a_server_that_demands_a_certificate_gets_the_one_that_was_given() {
 #[test]
 fn what_is_not_tls_is_said_to_be_none() {
     let authority = Authority::new();
-    let tls = ClientTls::new(&authority.roots(), "a.test", None).unwrap();
+    let tls = ClientTls::new(&authority.authorities(), "a.test", None).unwrap();
     let mut client = ClientConnection::new(tls.config().clone(), tls.name().clone()).unwrap();
     client.read_tls(&mut &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]).unwrap();
     let error = io_error(client.process_new_packets().unwrap_err());
@@ -222,37 +208,9 @@ fn what_is_not_tls_is_said_to_be_none() {
 }
 
 #[test]
-fn wrong_files_are_named_with_what_is_wrong() {
+fn a_name_that_no_certificate_has_is_refused() {
     let authority = Authority::new();
-    let [one, two] = [0, 1].map(|_| authority.issue(&["a.test"], VALID));
-    let certificate = authority.file("one.pem", &one.certificate);
-    let key = authority.file("two.key", &two.key);
-    let nothing = authority.file("nothing.pem", "\n");
-    let half = authority.file("half.pem", &one.certificate[..200]);
-    let no_base64 = authority.file("bad.pem", &one.certificate.replace("MII", "M!!"));
-    let locked = authority.file(
-        "locked.key",
-        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n",
-    );
-    let missing = authority.directory.path().join("missing.pem");
-    let roots = |path: &PathBuf| Roots::from_file(path).map(drop).unwrap_err().to_string();
-    let identity = |chain: &PathBuf, key: &PathBuf| {
-        Identity::from_files(chain, key).map(drop).unwrap_err().to_string()
-    };
-    for (said, file, words) in [
-        (roots(&missing), &missing, "cannot be read"),
-        (roots(&nothing), &nothing, "holds no certificate"),
-        (roots(&half), &half, "is damaged"),
-        (roots(&no_base64), &no_base64, "is damaged"),
-        (identity(&missing, &key), &missing, "cannot be read"),
-        (identity(&certificate, &missing), &missing, "cannot be read"),
-        (identity(&certificate, &certificate), &certificate, "holds no private key"),
-        (identity(&certificate, &locked), &locked, "encrypted; write it without a passphrase"),
-        (identity(&certificate, &key), &key, "is not the key of the certificate in"),
-    ] {
-        assert!(said.starts_with(&format!("{}: ", file.display())), "{said}");
-        assert!(said.contains(words), "{said}");
-    }
-    let name = ClientTls::new(&authority.roots(), "not a name", None).unwrap_err().to_string();
+    let name =
+        ClientTls::new(&authority.authorities(), "not a name", None).unwrap_err().to_string();
     assert!(name.contains("no certificate can be for \"not a name\""), "{name}");
 }

@@ -1,7 +1,8 @@
 //! Shows that over TLS a backend gets and gives what it does in clear text: kept connections, bodies,
 //! interim answers, switched protocols, and departures of clients.
 
-use crate::certificates::{ADDRESS, Authority};
+use crate::authority::Authority;
+use crate::certificates::ADDRESS;
 use crate::support::{Barrier, Then, eventually, noise};
 use crate::tls_backend::{backend, behind_weir, config, with_flags};
 

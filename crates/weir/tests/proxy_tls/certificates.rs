@@ -1,23 +1,14 @@
-//! Certificates for tests: an authority that signs what a test wants.
+//! Certificates of backends and of weir, in the forms that these tests need.
 
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
-use tempfile::TempDir;
+use crate::authority::{Authority, Kind};
 
 /// The address of every backend, and a name that none has in its URL.
 pub(crate) const ADDRESS: &str = "127.0.0.1";
 pub(crate) const NAME: &str = "backend.test";
 
-/// An authority, with a directory for files.
-pub(crate) struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    /// Its certificate, as PEM.
-    pub(crate) certificate: String,
-    directory: TempDir,
-}
-
-/// A certificate and its key, as PEM.
+/// A certificate and its key, in PEM.
 #[derive(Clone, Debug)]
 pub(crate) struct Issued {
     pub(crate) certificate: String,
@@ -25,34 +16,19 @@ pub(crate) struct Issued {
 }
 
 impl Authority {
-    pub(crate) fn new() -> Authority {
-        Authority::called("an authority of a test")
-    }
-
-    pub(crate) fn called(name: &str) -> Authority {
-        let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(Vec::new()).expect("no names");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
-        let certificate = params.self_signed(&key).expect("a certificate").pem();
-        let issuer = Issuer::new(params, key);
-        Authority { issuer, certificate, directory: tempfile::tempdir().expect("a directory") }
-    }
-
     /// For `names`, valid now.
     pub(crate) fn issue(&self, names: &[&str]) -> Issued {
-        self.issue_for(names, [2020, 2100])
+        self.issue_kind(Kind::P256, names)
     }
 
-    /// For `names`, valid from the first day of one year to that of another.
-    pub(crate) fn issue_for(&self, names: &[&str], [from, until]: [i32; 2]) -> Issued {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).expect("valid names");
-        params.not_before = date_time_ymd(from, 1, 1);
-        params.not_after = date_time_ymd(until, 1, 1);
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate").pem();
-        Issued { certificate, key: key.serialize_pem() }
+    pub(crate) fn issue_kind(&self, kind: Kind, names: &[&str]) -> Issued {
+        let (certificate, key) = self.signed(kind, names);
+        Issued { certificate, key }
+    }
+
+    /// Its own certificate, in PEM.
+    pub(crate) fn certificate(&self) -> String {
+        std::fs::read_to_string(self.root()).expect("a file")
     }
 
     /// A file, which is there as long as the authority.
@@ -64,6 +40,6 @@ impl Authority {
 
     /// The key of a route that believes this authority.
     pub(crate) fn as_ca(&self) -> String {
-        format!("backend_ca = {:?}\n", self.file("ca.pem", &self.certificate))
+        format!("backend_ca = {:?}\n", self.root())
     }
 }

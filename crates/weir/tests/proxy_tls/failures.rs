@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use crate::certificates::{ADDRESS, Authority};
+use crate::authority::{Authority, Kind};
+use crate::certificates::ADDRESS;
 use crate::support::{Backend, Barrier, Server, Then, eventually, route};
 use crate::tls_backend::{backend, backend_after, behind_weir, config, with_flags};
 
@@ -167,7 +168,7 @@ fn what_does_not_speak_tls_is_said_not_to() {
 #[test]
 fn a_request_that_one_backend_must_not_see_goes_to_another() {
     let authority = Authority::new();
-    let expired = config(&authority.issue_for(&[ADDRESS], [2000, 2001]), None);
+    let expired = config(&authority.issue_kind(Kind::Expired, &[ADDRESS]), None);
     let (bad, _) = backend(&expired, |call| call.ok("bad"));
     let (good, _) = backend(&config(&authority.issue(&[ADDRESS]), None), |call| call.ok("good"));
     let keys = format!("{}max_fails = 3\n", authority.as_ca());
@@ -185,11 +186,11 @@ fn a_request_that_one_backend_must_not_see_goes_to_another() {
 #[test]
 fn a_check_says_what_is_wrong_with_a_certificate() {
     let authority = Authority::new();
-    let expired = config(&authority.issue_for(&[ADDRESS], [2000, 2001]), None);
+    let expired = config(&authority.issue_kind(Kind::Expired, &[ADDRESS]), None);
     let (bad, _) = backend(&expired, |call| call.ok("bad"));
     let keys = format!("{}[route.health]\ninterval = \"20ms\"\n", authority.as_ca());
     let server = Server::routed(&[&bad.url], &keys);
-    wait_for_words(&server, &bad.url, "its certificate expired on Mon, 01 Jan 2001");
+    wait_for_words(&server, &bad.url, "its certificate expired on Thu, 02 Jan 2020");
     server.wait_for_metric("weir_backend_up", 0.0);
 }
 

@@ -4,8 +4,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../tls/authority.rs"]
+#[allow(dead_code)] // the tests of clients need other parts of it
+mod authority;
 mod carried;
 mod certificates;
 mod failures;
+mod reload;
 mod tls_backend;
 mod trust;

@@ -10,7 +10,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{HandshakeKind, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use socket2::Socket;
 
-use crate::certificates::{ADDRESS, Authority, Issued};
+use crate::authority::Authority;
+use crate::certificates::{ADDRESS, Issued};
 use crate::support::wire::{Carrier, Wire};
 use crate::support::{Backend, Call, Server, Then, route};
 
@@ -77,7 +78,7 @@ pub(crate) fn config(issued: &Issued, clients: Option<&Authority>) -> Arc<Server
         None => builder.with_no_client_auth(),
         Some(authority) => {
             let mut roots = RootCertStore::empty();
-            roots.add(der(&authority.certificate)).expect("an authority");
+            roots.add(der(&authority.certificate())).expect("an authority");
             let verifier =
                 WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
             builder.with_client_cert_verifier(verifier.expect("a verifier"))

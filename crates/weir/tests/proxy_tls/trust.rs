@@ -5,7 +5,8 @@ use std::process::Output;
 
 use rustls::HandshakeKind;
 
-use crate::certificates::{ADDRESS, Authority, Issued, NAME};
+use crate::authority::{Authority, Kind};
+use crate::certificates::{ADDRESS, Issued, NAME};
 use crate::support::{Backend, Server, Then, end_of, eventually, route, weir};
 use crate::tls_backend::{backend, config};
 
@@ -42,7 +43,7 @@ fn a_certificate_of_ones_own_authority_is_believed() {
 fn the_authorities_of_the_system_are_believed_unless_others_are_named() {
     let (authority, other) = (Authority::new(), Authority::called("another"));
     let backend = showing(&authority.issue(&[ADDRESS]));
-    let system = authority.file("system.pem", &authority.certificate);
+    let system = authority.file("system.pem", &authority.certificate());
     let launch = |keys: &str| {
         let text = format!("{}{keys}", route("/", &[&backend.url]));
         let mut command = weir();
@@ -92,11 +93,11 @@ fn a_pinned_name_is_demanded_where_the_address_would_do() {
 #[test]
 fn a_certificate_is_valid_in_its_time_alone() {
     let authority = Authority::new();
-    for (years, words) in [
-        ([2000, 2001], "expired on Mon, 01 Jan 2001 00:00:00 GMT; renew it"),
-        ([2090, 2100], "is not valid before Sun, 01 Jan 2090 00:00:00 GMT"),
+    for (kind, words) in [
+        (Kind::Expired, "expired on Thu, 02 Jan 2020 00:00:00 GMT; renew it"),
+        (Kind::NotYetValid, "is not valid before Sun, 01 Jan 2090 00:00:00 GMT"),
     ] {
-        let backend = showing(&authority.issue_for(&[ADDRESS], years));
+        let backend = showing(&authority.issue_kind(kind, &[ADDRESS]));
         let server = Server::routed(&[&backend.url], &authority.as_ca());
         assert_refused(&server, &backend, words);
     }
@@ -157,16 +158,16 @@ fn files_that_are_wrong_are_named_at_the_start_and_by_the_check() {
     };
     for (keys, file, words) in [
         ("backend_ca = \"missing.pem\"".to_owned(), "missing.pem", "cannot be read"),
-        (format!("backend_ca = {key:?}"), "two.key", "holds no certificate"),
+        (format!("backend_ca = {key:?}"), "two.key", "there is no certificate in it"),
         (
             format!("backend_certificate = {certificate:?}"),
             "one.pem",
-            "holds no private key; one begins with",
+            "there is no private key in it",
         ),
         (
             format!("backend_certificate = {certificate:?}\nbackend_key = {key:?}"),
             "two.key",
-            "is not the key of the certificate in",
+            "the private key belongs to another certificate",
         ),
     ] {
         let text = format!("{}{keys}\n", route("/", &["https://a.test"]));

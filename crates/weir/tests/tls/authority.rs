@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     P256,
     Rsa,
     Expired,
+    NotYetValid,
     /// Of a client, who is called as the first name says.
     Client,
 }
@@ -51,9 +52,13 @@ impl Files {
 
 impl Authority {
     pub(crate) fn new() -> Authority {
+        Authority::called("weir's test authority")
+    }
+
+    pub(crate) fn called(name: &str) -> Authority {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, "weir's test authority");
+        params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).expect("a key");
         let certificate = params.self_signed(&key).expect("a certificate");
         let directory = tempfile::tempdir().expect("a directory");
@@ -80,6 +85,10 @@ impl Authority {
         if kind == Kind::Expired {
             params.not_before = rcgen::date_time_ymd(2020, 1, 1);
             params.not_after = rcgen::date_time_ymd(2020, 1, 2);
+        }
+        if kind == Kind::NotYetValid {
+            params.not_before = rcgen::date_time_ymd(2090, 1, 1);
+            params.not_after = rcgen::date_time_ymd(2100, 1, 1);
         }
         if kind == Kind::Client {
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];

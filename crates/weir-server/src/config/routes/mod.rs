@@ -8,6 +8,7 @@ mod address;
 mod assemble;
 mod backend_tls;
 mod build;
+mod certificate_name;
 mod choices;
 mod config;
 mod edits;
@@ -19,7 +20,6 @@ mod redirect;
 mod table;
 #[cfg(test)]
 mod tests;
-mod tls_values;
 
 pub use address::BackendAddress;
 pub use backend_tls::BackendTls;

@@ -10,13 +10,14 @@ use weir_sched::{BackendConfig, BackendOrder, CallLimit};
 use weir_units::{Count, Size};
 
 use super::address::BackendAddress;
+use super::certificate_name::CertificateName;
 use super::choices::{DetectWhen, DisconnectDetection, Forwarded, HalfClosed, Overflow};
 use super::edits::Edits;
 use super::host::{HostHeader, HostPattern};
 use super::path::{RoutePath, SentPath};
 use super::redirect::{Status, Target};
-use super::tls_values::{CertificateName, PemFile};
 use crate::config::table::settings;
+use crate::config::tls::FilePath;
 use crate::config::value::table_value;
 use crate::config::values::Timeout;
 
@@ -105,7 +106,7 @@ settings! {
         ///
         /// A certificate that a backend made for itself can stand there, too, unless it is that of an
         /// authority.
-        backend_ca: PemFile,
+        backend_ca: FilePath,
         else "the authorities of the system, or what `$SSL_CERT_FILE` and `$SSL_CERT_DIR` name",
         example "internal-ca.pem";
 
@@ -118,14 +119,14 @@ settings! {
 
         /// PEM file with the certificate that weir shows to backends that ask for one, and those that
         /// sign it
-        backend_certificate: PemFile,
+        backend_certificate: FilePath,
         else "none",
         example "weir.pem";
 
         /// PEM file with the private key of `backend_certificate`
         ///
         /// It must not be encrypted.
-        backend_key: PemFile,
+        backend_key: FilePath,
         else "in the file of `backend_certificate`",
         needs "backend_certificate",
         example "weir.key";

@@ -193,7 +193,7 @@ async fn open_when_possible(
     out_of_resources: &Cell<bool>,
 ) -> std::io::Result<Conn> {
     loop {
-        match Conn::open(&backend.address, backend.tls.as_ref()).await {
+        match Conn::open(&backend.address, backend.tls().as_ref()).await {
             Err(error) if descriptors::is_own(&error) => {
                 descriptors::note_shortage();
                 if !out_of_resources.replace(true) {

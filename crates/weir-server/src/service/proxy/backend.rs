@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -33,7 +33,7 @@ type Admission = Result<(), Refused>;
 pub(super) struct Backend {
     pub(super) address: BackendAddress,
     /// How to speak TLS to it, if it does.
-    pub(super) tls: Option<ClientTls>,
+    tls: RwLock<Option<ClientTls>>,
     /// Its name, for `Host`.
     pub(super) authority: HeaderValue,
     /// Its health check, if it has one.
@@ -69,10 +69,21 @@ impl Backend {
         let gate = BackendGate::new(config);
         let state = State { gate, waiting: HashMap::new(), last_tag: 0 };
         let health = Mutex::new(Health::new(passive, active));
+        let tls = RwLock::new(tls);
         let authority = HeaderValue::from_str(&address.authority());
         let authority = authority.unwrap_or(HeaderValue::from_static("localhost"));
         let (left_while_sending, state) = (AtomicU64::new(0), Mutex::new(state));
         Arc::new(Backend { address, tls, authority, check, left_while_sending, state, health })
+    }
+
+    /// How to speak TLS on a new connection, if it speaks that.
+    pub(super) fn tls(&self) -> Option<ClientTls> {
+        self.tls.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on new connections do it like this.
+    pub(super) fn set_tls(&self, tls: ClientTls) {
+        *self.tls.write().unwrap_or_else(PoisonError::into_inner) = Some(tls);
     }
 
     /// Asks whether the backend may be called. The tag of `spec` is chosen here.

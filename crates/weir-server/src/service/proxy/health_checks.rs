@@ -31,7 +31,7 @@ pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
 /// A status from 200 to 399 is healthy; an error says what came instead. `None`: nothing was checked,
 /// as no descriptor was left.
 async fn check_once(backend: &Backend, check: &HealthCheck) -> Option<Result<(), String>> {
-    match Conn::open(&backend.address, backend.tls.as_ref()).await {
+    match Conn::open(&backend.address, backend.tls().as_ref()).await {
         Ok(conn) => Some(request(conn, backend, check).await),
         Err(error) if descriptors::is_own(&error) => None,
         Err(error) => Some(Err(format!("cannot be reached: {error}"))),

@@ -44,6 +44,7 @@ use crate::metrics::Reading;
 use backend::Backend;
 use route::{BackendRegistry, SharedRoute};
 use routing_table::Routes;
+use tls::TlsBuilder;
 
 pub(crate) use proxy_request::{ProxyOutcome, ProxyRequest, UnreadBody};
 pub(crate) use request_body::{BodyError, IncomingBody, IncompleteBody, Pipe};
@@ -115,6 +116,33 @@ impl Shared {
     /// The address and the metrics of each backend.
     pub(crate) fn backends(&self) -> impl Iterator<Item = (String, Reading)> + '_ {
         self.unique().map(|backend| (backend.address.to_string(), backend.reading()))
+    }
+
+    /// Reads the files for TLS to backends anew, for new connections. If one cannot be used, all stays
+    /// as it was. False if no backend speaks TLS.
+    pub(crate) fn reload_tls(&self) -> bool {
+        let mut builder = TlsBuilder::default();
+        let routes = self.routes.iter().filter_map(|(_, action)| match action {
+            SharedAction::Proxy(route) => Some(route),
+            SharedAction::Files | SharedAction::Redirect { .. } => None,
+        });
+        let backends = routes
+            .flat_map(|route| route.backends.all.iter().map(|backend| (backend, &route.config)));
+        let read: Result<Vec<_>, ServeError> = backends
+            .map(|(backend, config)| Ok((backend, builder.build(&backend.address, config)?)))
+            .collect();
+        match read {
+            Err(why) => tracing::error!("TLS to backends stays as it was: {why}"),
+            Ok(read) => {
+                let read = read.into_iter().filter_map(|(backend, tls)| Some((backend, tls?)));
+                let count = read.map(|(backend, tls)| backend.set_tls(tls)).count();
+                if count == 0 {
+                    return false;
+                }
+                tracing::info!("the files for TLS to backends were read anew, for new connections");
+            }
+        }
+        true
     }
 
     /// Each backend once, however many routes name it.

@@ -1,7 +1,11 @@
 //! How to speak TLS to each backend, made of the keys of its route. Used by [`super::route`] when the
 //! server starts, and by `weir serve --check`.
 
-use weir_tls::client::{ClientTls, ClientTlsError, Identity, Roots};
+use std::time::SystemTime;
+
+use weir_tls::certificates::{read, read_authorities};
+use weir_tls::client::{ClientTls, system_authorities};
+use weir_tls::{Authorities, CertificateError};
 
 use crate::config::{Action, BackendAddress, ProxyConfig, RouteConfig};
 use crate::error::ServeError;
@@ -10,7 +14,7 @@ use crate::error::ServeError;
 #[derive(Debug, Default)]
 pub(super) struct TlsBuilder {
     /// The system's authorities, once they were needed: they are many.
-    of_system: Option<Roots>,
+    of_system: Option<Authorities>,
 }
 
 impl TlsBuilder {
@@ -27,20 +31,20 @@ impl TlsBuilder {
         let BackendAddress::Tcp { host, tls: true, .. } = address else { return Ok(None) };
         let built = self.client(host, config);
         built.map(Some).map_err(|error| {
-            let error = std::io::Error::other(error);
-            ServeError::new(format_args!("cannot set up TLS to backend {address}"), &error)
+            ServeError::told(format_args!("cannot set up TLS to backend {address}: {error}"))
         })
     }
 
-    fn client(&mut self, host: &str, config: &ProxyConfig) -> Result<ClientTls, ClientTlsError> {
+    fn client(&mut self, host: &str, config: &ProxyConfig) -> Result<ClientTls, CertificateError> {
         let keys = config.tls();
-        let roots = match (keys.ca, &self.of_system) {
-            (Some(file), _) => Roots::from_file(file)?,
-            (None, Some(roots)) => roots.clone(),
-            (None, None) => self.of_system.insert(Roots::of_system()?).clone(),
+        let authorities = match (keys.ca, &self.of_system) {
+            (Some(file), _) => read_authorities(file)?,
+            (None, Some(authorities)) => authorities.clone(),
+            (None, None) => self.of_system.insert(system_authorities()?).clone(),
         };
-        let identity = keys.identity.map(|(chain, key)| Identity::from_files(chain, key));
-        ClientTls::new(&roots, keys.name.unwrap_or(host), identity.transpose()?.as_ref())
+        let now = SystemTime::now();
+        let own = keys.identity.map(|(chain, key)| read(chain, key, now)).transpose()?;
+        ClientTls::new(&authorities, keys.name.unwrap_or(host), own.as_ref())
     }
 }
 

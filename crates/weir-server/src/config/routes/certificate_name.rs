@@ -1,39 +1,12 @@
-//! Values of the keys about TLS to backends. Used by the table of routes' keys.
+//! What a backend's certificate must be for, as it is written. Used by the table of routes' keys.
 
-use std::convert::Infallible;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::host::{ipv6, is_name};
 use crate::config::value::value;
 
-/// A file with certificates or a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PemFile(PathBuf);
-
-impl FromStr for PemFile {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(PemFile(text.into()))
-    }
-}
-
-impl fmt::Display for PemFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(f)
-    }
-}
-
-value! {
-    PemFile, "FILE", |file| -> PathBuf { file.0 }
-    fn move_beside(&mut self, directory: &Path) {
-        self.0 = directory.join(&self.0);
-    }
-}
-
-/// What a certificate is for: a name in lower case or an address, IPv6 without brackets.
+/// A name in lower case or an address, IPv6 without brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateName(String);
 
