@@ -122,6 +122,7 @@ fn who_does_not_answer_for_metadata_keeps_nobody_waiting() {
         assert_eq!(client.read(&root.join("local")).unwrap(), b"local");
     }
     drop(silence);
-    drop(opener);
+    // They have descriptors of its file, received or not.
+    drop((waiting, client, opener));
     session.umount_and_join().unwrap();
 }
