@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    Advice, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fadvise, fstat, open, openat2,
+    Advice, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, fadvise, open,
+    openat2, statx,
 };
 use rustix::io::{Errno, pread};
 use rustix::path::DecInt;
@@ -19,13 +20,22 @@ use crate::roots::Below;
 /// How often a name is looked up anew when something was renamed meanwhile (RESOLVE_BENEATH, openat2(2)).
 const RENAMED: usize = 8;
 
+/// How often a name is looked up in memory: whatever is mounted or renamed at the same time, anywhere, has the
+/// kernel say that a name is not there. A helper would look it up behind a disk that may hang.
+const MISTAKEN: usize = 3;
+
 /// Bytes that are read at a time to warm a file.
 const PIECE: usize = 64 * 1024;
+
+/// Metadata as they are known here. Otherwise another machine or process that has the file (NFS, FUSE) is
+/// asked, and may not answer.
+const KNOWN: AtFlags = AtFlags::STATX_DONT_SYNC;
 
 /// What tells files apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
-    device: u64,
+    /// Major and minor number.
+    device: (u32, u32),
     inode: u64,
 }
 
@@ -60,9 +70,16 @@ pub(crate) enum Opened {
 ///
 /// `AGAIN`: it is not in memory. All others are certain; `XDEV`: it leads outside the root.
 pub(crate) fn in_memory(below: Below<'_>) -> Result<Looked, Errno> {
-    let (fd, stat) = look(below, ResolveFlags::CACHED)?;
-    Ok(match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Looked::File(Identity::of(&stat)),
+    let mut looked = Err(Errno::AGAIN);
+    for _ in 0..MISTAKEN {
+        looked = look(below, ResolveFlags::CACHED, KNOWN);
+        if !matches!(looked, Err(Errno::AGAIN)) {
+            break;
+        }
+    }
+    let (fd, found) = looked?;
+    Ok(match file_type(&found) {
+        FileType::RegularFile => Looked::File(Identity::of(&found)),
         FileType::Directory => Looked::Directory(fd),
         _ => Looked::Other,
     })
@@ -76,20 +93,20 @@ pub(crate) fn in_memory(below: Below<'_>) -> Result<Looked, Errno> {
 pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> {
     let mut found = Err(Errno::AGAIN);
     for _ in 0..RENAMED {
-        found = look(below, ResolveFlags::empty());
+        found = look(below, ResolveFlags::empty(), AtFlags::empty());
         if !matches!(found, Err(Errno::AGAIN)) {
             break;
         }
     }
-    let (named, stat) = found?;
-    match FileType::from_raw_mode(stat.st_mode) {
+    let (named, found) = found?;
+    match file_type(&found) {
         FileType::RegularFile => {}
         FileType::Directory => return Ok(Opened::Directory(Arc::new(named))),
         _ => return Ok(Opened::Other),
     }
     let fd = read_only(&named)?;
     let access = file_access(&fd)?;
-    let file = OpenFile { fd: Arc::new(fd), identity: Identity::of(&stat), access };
+    let file = OpenFile { fd: Arc::new(fd), identity: Identity::of(&found), access };
     warm(&file, window)?;
     Ok(Opened::File(file))
 }
@@ -118,26 +135,34 @@ pub(crate) fn warm(file: &OpenFile, window: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Its length as it is.
+/// Its length, as far as this machine knows: another may have the file.
 pub(crate) fn length(file: &OpenFile) -> u64 {
-    // An open file's metadata are in memory.
-    fstat(&file.fd).map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
+    metadata(&file.fd, KNOWN).map_or(0, |found| found.stx_size)
 }
 
 impl Identity {
-    fn of(stat: &Stat) -> Identity {
-        Identity { device: stat.st_dev, inode: stat.st_ino }
+    fn of(found: &Statx) -> Identity {
+        Identity { device: (found.stx_dev_major, found.stx_dev_minor), inode: found.stx_ino }
     }
 }
 
 /// What a name stands for, without opening it.
-fn look(below: Below<'_>, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
+fn look(below: Below<'_>, how: ResolveFlags, sync: AtFlags) -> Result<(OwnedFd, Statx), Errno> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat2(CWD, below.root, directory, Mode::empty(), how)?;
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
     let fd = openat2(&root, below.name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), inside)?;
-    let stat = fstat(&fd)?;
-    Ok((fd, stat))
+    let found = metadata(&fd, sync)?;
+    Ok((fd, found))
+}
+
+/// Type, identity and length.
+fn metadata(fd: impl AsFd, sync: AtFlags) -> Result<Statx, Errno> {
+    statx(fd, c"", AtFlags::EMPTY_PATH | sync, StatxFlags::BASIC_STATS)
+}
+
+fn file_type(found: &Statx) -> FileType {
+    FileType::from_raw_mode(found.stx_mode.into())
 }
 
 /// Opens the very file that a descriptor names, whatever its name stands for by now.

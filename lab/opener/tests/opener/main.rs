@@ -8,6 +8,7 @@ mod answers;
 mod changes;
 mod faults;
 mod limits;
+mod remote;
 
 /// The other tests start it.
 #[test]
