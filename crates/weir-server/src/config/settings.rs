@@ -271,7 +271,7 @@ settings! {
 
     "Applications" {
         /// Send requests for PATH and everything below it to backends, such as
-        /// /=http://127.0.0.1:9000, /=https://app.local or /app=unix:/run/app.sock; may be given several times
+        /// /=http://127.0.0.1:9000, /=https://app or /app=unix:/run/app.sock; may be given several times
         ///
         /// A route with nothing but backends, on every host. On the command line it replaces the
         /// `[[route]]` of the same path without a host.
