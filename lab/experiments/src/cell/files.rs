@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) const TRIALS: u32 = 6;
 /// A trial takes this share of a phase.
 pub(crate) const TRIAL: f64 = 0.5;
+/// Phases of less than so many seconds show that everything works, and measure nothing.
+const QUICK: f64 = 10.0;
 /// A phase beside a scan of the whole tree takes so many times as long as others.
 pub(crate) const SCAN: f64 = 4.0;
 
@@ -102,7 +104,12 @@ impl Files {
         self.phases.iter().any(|phase| matches!(phase.load, Load::Nginx(_)))
     }
 
-    /// Seconds that a search takes.
+    /// Whether the phases are too short to measure anything.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.seconds < QUICK
+    }
+
+    /// Seconds that a search takes in which no rate is tried again.
     fn search(&self) -> f64 {
         f64::from(TRIALS) * TRIAL * self.seconds
     }

@@ -37,6 +37,13 @@ const STOP: Duration = Duration::from_secs(1);
 /// most.
 const REST: f64 = 0.1;
 
+/// After a rate that was too much, the server has so long to be done with what is left of it.
+const MOST_REST: Duration = Duration::from_secs(30);
+/// It is done when for so long the disk read nothing, and the server used at most this share of a core:
+/// what it does while nobody asks for anything.
+const STILL: Duration = Duration::from_millis(500);
+const IDLE: f64 = 0.05;
+
 /// A server on the stand; stopped when dropped.
 pub(super) struct Bench<'a> {
     /// Dropped before the group, which must be empty to be removed.
@@ -176,6 +183,23 @@ impl<'a> Bench<'a> {
         let answered = seen.records.iter().filter(in_time).count();
         let lag_ms = seen.report.lag[1] * 1e3;
         Ok(Trial { requests: seen.records.len(), answered, lag_ms })
+    }
+
+    /// Wait until the server works for nobody: one that does not notice departures goes on with the
+    /// requests of clients who have left, and of those that wait in its listen queue there may be
+    /// thousands.
+    pub(super) fn settle(&self) -> Result<()> {
+        let start = Instant::now();
+        while start.elapsed() < MOST_REST {
+            self.stand.disk.work();
+            let (at, used) = (Instant::now(), self.cpu());
+            interrupt::sleep(STILL)?;
+            let share = (self.cpu() - used) / at.elapsed().as_secs_f64();
+            if self.stand.disk.work().reads == 0 && share <= IDLE {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Send a demand, and what belongs to the phase beside it.

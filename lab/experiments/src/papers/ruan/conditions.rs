@@ -5,8 +5,8 @@ use crate::cell::{Disk, Files, Load, Phase, What};
 use crate::choice::{Choice, Scale};
 use crate::experiment::Evidence;
 use crate::experiment::case::Case;
-use crate::findings::Ours;
-use crate::outcome::{Outcome, PhaseOutcome};
+use crate::findings::{Ours, label};
+use crate::outcome::{FilesOutcome, Outcome, PhaseOutcome, SearchEnd};
 
 /// weir without an uplink to schedule; its place in the paper is New-Flash's.
 pub(super) const WEIR: &str = "weir:files";
@@ -112,6 +112,25 @@ impl<'a> Found<'a> {
         self.evidence.runs.value(&cell, |outcome| capacity(outcome).unwrap_or(f64::NAN))
     }
 
+    /// The name of a system in a table with its capacity. It says in how many of the runs something else
+    /// than the server ended the search.
+    pub(super) fn searched(&self, system: &str) -> String {
+        let cell = self.case.cell(system);
+        let runs = self.evidence.runs.of(&cell);
+        let ends: Vec<&str> = runs
+            .filter_map(|(_, outcome)| outcome.files.as_ref().and_then(not_the_server))
+            .collect();
+        let mut name = label(system);
+        for words in NOT_THE_SERVER {
+            let count = ends.iter().filter(|end| **end == words).count();
+            if count > 0 {
+                let runs = if count == 1 { "run" } else { "runs" };
+                name.push_str(&format!("; {words} ({count} {runs})"));
+            }
+        }
+        name
+    }
+
     /// A figure of one phase over that of another, of one system.
     pub(super) fn over(&self, system: &str, above: Phase, below: Phase, figure: Figure) -> Ours {
         let cell = self.case.cell(system);
@@ -124,6 +143,19 @@ impl<'a> Found<'a> {
     pub(super) fn ratio(&self, above: &str, below: &str, phase: Phase, figure: Figure) -> Ours {
         let (above, below) = (self.case.cell(above), self.case.cell(below));
         self.evidence.runs.ratio(&above, &below, |outcome| of_phase(outcome, phase, figure))
+    }
+}
+
+/// What ended a search for a capacity, if not the server that did not keep up with a higher rate.
+const NOT_THE_SERVER: [&str; 3] =
+    ["the clients were late above it", "no higher rate was tried", "kept up with no rate"];
+
+fn not_the_server(found: &FilesOutcome) -> Option<&'static str> {
+    match (found.search_end?, found.capacity) {
+        (_, None) => Some(NOT_THE_SERVER[2]),
+        (SearchEnd::Clients, _) => Some(NOT_THE_SERVER[0]),
+        (SearchEnd::Bracket, _) => Some(NOT_THE_SERVER[1]),
+        (SearchEnd::Server, _) => None,
     }
 }
 

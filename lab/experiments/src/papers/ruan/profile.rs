@@ -92,8 +92,9 @@ fn saturation(all: &Profile<'_>) -> Table {
         "disk busy %",
         "keeps up with, requests/s",
     ];
-    let caption = "In saturation, and the highest rate at which the system keeps up in an open loop; \
-                   median over the seeds, in brackets its interval.";
+    let caption = "In saturation, and the highest rate at which the system keeps up in an open loop: the \
+                   server did not keep up with a higher one, or the row says what else ended the \
+                   search; median over the seeds, in brackets its interval.";
     let mut table = Table::new(caption, &columns);
     for system in all.systems {
         let value = |figure: Figure| all.found().value(system, Phase::SATURATED, figure);
@@ -106,7 +107,7 @@ fn saturation(all: &Profile<'_>) -> Table {
             (value(busy), Unit::Percent),
             (all.found().capacity(system), Unit::Count),
         ];
-        table.row(label(system), &figures);
+        table.row(all.found().searched(system), &figures);
     }
     table
 }

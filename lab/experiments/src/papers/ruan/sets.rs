@@ -97,7 +97,8 @@ fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
         "inversion",
         "disk reads per 1000",
     ];
-    let caption = "At 0.95 of the capacity with that set. Response times in ms.";
+    let caption = "At 0.95 of the capacity with that set. The server did not keep up with a higher rate, or \
+                   the row says what else ended the search. Response times in ms.";
     let mut table = Table::new(caption, &columns);
     for quarters in sets(evidence.choice.scale) {
         let case = of(evidence.choice.scale, quarters);
@@ -111,7 +112,8 @@ fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
                 (value(inversion), Unit::Count),
                 (value(reads), Unit::Count),
             ];
-            table.row(format!("{}, {}", quarters as f64 / 4.0, label(system)), &figures);
+            let name = format!("{}, {}", quarters as f64 / 4.0, found.searched(system));
+            table.row(name, &figures);
         }
     }
     table
