@@ -61,8 +61,8 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
             part: "hot",
             round,
             system: server.system.to_string(),
-            without: alone.all.p99,
-            with: beside.all.p99,
+            without: alone.p99,
+            with: beside.p99,
             handshakes,
             valid: valid(&alone) && valid(&beside),
         };
@@ -84,7 +84,7 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
 /// Whether the machine left a stretch of hot requests alone: a client that is late itself does not
 /// measure the server.
 fn valid(hot: &Outcome) -> bool {
-    hot.steal <= MOST_STEAL && hot.lag.p99 <= MOST_LAG_MS
+    hot.steal <= MOST_STEAL && hot.lag_p99 <= MOST_LAG_MS
 }
 
 /// Poisson arrivals for the hot document.
