@@ -27,6 +27,9 @@ enum Asked {
     None(String),
 }
 
+/// A phase in memory that reads more from the disk, per 1000 requests, is none.
+const MOST_READS: f64 = 0.5;
+
 /// The phases of a server so far.
 pub(super) struct Phases<'a> {
     bench: &'a Bench<'a>,
@@ -78,17 +81,18 @@ impl<'a> Phases<'a> {
             self.bench.warm(What::InMemory, self.seed)?;
             self.in_memory = true;
         }
-        let (seconds, place) = (self.files.length(phase), self.found.phases.len());
-        let tries = self.tries();
+        let (place, tries) = (self.found.phases.len(), self.tries());
         for tried in 1..=tries {
             // Not the same files again: the cache has them.
             let seed = self.seed_of(place + RETRIED * (tried - 1));
-            let seen = self.bench.phase(phase.what, rate, seconds, seed)?;
-            let reasons = why_invalid(&seen);
+            let seen = self.bench.phase(phase.what, rate, seed)?;
+            let found = figures::phase(phase, rate, &seen);
+            let mut reasons = why_invalid(&seen);
+            reasons.extend(not_in_memory(&found));
             if tried < tries && !reasons.is_empty() {
                 continue;
             }
-            self.keep(figures::phase(phase, rate, seconds, &seen), reasons, seen);
+            self.keep(found, reasons, seen);
             break;
         }
         Ok(())
@@ -177,4 +181,26 @@ fn why_invalid(seen: &Seen) -> Vec<String> {
         reasons.push(format!("the server was not watched all the time: {lost} events were lost"));
     }
     reasons
+}
+
+/// Why a phase was not in memory.
+fn not_in_memory(found: &PhaseOutcome) -> Option<String> {
+    let reads = found.reads_per_1000;
+    (found.phase.what == What::InMemory && reads > MOST_READS)
+        .then(|| format!("not all was in memory: {reads:.1} reads per 1000 requests"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_the_disk_is_not_in_memory() {
+        let of = |what: What, reads_per_1000: f64| {
+            let phase = Phase { load: Load::Own(0.5), what };
+            let found = PhaseOutcome::void(phase, String::new());
+            not_in_memory(&PhaseOutcome { reads_per_1000, ..found }).is_some()
+        };
+        assert!(of(What::InMemory, 0.6) && !of(What::InMemory, 0.4) && !of(What::Set, 9.0));
+    }
 }
