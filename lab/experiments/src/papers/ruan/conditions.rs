@@ -16,6 +16,7 @@ pub(super) const NGINX: &str = "nginx";
 pub(super) const AIO: &str = "nginx-aio";
 /// The paper's other server, today's version.
 pub(super) const APACHE: &str = "apache-prefork";
+pub(super) const WORKER: &str = "apache-worker";
 pub(super) const EVENT: &str = "apache-event";
 /// The same with files opened by `weir-lab opener`; its place in the paper is Flashpache's.
 pub(super) const FLASHPACHE: &str = "apache-prefork-opener";
@@ -101,8 +102,29 @@ impl<'a> Found<'a> {
         phase: Phase,
         figure: impl Fn(&PhaseOutcome) -> f64,
     ) -> Ours {
+        self.of_phases(system, &[phase], |outcome| of_phase(outcome, phase, &figure))
+    }
+
+    /// A figure of an outcome that rests on these phases.
+    pub(super) fn of_phases(
+        &self,
+        system: &str,
+        phases: &[Phase],
+        figure: impl Fn(&Outcome) -> f64,
+    ) -> Ours {
         let cell = self.case.cell(system);
-        self.evidence.runs.value(&cell, |outcome| of_phase(outcome, phase, &figure))
+        let ours = self.evidence.runs.value(&cell, figure);
+        Ours { incomplete: self.incomplete(system, phases), ..ours }
+    }
+
+    /// The largest share of a phase's requests without a whole response.
+    fn incomplete(&self, system: &str, phases: &[Phase]) -> f64 {
+        let cell = self.case.cell(system);
+        let runs = self.evidence.runs.of(&cell);
+        let shares = runs.flat_map(|(_, outcome)| {
+            phases.iter().map(move |phase| of_phase(outcome, *phase, incomplete))
+        });
+        shares.fold(0.0, f64::max)
     }
 
     /// The highest rate at which a system keeps up, in requests per second.
@@ -133,16 +155,43 @@ impl<'a> Found<'a> {
 
     /// A figure of one phase over that of another, of one system.
     pub(super) fn over(&self, system: &str, above: Phase, below: Phase, figure: Figure) -> Ours {
-        let cell = self.case.cell(system);
-        self.evidence.runs.value(&cell, |outcome| {
+        self.of_phases(system, &[above, below], |outcome| {
             of_phase(outcome, above, figure) / of_phase(outcome, below, figure)
         })
     }
 
     /// A figure of a phase of one system over that of another, seed by seed.
     pub(super) fn ratio(&self, above: &str, below: &str, phase: Phase, figure: Figure) -> Ours {
-        let (above, below) = (self.case.cell(above), self.case.cell(below));
-        self.evidence.runs.ratio(&above, &below, |outcome| of_phase(outcome, phase, figure))
+        self.paired(above, (*self, below), phase, figure, |above, below| above / below)
+    }
+
+    /// A figure of a phase of one system over that in other conditions, seed by seed.
+    pub(super) fn over_other(
+        &self,
+        system: &str,
+        below: Found<'a>,
+        phase: Phase,
+        figure: Figure,
+    ) -> Ours {
+        self.paired(system, (below, system), phase, figure, |above, below| above / below)
+    }
+
+    /// What `join` makes of a figure of a phase of one system and of that of another, which may be in
+    /// other conditions, seed by seed.
+    pub(super) fn paired(
+        &self,
+        one: &str,
+        (others, other): (Found<'a>, &str),
+        phase: Phase,
+        figure: Figure,
+        join: fn(f64, f64) -> f64,
+    ) -> Ours {
+        let (one_cell, other_cell) = (self.case.cell(one), others.case.cell(other));
+        let ours = self.evidence.runs.paired(&one_cell, &other_cell, |one, other| {
+            join(of_phase(one, phase, figure), of_phase(other, phase, figure))
+        });
+        let incomplete = self.incomplete(one, &[phase]).max(others.incomplete(other, &[phase]));
+        Ours { incomplete, ..ours }
     }
 }
 
@@ -170,6 +219,10 @@ pub(super) fn mean(phase: &PhaseOutcome) -> f64 {
 
 pub(super) fn median(phase: &PhaseOutcome) -> f64 {
     phase.all.at(50)
+}
+
+pub(super) fn p5(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(5)
 }
 
 pub(super) fn p90(phase: &PhaseOutcome) -> f64 {

@@ -2,7 +2,7 @@
 //! sizes in each decile, as the load grows to what each server can do.
 
 use super::conditions::{
-    self, AIO, APACHE, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, case, files,
+    self, AIO, APACHE, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, WORKER, case, files,
     own_loads,
 };
 use super::{deciles, profile};
@@ -20,7 +20,7 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-const OWN: [&str; 7] = [WEIR, NGINX, APACHE, FLASHPACHE, AIO, EVENT, LIGHTTPD];
+const OWN: [&str; 8] = [WEIR, NGINX, APACHE, FLASHPACHE, AIO, WORKER, EVENT, LIGHTTPD];
 
 /// Loads of a run.
 pub(super) fn loads(scale: Scale) -> Vec<f64> {
