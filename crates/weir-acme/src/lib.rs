@@ -27,7 +27,7 @@ pub mod schedule;
 mod settings;
 mod storage;
 
-pub use answers::Challenges;
+pub use answers::{Challenges, token_of};
 pub use board::{Board, CertificateStatus, LastFailure, Phase, Status};
 pub use host_name::HostName;
 pub use invalid::InvalidSetting;
