@@ -55,10 +55,13 @@ impl Plan {
     /// A certificate was found in the storage, at the start or because another process obtained it.
     /// `draw`, 0 to 1, is this certificate's for good.
     pub fn found(&mut self, life: Life, draw: f64, now: SystemTime) {
+        let is_start = self.held.is_none() && self.pause.is_none();
         self.hold(life, draw);
         if !self.is_due(now) {
             self.failures = 0;
-            self.pause = None;
+            // Processes that share a storage order as seldom as one alone. How old the certificate is that
+            // is there at the start nobody knows.
+            self.pause = (!is_start).then(|| Pause::new(now, between_orders(life)));
         }
     }
 
@@ -71,9 +74,7 @@ impl Plan {
             return false;
         }
         self.failures = 0;
-        let between = life.length().mul_f64(BETWEEN_ORDERS);
-        let between = between.clamp(FIRST_UNJUDGED, LONGEST_BETWEEN_ORDERS);
-        self.pause = Some(Pause::new(now, between));
+        self.pause = Some(Pause::new(now, between_orders(life)));
         true
     }
 
@@ -153,6 +154,12 @@ impl Plan {
     fn until_due(&self, now: SystemTime) -> Duration {
         self.renewal().and_then(|time| time.duration_since(now).ok()).unwrap_or_default()
     }
+}
+
+/// How long after it was obtained a certificate with this life is not ordered again.
+fn between_orders(life: Life) -> Duration {
+    let share = life.length().mul_f64(BETWEEN_ORDERS);
+    share.clamp(FIRST_UNJUDGED, LONGEST_BETWEEN_ORDERS)
 }
 
 #[cfg(test)]

@@ -121,6 +121,46 @@ fn a_server_that_always_says_now_gets_two_orders_a_day() {
 }
 
 #[test]
+fn processes_that_share_a_storage_get_no_more_orders_than_one() {
+    // Each plan, and when it is asked next.
+    let mut plans = [(Plan::default(), start()); 3];
+    let mut kept: Option<Life> = None;
+    let mut orders = 0;
+    loop {
+        let (plan, time) = plans.iter_mut().min_by_key(|(_, time)| *time).unwrap();
+        let now = *time;
+        if now >= start() + 10 * DAY {
+            break;
+        }
+        if let Some(life) = kept.filter(|life| plan.life() != Some(*life)) {
+            plan.found(life, 0.0, now);
+        }
+        match plan.next(now) {
+            Step::Order => {
+                orders += 1;
+                kept = Some(life(now, 90 * DAY));
+                assert!(plan.obtained(life(now, 90 * DAY), 0.0, now));
+                // The first one all wait for.
+                for (plan, _) in plans.iter_mut().filter(|(plan, _)| plan.life().is_none()) {
+                    plan.ordered_elsewhere(now);
+                }
+            }
+            Step::Ask => plan.suggested(Window::new(now - 2 * DAY, now - DAY), None, now),
+            Step::Wait(wait) => *time += wait,
+        }
+    }
+    assert!((20..=21).contains(&orders), "two a day: {orders}");
+}
+
+#[test]
+fn what_is_there_at_the_start_is_renewed_as_soon_as_the_server_suggests_it() {
+    let mut plan = Plan::default();
+    plan.found(life(start(), 90 * DAY), 0.0, start());
+    plan.suggested(Window::new(start() - 2 * DAY, start() - DAY), None, start());
+    assert_eq!(plan.next(start()), Step::Order);
+}
+
+#[test]
 fn a_suggestion_is_followed_and_asked_for_again() {
     let mut plan = Plan::default();
     plan.found(life(start(), 90 * DAY), 0.5, start());
