@@ -20,7 +20,7 @@ use crate::moment::{date, span};
 use crate::schedule::life::Life;
 use crate::schedule::plan::{Plan, Step};
 use crate::settings::ChallengeKind;
-use crate::storage::{Pem, Storage, StorageError};
+use crate::storage::{Lock, Pem, Storage, StorageError};
 
 /// How soon to try again to write what could not be written.
 const SAVE_AGAIN: Duration = Duration::from_secs(60);
@@ -50,11 +50,15 @@ pub(crate) struct Keeper {
     pem: Option<Pem>,
     /// It could not be written yet.
     is_unsaved: bool,
+    /// While an order is under way, and after a refusal until the next one has ended: the authority counts
+    /// failed attempts by name, so during the pause the other processes wait, too.
+    lock: Option<Lock>,
 }
 
 impl Keeper {
     pub(crate) fn new(name: HostName, common: Arc<Common>, line: Line) -> Keeper {
-        Keeper { name, common, line, plan: Plan::default(), pem: None, is_unsaved: false }
+        let plan = Plan::default();
+        Keeper { name, common, line, plan, pem: None, is_unsaved: false, lock: None }
     }
 
     pub(crate) fn name(&self) -> &HostName {
@@ -68,7 +72,11 @@ impl Keeper {
             self.save_again();
             match self.plan.next(SystemTime::now()) {
                 Step::Order => self.order().await,
-                Step::Ask => self.ask().await,
+                Step::Ask => {
+                    // It is not due, whatever was refused.
+                    self.lock = None;
+                    self.ask().await;
+                }
                 Step::Wait(wait) if self.is_unsaved => sleep(wait.min(SAVE_AGAIN)).await,
                 Step::Wait(wait) => sleep(wait).await,
             }
@@ -103,6 +111,7 @@ impl Keeper {
         }
         self.plan.found(life, draw(), SystemTime::now());
         self.is_unsaved = false;
+        self.lock = None;
         self.serve(pem, certificate, life);
         self.line.change(|line| line.taken_over += 1);
         tracing::info!(
@@ -116,15 +125,17 @@ impl Keeper {
     async fn order(&mut self) {
         let common = self.common.clone();
         let _permit = common.orders.acquire().await;
-        let _lock = match common.storage.lock_certificate(&self.name) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => {
-                self.plan.ordered_elsewhere(SystemTime::now());
-                self.line.change(|line| line.phase = Phase::OrderedElsewhere);
-                return;
+        if self.lock.is_none() {
+            match common.storage.lock_certificate(&self.name) {
+                Ok(Some(lock)) => self.lock = Some(lock),
+                Ok(None) => {
+                    self.plan.ordered_elsewhere(SystemTime::now());
+                    self.line.change(|line| line.phase = Phase::OrderedElsewhere);
+                    return;
+                }
+                Err(error) => return self.failed(&error.into()),
             }
-            Err(error) => return self.failed(&error.into()),
-        };
+        }
         // Another process may have obtained it while this one waited.
         if self.take_over() {
             return;
@@ -156,6 +167,9 @@ impl Keeper {
         let makes_sense = self.plan.obtained(life, draw(), now);
         self.serve(pem, certificate, life);
         let saved = self.save();
+        if makes_sense {
+            self.lock = None;
+        }
         self.line.change(|line| line.obtained += 1);
         tracing::info!("certificate for {} obtained: {}", self.name, self.validity(life));
         if !makes_sense {
@@ -233,6 +247,9 @@ impl Keeper {
     fn failed(&mut self, failure: &Failure) {
         let now = SystemTime::now();
         self.plan.failed(failure.setback(), now, draw());
+        if !failure.setback().is_refusal {
+            self.lock = None;
+        }
         self.tell_failure(&failure.to_string(), now);
     }
 

@@ -24,7 +24,8 @@ impl Stand {
         fs::write(&roots, pem("acme.example", 2020, 4000).chain).unwrap();
         let settings = Settings {
             names: vec!["a.example".parse().unwrap()],
-            directory_url: "https://acme.example/directory".parse().unwrap(),
+            // Nobody listens there.
+            directory_url: "https://127.0.0.1:1/directory".parse().unwrap(),
             email: None,
             storage: home.path().to_owned(),
             roots: Some(roots),
@@ -54,6 +55,10 @@ impl Stand {
         self.keeper.common.storage.save_certificate(&self.keeper.name, pem).unwrap();
     }
 
+    fn is_locked(&self) -> bool {
+        self.keeper.common.storage.lock_certificate(&self.keeper.name).unwrap().is_none()
+    }
+
     /// When the certificate that is served begins.
     fn served(&self) -> Option<SystemTime> {
         self.store.all().first().map(Certificate::not_before)
@@ -67,6 +72,10 @@ fn pem(name: &str, year: i32, last: i32) -> Pem {
     params.not_after = date_time_ymd(last, 12, 31);
     let key = KeyPair::generate().unwrap();
     Pem { key: key.serialize_pem(), chain: params.self_signed(&key).unwrap().pem() }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 fn begin(pem: &Pem) -> Option<SystemTime> {
@@ -112,7 +121,7 @@ fn what_cannot_be_served_is_left_alone() {
 #[test]
 fn what_cannot_be_kept_is_served_and_kept_later() {
     let mut stand = Stand::new();
-    let directory = stand.home.path().join("acme.example_directory");
+    let directory = stand.home.path().join("127.0.0.1_1_directory");
     fs::remove_dir_all(&directory).unwrap();
     let issued = pem("a.example", 2024, 4000);
     stand.keeper.obtained(issued.clone());
@@ -172,17 +181,48 @@ fn an_order_waits_while_another_process_has_the_lock() {
     let mut stand = Stand::new();
     let name = stand.keeper.name.clone();
     let lock = stand.keeper.common.storage.lock_certificate(&name).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(stand.keeper.order());
+    block_on(stand.keeper.order());
     assert_eq!(stand.status().phase, Phase::OrderedElsewhere);
     assert_eq!(stand.status().failed, 0);
     // The other has obtained it.
     let issued = pem("a.example", 2024, 4000);
     stand.save(&issued);
     drop(lock);
-    runtime.block_on(stand.keeper.order());
+    block_on(stand.keeper.order());
     assert_eq!(stand.served(), begin(&issued));
     assert_eq!(stand.status().phase, Phase::Waiting);
+    assert!(!stand.is_locked());
+}
+
+#[test]
+fn after_a_refusal_all_processes_wait() {
+    let mut stand = Stand::new();
+    let lock = || stand.keeper.common.storage.lock_certificate(&stand.keeper.name).unwrap();
+    stand.keeper.lock = lock();
+    stand.keeper.failed(&Failure::refused("the server is out of sorts"));
+    assert!(stand.is_locked());
+    // The next attempt is this process's own. It reaches nobody, which nobody counts.
+    block_on(stand.keeper.order());
+    assert_eq!((stand.status().phase, stand.status().failed), (Phase::Retrying, 2));
+    assert!(!stand.is_locked());
+}
+
+#[test]
+fn a_certificate_ends_the_waiting_of_all() {
+    let mut stand = Stand::new();
+    for is_found in [true, false] {
+        let lock = stand.keeper.common.storage.lock_certificate(&stand.keeper.name);
+        stand.keeper.lock = lock.unwrap();
+        stand.keeper.failed(&Failure::refused("the server is out of sorts"));
+        assert!(stand.is_locked());
+        if is_found {
+            stand.save(&pem("a.example", 2020, 4000));
+            assert!(stand.keeper.take_over());
+        } else {
+            stand.keeper.obtained(pem("a.example", 2024, 4000));
+        }
+        assert!(!stand.is_locked());
+    }
 }
 
 #[test]

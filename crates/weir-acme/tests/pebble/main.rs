@@ -216,6 +216,22 @@ fn a_name_that_cannot_be_proved_says_what_the_acme_server_saw() {
 }
 
 #[test]
+fn what_one_process_is_refused_no_other_asks_for() {
+    let (served, home) = (Served::new(), TempDir::new().unwrap());
+    let pebble = served.pebble().start();
+    let mut settings = settings(&pebble, home.path(), &[ChallengeKind::Http01]);
+    settings.names = vec!["blocked.weir.example".parse().unwrap()];
+    let one = start(settings.clone(), &served);
+    failure(&one);
+    let other = start(settings, &served);
+    eventually("waiting for the other", || status(&other).phase == Phase::OrderedElsewhere);
+    assert_eq!(status(&other).failed, 0);
+    // Whoever is left goes on.
+    drop(one);
+    failure(&other);
+}
+
+#[test]
 fn a_name_that_the_acme_server_does_not_take_is_told() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
     let pebble = served.pebble().start();
