@@ -236,8 +236,10 @@ impl Keeper {
         self.pem = Some(pem);
         self.common.store.set_managed(self.name.as_str(), certificate);
         let (renewal, failures) = (self.plan.renewal(), self.plan.failures());
+        let is_unsaved = self.is_unsaved;
         self.line.change(|line| {
             line.phase = Phase::Waiting;
+            line.unsaved = is_unsaved;
             line.not_after = Some(life.not_after);
             line.renewal = renewal;
             line.failed_in_a_row = failures;

@@ -137,6 +137,19 @@ fn what_cannot_be_kept_is_served_and_kept_later() {
 }
 
 #[test]
+fn what_is_taken_over_is_kept_already() {
+    let mut stand = Stand::new();
+    let directory = stand.home.path().join("127.0.0.1_1_directory");
+    fs::remove_dir_all(&directory).unwrap();
+    stand.keeper.obtained(pem("a.example", 2020, 4000));
+    assert!(stand.status().unsaved);
+    fs::create_dir(&directory).unwrap();
+    stand.save(&pem("a.example", 2024, 4000));
+    assert!(stand.keeper.take_over());
+    assert!(!stand.status().unsaved);
+}
+
+#[test]
 fn a_failure_keeps_what_is_served_and_is_told() {
     let mut stand = Stand::new();
     let old = pem("a.example", 2020, 4000);
