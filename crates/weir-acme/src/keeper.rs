@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::host_name::HostName;
 use crate::moment::{date, span};
 use crate::schedule::life::Life;
-use crate::schedule::plan::{Plan, Step};
+use crate::schedule::plan::{Obtained, Plan, Step};
 use crate::settings::ChallengeKind;
 use crate::storage::{Lock, Pem, Storage, StorageError};
 
@@ -106,10 +106,9 @@ impl Keeper {
             }
         };
         let life = life(&certificate);
-        if self.plan.life().is_some_and(|held| life.not_before <= held.not_before) {
+        if !self.plan.found(life, draw(), SystemTime::now()) {
             return false;
         }
-        self.plan.found(life, draw(), SystemTime::now());
         self.is_unsaved = false;
         self.lock = None;
         self.serve(pem, certificate, life);
@@ -164,24 +163,31 @@ impl Keeper {
             }
         };
         let (life, now) = (life(&certificate), SystemTime::now());
-        let makes_sense = self.plan.obtained(life, draw(), now);
+        let obtained = self.plan.obtained(life, draw(), now);
+        if obtained != Obtained::Useless {
+            self.take(pem, certificate, life);
+        }
+        match obtained {
+            Obtained::Good => self.lock = None,
+            Obtained::Late | Obtained::Useless => {
+                let text = format!(
+                    "the certificate that the ACME server issued is valid from {} to {}, and the clock \
+                     of this machine says {}: set the clock",
+                    date(life.not_before),
+                    date(life.not_after),
+                    date(now)
+                );
+                self.tell_failure(&text, now);
+            }
+        }
+    }
+
+    /// Serves and saves what was obtained.
+    fn take(&mut self, pem: Pem, certificate: Certificate, life: Life) {
         self.serve(pem, certificate, life);
         let saved = self.save();
-        if makes_sense {
-            self.lock = None;
-        }
         self.line.change(|line| line.obtained += 1);
         tracing::info!("certificate for {} obtained: {}", self.name, self.validity(life));
-        if !makes_sense {
-            let text = format!(
-                "the certificate that the ACME server issued is valid from {} to {}, and the clock of \
-                 this machine says {}: set the clock",
-                date(life.not_before),
-                date(life.not_after),
-                date(now)
-            );
-            self.tell_failure(&text, now);
-        }
         if let Err(error) = saved {
             tracing::error!(
                 "the certificate for {} is served, but a restart loses it: {error}; it is tried again \

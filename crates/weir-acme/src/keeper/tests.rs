@@ -190,6 +190,24 @@ fn a_certificate_that_has_expired_when_it_comes_is_served_and_named() {
 }
 
 #[test]
+fn a_certificate_that_has_expired_when_it_comes_replaces_no_valid_one() {
+    let mut stand = Stand::new();
+    let (good, expired) = (pem("a.example", 2018, 4000), pem("a.example", 2019, 2020));
+    stand.save(&good);
+    stand.keeper.take_over();
+    stand.keeper.obtained(expired.clone());
+    assert_eq!(stand.served(), begin(&good));
+    assert_eq!(stand.keeper.common.storage.certificate(&stand.keeper.name).unwrap(), Some(good));
+    let status = stand.status();
+    assert_eq!((status.obtained, status.failed_in_a_row), (0, 1));
+    assert!(status.last_failure.unwrap().text.contains("set the clock"));
+    // Nor if another process saved it.
+    stand.save(&expired);
+    assert!(!stand.keeper.take_over());
+    assert_eq!(stand.status().taken_over, 1);
+}
+
+#[test]
 fn an_order_waits_while_another_process_has_the_lock() {
     let mut stand = Stand::new();
     let name = stand.keeper.name.clone();

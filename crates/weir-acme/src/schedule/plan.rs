@@ -30,6 +30,18 @@ pub enum Step {
     Wait(Duration),
 }
 
+/// What a certificate is that was obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obtained {
+    /// In time, and held.
+    Good,
+    /// By this machine's clock it has to be renewed already, so the clock or the server is wrong: the
+    /// attempt counts as refused. It is held, for it ends later than what was.
+    Late,
+    /// As [`Obtained::Late`], and it ends no later than what is held, which stays.
+    Useless,
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
@@ -53,8 +65,13 @@ struct Held {
 
 impl Plan {
     /// A certificate was found in the storage, at the start or because another process obtained it.
-    /// `draw`, 0 to 1, is this certificate's for good.
-    pub fn found(&mut self, life: Life, draw: f64, now: SystemTime) {
+    /// `draw`, 0 to 1, is this certificate's for good. `false`: it is of no use beside the one that is held,
+    /// which stays.
+    pub fn found(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
+        let is_newer = self.held.is_none_or(|held| life.not_before > held.life.not_before);
+        if !is_newer || self.is_useless(life, draw, now) {
+            return false;
+        }
         let is_start = self.held.is_none() && self.pause.is_none();
         self.hold(life, draw);
         if !self.is_due(now) {
@@ -63,19 +80,22 @@ impl Plan {
             // is there at the start nobody knows.
             self.pause = (!is_start).then(|| Pause::new(now, between_orders(life)));
         }
+        true
     }
 
-    /// A certificate was obtained. `false`: by this machine's clock it has to be renewed already, so the
-    /// clock or the server is wrong, and the attempt counts as refused.
-    pub fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
-        self.hold(life, draw);
-        if self.is_due(now) {
-            self.failed(Setback { is_refusal: true, retry_after: None }, now, draw);
-            return false;
+    /// A certificate was obtained. `draw`: as in [`Plan::found`].
+    pub fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> Obtained {
+        let is_useless = self.is_useless(life, draw, now);
+        if !is_useless {
+            self.hold(life, draw);
+            if !self.is_due(now) {
+                self.failures = 0;
+                self.pause = Some(Pause::new(now, between_orders(life)));
+                return Obtained::Good;
+            }
         }
-        self.failures = 0;
-        self.pause = Some(Pause::new(now, between_orders(life)));
-        true
+        self.failed(Setback { is_refusal: true, retry_after: None }, now, draw);
+        if is_useless { Obtained::Useless } else { Obtained::Late }
     }
 
     /// The server suggested to renew in `window`, or nothing that makes sense; `again`: when it wants to
@@ -145,6 +165,12 @@ impl Plan {
     fn hold(&mut self, life: Life, draw: f64) {
         self.held = Some(Held { life, window: None, draw });
         self.question = None;
+    }
+
+    /// Whether a certificate with this life is due when it comes, and over no later than what is held.
+    fn is_useless(&self, life: Life, draw: f64, now: SystemTime) -> bool {
+        let is_due = renewal_time(life, None, draw) <= now;
+        is_due && self.held.is_some_and(|held| life.not_after <= held.life.not_after)
     }
 
     fn is_due(&self, now: SystemTime) -> bool {
