@@ -46,7 +46,7 @@ pub(super) struct Client {
 pub(super) struct Visit {
     client: Client,
     directory: String,
-    /// What the last answer with an error status said.
+    /// What the last answer said.
     retry_after: Arc<Mutex<Option<Duration>>>,
 }
 
@@ -82,7 +82,7 @@ impl Visit {
         Visit { client: client.clone(), directory, retry_after: Arc::default() }
     }
 
-    /// How long the server said to wait when it last refused.
+    /// How long the server said to wait when it last answered: it refused, or had not decided yet.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,9 +107,7 @@ impl Visit {
             Err(broken(format!("did not answer within {}", crate::moment::span(limit))))
         })?;
         let wait = retry_after(&parts.headers, SystemTime::now());
-        if !parts.status.is_success() {
-            *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner) = wait;
-        }
+        *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner) = wait;
         let is_directory = uri == *self.directory;
         // Beside the directory only renewal information is asked for by GET. The library takes none
         // that does not say when to ask again.

@@ -15,6 +15,7 @@ use weir_tls::CertificateStore;
 use super::*;
 use crate::answers::{Answers, Challenges};
 use crate::authority::{Authority, Wish};
+use crate::schedule::retry::Setback;
 use crate::settings::{ChallengeKind, Settings};
 use crate::storage::Storage;
 
@@ -31,10 +32,12 @@ impl Fake {
         Fake::on(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
     }
 
-    /// Answers HTTP. `URL` in the body is an address of its own.
+    /// Answers HTTP. `URL` in the body is an address of its own, as `https://ADDRESS/` is in the fields.
     fn with(status: &str, fields: &str, body: &str) -> Fake {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let body = body.replace("URL", &format!("https://{}/x", listener.local_addr().unwrap()));
+        let address = listener.local_addr().unwrap().to_string();
+        let body = body.replace("URL", &format!("https://{address}/x"));
+        let fields = fields.replace("ADDRESS", &address);
         let length = body.len();
         let text = format!(
             "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{fields}\r\n{body}"
@@ -88,6 +91,42 @@ impl Fake {
     fn visit(&self) -> Visit {
         let client = Client::new(Some(&self.roots.path().join("ca.pem"))).unwrap();
         Visit::new(&client, &self.url("/directory").parse().unwrap())
+    }
+}
+
+/// Orders at a fake.
+struct Stand {
+    /// The storage is there.
+    _home: TempDir,
+    settings: Settings,
+    storage: Storage,
+    authority: Authority,
+}
+
+impl Stand {
+    fn new(fake: Fake) -> Stand {
+        let home = TempDir::new().unwrap();
+        let settings = Settings {
+            names: vec!["a.example".parse().unwrap()],
+            directory_url: fake.url("/directory").parse().unwrap(),
+            email: None,
+            storage: home.path().to_owned(),
+            roots: Some(fake.roots.path().join("ca.pem")),
+            external_account: None,
+            challenges: vec![ChallengeKind::Http01],
+        };
+        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
+        let authority = Authority::new(&settings).unwrap();
+        Stand { _home: home, settings, storage, authority }
+    }
+
+    /// What comes of it.
+    fn order(&self) -> Failure {
+        let (challenges, store) = (Challenges::default(), CertificateStore::new());
+        let answers = Answers::new(challenges, store, self.storage.clone());
+        let name = &self.settings.names[0];
+        let wish = Wish { name, kind: ChallengeKind::Http01, replaces: None };
+        block_on(self.authority.obtain(wish, &self.storage, &answers)).unwrap_err()
     }
 }
 
@@ -207,24 +246,19 @@ fn an_order_at_a_server_that_talks_nonsense_fails_in_words() {
         // The account is the directory, and so is the order.
         ("Replay-Nonce: abc\r\nLocation: https://127.0.0.1/\r\n", directory, "makes no sense"),
     ] {
-        let home = TempDir::new().unwrap();
-        let fake = Fake::with("200 OK", fields, body);
-        let settings = Settings {
-            names: vec!["a.example".parse().unwrap()],
-            directory_url: fake.url("/directory").parse().unwrap(),
-            email: None,
-            storage: home.path().to_owned(),
-            roots: None,
-            external_account: None,
-            challenges: vec![ChallengeKind::Http01],
-        };
-        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
-        let answers = Answers::new(Challenges::default(), CertificateStore::new(), storage.clone());
-        let client = fake.visit().client;
-        let name = settings.names[0].clone();
-        let authority = Authority { settings, client };
-        let wish = Wish { name: &name, kind: ChallengeKind::Http01, replaces: None };
-        let failure = block_on(authority.obtain(wish, &storage, &answers)).unwrap_err();
+        let failure = Stand::new(Fake::with("200 OK", fields, body)).order();
         assert!(failure.to_string().contains(problem), "{failure}");
     }
+}
+
+/// Everything is the directory, the account, and an order that is not decided before five minutes.
+#[test]
+fn an_order_that_takes_the_server_longer_is_followed_by_none_before_it_says_so() {
+    let body = r#"{"newNonce": "URL", "newAccount": "URL", "newOrder": "URL",
+        "status": "processing", "authorizations": [], "finalize": "URL"}"#;
+    let fields = "Replay-Nonce: abc\r\nLocation: https://ADDRESS/\r\nRetry-After: 300\r\n";
+    let failure = Stand::new(Fake::with("200 OK", fields, body)).order();
+    assert!(failure.to_string().contains("did not come to a decision"), "{failure}");
+    let setback = Setback { is_refusal: false, retry_after: Some(Duration::from_secs(300)) };
+    assert_eq!(failure.setback(), setback);
 }
