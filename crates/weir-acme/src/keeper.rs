@@ -147,7 +147,7 @@ impl Keeper {
         // An order that failed may have failed because of what it said to replace.
         let replaces = self.pem.as_ref().filter(|_| failures == 0);
         let wish = Wish { name: &self.name, kind, replaces };
-        match common.authority.obtain(wish, &common.storage, &common.answers).await {
+        match common.authority.obtain(wish, &common.answers).await {
             Ok(pem) => self.obtained(pem),
             Err(failure) => self.failed(&failure),
         }
@@ -215,7 +215,7 @@ impl Keeper {
     async fn ask(&mut self) {
         let before = self.plan.renewal();
         let answer = match &self.pem {
-            Some(pem) => self.common.authority.suggestion(pem, &self.common.storage).await,
+            Some(pem) => self.common.authority.suggestion(pem).await,
             None => Err(Failure::unjudged("there is no certificate to ask about")),
         };
         let now = SystemTime::now();

@@ -57,7 +57,7 @@ impl Manager {
         }
         let storage = Storage::open(&settings.storage, &settings.directory_url);
         let storage = storage.map_err(StartError::new)?;
-        let authority = Authority::new(&settings).map_err(StartError::new)?;
+        let authority = Authority::new(&settings, &storage).map_err(StartError::new)?;
         let mut names = settings.names;
         names.sort();
         names.dedup();

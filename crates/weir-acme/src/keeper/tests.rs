@@ -36,7 +36,7 @@ impl Stand {
         let board = Board::new(["a.example"].into_iter());
         let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
         let common = Arc::new(Common {
-            authority: Authority::new(&settings).unwrap(),
+            authority: Authority::new(&settings, &storage).unwrap(),
             answers: Answers::new(Challenges::default(), store.clone(), storage.clone()),
             storage,
             store: store.clone(),

@@ -171,4 +171,4 @@ fn make_private(directory: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

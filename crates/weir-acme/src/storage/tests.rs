@@ -1,5 +1,6 @@
 //! The storage on real directories, a full disk included.
 
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -27,15 +28,27 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// A file system in memory, mounted until it is dropped. Mounting needs root.
-struct Small(TempDir);
+pub(crate) struct Small(TempDir);
 
 impl Small {
-    fn new(size: &str) -> Small {
+    pub(crate) fn new(size: &str) -> Small {
         let directory = TempDir::new().unwrap();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "weir"]).arg(directory.path());
         assert!(mount.status().unwrap().success(), "mounting a tmpfs needs root");
         Small(directory)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Leaves no room, by a file that is returned.
+    pub(crate) fn fill(&self) -> PathBuf {
+        let path = self.path().join("filler");
+        let mut file = fs::File::create(&path).unwrap();
+        while file.write(&[0; 4096]).is_ok_and(|count| count > 0) {}
+        path
     }
 }
 
@@ -123,13 +136,13 @@ fn one_at_a_time_orders_and_a_dead_process_holds_nothing() {
 #[test]
 fn a_full_disk_keeps_the_old_file_and_is_named() {
     let small = Small::new("64k");
-    let storage = Storage::open(small.0.path(), &server()).unwrap();
+    let storage = Storage::open(small.path(), &server()).unwrap();
     storage.save_certificate(&name(), &pem("A", 100)).unwrap();
     let error = storage.save_certificate(&name(), &pem("B", 100_000)).unwrap_err().to_string();
     assert!(error.contains("www.example.org.pem") && error.contains("make room"), "{error}");
     assert_eq!(storage.certificate(&name()).unwrap(), Some(pem("A", 100)));
     // Nothing is left of the attempt.
-    let files = fs::read_dir(small.0.path().join("acme.example_directory")).unwrap().count();
+    let files = fs::read_dir(small.path().join("acme.example_directory")).unwrap().count();
     assert_eq!(files, 2, "the certificate, and the directory of challenges");
 }
 

@@ -18,6 +18,7 @@ use crate::authority::{Authority, Wish};
 use crate::schedule::retry::Setback;
 use crate::settings::{ChallengeKind, Settings};
 use crate::storage::Storage;
+use crate::storage::tests::Small;
 
 /// A server over TLS that answers every request with the same bytes and closes the connection, or
 /// never answers. It ends with the tests' process.
@@ -96,28 +97,26 @@ impl Fake {
 
 /// Orders at a fake.
 struct Stand {
-    /// The storage is there.
-    _home: TempDir,
     settings: Settings,
     storage: Storage,
     authority: Authority,
 }
 
 impl Stand {
-    fn new(fake: Fake) -> Stand {
-        let home = TempDir::new().unwrap();
+    /// What is kept is kept in `home`.
+    fn new(fake: &Fake, home: &Path) -> Stand {
         let settings = Settings {
             names: vec!["a.example".parse().unwrap()],
             directory_url: fake.url("/directory").parse().unwrap(),
             email: None,
-            storage: home.path().to_owned(),
+            storage: home.to_owned(),
             roots: Some(fake.roots.path().join("ca.pem")),
             external_account: None,
             challenges: vec![ChallengeKind::Http01],
         };
         let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
-        let authority = Authority::new(&settings).unwrap();
-        Stand { _home: home, settings, storage, authority }
+        let authority = Authority::new(&settings, &storage).unwrap();
+        Stand { settings, storage, authority }
     }
 
     /// What comes of it.
@@ -126,7 +125,7 @@ impl Stand {
         let answers = Answers::new(challenges, store, self.storage.clone());
         let name = &self.settings.names[0];
         let wish = Wish { name, kind: ChallengeKind::Http01, replaces: None };
-        block_on(self.authority.obtain(wish, &self.storage, &answers)).unwrap_err()
+        block_on(self.authority.obtain(wish, &answers)).unwrap_err()
     }
 }
 
@@ -246,9 +245,34 @@ fn an_order_at_a_server_that_talks_nonsense_fails_in_words() {
         // The account is the directory, and so is the order.
         ("Replay-Nonce: abc\r\nLocation: https://127.0.0.1/\r\n", directory, "makes no sense"),
     ] {
-        let failure = Stand::new(Fake::with("200 OK", fields, body)).order();
+        let home = TempDir::new().unwrap();
+        let failure = Stand::new(&Fake::with("200 OK", fields, body), home.path()).order();
         assert!(failure.to_string().contains(problem), "{failure}");
     }
+}
+
+/// The server takes accounts, and no orders.
+#[test]
+fn a_full_disk_costs_one_account() {
+    let body = r#"{"newNonce": "URL", "newAccount": "URL", "newOrder": "URL", "status": "valid"}"#;
+    let fake = Fake::with("200 OK", "Replay-Nonce: abc\r\nLocation: https://ADDRESS/\r\n", body);
+    let small = Small::new("64k");
+    let mut stand = Stand::new(&fake, small.path());
+    let filler = small.fill();
+    let account = |stand: &Stand| {
+        let failure = stand.order().to_string();
+        assert!(failure.contains("the order was not taken"), "{failure}");
+        stand.authority.account.read().unwrap().unwrap()
+    };
+    let first = account(&stand);
+    assert_eq!(account(&stand), first);
+    // There is room for it, and none for a new address.
+    fs::remove_file(filler).unwrap();
+    assert_eq!(account(&stand), first);
+    assert_eq!(stand.storage.account().unwrap().as_ref(), Some(&first));
+    small.fill();
+    stand.authority.settings.email = Some("admin@a.example".to_owned());
+    assert_eq!(account(&stand), first);
 }
 
 /// Everything is the directory, the account, and an order that is not decided before five minutes.
@@ -257,7 +281,8 @@ fn an_order_that_takes_the_server_longer_is_followed_by_none_before_it_says_so()
     let body = r#"{"newNonce": "URL", "newAccount": "URL", "newOrder": "URL",
         "status": "processing", "authorizations": [], "finalize": "URL"}"#;
     let fields = "Replay-Nonce: abc\r\nLocation: https://ADDRESS/\r\nRetry-After: 300\r\n";
-    let failure = Stand::new(Fake::with("200 OK", fields, body)).order();
+    let home = TempDir::new().unwrap();
+    let failure = Stand::new(&Fake::with("200 OK", fields, body), home.path()).order();
     assert!(failure.to_string().contains("did not come to a decision"), "{failure}");
     let setback = Setback { is_refusal: false, retry_after: Some(Duration::from_secs(300)) };
     assert_eq!(failure.setback(), setback);
