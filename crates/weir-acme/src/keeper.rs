@@ -306,12 +306,13 @@ fn life(certificate: &Certificate) -> Life {
 }
 
 /// The certificate, or why it cannot be served for `name`.
-fn usable(pem: &Pem, name: &HostName) -> Result<Certificate, String> {
+fn usable(pem: &Pem, name: &HostName) -> Result<Certificate, Failure> {
     let certificate = Certificate::from_pem(pem.chain.as_bytes(), pem.key.as_bytes())
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| Failure::unjudged(error.to_string()))?;
     if !certificate.names().iter().any(|other| other == name.as_str()) {
         let names = certificate.names().join(", ");
-        return Err(format!("it is for {}", if names.is_empty() { "no name" } else { &names }));
+        let names = if names.is_empty() { "no name" } else { &names };
+        return Err(Failure::unjudged(format!("it is for {names}")));
     }
     Ok(certificate)
 }

@@ -10,12 +10,15 @@ use tokio::time::sleep;
 use super::client::Visit;
 use super::kept::Kept;
 use super::problem::failure;
-use crate::failure::Failure;
+use crate::failure::{Failure, printable};
 use crate::settings::Settings;
 use crate::storage::{Lock, Storage};
 
 /// How often to look whether another process has made the account.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Letters of the account's address that the log shows.
+const LONGEST_ID: usize = 200;
 
 /// What is kept.
 #[derive(Deserialize, Serialize)]
@@ -101,7 +104,8 @@ async fn make(settings: &Settings, kept: &Kept, visit: &Visit) -> Result<Account
         .await
         .map_err(|error| failure("no account could be made", &error))?;
     kept.write(Content { email: settings.email.clone(), credentials }.text()?);
-    tracing::info!("made the account {} at {}", account.id(), settings.directory_url);
+    let id = printable(account.id(), LONGEST_ID);
+    tracing::info!("made the account {id} at {}", settings.directory_url);
     Ok(account)
 }
 

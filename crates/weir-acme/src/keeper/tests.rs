@@ -228,8 +228,8 @@ fn an_order_waits_while_another_process_has_the_lock() {
 #[test]
 fn after_a_refusal_all_processes_wait() {
     let mut stand = Stand::new();
-    let lock = || stand.keeper.common.storage.lock_certificate(&stand.keeper.name).unwrap();
-    stand.keeper.lock = lock();
+    let lock = stand.keeper.common.storage.lock_certificate(&stand.keeper.name);
+    stand.keeper.lock = lock.unwrap();
     stand.keeper.failed(&Failure::refused("the server is out of sorts"));
     assert!(stand.is_locked());
     // The next attempt is this process's own. It reaches nobody, which nobody counts.
