@@ -1,5 +1,6 @@
 //! The client, and all that speaks through it, against servers that are down, slow or talk nonsense.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::thread;
 use http::header::RETRY_AFTER;
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 use weir_tls::CertificateStore;
@@ -225,11 +227,11 @@ fn roots_that_are_none_are_named() {
     let home = TempDir::new().unwrap();
     let file = home.path().join("ca.pem");
     let error = |file: &Path| Client::new(Some(file)).map(|_| ()).unwrap_err().to_string();
-    assert!(error(&file).contains("ca.pem: No such file"), "{}", error(&file));
+    assert!(error(&file).contains("ca.pem: it cannot be read: No such file"), "{}", error(&file));
     fs::write(&file, "hello").unwrap();
-    assert!(error(&file).contains("has no certificate"), "{}", error(&file));
+    assert!(error(&file).contains("there is no certificate in it"), "{}", error(&file));
     fs::write(&file, "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n").unwrap();
-    assert!(error(&file).contains("bad certificate"), "{}", error(&file));
+    assert!(error(&file).contains("it is no certificate of an authority"), "{}", error(&file));
 }
 
 /// An order at a server that answers everything, from the directory on, with one body.
