@@ -19,8 +19,8 @@ use crate::host_name::HostName;
 use crate::moment::{date, span};
 use crate::schedule::life::Life;
 use crate::schedule::plan::{Obtained, Plan, Step};
-use crate::settings::ChallengeKind;
 use crate::storage::{Lock, Pem, Storage, StorageError};
+use crate::turns::Turns;
 
 /// How soon to try again to write what could not be written.
 const SAVE_AGAIN: Duration = Duration::from_secs(60);
@@ -33,8 +33,8 @@ pub(crate) struct Common {
     pub(crate) answers: Answers,
     /// Where the certificates are served from.
     pub(crate) store: Arc<CertificateStore>,
-    /// At least one.
-    pub(crate) challenges: Vec<ChallengeKind>,
+    /// How the names are proved.
+    pub(crate) turns: Turns,
     /// As many orders as may be under way.
     pub(crate) orders: Semaphore,
 }
@@ -141,12 +141,9 @@ impl Keeper {
         }
         self.line.change(|line| line.phase = Phase::Ordering);
         let failures = self.plan.failures();
-        let Some(kind) = kind(&common.challenges, failures) else {
-            return self.failed(&Failure::unjudged("no challenge is allowed"));
-        };
         // An order that failed may have failed because of what it said to replace.
         let replaces = self.pem.as_ref().filter(|_| failures == 0);
-        let wish = Wish { name: &self.name, kind, replaces };
+        let wish = Wish { name: &self.name, kind: common.turns.kind(failures), replaces };
         match common.authority.obtain(wish, &common.answers).await {
             Ok(pem) => self.obtained(pem),
             Err(failure) => self.failed(&failure),
@@ -293,12 +290,6 @@ impl Keeper {
         let renewal = self.plan.renewal().unwrap_or(life.not_after);
         format!("valid until {}, renewed from {} on", date(life.not_after), date(renewal))
     }
-}
-
-/// How a name is proved after so many failures in a row: by one way after the other.
-fn kind(allowed: &[ChallengeKind], failures: u32) -> Option<ChallengeKind> {
-    let turn = (failures as usize).checked_rem(allowed.len())?;
-    allowed.get(turn).copied()
 }
 
 fn life(certificate: &Certificate) -> Life {

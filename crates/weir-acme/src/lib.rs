@@ -26,6 +26,7 @@ mod moment;
 pub mod schedule;
 mod settings;
 mod storage;
+mod turns;
 
 pub use answers::Challenges;
 pub use board::{Board, CertificateStatus, LastFailure, Phase, Status};

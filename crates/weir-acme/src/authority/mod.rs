@@ -46,6 +46,15 @@ impl Authority {
         Ok(Authority { settings: settings.clone(), client, account })
     }
 
+    /// Whether one could be made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Authority::new`].
+    pub(crate) fn check(settings: &Settings) -> Result<(), Failure> {
+        Client::new(settings.roots.as_deref()).map(drop)
+    }
+
     /// Orders a certificate, proves the name, and brings key and chain.
     pub(crate) async fn obtain(&self, wish: Wish<'_>, answers: &Answers) -> Result<Pem, Failure> {
         let visit = Visit::new(&self.client, &self.settings.directory_url);

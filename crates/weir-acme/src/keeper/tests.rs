@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::answers::Challenges;
 use crate::board::{Board, CertificateStatus};
-use crate::settings::Settings;
+use crate::settings::{ChallengeKind, Settings};
 
 struct Stand {
     home: TempDir,
@@ -40,7 +40,7 @@ impl Stand {
             answers: Answers::new(Challenges::default(), store.clone(), storage.clone()),
             storage,
             store: store.clone(),
-            challenges: settings.challenges,
+            turns: Turns::new(&settings.challenges).unwrap(),
             orders: Semaphore::new(1),
         });
         let keeper = Keeper::new(settings.names[0].clone(), common, board.line(0));
@@ -254,13 +254,4 @@ fn a_certificate_ends_the_waiting_of_all() {
         }
         assert!(!stand.is_locked());
     }
-}
-
-#[test]
-fn after_a_failure_the_next_way_to_prove_the_name_is_tried() {
-    let both = [ChallengeKind::Http01, ChallengeKind::TlsAlpn01];
-    let kinds = [0, 1, 2, 3].map(|failures| kind(&both, failures));
-    assert_eq!(kinds, [both[0], both[1], both[0], both[1]].map(Some));
-    assert_eq!(kind(&both[..1], 7), Some(ChallengeKind::Http01));
-    assert_eq!(kind(&[], 7), None);
 }

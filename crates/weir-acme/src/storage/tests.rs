@@ -172,6 +172,26 @@ fn a_storage_that_cannot_be_one_says_why() {
     let home = TempDir::new().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = Storage::open(&file, &server()).unwrap_err().to_string();
-    assert!(error.starts_with("cannot use ") && error.contains("file/acme.example"), "{error}");
+    symlink("/nowhere/at/all", home.path().join("symlink")).unwrap();
+    for name in ["file", "file/below"] {
+        let error = Storage::open(&home.path().join(name), &server()).unwrap_err().to_string();
+        let place = format!("{name}/acme.example_directory: Not a directory");
+        assert!(error.starts_with("cannot use ") && error.contains(&place), "{error}");
+        let checked = Storage::check(&home.path().join(name), &server()).unwrap_err().to_string();
+        assert_eq!(checked, error);
+    }
+    // What leads nowhere is no directory that could be made.
+    let path = home.path().join("symlink");
+    assert!(Storage::open(&path, &server()).is_err() && Storage::check(&path, &server()).is_err());
+}
+
+#[test]
+fn a_look_at_a_storage_makes_nothing() {
+    let home = TempDir::new().unwrap();
+    let root = home.path().join("tls");
+    Storage::check(&root, &server()).unwrap();
+    Storage::check(Path::new("relative/tls"), &server()).unwrap();
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    Storage::open(&root, &server()).unwrap();
+    Storage::check(&root, &server()).unwrap();
 }
