@@ -211,10 +211,7 @@ impl Keeper {
 
     async fn ask(&mut self) {
         let before = self.plan.renewal();
-        let answer = match &self.pem {
-            Some(pem) => self.common.authority.suggestion(pem).await,
-            None => Err(Failure::unjudged("there is no certificate to ask about")),
-        };
+        let answer = self.common.authority.suggestion(self.pem.as_ref()).await;
         let now = SystemTime::now();
         match answer {
             Ok(suggestion) => self.plan.suggested(suggestion.window, suggestion.again, now),

@@ -70,12 +70,15 @@ impl Authority {
         done.map_err(|failure| failure.with_retry_after(visit.retry_after()))
     }
 
-    /// Asks when to renew `pem`.
-    pub(crate) async fn suggestion(&self, pem: &Pem) -> Result<Suggestion, Failure> {
+    /// Asks when to renew `pem`. What has no name at the server is not asked about.
+    pub(crate) async fn suggestion(&self, pem: Option<&Pem>) -> Result<Suggestion, Failure> {
+        let Some(identifier) = pem.and_then(suggestion::identifier) else {
+            return Ok(Suggestion::NONE);
+        };
         let visit = Visit::new(&self.client, &self.settings.directory_url);
         let work = async {
             let account = account::open(&self.settings, &self.account, &visit).await?;
-            suggestion::ask(&account, pem).await
+            suggestion::ask(&account, &identifier).await
         };
         let done = tokio::time::timeout(LONGEST_QUESTION, work).await;
         let done = done.unwrap_or_else(|_| Err(Failure::unjudged("there was no answer")));

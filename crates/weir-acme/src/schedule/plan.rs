@@ -10,7 +10,7 @@ use super::retry::{FIRST_UNJUDGED, Setback, wait};
 
 /// The plan is asked again after this time at the latest, whatever it said: the clock may have jumped,
 /// and another process may have renewed the certificate.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// How soon to look again while another process orders.
 const WHILE_ANOTHER_ORDERS: Duration = Duration::from_secs(5);
 /// A certificate just obtained is not ordered again before this share of its life is over, whatever the
@@ -21,7 +21,7 @@ const LONGEST_BETWEEN_ORDERS: Duration = Duration::from_secs(12 * 3600);
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Order a certificate.
     Order,
     /// Ask the server when it suggests to renew the one that is held.
@@ -32,7 +32,7 @@ pub enum Step {
 
 /// What a certificate is that was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obtained {
+pub(crate) enum Obtained {
     /// In time, and held.
     Good,
     /// By this machine's clock it has to be renewed already, so the clock or the server is wrong: the
@@ -44,7 +44,7 @@ pub enum Obtained {
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     held: Option<Held>,
     /// Attempts that failed since the last one that did not.
     failures: u32,
@@ -67,7 +67,7 @@ impl Plan {
     /// A certificate was found in the storage, at the start or because another process obtained it.
     /// `draw`, 0 to 1, is this certificate's for good. `false`: it is of no use beside the one that is held,
     /// which stays.
-    pub fn found(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
+    pub(crate) fn found(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
         let is_newer = self.held.is_none_or(|held| life.not_before > held.life.not_before);
         if !is_newer || self.is_useless(life, draw, now) {
             return false;
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// A certificate was obtained. `draw`: as in [`Plan::found`].
-    pub fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> Obtained {
+    pub(crate) fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> Obtained {
         let is_useless = self.is_useless(life, draw, now);
         if !is_useless {
             self.hold(life, draw);
@@ -100,7 +100,12 @@ impl Plan {
 
     /// The server suggested to renew in `window`, or nothing that makes sense; `again`: when it wants to
     /// be asked again.
-    pub fn suggested(&mut self, window: Option<Window>, again: Option<Duration>, now: SystemTime) {
+    pub(crate) fn suggested(
+        &mut self,
+        window: Option<Window>,
+        again: Option<Duration>,
+        now: SystemTime,
+    ) {
         if let Some(held) = &mut self.held {
             held.window = window;
         }
@@ -108,23 +113,23 @@ impl Plan {
     }
 
     /// The server could not be asked for its suggestion: the last one holds.
-    pub fn not_suggested(&mut self, again: Option<Duration>, now: SystemTime) {
+    pub(crate) fn not_suggested(&mut self, again: Option<Duration>, now: SystemTime) {
         self.question = Some(Pause::new(now, next_question(again)));
     }
 
     /// An attempt failed. `draw`: 0 to 1, a new one each time.
-    pub fn failed(&mut self, setback: Setback, now: SystemTime, draw: f64) {
+    pub(crate) fn failed(&mut self, setback: Setback, now: SystemTime, draw: f64) {
         self.failures = self.failures.saturating_add(1);
         self.pause = Some(Pause::new(now, wait(self.failures, setback, draw)));
     }
 
     /// Another process orders this certificate.
-    pub fn ordered_elsewhere(&mut self, now: SystemTime) {
+    pub(crate) fn ordered_elsewhere(&mut self, now: SystemTime) {
         self.pause = Some(Pause::new(now, WHILE_ANOTHER_ORDERS));
     }
 
     /// What to do at `now`.
-    pub fn next(&mut self, now: SystemTime) -> Step {
+    pub(crate) fn next(&mut self, now: SystemTime) -> Step {
         let until_due = self.until_due(now);
         let until_question = self.question.as_mut().map_or(Duration::ZERO, |pause| pause.left(now));
         let is_due = until_due.is_zero();
@@ -143,22 +148,22 @@ impl Plan {
     }
 
     /// When the certificate that is held is renewed.
-    pub fn renewal(&self) -> Option<SystemTime> {
+    pub(crate) fn renewal(&self) -> Option<SystemTime> {
         self.held.map(|held| renewal_time(held.life, held.window, held.draw))
     }
 
     /// The life of the certificate that is held.
-    pub fn life(&self) -> Option<Life> {
+    pub(crate) fn life(&self) -> Option<Life> {
         self.held.map(|held| held.life)
     }
 
     /// How long no order is made, however due it is.
-    pub fn pause(&mut self, now: SystemTime) -> Duration {
+    pub(crate) fn pause(&mut self, now: SystemTime) -> Duration {
         self.pause.as_mut().map_or(Duration::ZERO, |pause| pause.left(now))
     }
 
     /// Attempts that failed since the last one that did not.
-    pub fn failures(&self) -> u32 {
+    pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
