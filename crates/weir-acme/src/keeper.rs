@@ -212,6 +212,7 @@ impl Keeper {
     async fn ask(&mut self) {
         let before = self.plan.renewal();
         let answer = self.common.authority.suggestion(self.pem.as_ref()).await;
+        let is_suggested = answer.as_ref().is_ok_and(|answer| answer.window.is_some());
         let now = SystemTime::now();
         match answer {
             Ok(suggestion) => self.plan.suggested(suggestion.window, suggestion.again, now),
@@ -224,11 +225,7 @@ impl Keeper {
         let renewal = self.plan.renewal();
         self.line.change(|line| line.renewal = renewal);
         if let Some(renewal) = renewal.filter(|_| renewal != before) {
-            tracing::info!(
-                "the ACME server suggests to renew the certificate for {} from {} on",
-                self.name,
-                date(renewal)
-            );
+            tracing::info!("{}", news(&self.name, is_suggested, renewal));
         }
     }
 
@@ -286,6 +283,22 @@ impl Keeper {
     fn validity(&self, life: Life) -> String {
         let renewal = self.plan.renewal().unwrap_or(life.not_after);
         format!("valid until {}, renewed from {} on", date(life.not_after), date(renewal))
+    }
+}
+
+/// What the log says when renewal was put somewhere else; `is_suggested`: there, by the ACME server.
+fn news(name: &HostName, is_suggested: bool, renewal: SystemTime) -> String {
+    let renewal = date(renewal);
+    match is_suggested {
+        true => {
+            format!(
+                "the ACME server suggests to renew the certificate for {name} from {renewal} on"
+            )
+        }
+        false => format!(
+            "the ACME server does not suggest any more when to renew the certificate for {name}: it is \
+             renewed from {renewal} on"
+        ),
     }
 }
 

@@ -255,3 +255,12 @@ fn a_certificate_ends_the_waiting_of_all() {
         assert!(!stand.is_locked());
     }
 }
+
+#[test]
+fn a_suggestion_that_is_withdrawn_is_told_as_such() {
+    let name = "a.example".parse().unwrap();
+    let text = news(&name, true, SystemTime::UNIX_EPOCH);
+    assert!(text.contains("suggests to renew") && text.contains("from 1970-01-01"), "{text}");
+    let text = news(&name, false, SystemTime::UNIX_EPOCH);
+    assert!(text.contains("does not suggest any more") && text.contains("from 1970"), "{text}");
+}
