@@ -3,10 +3,14 @@
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::*;
+
+/// Guards against hanging. Nothing that works takes so long.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 fn server() -> DirectoryUrl {
     "https://acme.example/directory".parse().unwrap()
@@ -125,7 +129,9 @@ fn one_at_a_time_orders_and_a_dead_process_holds_nothing() {
     let path = home.path().join("acme.example_directory/www.example.org.lock");
     let mut holder = Command::new("flock");
     let mut holder = holder.arg("--no-fork").arg(&path).args(["sleep", "600"]).spawn().unwrap();
+    let start = Instant::now();
     while one.lock_certificate(&name()).unwrap().is_some() {
+        assert!(start.elapsed() < DEADLINE, "flock does not take the lock");
         std::thread::yield_now();
     }
     holder.kill().unwrap();
