@@ -193,14 +193,18 @@ impl Certificates {
     }
 }
 
-/// Whether the server could use the certificates that the configuration names.
+/// Whether the server could use the certificates that the configuration names, and obtain the others.
 ///
 /// # Errors
 ///
-/// As [`Certificates::open`].
+/// As [`Certificates::open`] and [`Certificates::obtain`].
 pub(super) fn check(config: &Config) -> Result<(), ServeError> {
+    Certificates::open(config, &Arc::new(Metrics::new()))?;
     external_account(config)?;
-    Certificates::open(config, &Arc::new(Metrics::new())).map(drop)
+    match config.acme_settings().map_err(ServeError::told)? {
+        Some(settings) => Manager::check(&settings).map_err(ServeError::told),
+        None => Ok(()),
+    }
 }
 
 fn external_account(config: &Config) -> Result<Option<ExternalAccount>, ServeError> {
