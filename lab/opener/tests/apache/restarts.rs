@@ -97,7 +97,7 @@ fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
     let apache = Apache::start(&root, &directory.path().join("with"), start);
     assert_eq!(apache.get("/a").unwrap(), b"a");
     apache.must_have_opened(1, 0);
-    opener.signal(Signal::STOP);
+    opener.stop();
     for _ in 0..20 {
         assert_eq!(apache.get("/a").unwrap(), b"a");
     }
