@@ -17,7 +17,10 @@
 #define QUESTION_HEAD 8
 #define QUESTION_OPEN 1
 
-/* An opener that lives says welcome at once: it never waits for a disk itself. */
+/*
+ * An opener that lives says welcome soon: it never waits for a disk itself. After a failure nobody waits for
+ * it longer; a first attempt has all the time of the question.
+ */
 #define WELCOME_MS 250
 
 /* After a failure there is no attempt for this long; twice as long after each further one. */
@@ -215,7 +218,7 @@ static enum weir_result greet(struct weir_client *client, const char *path, int6
     struct sockaddr_un address;
     unsigned char bytes[SHORT];
     int descriptor;
-    int64_t soon = now_us() + WELCOME_MS * 1000;
+    int64_t soon = client->pause == 0 ? until : now_us() + WELCOME_MS * 1000;
 
     if (strlen(path) >= sizeof address.sun_path) {
         return give_up(client, WEIR_UNREACHABLE);

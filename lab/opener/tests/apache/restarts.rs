@@ -92,8 +92,7 @@ fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
     fs::write(root.join("a"), "a").unwrap();
     let socket = directory.path().join("socket");
     let opener = Process::start(&socket, &root, 1000);
-    let lines = "WeirOpenerTimeout 1000\n";
-    let start = Start { workers: Workers::Prefork(1), lines, ..Start::with(&socket) };
+    let start = Start { workers: Workers::Prefork(1), ..Start::with(&socket) };
     let apache = Apache::start(&root, &directory.path().join("with"), start);
     assert_eq!(apache.get("/a").unwrap(), b"a");
     apache.must_have_opened(1, 0);
