@@ -28,6 +28,7 @@
 #include "apr_strings.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,8 +57,8 @@ struct passed {
     const char *name;    /* that was asked for; NULL: the opener failed, and is not asked again */
 };
 
-/* What was logged last: a failure is logged once, and its end. */
-static _Thread_local int in_order = 1;
+/* What this process logged last: a failure is logged once, and its end. */
+static _Atomic int in_order = 1;
 
 static void log_change(request_rec *r, const struct server_conf *conf, enum weir_result result)
 {
@@ -75,18 +76,17 @@ static void log_change(request_rec *r, const struct server_conf *conf, enum weir
         why = "speaks another version: build both from the same source";
         break;
     default:
-        if (!in_order) {
+        /* It is written only where it changes: all threads read it. */
+        if (!in_order && !atomic_exchange(&in_order, 1)) {
             ap_log_rerror(APLOG_MARK, APLOG_NOTICE, 0, r, "the opener on %s answers again",
                           conf->socket);
         }
-        in_order = 1;
         return;
     }
-    if (in_order) {
+    if (atomic_exchange(&in_order, 0)) {
         ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
                       "the opener on %s %s; this process opens files itself", conf->socket, why);
     }
-    in_order = 0;
 }
 
 static apr_status_t close_passed(void *data)
