@@ -1,6 +1,6 @@
 /*
  * Asks the opener (weir-lab opener) for a file, over a connection that is kept. The messages are those of
- * lab/opener/src/protocol.rs. Used by mod_weir_opener.c; knows nothing of Apache.
+ * lab/opener/src/protocol.rs. Used by weir_passed.c; knows nothing of Apache.
  *
  * A client belongs to one thread. It never waits longer than it is told. After a failure no thread of the
  * process connects to the opener for a while, so that a server whose opener is gone loses next to no time.
