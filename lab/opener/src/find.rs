@@ -121,6 +121,10 @@ pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> 
 /// As read(2) has them.
 pub(crate) fn warm(file: &OpenFile, window: u64) -> Result<(), Errno> {
     let bytes = length(file).min(window);
+    if bytes == 0 {
+        // To the kernel no length stands for all that there is.
+        return Ok(());
+    }
     // What cannot be asked for ahead is read all the same.
     let _ = fadvise(&file.fd, 0, NonZeroU64::new(bytes), Advice::WillNeed);
     let mut piece = [0; PIECE];
