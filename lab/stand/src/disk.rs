@@ -1,7 +1,6 @@
 //! The slow disk as measurements need it, so that slowdisk is used in one place: mounted, slow or fast,
 //! forgotten by the page cache, and what it did.
 
-use std::fs;
 use std::path::Path;
 
 use slowdisk::{Disk, FileSystem, Model, Options};
@@ -60,12 +59,10 @@ impl SlowDisk {
     ///
     /// # Errors
     ///
-    /// When a file is open, or the caches of the machine cannot be dropped.
+    /// When a file is open.
     pub fn forget(&self) -> Result<()> {
         self.slow(false);
-        self.disk.remount().map_err(wrong)?;
-        fs::write("/proc/sys/vm/drop_caches", "3")
-            .map_err(|e| Error(format!("cannot drop the caches: {e}; are you root?")))
+        self.disk.remount().map_err(wrong)
     }
 
     /// What it has done since it was asked last.
