@@ -43,7 +43,7 @@ pub enum Phase {
     Waiting,
     /// It is being ordered.
     Ordering,
-    /// Another process that shares the storage orders it.
+    /// Another process that shares the storage orders it, or waits after a refusal.
     OrderedElsewhere,
     /// It is due, but an attempt failed; the next one comes after a pause.
     Retrying,

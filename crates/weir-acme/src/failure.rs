@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use crate::schedule::retry::Setback;
 
-/// Why a certificate was not obtained.
+/// Letters of a failure at most, so that one fits into a log: two names, what the server says of them, and
+/// the remedy.
+const LONGEST: usize = 2000;
+
+/// Why a certificate was not obtained: on one line and bounded, whatever the server wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     text: String,
@@ -17,12 +21,17 @@ pub(crate) struct Failure {
 impl Failure {
     /// The ACME server was not reached, or something here failed: nothing was counted there.
     pub(crate) fn unjudged(text: impl Into<String>) -> Failure {
-        Failure { text: text.into(), setback: Setback { is_refusal: false, retry_after: None } }
+        Failure::new(&text.into(), false)
     }
 
     /// The ACME server judged the attempt.
     pub(crate) fn refused(text: impl Into<String>) -> Failure {
-        Failure { text: text.into(), setback: Setback { is_refusal: true, retry_after: None } }
+        Failure::new(&text.into(), true)
+    }
+
+    fn new(text: &str, is_refusal: bool) -> Failure {
+        let setback = Setback { is_refusal, retry_after: None };
+        Failure { text: printable(text, LONGEST), setback }
     }
 
     /// With what the server said about when to come again.
@@ -54,4 +63,33 @@ pub(crate) fn with_causes(error: &dyn Error) -> String {
         next = cause.source();
     }
     text
+}
+
+/// A text that somebody else wrote, safe for a log: on one line, and of `longest` letters at most.
+pub(crate) fn printable(text: &str, longest: usize) -> String {
+    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let mut letters = text.chars().map(plain);
+    let mut start: String = letters.by_ref().take(longest).collect();
+    if letters.next().is_some() {
+        start.pop();
+        start.push('…');
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_server_wrote_is_one_line_that_fits_into_a_log() {
+        let long = format!("one\ntwo\x1B[2J{}", "é".repeat(1_000_000));
+        for failure in [Failure::refused(&long), Failure::unjudged(&long)] {
+            let text = failure.to_string();
+            assert!(text.starts_with("one two [2Jéé") && text.ends_with("é…"));
+            assert_eq!(text.chars().count(), LONGEST);
+        }
+        assert_eq!(printable("short", 5), "short");
+        assert_eq!(printable("longer", 5), "long…");
+    }
 }

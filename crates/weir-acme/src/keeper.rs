@@ -18,9 +18,9 @@ use crate::failure::Failure;
 use crate::host_name::HostName;
 use crate::moment::{date, span};
 use crate::schedule::life::Life;
-use crate::schedule::plan::{Plan, Step};
-use crate::settings::ChallengeKind;
-use crate::storage::{Pem, Storage, StorageError};
+use crate::schedule::plan::{Obtained, Plan, Step};
+use crate::storage::{Lock, Pem, Storage, StorageError};
+use crate::turns::Turns;
 
 /// How soon to try again to write what could not be written.
 const SAVE_AGAIN: Duration = Duration::from_secs(60);
@@ -33,8 +33,8 @@ pub(crate) struct Common {
     pub(crate) answers: Answers,
     /// Where the certificates are served from.
     pub(crate) store: Arc<CertificateStore>,
-    /// At least one.
-    pub(crate) challenges: Vec<ChallengeKind>,
+    /// How the names are proved.
+    pub(crate) turns: Turns,
     /// As many orders as may be under way.
     pub(crate) orders: Semaphore,
 }
@@ -50,11 +50,15 @@ pub(crate) struct Keeper {
     pem: Option<Pem>,
     /// It could not be written yet.
     is_unsaved: bool,
+    /// While an order is under way, and after a refusal until the next one has ended: the authority counts
+    /// failed attempts by name, so during the pause the other processes wait, too.
+    lock: Option<Lock>,
 }
 
 impl Keeper {
     pub(crate) fn new(name: HostName, common: Arc<Common>, line: Line) -> Keeper {
-        Keeper { name, common, line, plan: Plan::default(), pem: None, is_unsaved: false }
+        let plan = Plan::default();
+        Keeper { name, common, line, plan, pem: None, is_unsaved: false, lock: None }
     }
 
     pub(crate) fn name(&self) -> &HostName {
@@ -68,7 +72,11 @@ impl Keeper {
             self.save_again();
             match self.plan.next(SystemTime::now()) {
                 Step::Order => self.order().await,
-                Step::Ask => self.ask().await,
+                Step::Ask => {
+                    // It is not due, whatever was refused.
+                    self.lock = None;
+                    self.ask().await;
+                }
                 Step::Wait(wait) if self.is_unsaved => sleep(wait.min(SAVE_AGAIN)).await,
                 Step::Wait(wait) => sleep(wait).await,
             }
@@ -98,11 +106,11 @@ impl Keeper {
             }
         };
         let life = life(&certificate);
-        if self.plan.life().is_some_and(|held| life.not_before <= held.not_before) {
+        if !self.plan.found(life, draw(), SystemTime::now()) {
             return false;
         }
-        self.plan.found(life, draw(), SystemTime::now());
         self.is_unsaved = false;
+        self.lock = None;
         self.serve(pem, certificate, life);
         self.line.change(|line| line.taken_over += 1);
         tracing::info!(
@@ -116,28 +124,27 @@ impl Keeper {
     async fn order(&mut self) {
         let common = self.common.clone();
         let _permit = common.orders.acquire().await;
-        let _lock = match common.storage.lock_certificate(&self.name) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => {
-                self.plan.ordered_elsewhere(SystemTime::now());
-                self.line.change(|line| line.phase = Phase::OrderedElsewhere);
-                return;
+        if self.lock.is_none() {
+            match common.storage.lock_certificate(&self.name) {
+                Ok(Some(lock)) => self.lock = Some(lock),
+                Ok(None) => {
+                    self.plan.ordered_elsewhere(SystemTime::now());
+                    self.line.change(|line| line.phase = Phase::OrderedElsewhere);
+                    return;
+                }
+                Err(error) => return self.failed(&error.into()),
             }
-            Err(error) => return self.failed(&error.into()),
-        };
+        }
         // Another process may have obtained it while this one waited.
         if self.take_over() {
             return;
         }
         self.line.change(|line| line.phase = Phase::Ordering);
         let failures = self.plan.failures();
-        let Some(kind) = kind(&common.challenges, failures) else {
-            return self.failed(&Failure::unjudged("no challenge is allowed"));
-        };
         // An order that failed may have failed because of what it said to replace.
         let replaces = self.pem.as_ref().filter(|_| failures == 0);
-        let wish = Wish { name: &self.name, kind, replaces };
-        match common.authority.obtain(wish, &common.storage, &common.answers).await {
+        let wish = Wish { name: &self.name, kind: common.turns.kind(failures), replaces };
+        match common.authority.obtain(wish, &common.answers).await {
             Ok(pem) => self.obtained(pem),
             Err(failure) => self.failed(&failure),
         }
@@ -153,21 +160,31 @@ impl Keeper {
             }
         };
         let (life, now) = (life(&certificate), SystemTime::now());
-        let makes_sense = self.plan.obtained(life, draw(), now);
+        let obtained = self.plan.obtained(life, draw(), now);
+        if obtained != Obtained::Useless {
+            self.take(pem, certificate, life);
+        }
+        match obtained {
+            Obtained::Good => self.lock = None,
+            Obtained::Late | Obtained::Useless => {
+                let text = format!(
+                    "the certificate that the ACME server issued is valid from {} to {}, and the clock \
+                     of this machine says {}: set the clock",
+                    date(life.not_before),
+                    date(life.not_after),
+                    date(now)
+                );
+                self.tell_failure(&text, now);
+            }
+        }
+    }
+
+    /// Serves and saves what was obtained.
+    fn take(&mut self, pem: Pem, certificate: Certificate, life: Life) {
         self.serve(pem, certificate, life);
         let saved = self.save();
         self.line.change(|line| line.obtained += 1);
         tracing::info!("certificate for {} obtained: {}", self.name, self.validity(life));
-        if !makes_sense {
-            let text = format!(
-                "the certificate that the ACME server issued is valid from {} to {}, and the clock of \
-                 this machine says {}: set the clock",
-                date(life.not_before),
-                date(life.not_after),
-                date(now)
-            );
-            self.tell_failure(&text, now);
-        }
         if let Err(error) = saved {
             tracing::error!(
                 "the certificate for {} is served, but a restart loses it: {error}; it is tried again \
@@ -194,10 +211,8 @@ impl Keeper {
 
     async fn ask(&mut self) {
         let before = self.plan.renewal();
-        let answer = match &self.pem {
-            Some(pem) => self.common.authority.suggestion(pem, &self.common.storage).await,
-            None => Err(Failure::unjudged("there is no certificate to ask about")),
-        };
+        let answer = self.common.authority.suggestion(self.pem.as_ref()).await;
+        let is_suggested = answer.as_ref().is_ok_and(|answer| answer.window.is_some());
         let now = SystemTime::now();
         match answer {
             Ok(suggestion) => self.plan.suggested(suggestion.window, suggestion.again, now),
@@ -210,11 +225,7 @@ impl Keeper {
         let renewal = self.plan.renewal();
         self.line.change(|line| line.renewal = renewal);
         if let Some(renewal) = renewal.filter(|_| renewal != before) {
-            tracing::info!(
-                "the ACME server suggests to renew the certificate for {} from {} on",
-                self.name,
-                date(renewal)
-            );
+            tracing::info!("{}", news(&self.name, is_suggested, renewal));
         }
     }
 
@@ -222,8 +233,10 @@ impl Keeper {
         self.pem = Some(pem);
         self.common.store.set_managed(self.name.as_str(), certificate);
         let (renewal, failures) = (self.plan.renewal(), self.plan.failures());
+        let is_unsaved = self.is_unsaved;
         self.line.change(|line| {
             line.phase = Phase::Waiting;
+            line.unsaved = is_unsaved;
             line.not_after = Some(life.not_after);
             line.renewal = renewal;
             line.failed_in_a_row = failures;
@@ -233,6 +246,9 @@ impl Keeper {
     fn failed(&mut self, failure: &Failure) {
         let now = SystemTime::now();
         self.plan.failed(failure.setback(), now, draw());
+        if !failure.setback().is_refusal {
+            self.lock = None;
+        }
         self.tell_failure(&failure.to_string(), now);
     }
 
@@ -270,10 +286,20 @@ impl Keeper {
     }
 }
 
-/// How a name is proved after so many failures in a row: by one way after the other.
-fn kind(allowed: &[ChallengeKind], failures: u32) -> Option<ChallengeKind> {
-    let turn = (failures as usize).checked_rem(allowed.len())?;
-    allowed.get(turn).copied()
+/// What the log says when renewal was put somewhere else; `is_suggested`: there, by the ACME server.
+fn news(name: &HostName, is_suggested: bool, renewal: SystemTime) -> String {
+    let renewal = date(renewal);
+    match is_suggested {
+        true => {
+            format!(
+                "the ACME server suggests to renew the certificate for {name} from {renewal} on"
+            )
+        }
+        false => format!(
+            "the ACME server does not suggest any more when to renew the certificate for {name}: it is \
+             renewed from {renewal} on"
+        ),
+    }
 }
 
 fn life(certificate: &Certificate) -> Life {
@@ -281,12 +307,13 @@ fn life(certificate: &Certificate) -> Life {
 }
 
 /// The certificate, or why it cannot be served for `name`.
-fn usable(pem: &Pem, name: &HostName) -> Result<Certificate, String> {
+fn usable(pem: &Pem, name: &HostName) -> Result<Certificate, Failure> {
     let certificate = Certificate::from_pem(pem.chain.as_bytes(), pem.key.as_bytes())
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| Failure::unjudged(error.to_string()))?;
     if !certificate.names().iter().any(|other| other == name.as_str()) {
         let names = certificate.names().join(", ");
-        return Err(format!("it is for {}", if names.is_empty() { "no name" } else { &names }));
+        let names = if names.is_empty() { "no name" } else { &names };
+        return Err(Failure::unjudged(format!("it is for {names}")));
     }
     Ok(certificate)
 }

@@ -8,7 +8,7 @@
 //! - `authority` speaks with the ACME server: account, order, renewal information;
 //! - `answers` holds what challenges are answered with; [`Challenges`] is the part that the server asks;
 //! - `storage` is the directory;
-//! - [`schedule`] decides when to order, without I/O and without a clock;
+//! - `schedule` decides when to order, without I/O and without a clock;
 //! - [`Settings`] is what the user says.
 //!
 //! All input and output is on the manager's thread: files are read and written there without helpers.
@@ -23,11 +23,12 @@ mod invalid;
 mod keeper;
 mod manager;
 mod moment;
-pub mod schedule;
+mod schedule;
 mod settings;
 mod storage;
+mod turns;
 
-pub use answers::Challenges;
+pub use answers::{Challenges, token_of};
 pub use board::{Board, CertificateStatus, LastFailure, Phase, Status};
 pub use host_name::HostName;
 pub use invalid::InvalidSetting;

@@ -19,6 +19,7 @@ use crate::host_name::HostName;
 use crate::keeper::{Common, Keeper};
 use crate::settings::Settings;
 use crate::storage::Storage;
+use crate::turns::Turns;
 
 /// Orders under way at once: a slow one does not hold up all, and many names do not come down on the
 /// ACME server together.
@@ -46,18 +47,10 @@ impl Manager {
     /// If there are no names or no ways to prove them, the storage or the roots cannot be used, or no
     /// thread can be started. What the ACME server says is no error: it may be down.
     pub fn start(settings: Settings, store: Arc<CertificateStore>) -> Result<Manager, StartError> {
-        if settings.names.is_empty() {
-            return Err(StartError::new("there is no name to order a certificate for"));
-        }
-        if settings.challenges.is_empty() {
-            return Err(StartError::new(
-                "a name can be proved neither by http-01 (plain HTTP on port 80) nor by tls-alpn-01 \
-                 (TLS on port 443)",
-            ));
-        }
+        let turns = turns(&settings)?;
         let storage = Storage::open(&settings.storage, &settings.directory_url);
         let storage = storage.map_err(StartError::new)?;
-        let authority = Authority::new(&settings).map_err(StartError::new)?;
+        let authority = Authority::new(&settings, &storage).map_err(StartError::new)?;
         let mut names = settings.names;
         names.sort();
         names.dedup();
@@ -71,7 +64,7 @@ impl Manager {
             storage,
             answers: answers.clone(),
             store,
-            challenges: settings.challenges,
+            turns,
             orders: Semaphore::new(ORDERS_AT_ONCE),
         });
         let keepers = names.into_iter().enumerate().map(|(index, name)| {
@@ -83,6 +76,17 @@ impl Manager {
             StartError::new(format!("the thread that looks after certificates: {error}"))
         })?;
         Ok(Manager { challenges, board, stop: Some(stop), ended })
+    }
+
+    /// Whether [`Manager::start`] could use what `settings` name. Makes nothing, and asks no ACME server.
+    ///
+    /// # Errors
+    ///
+    /// As [`Manager::start`].
+    pub fn check(settings: &Settings) -> Result<(), StartError> {
+        turns(settings)?;
+        Storage::check(&settings.storage, &settings.directory_url).map_err(StartError::new)?;
+        Authority::check(settings).map_err(StartError::new)
     }
 
     /// The pages that the server gives out before it looks at its routes.
@@ -102,6 +106,19 @@ impl Drop for Manager {
         // The sender is dropped at the end of the thread, which ends the waiting as well.
         let _ = self.ended.recv_timeout(LONGEST_STOP);
     }
+}
+
+/// How the names are proved, if there is something to do.
+fn turns(settings: &Settings) -> Result<Turns, StartError> {
+    if settings.names.is_empty() {
+        return Err(StartError::new("there is no name to order a certificate for"));
+    }
+    Turns::new(&settings.challenges).ok_or_else(|| {
+        StartError::new(
+            "a name can be proved neither by http-01 (plain HTTP on port 80) nor by tls-alpn-01 (TLS on \
+             port 443)",
+        )
+    })
 }
 
 /// What ends the thread when it is dropped, and what ends with the thread.

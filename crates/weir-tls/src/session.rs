@@ -1,15 +1,13 @@
 //! A connection without I/O. Bytes of the network go in and plain bytes come out; plain bytes go in and
 //! records come out, one for each call of [`Session::seal`] that fits one. A server first has a
 //! [`Hello`], which waits for the whole of what a client begins with: until then nothing has been
-//! computed. Used by `weir-server` for clients, and by its proxy for backends.
+//! computed. Used by `weir-server` for clients.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 
 use rustls::server::Acceptor;
-use rustls::{
-    CipherSuite, ClientConnection, Connection, HandshakeKind, ProtocolVersion, ServerConnection,
-};
+use rustls::{CipherSuite, Connection, HandshakeKind, ProtocolVersion};
 
 use crate::server::Server;
 
@@ -46,9 +44,17 @@ impl Failure {
     }
 }
 
+/// Bytes of a client's first message, at most: as many as a request's head may have. Those of browsers
+/// have two thousand.
+pub const LONGEST_HELLO: usize = 32 * 1024;
+
 /// A client's first message as it comes.
 #[derive(Default)]
-pub struct Hello(Acceptor);
+pub struct Hello {
+    acceptor: Acceptor,
+    /// Bytes that came.
+    came: usize,
+}
 
 impl fmt::Debug for Hello {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,21 +69,22 @@ impl Hello {
     ///
     /// It is no such message, or one that is too long.
     pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<Accepted>, Failure> {
-        let mut whole = None;
+        let failed =
+            |what: String| Failure { error: rustls::Error::General(what), alert: Vec::new() };
         while !bytes.is_empty() {
-            if let Err(error) = self.0.read_tls(&mut bytes) {
-                let error = rustls::Error::General(error.to_string());
-                return Err(Failure { error, alert: Vec::new() });
+            let left = bytes.len();
+            self.acceptor.read_tls(&mut bytes).map_err(|error| failed(error.to_string()))?;
+            self.came += left - bytes.len();
+            let whole = self.acceptor.accept();
+            let whole = whole.map_err(|(error, alert)| Failure::with_alert(error, alert))?;
+            if let Some(message) = whole {
+                return Ok(Some(Accepted { message, rest: bytes.to_vec() }));
             }
-            if whole.is_none() {
-                whole =
-                    self.0.accept().map_err(|(error, alert)| Failure::with_alert(error, alert))?;
-                if whole.is_some() {
-                    break;
-                }
+            if self.came > LONGEST_HELLO {
+                return Err(failed(format!("its first message has over {LONGEST_HELLO} bytes")));
             }
         }
-        Ok(whole.map(|message| Accepted { message, rest: bytes.to_vec() }))
+        Ok(None)
     }
 }
 
@@ -147,15 +154,10 @@ impl fmt::Debug for Session {
     }
 }
 
-impl From<ClientConnection> for Session {
-    fn from(connection: ClientConnection) -> Session {
+#[cfg(test)]
+impl From<rustls::ClientConnection> for Session {
+    fn from(connection: rustls::ClientConnection) -> Session {
         Session::new(Connection::Client(connection))
-    }
-}
-
-impl From<ServerConnection> for Session {
-    fn from(connection: ServerConnection) -> Session {
-        Session::new(Connection::Server(connection))
     }
 }
 

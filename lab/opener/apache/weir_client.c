@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +18,10 @@
 #define QUESTION_HEAD 8
 #define QUESTION_OPEN 1
 
-/* An opener that lives says welcome at once: it never waits for a disk itself. */
+/*
+ * An opener that lives says welcome soon: it never waits for a disk itself. After a failure nobody waits for
+ * it longer; a first attempt has all the time of the question.
+ */
 #define WELCOME_MS 250
 
 /* After a failure there is no attempt for this long; twice as long after each further one. */
@@ -26,6 +30,13 @@
 
 /* Descriptors that one message can carry (SCM_MAX_FD of the kernel). All but the first are closed. */
 #define MOST_DESCRIPTORS 253
+
+/*
+ * Of the process, so that its threads do not find out one after the other that the opener is gone: no attempt
+ * to connect before this time, and the pause that ends then; 0: no failure since the last answer. Microseconds.
+ */
+static _Atomic int64_t not_before;
+static _Atomic int64_t pause_us;
 
 /* Not thread-local storage of the compiler's, which would leave the connection open at a thread's end. */
 static pthread_key_t of_thread;
@@ -111,15 +122,21 @@ struct weir_client *weir_client_of_thread(void)
     return client;
 }
 
-/* Closes the connection and leaves the opener alone for a while. */
+/* Closes the connection, and has all threads leave the opener alone for a while. */
 static enum weir_result give_up(struct weir_client *client, enum weir_result why)
 {
+    int64_t known = not_before;
+    int64_t pause = pause_us == 0 ? FIRST_PAUSE : pause_us * 2;
+
     weir_client_close(client);
-    client->pause = client->pause == 0 ? FIRST_PAUSE : client->pause * 2;
-    if (client->pause > LAST_PAUSE || why == WEIR_MISMATCH) {
-        client->pause = LAST_PAUSE;
+    if (pause > LAST_PAUSE || why == WEIR_MISMATCH) {
+        pause = LAST_PAUSE;
     }
-    client->not_before = now_us() + client->pause;
+    /* Threads that fail together have found the same failure: the pause is that of the first. */
+    if (client->began >= known
+        && atomic_compare_exchange_strong(&not_before, &known, now_us() + pause)) {
+        pause_us = pause;
+    }
     return why;
 }
 
@@ -215,7 +232,7 @@ static enum weir_result greet(struct weir_client *client, const char *path, int6
     struct sockaddr_un address;
     unsigned char bytes[SHORT];
     int descriptor;
-    int64_t soon = now_us() + WELCOME_MS * 1000;
+    int64_t soon = pause_us == 0 ? until : now_us() + WELCOME_MS * 1000;
 
     if (strlen(path) >= sizeof address.sun_path) {
         return give_up(client, WEIR_UNREACHABLE);
@@ -288,7 +305,9 @@ static enum weir_result hear(struct weir_client *client, int64_t until, struct w
             reply->fd = -1;
         }
     }
-    client->pause = 0;
+    if (pause_us != 0) {
+        pause_us = 0;
+    }
     kind = get16(bytes + 4);
     reply->error = get16(bytes + 6);
     if ((kind == 1 || kind == 2) && reply->fd >= 0) {
@@ -304,10 +323,11 @@ static enum weir_result hear(struct weir_client *client, int64_t until, struct w
 enum weir_result weir_client_ask(struct weir_client *client, const char *socket, int timeout,
                                  const char *name, size_t length, struct weir_reply *reply)
 {
-    int64_t began = now_us();
-    int64_t until = began + (int64_t)timeout * 1000;
     int connected = client->fd >= 0;
+    int64_t until;
 
+    client->began = now_us();
+    until = client->began + (int64_t)timeout * 1000;
     reply->fd = -1;
     reply->error = 0;
     if (length == 0 || length > WEIR_LONGEST_NAME || name[0] != '/') {
@@ -320,7 +340,7 @@ enum weir_result weir_client_ask(struct weir_client *client, const char *socket,
     }
     if (!connected) {
         enum weir_result greeted;
-        if (began < client->not_before) {
+        if (client->began < not_before) {
             return WEIR_PAUSED;
         }
         greeted = greet(client, socket, until);

@@ -1,9 +1,9 @@
 /*
  * Asks the opener (weir-lab opener) for a file, over a connection that is kept. The messages are those of
- * lab/opener/src/protocol.rs. Used by mod_weir_opener.c; knows nothing of Apache.
+ * lab/opener/src/protocol.rs. Used by weir_passed.c; knows nothing of Apache.
  *
- * A client belongs to one thread. It never waits longer than it is told, and after a failure it leaves the
- * opener alone for a while, so that a server whose opener is gone loses next to no time.
+ * A client belongs to one thread. It never waits longer than it is told. After a failure no thread of the
+ * process connects to the opener for a while, so that a server whose opener is gone loses next to no time.
  */
 #ifndef WEIR_CLIENT_H
 #define WEIR_CLIENT_H
@@ -17,8 +17,7 @@
 struct weir_client {
     int fd;            /* -1: not connected */
     uint32_t number;   /* of the last question */
-    int64_t not_before; /* no attempt to connect before this time, in microseconds */
-    int64_t pause;     /* that followed the last failure, in microseconds */
+    int64_t began;     /* when it was asked last, in microseconds of the monotonic clock */
 };
 
 /* What came of a question. */
@@ -27,7 +26,7 @@ enum weir_result {
     WEIR_DIRECTORY,    /* a directory, and a descriptor that only names it */
     WEIR_NOTHING,      /* the name stands for nothing; the error number says why */
     WEIR_NOT_TOLD,     /* the opener leaves it to the server */
-    WEIR_PAUSED,       /* not asked: the opener failed a short while ago */
+    WEIR_PAUSED,       /* not asked: the opener failed this process a short while ago */
     WEIR_UNREACHABLE,  /* there is no opener, or its connection broke */
     WEIR_TIMED_OUT,    /* it did not answer in time */
     WEIR_MISMATCH      /* it speaks another version of the messages */

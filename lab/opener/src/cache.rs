@@ -38,10 +38,10 @@ impl Cache {
         Some((kept.file.clone(), kept.checked))
     }
 
-    /// The name still stands for its file.
+    /// The name stood for its file at this time, if not later.
     pub(crate) fn checked(&mut self, name: &[u8], now: Time) {
         if let Some(kept) = self.files.peek_mut(name) {
-            kept.checked = now;
+            kept.checked = kept.checked.max(now);
         }
     }
 
@@ -103,7 +103,10 @@ mod tests {
         let mut cache = Cache::new(NonZeroUsize::new(2).unwrap());
         assert!(cache.keep((*b"/a").into(), a.clone(), at(1)).is_none());
         assert!(cache.keep((*b"/b").into(), b.clone(), at(2)).is_none());
-        assert_eq!(cache.get(b"/a", at(3)).unwrap().1, at(1));
+        cache.checked(b"/a", at(3));
+        // What was asked earlier is told later.
+        cache.checked(b"/a", at(2));
+        assert_eq!(cache.get(b"/a", at(3)).unwrap().1, at(3));
         let gone = cache.keep((*b"/c").into(), c, at(4)).unwrap();
         assert!(gone.evicted && gone.file.identity == b.identity);
         assert!(cache.get(b"/b", at(5)).is_none());

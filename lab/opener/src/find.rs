@@ -17,11 +17,13 @@ use weir_server::{FileAccess, file_access};
 
 use crate::roots::Below;
 
-/// How often a name is looked up anew when something was renamed meanwhile (RESOLVE_BENEATH, openat2(2)).
+/// How often a name with a `..`, its own or a symbolic link's, is looked up anew: whatever is renamed or
+/// mounted at the same time, anywhere, makes the kernel say AGAIN (RESOLVE_BENEATH, openat2(2)).
 const RENAMED: usize = 8;
 
-/// How often a name is looked up in memory: whatever is mounted or renamed at the same time, anywhere, has the
-/// kernel say that a name is not there. A helper would look it up behind a disk that may hang.
+/// How often a name is looked up in memory: a mount or unmount anywhere at the same time, or a rename on
+/// this path (with `..`: any rename), makes the kernel say that a cached name is not in memory. A helper
+/// would look it up behind a disk that may hang.
 const MISTAKEN: usize = 3;
 
 /// Bytes that are read at a time to warm a file.
@@ -68,7 +70,8 @@ pub(crate) enum Opened {
 ///
 /// # Errors
 ///
-/// `AGAIN`: it is not in memory. All others are certain; `XDEV`: it leads outside the root.
+/// `AGAIN`: it is not in memory, or leads outside the root by a `..`. All others are certain; `XDEV`: it
+/// leads outside by an absolute symbolic link.
 pub(crate) fn in_memory(below: Below<'_>) -> Result<Looked, Errno> {
     let mut looked = Err(Errno::AGAIN);
     for _ in 0..MISTAKEN {
@@ -118,6 +121,10 @@ pub(crate) fn from_disk(below: Below<'_>, window: u64) -> Result<Opened, Errno> 
 /// As read(2) has them.
 pub(crate) fn warm(file: &OpenFile, window: u64) -> Result<(), Errno> {
     let bytes = length(file).min(window);
+    if bytes == 0 {
+        // To the kernel no length stands for all that there is.
+        return Ok(());
+    }
     // What cannot be asked for ahead is read all the same.
     let _ = fadvise(&file.fd, 0, NonZeroU64::new(bytes), Advice::WillNeed);
     let mut piece = [0; PIECE];

@@ -244,6 +244,7 @@ impl Opener {
         let known = self.cache.borrow_mut().get(name, self.clock());
         if known.is_some_and(|(known, _)| known.identity == file.identity) {
             // Found to be the same: the descriptor that is there will do.
+            self.cache.borrow_mut().checked(name, asked);
             return;
         }
         self.count(|counts| counts.opened += 1);
@@ -280,5 +281,37 @@ impl Opener {
     /// Time since the start.
     fn clock(&self) -> Time {
         Time::ZERO + self.began.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::find::from_disk;
+    use crate::roots::Below;
+
+    #[test]
+    fn a_name_of_which_a_helper_found_the_same_file_is_trusted_anew() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("f"), "f").unwrap();
+        let found = from_disk(Below { root: root.path(), name: Path::new("f") }, 1).unwrap();
+        let Opened::File(file) = found else { panic!("{found:?}") };
+        let keeping = Keeping {
+            most: NonZeroUsize::MIN,
+            valid: Duration::from_secs(1),
+            unused: Duration::from_secs(60),
+            window: 1,
+        };
+        let roots = Roots::new(&[root.path().to_owned()]).unwrap();
+        let (opener, _results) = Opener::new(roots, keeping, 1);
+        let name: Name = (*b"/f").into();
+        for asked in [1, 2].map(Time::from_nanos) {
+            opener.keep_file(&name, &file, asked);
+            assert_eq!(opener.cache.borrow_mut().get(&name, asked).unwrap().1, asked);
+        }
+        assert_eq!(opener.counts().opened, 1);
     }
 }

@@ -86,6 +86,17 @@ mod tests {
     }
 
     #[test]
+    fn a_window_of_nothing_warms_nothing() {
+        let root = tempfile::tempdir_in("/var/tmp").unwrap();
+        let file = file(root.path(), 300_000);
+        fadvise(&file.fd, 0, None, Advice::DontNeed).unwrap();
+        let before = pages_in_memory(&file.fd, 0, 1).unwrap();
+        warm(&file, 0).unwrap();
+        assert!(is_resident(&file, 0));
+        assert_eq!(pages_in_memory(&file.fd, 0, 1).unwrap(), before);
+    }
+
+    #[test]
     fn an_empty_file_is_resident() {
         let root = tempfile::tempdir().unwrap();
         assert!(is_resident(&file(root.path(), 0), 1 << 20));

@@ -1,7 +1,6 @@
 //! The slow disk as measurements need it, so that slowdisk is used in one place: mounted, slow or fast,
 //! forgotten by the page cache, and what it did.
 
-use std::fs;
 use std::path::Path;
 
 use slowdisk::{Disk, FileSystem, Model, Options};
@@ -18,8 +17,10 @@ pub struct SlowDisk {
 /// What the disk did in a stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Reads; what the kernel writes is none of them.
+    /// Operations.
     pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
     /// Sum of the service times.
     pub busy_seconds: f64,
 }
@@ -58,34 +59,22 @@ impl SlowDisk {
     ///
     /// # Errors
     ///
-    /// When a file is open, or the caches of the machine cannot be dropped.
+    /// When a file is open.
     pub fn forget(&self) -> Result<()> {
         self.slow(false);
-        self.disk.remount().map_err(wrong)?;
-        drop_caches("3")
-    }
-
-    /// Empty the page cache of its files, whether they are open or not.
-    ///
-    /// # Errors
-    ///
-    /// When the caches of the machine cannot be dropped.
-    pub fn forget_pages(&self) -> Result<()> {
-        drop_caches("1")
+        self.disk.remount().map_err(wrong)
     }
 
     /// What it has done since it was asked last.
     pub fn work(&self) -> Work {
         let counts = self.disk.counts();
         self.disk.reset_counts();
-        Work { reads: counts.reads, busy_seconds: counts.busy.as_secs_f64() }
+        Work {
+            reads: counts.reads,
+            read_bytes: counts.read_bytes,
+            busy_seconds: counts.busy.as_secs_f64(),
+        }
     }
-}
-
-/// 1 is the page cache, 3 inodes and directory entries too.
-fn drop_caches(which: &str) -> Result<()> {
-    fs::write("/proc/sys/vm/drop_caches", which)
-        .map_err(|e| Error(format!("cannot drop the caches: {e}; are you root?")))
 }
 
 fn wrong(error: slowdisk::Error) -> Error {

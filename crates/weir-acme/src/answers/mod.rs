@@ -19,7 +19,7 @@ use weir_tls::CertificateStore;
 
 use self::answer::Answer;
 use self::certificate::challenge_certificate;
-pub use self::pages::Challenges;
+pub use self::pages::{Challenges, token_of};
 use crate::failure::Failure;
 use crate::host_name::HostName;
 use crate::settings::ChallengeKind;

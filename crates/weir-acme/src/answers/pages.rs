@@ -18,7 +18,7 @@ impl Challenges {
     /// `application/octet-stream`, and these bytes. `None`: it asks for something else, or for a
     /// challenge that is not open.
     pub fn page(&self, path: &str) -> Option<String> {
-        let token = path.strip_prefix(PREFIX)?;
+        let token = token_of(path)?;
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
     }
 
@@ -30,6 +30,11 @@ impl Challenges {
     pub(super) fn remove(&self, token: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(token);
     }
+}
+
+/// The token of the challenge whose answer is at `path` (without a query); `None`: it is no such path.
+pub fn token_of(path: &str) -> Option<&str> {
+    path.strip_prefix(PREFIX).filter(|token| is_token(token))
 }
 
 /// Whether `text` is base64url, as tokens are (RFC 8555 section 8.3).
@@ -56,6 +61,14 @@ mod tests {
         }
         challenges.remove("token");
         assert_eq!(page("/.well-known/acme-challenge/token"), None);
+    }
+
+    #[test]
+    fn a_path_that_leads_elsewhere_has_no_token() {
+        assert_eq!(token_of("/.well-known/acme-challenge/a_B-1"), Some("a_B-1"));
+        for rest in ["", "..", "../../secret.html", "%2e%2e/%2e%2e/secret", "a/b", "a.html"] {
+            assert_eq!(token_of(&format!("{PREFIX}{rest}")), None, "{rest}");
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
@@ -19,10 +18,10 @@ use hyper_util::client::legacy::Client as Connections;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
+use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use weir_tls::certificates::read_authorities;
+use weir_tls::client::system_authorities;
 
 use super::answer::{check_directory, check_problem, retry_after, set_retry_after};
 use crate::failure::{Failure, with_causes};
@@ -46,7 +45,7 @@ pub(super) struct Client {
 pub(super) struct Visit {
     client: Client,
     directory: String,
-    /// What the last answer with an error status said.
+    /// What the last answer said.
     retry_after: Arc<Mutex<Option<Duration>>>,
 }
 
@@ -58,13 +57,14 @@ impl Client {
     /// If there are no roots.
     pub(super) fn new(roots: Option<&Path>) -> Result<Client, Failure> {
         let roots = match roots {
-            Some(file) => roots_of_file(file)?,
-            None => roots_of_system()?,
+            Some(file) => read_authorities(file),
+            None => system_authorities(),
         };
+        let roots = roots.map_err(|error| Failure::unjudged(error.to_string()))?;
         let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| Failure::unjudged(format!("TLS cannot be set up: {error}")))?
-            .with_root_certificates(roots)
+            .with_root_certificates(roots.roots().clone())
             .with_no_client_auth();
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(config)
@@ -82,7 +82,7 @@ impl Visit {
         Visit { client: client.clone(), directory, retry_after: Arc::default() }
     }
 
-    /// How long the server said to wait when it last refused.
+    /// How long the server said to wait when it last answered: it refused, or had not decided yet.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,9 +107,7 @@ impl Visit {
             Err(broken(format!("did not answer within {}", crate::moment::span(limit))))
         })?;
         let wait = retry_after(&parts.headers, SystemTime::now());
-        if !parts.status.is_success() {
-            *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner) = wait;
-        }
+        *self.retry_after.lock().unwrap_or_else(PoisonError::into_inner) = wait;
         let is_directory = uri == *self.directory;
         // Beside the directory only renewal information is asked for by GET. The library takes none
         // that does not say when to ask again.
@@ -165,36 +163,6 @@ fn no_body(error: &(dyn Error + Send + Sync + 'static)) -> String {
         true => format!("sent more than {} KB", LARGEST_ANSWER / 1024),
         false => format!("broke off: {}", with_causes(error)),
     }
-}
-
-fn roots_of_file(file: &Path) -> Result<RootCertStore, Failure> {
-    let failed = |what: String| Failure::unjudged(format!("{}: {what}", file.display()));
-    let text = fs::read(file).map_err(|error| failed(error.to_string()))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&text) {
-        let certificate =
-            certificate.map_err(|error| failed(format!("is no valid PEM: {error}")))?;
-        roots
-            .add(certificate)
-            .map_err(|error| failed(format!("has a bad certificate: {error}")))?;
-    }
-    if roots.is_empty() {
-        return Err(failed("has no certificate".to_owned()));
-    }
-    Ok(roots)
-}
-
-fn roots_of_system() -> Result<RootCertStore, Failure> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    if roots.add_parsable_certificates(found.certs).0 > 0 {
-        return Ok(roots);
-    }
-    let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
-    Err(Failure::unjudged(format!(
-        "the system knows no certificate authority{why}; install the package ca-certificates, or name \
-         a PEM file with the authority of the ACME server's certificate as `acme_ca`"
-    )))
 }
 
 #[cfg(test)]

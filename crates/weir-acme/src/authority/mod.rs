@@ -5,6 +5,7 @@
 mod account;
 mod answer;
 mod client;
+mod kept;
 mod order;
 mod problem;
 mod suggestion;
@@ -13,6 +14,7 @@ mod wish;
 use std::time::Duration;
 
 use self::client::{Client, Visit};
+use self::kept::Kept;
 use self::suggestion::Suggestion;
 pub(crate) use self::wish::Wish;
 use crate::answers::Answers;
@@ -29,28 +31,36 @@ const LONGEST_QUESTION: Duration = Duration::from_secs(2 * 60);
 pub(crate) struct Authority {
     settings: Settings,
     client: Client,
+    account: Kept,
 }
 
 impl Authority {
+    /// `storage` is where the account is.
+    ///
     /// # Errors
     ///
     /// If the roots that the server is checked against cannot be read.
-    pub(crate) fn new(settings: &Settings) -> Result<Authority, Failure> {
+    pub(crate) fn new(settings: &Settings, storage: &Storage) -> Result<Authority, Failure> {
         let client = Client::new(settings.roots.as_deref())?;
-        Ok(Authority { settings: settings.clone(), client })
+        let account = Kept::new(storage.clone());
+        Ok(Authority { settings: settings.clone(), client, account })
+    }
+
+    /// Whether one could be made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Authority::new`].
+    pub(crate) fn check(settings: &Settings) -> Result<(), Failure> {
+        Client::new(settings.roots.as_deref()).map(drop)
     }
 
     /// Orders a certificate, proves the name, and brings key and chain.
-    pub(crate) async fn obtain(
-        &self,
-        wish: Wish<'_>,
-        storage: &Storage,
-        answers: &Answers,
-    ) -> Result<Pem, Failure> {
+    pub(crate) async fn obtain(&self, wish: Wish<'_>, answers: &Answers) -> Result<Pem, Failure> {
         let visit = Visit::new(&self.client, &self.settings.directory_url);
         let work = async {
-            let account = account::open(&self.settings, storage, &visit).await?;
-            order::obtain(&account, storage, wish, answers).await
+            let account = account::open(&self.settings, &self.account, &visit).await?;
+            order::obtain(&account, &self.account, wish, answers).await
         };
         let done = tokio::time::timeout(LONGEST_ORDER, work).await;
         let done = done.unwrap_or_else(|_| {
@@ -60,16 +70,15 @@ impl Authority {
         done.map_err(|failure| failure.with_retry_after(visit.retry_after()))
     }
 
-    /// Asks when to renew `pem`.
-    pub(crate) async fn suggestion(
-        &self,
-        pem: &Pem,
-        storage: &Storage,
-    ) -> Result<Suggestion, Failure> {
+    /// Asks when to renew `pem`. What has no name at the server is not asked about.
+    pub(crate) async fn suggestion(&self, pem: Option<&Pem>) -> Result<Suggestion, Failure> {
+        let Some(identifier) = pem.and_then(suggestion::identifier) else {
+            return Ok(Suggestion::NONE);
+        };
         let visit = Visit::new(&self.client, &self.settings.directory_url);
         let work = async {
-            let account = account::open(&self.settings, storage, &visit).await?;
-            suggestion::ask(&account, pem).await
+            let account = account::open(&self.settings, &self.account, &visit).await?;
+            suggestion::ask(&account, &identifier).await
         };
         let done = tokio::time::timeout(LONGEST_QUESTION, work).await;
         let done = done.unwrap_or_else(|_| Err(Failure::unjudged("there was no answer")));

@@ -9,6 +9,7 @@ use instant_acme::{
 };
 use tokio::time::sleep;
 
+use super::kept::Kept;
 use super::problem::{failure, is_already_replaced, is_no_account, told};
 use super::suggestion::identifier;
 use super::wish::Wish;
@@ -16,7 +17,7 @@ use crate::answers::{Answers, Given, KNOWN_TO_ALL};
 use crate::failure::Failure;
 use crate::host_name::HostName;
 use crate::settings::ChallengeKind;
-use crate::storage::{Pem, Storage};
+use crate::storage::Pem;
 
 /// How the server is asked whether it has decided. What it says about that (Retry-After) goes first.
 const POLLING: RetryPolicy = RetryPolicy::new()
@@ -27,11 +28,11 @@ const POLLING: RetryPolicy = RetryPolicy::new()
 /// Brings a new key and the chain that belongs to it.
 pub(super) async fn obtain(
     account: &Account,
-    storage: &Storage,
+    kept: &Kept,
     wish: Wish<'_>,
     answers: &Answers,
 ) -> Result<Pem, Failure> {
-    let mut order = place(account, storage, wish).await?;
+    let mut order = place(account, kept, wish).await?;
     let answers = answer(&mut order, wish, answers).await?;
     wait_for_proof(&mut order, wish).await?;
     drop(answers);
@@ -42,23 +43,23 @@ pub(super) async fn obtain(
     Ok(Pem { key, chain })
 }
 
-async fn place(account: &Account, storage: &Storage, wish: Wish<'_>) -> Result<Order, Failure> {
+async fn place(account: &Account, kept: &Kept, wish: Wish<'_>) -> Result<Order, Failure> {
     let identifiers = [Identifier::Dns(wish.name.to_string())];
     if let Some(replaced) = wish.replaces.and_then(identifier) {
         match account.new_order(&NewOrder::new(&identifiers).replaces(replaced)).await {
             // The server knows no renewal information, or another process's order came first.
             Err(Error::Unsupported(_)) => {}
             Err(error) if is_already_replaced(&error) => {}
-            other => return other.map_err(|error| not_placed(storage, &error)),
+            other => return other.map_err(|error| not_placed(kept, &error)),
         }
     }
     let order = account.new_order(&NewOrder::new(&identifiers)).await;
-    order.map_err(|error| not_placed(storage, &error))
+    order.map_err(|error| not_placed(kept, &error))
 }
 
-fn not_placed(storage: &Storage, error: &Error) -> Failure {
+fn not_placed(kept: &Kept, error: &Error) -> Failure {
     if is_no_account(error)
-        && let Err(error) = storage.forget_account()
+        && let Err(error) = kept.forget()
     {
         return Failure::unjudged(format!("the ACME server has lost the account, and it {error}"));
     }

@@ -2,12 +2,14 @@
 
 use instant_acme::{Error, Problem};
 
-use crate::failure::{Failure, with_causes};
+use crate::failure::{Failure, printable, with_causes};
 
 /// The account was deleted at the server, or the server's database was (RFC 8555 section 6.7).
 const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 /// Another order already replaces that certificate (RFC 9773 section 5).
 const ALREADY_REPLACED: &str = "urn:ietf:params:acme:error:alreadyReplaced";
+/// Letters of what the server tells at most.
+const LONGEST: usize = 500;
 
 /// `what`: what was being done, such as "the order was not taken".
 pub(super) fn failure(what: &str, error: &Error) -> Failure {
@@ -21,14 +23,14 @@ pub(super) fn failure(what: &str, error: &Error) -> Failure {
         Error::Timeout(_) => {
             Failure::unjudged(format!("{what}: the ACME server did not come to a decision in time"))
         }
-        other => Failure::unjudged(format!("{what}: {}", printable(&with_causes(other)))),
+        other => Failure::unjudged(format!("{what}: {}", with_causes(other))),
     }
 }
 
-/// What the server tells in a problem document.
+/// What the server tells in a problem document, bounded so that what comes after it is not cut off.
 pub(super) fn told(problem: &Problem) -> String {
     let text = problem.to_string();
-    printable(text.strip_prefix("API error: ").unwrap_or(&text))
+    printable(text.strip_prefix("API error: ").unwrap_or(&text), LONGEST)
 }
 
 pub(super) fn is_no_account(error: &Error) -> bool {
@@ -41,13 +43,6 @@ pub(super) fn is_already_replaced(error: &Error) -> bool {
 
 fn has_type(error: &Error, name: &str) -> bool {
     matches!(error, Error::Api(problem) if problem.r#type.as_deref() == Some(name))
-}
-
-/// A text that the server wrote, safe for a log: on one line, and bounded.
-fn printable(text: &str) -> String {
-    const LONGEST: usize = 500;
-    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-    text.chars().take(LONGEST).map(plain).collect()
 }
 
 #[cfg(test)]

@@ -26,11 +26,17 @@ pub(crate) struct Suggestion {
     pub(crate) again: Option<Duration>,
 }
 
-const NONE: Suggestion = Suggestion { window: None, again: Some(LATEST_QUESTION) };
+impl Suggestion {
+    /// Nothing, for as long as may be.
+    pub(super) const NONE: Suggestion = Suggestion { window: None, again: Some(LATEST_QUESTION) };
+}
 
-pub(super) async fn ask(account: &Account, pem: &Pem) -> Result<Suggestion, Failure> {
-    let Some(identifier) = identifier(pem) else { return Ok(NONE) };
-    match account.renewal_info(&identifier).await {
+/// `identifier`: what [`identifier`] says.
+pub(super) async fn ask(
+    account: &Account,
+    identifier: &CertificateIdentifier<'_>,
+) -> Result<Suggestion, Failure> {
+    match account.renewal_info(identifier).await {
         Ok((info, again)) => {
             let window = info.suggested_window;
             let start = time(window.start.unix_timestamp());
@@ -38,7 +44,7 @@ pub(super) async fn ask(account: &Account, pem: &Pem) -> Result<Suggestion, Fail
             let window = start.zip(end).and_then(|(start, end)| Window::new(start, end));
             Ok(Suggestion { window, again: Some(again) })
         }
-        Err(Error::Unsupported(_)) => Ok(NONE),
+        Err(Error::Unsupported(_)) => Ok(Suggestion::NONE),
         Err(error) => Err(failure("there is no renewal information", &error)),
     }
 }

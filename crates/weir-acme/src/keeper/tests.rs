@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::answers::Challenges;
 use crate::board::{Board, CertificateStatus};
-use crate::settings::Settings;
+use crate::settings::{ChallengeKind, Settings};
 
 struct Stand {
     home: TempDir,
@@ -24,7 +24,8 @@ impl Stand {
         fs::write(&roots, pem("acme.example", 2020, 4000).chain).unwrap();
         let settings = Settings {
             names: vec!["a.example".parse().unwrap()],
-            directory_url: "https://acme.example/directory".parse().unwrap(),
+            // Nobody listens there.
+            directory_url: "https://127.0.0.1:1/directory".parse().unwrap(),
             email: None,
             storage: home.path().to_owned(),
             roots: Some(roots),
@@ -35,11 +36,11 @@ impl Stand {
         let board = Board::new(["a.example"].into_iter());
         let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
         let common = Arc::new(Common {
-            authority: Authority::new(&settings).unwrap(),
+            authority: Authority::new(&settings, &storage).unwrap(),
             answers: Answers::new(Challenges::default(), store.clone(), storage.clone()),
             storage,
             store: store.clone(),
-            challenges: settings.challenges,
+            turns: Turns::new(&settings.challenges).unwrap(),
             orders: Semaphore::new(1),
         });
         let keeper = Keeper::new(settings.names[0].clone(), common, board.line(0));
@@ -52,6 +53,10 @@ impl Stand {
 
     fn save(&self, pem: &Pem) {
         self.keeper.common.storage.save_certificate(&self.keeper.name, pem).unwrap();
+    }
+
+    fn is_locked(&self) -> bool {
+        self.keeper.common.storage.lock_certificate(&self.keeper.name).unwrap().is_none()
     }
 
     /// When the certificate that is served begins.
@@ -67,6 +72,10 @@ fn pem(name: &str, year: i32, last: i32) -> Pem {
     params.not_after = date_time_ymd(last, 12, 31);
     let key = KeyPair::generate().unwrap();
     Pem { key: key.serialize_pem(), chain: params.self_signed(&key).unwrap().pem() }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 fn begin(pem: &Pem) -> Option<SystemTime> {
@@ -112,7 +121,7 @@ fn what_cannot_be_served_is_left_alone() {
 #[test]
 fn what_cannot_be_kept_is_served_and_kept_later() {
     let mut stand = Stand::new();
-    let directory = stand.home.path().join("acme.example_directory");
+    let directory = stand.home.path().join("127.0.0.1_1_directory");
     fs::remove_dir_all(&directory).unwrap();
     let issued = pem("a.example", 2024, 4000);
     stand.keeper.obtained(issued.clone());
@@ -125,6 +134,19 @@ fn what_cannot_be_kept_is_served_and_kept_later() {
     stand.keeper.save_again();
     assert!(!stand.status().unsaved);
     assert_eq!(stand.keeper.common.storage.certificate(&stand.keeper.name).unwrap(), Some(issued));
+}
+
+#[test]
+fn what_is_taken_over_is_kept_already() {
+    let mut stand = Stand::new();
+    let directory = stand.home.path().join("127.0.0.1_1_directory");
+    fs::remove_dir_all(&directory).unwrap();
+    stand.keeper.obtained(pem("a.example", 2020, 4000));
+    assert!(stand.status().unsaved);
+    fs::create_dir(&directory).unwrap();
+    stand.save(&pem("a.example", 2024, 4000));
+    assert!(stand.keeper.take_over());
+    assert!(!stand.status().unsaved);
 }
 
 #[test]
@@ -168,28 +190,77 @@ fn a_certificate_that_has_expired_when_it_comes_is_served_and_named() {
 }
 
 #[test]
+fn a_certificate_that_has_expired_when_it_comes_replaces_no_valid_one() {
+    let mut stand = Stand::new();
+    let (good, expired) = (pem("a.example", 2018, 4000), pem("a.example", 2019, 2020));
+    stand.save(&good);
+    stand.keeper.take_over();
+    stand.keeper.obtained(expired.clone());
+    assert_eq!(stand.served(), begin(&good));
+    assert_eq!(stand.keeper.common.storage.certificate(&stand.keeper.name).unwrap(), Some(good));
+    let status = stand.status();
+    assert_eq!((status.obtained, status.failed_in_a_row), (0, 1));
+    assert!(status.last_failure.unwrap().text.contains("set the clock"));
+    // Nor if another process saved it.
+    stand.save(&expired);
+    assert!(!stand.keeper.take_over());
+    assert_eq!(stand.status().taken_over, 1);
+}
+
+#[test]
 fn an_order_waits_while_another_process_has_the_lock() {
     let mut stand = Stand::new();
     let name = stand.keeper.name.clone();
     let lock = stand.keeper.common.storage.lock_certificate(&name).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(stand.keeper.order());
+    block_on(stand.keeper.order());
     assert_eq!(stand.status().phase, Phase::OrderedElsewhere);
     assert_eq!(stand.status().failed, 0);
     // The other has obtained it.
     let issued = pem("a.example", 2024, 4000);
     stand.save(&issued);
     drop(lock);
-    runtime.block_on(stand.keeper.order());
+    block_on(stand.keeper.order());
     assert_eq!(stand.served(), begin(&issued));
     assert_eq!(stand.status().phase, Phase::Waiting);
+    assert!(!stand.is_locked());
 }
 
 #[test]
-fn after_a_failure_the_next_way_to_prove_the_name_is_tried() {
-    let both = [ChallengeKind::Http01, ChallengeKind::TlsAlpn01];
-    let kinds = [0, 1, 2, 3].map(|failures| kind(&both, failures));
-    assert_eq!(kinds, [both[0], both[1], both[0], both[1]].map(Some));
-    assert_eq!(kind(&both[..1], 7), Some(ChallengeKind::Http01));
-    assert_eq!(kind(&[], 7), None);
+fn after_a_refusal_all_processes_wait() {
+    let mut stand = Stand::new();
+    let lock = stand.keeper.common.storage.lock_certificate(&stand.keeper.name);
+    stand.keeper.lock = lock.unwrap();
+    stand.keeper.failed(&Failure::refused("the server is out of sorts"));
+    assert!(stand.is_locked());
+    // The next attempt is this process's own. It reaches nobody, which nobody counts.
+    block_on(stand.keeper.order());
+    assert_eq!((stand.status().phase, stand.status().failed), (Phase::Retrying, 2));
+    assert!(!stand.is_locked());
+}
+
+#[test]
+fn a_certificate_ends_the_waiting_of_all() {
+    let mut stand = Stand::new();
+    for is_found in [true, false] {
+        let lock = stand.keeper.common.storage.lock_certificate(&stand.keeper.name);
+        stand.keeper.lock = lock.unwrap();
+        stand.keeper.failed(&Failure::refused("the server is out of sorts"));
+        assert!(stand.is_locked());
+        if is_found {
+            stand.save(&pem("a.example", 2020, 4000));
+            assert!(stand.keeper.take_over());
+        } else {
+            stand.keeper.obtained(pem("a.example", 2024, 4000));
+        }
+        assert!(!stand.is_locked());
+    }
+}
+
+#[test]
+fn a_suggestion_that_is_withdrawn_is_told_as_such() {
+    let name = "a.example".parse().unwrap();
+    let text = news(&name, true, SystemTime::UNIX_EPOCH);
+    assert!(text.contains("suggests to renew") && text.contains("from 1970-01-01"), "{text}");
+    let text = news(&name, false, SystemTime::UNIX_EPOCH);
+    assert!(text.contains("does not suggest any more") && text.contains("from 1970"), "{text}");
 }

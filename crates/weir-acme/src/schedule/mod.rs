@@ -6,8 +6,8 @@
 //! waits longer than [`plan::LONGEST_WAIT`] without being asked again, and a pause that began in what
 //! is the future after a jump begins anew.
 
-pub mod life;
-pub mod pause;
-pub mod plan;
-pub mod renewal;
-pub mod retry;
+pub(crate) mod life;
+pub(crate) mod pause;
+pub(crate) mod plan;
+pub(crate) mod renewal;
+pub(crate) mod retry;

@@ -4,19 +4,19 @@ use std::time::{Duration, SystemTime};
 
 /// A pause of a given length. It never takes longer than its length from when it was last asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pause {
+pub(crate) struct Pause {
     since: SystemTime,
     length: Duration,
 }
 
 impl Pause {
     /// Begins at `now`.
-    pub fn new(now: SystemTime, length: Duration) -> Pause {
+    pub(crate) fn new(now: SystemTime, length: Duration) -> Pause {
         Pause { since: now, length }
     }
 
     /// How much is left. If the clock was set back to before its beginning, it begins anew.
-    pub fn left(&mut self, now: SystemTime) -> Duration {
+    pub(crate) fn left(&mut self, now: SystemTime) -> Duration {
         match now.duration_since(self.since) {
             Ok(over) => self.length.saturating_sub(over),
             Err(_) => {

@@ -10,7 +10,7 @@ use super::retry::{FIRST_UNJUDGED, Setback, wait};
 
 /// The plan is asked again after this time at the latest, whatever it said: the clock may have jumped,
 /// and another process may have renewed the certificate.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// How soon to look again while another process orders.
 const WHILE_ANOTHER_ORDERS: Duration = Duration::from_secs(5);
 /// A certificate just obtained is not ordered again before this share of its life is over, whatever the
@@ -21,7 +21,7 @@ const LONGEST_BETWEEN_ORDERS: Duration = Duration::from_secs(12 * 3600);
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Order a certificate.
     Order,
     /// Ask the server when it suggests to renew the one that is held.
@@ -30,9 +30,21 @@ pub enum Step {
     Wait(Duration),
 }
 
+/// What a certificate is that was obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obtained {
+    /// In time, and held.
+    Good,
+    /// By this machine's clock it has to be renewed already, so the clock or the server is wrong: the
+    /// attempt counts as refused. It is held, for it ends later than what was.
+    Late,
+    /// As [`Obtained::Late`], and it ends no later than what is held, which stays.
+    Useless,
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     held: Option<Held>,
     /// Attempts that failed since the last one that did not.
     failures: u32,
@@ -53,33 +65,47 @@ struct Held {
 
 impl Plan {
     /// A certificate was found in the storage, at the start or because another process obtained it.
-    /// `draw`, 0 to 1, is this certificate's for good.
-    pub fn found(&mut self, life: Life, draw: f64, now: SystemTime) {
+    /// `draw`, 0 to 1, is this certificate's for good. `false`: it is of no use beside the one that is held,
+    /// which stays.
+    pub(crate) fn found(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
+        let is_newer = self.held.is_none_or(|held| life.not_before > held.life.not_before);
+        if !is_newer || self.is_useless(life, draw, now) {
+            return false;
+        }
+        let is_start = self.held.is_none() && self.pause.is_none();
         self.hold(life, draw);
         if !self.is_due(now) {
             self.failures = 0;
-            self.pause = None;
+            // Processes that share a storage order as seldom as one alone. How old the certificate is that
+            // is there at the start nobody knows.
+            self.pause = (!is_start).then(|| Pause::new(now, between_orders(life)));
         }
+        true
     }
 
-    /// A certificate was obtained. `false`: by this machine's clock it has to be renewed already, so the
-    /// clock or the server is wrong, and the attempt counts as refused.
-    pub fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> bool {
-        self.hold(life, draw);
-        if self.is_due(now) {
-            self.failed(Setback { is_refusal: true, retry_after: None }, now, draw);
-            return false;
+    /// A certificate was obtained. `draw`: as in [`Plan::found`].
+    pub(crate) fn obtained(&mut self, life: Life, draw: f64, now: SystemTime) -> Obtained {
+        let is_useless = self.is_useless(life, draw, now);
+        if !is_useless {
+            self.hold(life, draw);
+            if !self.is_due(now) {
+                self.failures = 0;
+                self.pause = Some(Pause::new(now, between_orders(life)));
+                return Obtained::Good;
+            }
         }
-        self.failures = 0;
-        let between = life.length().mul_f64(BETWEEN_ORDERS);
-        let between = between.clamp(FIRST_UNJUDGED, LONGEST_BETWEEN_ORDERS);
-        self.pause = Some(Pause::new(now, between));
-        true
+        self.failed(Setback { is_refusal: true, retry_after: None }, now, draw);
+        if is_useless { Obtained::Useless } else { Obtained::Late }
     }
 
     /// The server suggested to renew in `window`, or nothing that makes sense; `again`: when it wants to
     /// be asked again.
-    pub fn suggested(&mut self, window: Option<Window>, again: Option<Duration>, now: SystemTime) {
+    pub(crate) fn suggested(
+        &mut self,
+        window: Option<Window>,
+        again: Option<Duration>,
+        now: SystemTime,
+    ) {
         if let Some(held) = &mut self.held {
             held.window = window;
         }
@@ -87,23 +113,23 @@ impl Plan {
     }
 
     /// The server could not be asked for its suggestion: the last one holds.
-    pub fn not_suggested(&mut self, again: Option<Duration>, now: SystemTime) {
+    pub(crate) fn not_suggested(&mut self, again: Option<Duration>, now: SystemTime) {
         self.question = Some(Pause::new(now, next_question(again)));
     }
 
     /// An attempt failed. `draw`: 0 to 1, a new one each time.
-    pub fn failed(&mut self, setback: Setback, now: SystemTime, draw: f64) {
+    pub(crate) fn failed(&mut self, setback: Setback, now: SystemTime, draw: f64) {
         self.failures = self.failures.saturating_add(1);
         self.pause = Some(Pause::new(now, wait(self.failures, setback, draw)));
     }
 
     /// Another process orders this certificate.
-    pub fn ordered_elsewhere(&mut self, now: SystemTime) {
+    pub(crate) fn ordered_elsewhere(&mut self, now: SystemTime) {
         self.pause = Some(Pause::new(now, WHILE_ANOTHER_ORDERS));
     }
 
     /// What to do at `now`.
-    pub fn next(&mut self, now: SystemTime) -> Step {
+    pub(crate) fn next(&mut self, now: SystemTime) -> Step {
         let until_due = self.until_due(now);
         let until_question = self.question.as_mut().map_or(Duration::ZERO, |pause| pause.left(now));
         let is_due = until_due.is_zero();
@@ -122,28 +148,34 @@ impl Plan {
     }
 
     /// When the certificate that is held is renewed.
-    pub fn renewal(&self) -> Option<SystemTime> {
+    pub(crate) fn renewal(&self) -> Option<SystemTime> {
         self.held.map(|held| renewal_time(held.life, held.window, held.draw))
     }
 
     /// The life of the certificate that is held.
-    pub fn life(&self) -> Option<Life> {
+    pub(crate) fn life(&self) -> Option<Life> {
         self.held.map(|held| held.life)
     }
 
     /// How long no order is made, however due it is.
-    pub fn pause(&mut self, now: SystemTime) -> Duration {
+    pub(crate) fn pause(&mut self, now: SystemTime) -> Duration {
         self.pause.as_mut().map_or(Duration::ZERO, |pause| pause.left(now))
     }
 
     /// Attempts that failed since the last one that did not.
-    pub fn failures(&self) -> u32 {
+    pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
     fn hold(&mut self, life: Life, draw: f64) {
         self.held = Some(Held { life, window: None, draw });
         self.question = None;
+    }
+
+    /// Whether a certificate with this life is due when it comes, and over no later than what is held.
+    fn is_useless(&self, life: Life, draw: f64, now: SystemTime) -> bool {
+        let is_due = renewal_time(life, None, draw) <= now;
+        is_due && self.held.is_some_and(|held| life.not_after <= held.life.not_after)
     }
 
     fn is_due(&self, now: SystemTime) -> bool {
@@ -153,6 +185,12 @@ impl Plan {
     fn until_due(&self, now: SystemTime) -> Duration {
         self.renewal().and_then(|time| time.duration_since(now).ok()).unwrap_or_default()
     }
+}
+
+/// How long after it was obtained a certificate with this life is not ordered again.
+fn between_orders(life: Life) -> Duration {
+    let share = life.length().mul_f64(BETWEEN_ORDERS);
+    share.clamp(FIRST_UNJUDGED, LONGEST_BETWEEN_ORDERS)
 }
 
 #[cfg(test)]

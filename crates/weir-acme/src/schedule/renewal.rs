@@ -6,31 +6,31 @@ use std::time::{Duration, SystemTime};
 use super::life::Life;
 
 /// The share of a life after which a certificate is renewed if the ACME server suggests nothing.
-pub const DUE: f64 = 2.0 / 3.0;
+pub(crate) const DUE: f64 = 2.0 / 3.0;
 /// Certificates that were obtained together are renewed over this share of their life, so that a farm
 /// of servers does not ask all at once: a day and a half of 90 days.
-pub const SPREAD: f64 = 1.0 / 60.0;
+pub(crate) const SPREAD: f64 = 1.0 / 60.0;
 /// No suggestion puts a renewal off beyond this share: then attempts can still fail for some days.
-pub const LATEST: f64 = 0.9;
+pub(crate) const LATEST: f64 = 0.9;
 
 /// The shortest and longest times between two questions for renewal information (RFC 9773 section
 /// 4.3.2), and the one when the server names none or cannot be asked (section 4.3.3).
-pub const SOONEST_QUESTION: Duration = Duration::from_secs(60);
+pub(crate) const SOONEST_QUESTION: Duration = Duration::from_secs(60);
 /// See [`SOONEST_QUESTION`].
-pub const LATEST_QUESTION: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const LATEST_QUESTION: Duration = Duration::from_secs(24 * 3600);
 /// See [`SOONEST_QUESTION`].
-pub const USUAL_QUESTION: Duration = Duration::from_secs(6 * 3600);
+pub(crate) const USUAL_QUESTION: Duration = Duration::from_secs(6 * 3600);
 
 /// The time in which an ACME server suggests renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub(crate) struct Window {
     start: SystemTime,
     length: Duration,
 }
 
 impl Window {
     /// `None` if it does not end after its start: such a window counts as none (RFC 9773 section 4.2).
-    pub fn new(start: SystemTime, end: SystemTime) -> Option<Window> {
+    pub(crate) fn new(start: SystemTime, end: SystemTime) -> Option<Window> {
         let length = end.duration_since(start).ok().filter(|length| !length.is_zero())?;
         Some(Window { start, length })
     }
@@ -38,7 +38,7 @@ impl Window {
 
 /// When a certificate with this life is renewed. `draw`, 0 to 1, is drawn once for each certificate
 /// and says where in the window (RFC 9773 section 4.2), or in the spread.
-pub fn renewal_time(life: Life, window: Option<Window>, draw: f64) -> SystemTime {
+pub(crate) fn renewal_time(life: Life, window: Option<Window>, draw: f64) -> SystemTime {
     let draw = draw.clamp(0.0, 1.0);
     match window {
         Some(window) => {
@@ -51,7 +51,7 @@ pub fn renewal_time(life: Life, window: Option<Window>, draw: f64) -> SystemTime
 }
 
 /// How long after an answer the server is asked again; `told`: what it said.
-pub fn next_question(told: Option<Duration>) -> Duration {
+pub(crate) fn next_question(told: Option<Duration>) -> Duration {
     told.map_or(USUAL_QUESTION, |told| told.clamp(SOONEST_QUESTION, LATEST_QUESTION))
 }
 

@@ -8,29 +8,29 @@
 use std::time::Duration;
 
 /// The first wait after an attempt that the server did not judge.
-pub const FIRST_UNJUDGED: Duration = Duration::from_secs(10);
+pub(crate) const FIRST_UNJUDGED: Duration = Duration::from_secs(10);
 /// The first wait after an attempt that the server refused.
-pub const FIRST_REFUSED: Duration = Duration::from_secs(5 * 60);
+pub(crate) const FIRST_REFUSED: Duration = Duration::from_secs(5 * 60);
 /// Waits double up to here. The last third of the shortest lives that are sold, six days, has room for
 /// eight attempts.
-pub const LONGEST: Duration = Duration::from_secs(6 * 3600);
+pub(crate) const LONGEST: Duration = Duration::from_secs(6 * 3600);
 /// A server that says when to come again is believed up to here.
-pub const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
 /// Waits are longer by up to this share, so that servers that failed together do not come together.
-pub const JITTER: f64 = 0.25;
+pub(crate) const JITTER: f64 = 0.25;
 
 /// What the wait depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setback {
+pub(crate) struct Setback {
     /// The ACME server judged the attempt, and refused.
-    pub is_refusal: bool,
+    pub(crate) is_refusal: bool,
     /// How long the server says to wait (Retry-After, RFC 8555 section 6.6).
-    pub retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// How long to wait after the `failures`th failure in a row, 1 being the first; `draw` is between 0
 /// and 1.
-pub fn wait(failures: u32, setback: Setback, draw: f64) -> Duration {
+pub(crate) fn wait(failures: u32, setback: Setback, draw: f64) -> Duration {
     let first = if setback.is_refusal { FIRST_REFUSED } else { FIRST_UNJUDGED };
     let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
     let grown = first.saturating_mul(doubled).min(LONGEST);

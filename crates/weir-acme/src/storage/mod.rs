@@ -23,6 +23,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+
 pub(crate) use self::error::StorageError;
 pub(crate) use self::lock::Lock;
 pub(crate) use self::pem::Pem;
@@ -52,6 +55,19 @@ impl Storage {
         tempfile::tempfile_in(&directory)
             .map_err(|error| StorageError::new("write to", &directory, error))?;
         Ok(Storage { directory })
+    }
+
+    /// Whether [`Storage::open`] could, as far as permissions tell. Makes and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// If it could not.
+    pub(crate) fn check(directory: &Path, server: &DirectoryUrl) -> Result<(), StorageError> {
+        let directory = directory.join(server.file_name());
+        for directory in [&directory, &directory.join(CHALLENGES)] {
+            check_private(directory).map_err(|error| StorageError::new("use", directory, error))?;
+        }
+        Ok(())
     }
 
     /// The key and chain of `name`, if they are there.
@@ -170,5 +186,23 @@ fn make_private(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether [`make_private`] could make the directory, and this user could make files in it.
+fn check_private(directory: &Path) -> io::Result<()> {
+    // An empty path is what is left of a relative one, and stands for the working directory.
+    let place = |path: &Path| if path == "" { PathBuf::from(".") } else { path.to_owned() };
+    for path in directory.ancestors().map(place) {
+        match fs::metadata(&path) {
+            Ok(found) if !found.is_dir() => return Err(Errno::NOTDIR.into()),
+            Ok(_) => return Ok(access(&path, Access::WRITE_OK | Access::EXEC_OK)?),
+            // A link that leads nowhere is in the way.
+            Err(error) if error.kind() != io::ErrorKind::NotFound || path.is_symlink() => {
+                return Err(error);
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,11 +1,16 @@
 //! The storage on real directories, a full disk included.
 
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::*;
+
+/// Guards against hanging. Nothing that works takes so long.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 fn server() -> DirectoryUrl {
     "https://acme.example/directory".parse().unwrap()
@@ -27,15 +32,27 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// A file system in memory, mounted until it is dropped. Mounting needs root.
-struct Small(TempDir);
+pub(crate) struct Small(TempDir);
 
 impl Small {
-    fn new(size: &str) -> Small {
+    pub(crate) fn new(size: &str) -> Small {
         let directory = TempDir::new().unwrap();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "weir"]).arg(directory.path());
         assert!(mount.status().unwrap().success(), "mounting a tmpfs needs root");
         Small(directory)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Leaves no room, by a file that is returned.
+    pub(crate) fn fill(&self) -> PathBuf {
+        let path = self.path().join("filler");
+        let mut file = fs::File::create(&path).unwrap();
+        while file.write(&[0; 4096]).is_ok_and(|count| count > 0) {}
+        path
     }
 }
 
@@ -112,7 +129,9 @@ fn one_at_a_time_orders_and_a_dead_process_holds_nothing() {
     let path = home.path().join("acme.example_directory/www.example.org.lock");
     let mut holder = Command::new("flock");
     let mut holder = holder.arg("--no-fork").arg(&path).args(["sleep", "600"]).spawn().unwrap();
+    let start = Instant::now();
     while one.lock_certificate(&name()).unwrap().is_some() {
+        assert!(start.elapsed() < DEADLINE, "flock does not take the lock");
         std::thread::yield_now();
     }
     holder.kill().unwrap();
@@ -123,13 +142,13 @@ fn one_at_a_time_orders_and_a_dead_process_holds_nothing() {
 #[test]
 fn a_full_disk_keeps_the_old_file_and_is_named() {
     let small = Small::new("64k");
-    let storage = Storage::open(small.0.path(), &server()).unwrap();
+    let storage = Storage::open(small.path(), &server()).unwrap();
     storage.save_certificate(&name(), &pem("A", 100)).unwrap();
     let error = storage.save_certificate(&name(), &pem("B", 100_000)).unwrap_err().to_string();
     assert!(error.contains("www.example.org.pem") && error.contains("make room"), "{error}");
     assert_eq!(storage.certificate(&name()).unwrap(), Some(pem("A", 100)));
     // Nothing is left of the attempt.
-    let files = fs::read_dir(small.0.path().join("acme.example_directory")).unwrap().count();
+    let files = fs::read_dir(small.path().join("acme.example_directory")).unwrap().count();
     assert_eq!(files, 2, "the certificate, and the directory of challenges");
 }
 
@@ -159,6 +178,26 @@ fn a_storage_that_cannot_be_one_says_why() {
     let home = TempDir::new().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = Storage::open(&file, &server()).unwrap_err().to_string();
-    assert!(error.starts_with("cannot use ") && error.contains("file/acme.example"), "{error}");
+    symlink("/nowhere/at/all", home.path().join("symlink")).unwrap();
+    for name in ["file", "file/below"] {
+        let error = Storage::open(&home.path().join(name), &server()).unwrap_err().to_string();
+        let place = format!("{name}/acme.example_directory: Not a directory");
+        assert!(error.starts_with("cannot use ") && error.contains(&place), "{error}");
+        let checked = Storage::check(&home.path().join(name), &server()).unwrap_err().to_string();
+        assert_eq!(checked, error);
+    }
+    // What leads nowhere is no directory that could be made.
+    let path = home.path().join("symlink");
+    assert!(Storage::open(&path, &server()).is_err() && Storage::check(&path, &server()).is_err());
+}
+
+#[test]
+fn a_look_at_a_storage_makes_nothing() {
+    let home = TempDir::new().unwrap();
+    let root = home.path().join("tls");
+    Storage::check(&root, &server()).unwrap();
+    Storage::check(Path::new("relative/tls"), &server()).unwrap();
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    Storage::open(&root, &server()).unwrap();
+    Storage::check(&root, &server()).unwrap();
 }

@@ -32,7 +32,8 @@ pub(super) struct Helpers {
     running: VecDeque<Running>,
     /// When a job last ended, or was started with none under way.
     progress: Time,
-    /// Between two such moments, on average.
+    /// From one such moment to the next, on average, but each no longer than the job took that ended: a
+    /// time in which nothing ran but what hangs does not count.
     gap: Duration,
     stuck: usize,
     /// Stuck jobs by place; places without one are absent.
@@ -136,7 +137,7 @@ impl Helpers {
         }
         let took = self.running.remove(at).map_or(Duration::ZERO, |job| now.since(job.since));
         self.running.iter_mut().take(at).for_each(|job| job.overtaken += 1);
-        self.gap = (self.gap * (WEIGHT - 1) + now.since(self.progress)) / WEIGHT;
+        self.gap = (self.gap * (WEIGHT - 1) + now.since(self.progress).min(took)) / WEIGHT;
         self.progress = now;
         self.limit.done(now, expected, took);
     }

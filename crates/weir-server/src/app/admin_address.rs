@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tokio::task::spawn_local;
 
-use super::worker::{Queries, Shared, keep_deadlines, keep_descriptors};
+use super::worker::{Queries, Shared, keep_deadlines};
 use crate::config::Config;
 use crate::config::ProxyProtocol;
 use crate::listen::{self, Listener};
@@ -74,7 +74,6 @@ impl AdminAddress {
         }
         let context = Rc::new(context);
         spawn_local(keep_deadlines(context.clone()));
-        spawn_local(keep_descriptors(context.clone()));
         if let Err(error) = listen::serve(&context, vec![listener]).await {
             tracing::error!("the admin address failed: {error}");
         }

@@ -1,8 +1,9 @@
 //! The certificates of the configuration: read when the server starts, and again when their files have
-//! changed or a signal asks for it. What cannot be used is named, and what was there stays. Used by the
-//! server; connections get them from the store.
+//! changed or a signal asks for it. Of those that cannot be used then the ones before stay, and they are
+//! named. Used by the server; connections get them from the store.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,10 @@ use crate::metrics::Metrics;
 /// again in that time: a certificate and its key are seldom written at once.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Looks after which they are read again though no file has changed, if one could not be used: a
+/// certificate may have been made for a time that has come since.
+const AGAIN: u32 = 60;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Certificates {
@@ -35,6 +40,10 @@ pub(super) struct Certificates {
     metrics: Arc<Metrics>,
     /// What the files were like when they were read last.
     seen: RefCell<Vec<Option<Stamp>>>,
+    /// The certificates in use, in the order of their files.
+    used: RefCell<Vec<Certificate>>,
+    /// What could not be used when they were read last.
+    trouble: RefCell<Vec<String>>,
 }
 
 /// Tells whether a file has changed.
@@ -43,6 +52,8 @@ struct Stamp {
     inode: u64,
     length: u64,
     modified: (i64, i64),
+    /// Of its permissions and its owner, too.
+    changed: (i64, i64),
 }
 
 impl Certificates {
@@ -68,7 +79,9 @@ impl Certificates {
         let server = Server::new(&store, config.tls_preset, authorities.as_ref());
         let server = Arc::new(server.map_err(ServeError::told)?);
         let (metrics, seen) = (metrics.clone(), RefCell::new(seen));
-        let certificates = Certificates { files, clients, store, server, metrics, seen };
+        let (used, trouble) = Default::default();
+        let certificates =
+            Certificates { files, clients, store, server, metrics, seen, used, trouble };
         certificates.take(read);
         Ok(Some(certificates))
     }
@@ -93,45 +106,85 @@ impl Certificates {
         Ok(Some(manager))
     }
 
-    /// Reads all files anew. If one cannot be used, all stays as it was.
+    /// Reads all files anew. Where one cannot be used, what was there stays.
     pub(super) fn reload(&self) {
-        *self.seen.borrow_mut() = self.stamps();
-        match self.read_anew() {
-            Ok(()) => tracing::info!("certificates were read anew, for new connections"),
-            Err(why) => tracing::error!("certificates stay as they were: {why}"),
+        let trouble = self.read_anew();
+        match trouble.is_empty() {
+            true => tracing::info!("certificates were read anew, for new connections"),
+            false => trouble.iter().for_each(|why| tracing::error!("{why}")),
         }
+        self.trouble.replace(trouble);
     }
 
-    /// Reads all files anew whenever one has changed.
+    /// Reads all files anew whenever one has changed, and now and then while one cannot be used.
     pub(super) async fn watch(&self) {
-        let mut before = self.seen.borrow().clone();
+        let (mut before, mut looks) = (self.seen.borrow().clone(), 0);
         loop {
             tokio::time::sleep(LOOK).await;
             let now = self.stamps();
+            looks += 1;
             if now == before && now != *self.seen.borrow() {
                 self.reload();
+                looks = 0;
+            } else if looks >= AGAIN && !self.trouble.borrow().is_empty() {
+                self.try_again();
+                looks = 0;
             }
             before = now;
         }
     }
 
-    fn read_anew(&self) -> Result<(), String> {
-        let certificates = read_all(&self.files).map_err(|error| error.to_string())?;
-        if self.clients.is_some() {
-            let clients = read_clients(self.clients.as_ref()).map_err(|error| error.to_string())?;
-            self.server.replace_clients(clients.as_ref()).map_err(|error| error.to_string())?;
+    /// Reads all files anew, and tells of it only if something is different.
+    fn try_again(&self) {
+        let trouble = self.read_anew();
+        if trouble != *self.trouble.borrow() {
+            trouble.iter().for_each(|why| tracing::error!("{why}"));
+            if trouble.is_empty() {
+                tracing::info!("certificates were read anew, for new connections");
+            }
+            self.trouble.replace(trouble);
         }
+    }
+
+    /// Takes all that can be used; returns what cannot.
+    fn read_anew(&self) -> Vec<String> {
+        *self.seen.borrow_mut() = self.stamps();
+        let now = SystemTime::now();
+        let mut trouble = Vec::new();
+        let used = self.used.borrow().clone();
+        let read = self.files.iter().zip(used).map(|((chain, key), before)| {
+            read(chain, key, now).unwrap_or_else(|why| {
+                trouble.push(format!("a certificate stays as it was: {why}"));
+                before
+            })
+        });
+        let certificates = read.collect();
         self.take(certificates);
-        Ok(())
+        if self.clients.is_some()
+            && let Err(why) = self.read_clients_anew()
+        {
+            trouble.push(format!("the authorities of clients stay as they were: {why}"));
+        }
+        trouble
+    }
+
+    fn read_clients_anew(&self) -> Result<(), String> {
+        let clients = read_clients(self.clients.as_ref()).map_err(|error| error.to_string())?;
+        self.server.replace_clients(clients.as_ref()).map_err(|error| error.to_string())
     }
 
     fn take(&self, certificates: Vec<Certificate>) {
-        self.metrics.handshakes.forget_certificates();
+        let before: BTreeSet<String> = names(&self.used.borrow()).map(str::to_owned).collect();
+        let mut ends: BTreeMap<String, SystemTime> = BTreeMap::new();
         for certificate in &certificates {
             for name in certificate.names() {
-                self.metrics.handshakes.expires(name, certificate.not_after());
+                // Of several for one name, the one that ends first is the one to be told of.
+                let end = ends.entry(name.clone()).or_insert(certificate.not_after());
+                *end = certificate.not_after().min(*end);
             }
         }
+        self.metrics.handshakes.of_files(&ends, &before);
+        self.used.replace(certificates.clone());
         self.store.replace_files(certificates);
     }
 
@@ -140,14 +193,18 @@ impl Certificates {
     }
 }
 
-/// Whether the server could use the certificates that the configuration names.
+/// Whether the server could use the certificates that the configuration names, and obtain the others.
 ///
 /// # Errors
 ///
-/// As [`Certificates::open`].
+/// As [`Certificates::open`] and [`Certificates::obtain`].
 pub(super) fn check(config: &Config) -> Result<(), ServeError> {
+    Certificates::open(config, &Arc::new(Metrics::new()))?;
     external_account(config)?;
-    Certificates::open(config, &Arc::new(Metrics::new())).map(drop)
+    match config.acme_settings().map_err(ServeError::told)? {
+        Some(settings) => Manager::check(&settings).map_err(ServeError::told),
+        None => Ok(()),
+    }
 }
 
 fn external_account(config: &Config) -> Result<Option<ExternalAccount>, ServeError> {
@@ -158,6 +215,10 @@ fn external_account(config: &Config) -> Result<Option<ExternalAccount>, ServeErr
 fn read_all(files: &[(PathBuf, PathBuf)]) -> Result<Vec<Certificate>, CertificateError> {
     let now = SystemTime::now();
     files.iter().map(|(chain, key)| read(chain, key, now)).collect()
+}
+
+fn names(certificates: &[Certificate]) -> impl Iterator<Item = &str> {
+    certificates.iter().flat_map(Certificate::names).map(String::as_str)
 }
 
 fn read_clients(
@@ -180,5 +241,6 @@ fn stamps(
 fn stamp(file: &Path) -> Option<Stamp> {
     let found = fs::metadata(file).ok()?;
     let modified = (found.mtime(), found.mtime_nsec());
-    Some(Stamp { inode: found.ino(), length: found.len(), modified })
+    let changed = (found.ctime(), found.ctime_nsec());
+    Some(Stamp { inode: found.ino(), length: found.len(), modified, changed })
 }

@@ -227,7 +227,7 @@ async fn sweep(context: Rc<Context>) {
 }
 
 /// Closes idle connections while descriptors are short, whichever worker has noticed that.
-pub(super) async fn keep_descriptors(context: Rc<Context>) {
+async fn keep_descriptors(context: Rc<Context>) {
     let mut shortages = Shortages::default();
     loop {
         tokio::time::sleep(LOOK).await;

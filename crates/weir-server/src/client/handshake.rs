@@ -1,64 +1,62 @@
-//! The handshake of TLS with a client: bytes go both ways until both have agreed, within a time. Used
+//! The handshake of TLS with a client: waits until the next step can be computed, or a time is over. Used
 //! before the first request of a connection.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use weir_tls::Failure;
+use weir_sched::Time;
 
 use super::{Client, Waits};
 use crate::metrics::note_event;
 use crate::runtime::turn;
-use crate::transport::{Advance, Ended};
+use crate::transport::Advance;
 
-/// How a handshake ended.
-#[derive(Debug)]
-pub(crate) enum Handshake {
-    /// Both have agreed.
-    Done,
+/// How the wait for a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It can be computed.
+    Ready,
     /// The client left, or the connection broke.
     Left,
     TimedOut,
     /// Its descriptor is needed for another connection.
     GivenUp,
-    /// One of the two refused.
-    Failed(Failure),
 }
 
 impl Client {
-    /// Waits until the handshake of the session that its transport has begun is over.
-    pub(crate) async fn shake_hands(&self, wait: Duration) -> Handshake {
-        let begun = turn::began();
+    /// Waits until a handshake that began at `begun` can go on: until there are bytes of the client, or
+    /// room for bytes to it. `wait`: how long the handshake may take.
+    pub(crate) async fn until_step(&self, needs: Advance, begun: Time, wait: Duration) -> Step {
         self.deadline.set(begun + wait);
         self.deadline.idle_since(Waits::Rest { begun }.since(begun, false));
-        let handshake = poll_fn(|context| self.poll_handshake(context)).await;
-        self.deadline.idle_since(weir_sched::Time::NEVER);
-        // The first request may have come with the end of the handshake.
-        self.look_first.set(true);
-        handshake
+        let step = poll_fn(|context| self.poll_step(needs, context)).await;
+        self.deadline.idle_since(Time::NEVER);
+        step
     }
 
-    fn poll_handshake(&self, context: &mut Context<'_>) -> Poll<Handshake> {
-        loop {
-            let ready = match self.socket.advance() {
-                Ok(Advance::Done) => return Poll::Ready(Handshake::Done),
-                Ok(Advance::Bytes) => self.socket.poll_readable(context),
-                Ok(Advance::Room) => self.socket.poll_writable(context),
-                Err(Ended::Left) => return Poll::Ready(Handshake::Left),
-                Err(Ended::Failed(failure)) => return Poll::Ready(Handshake::Failed(failure)),
-            };
-            match ready {
-                Poll::Ready(Ok(())) => note_event(),
-                Poll::Ready(Err(_)) => return Poll::Ready(Handshake::Left),
-                Poll::Pending if self.deadline.is_given_up() => {
-                    return Poll::Ready(Handshake::GivenUp);
-                }
-                Poll::Pending if self.deadline.passed(turn::began(), context) => {
-                    return Poll::Ready(Handshake::TimedOut);
-                }
-                Poll::Pending => return Poll::Pending,
+    /// The handshake is over. The first request may have come with its end.
+    pub(crate) fn has_agreed(&self) {
+        self.look_first.set(true);
+    }
+
+    fn poll_step(&self, needs: Advance, context: &mut Context<'_>) -> Poll<Step> {
+        let ready = match needs {
+            Advance::Done => return Poll::Ready(Step::Ready),
+            Advance::Bytes => self.socket.poll_readable(context),
+            Advance::Room => self.socket.poll_writable(context),
+        };
+        match ready {
+            Poll::Ready(Ok(())) => {
+                note_event();
+                Poll::Ready(Step::Ready)
             }
+            Poll::Ready(Err(_)) => Poll::Ready(Step::Left),
+            Poll::Pending if self.deadline.is_given_up() => Poll::Ready(Step::GivenUp),
+            Poll::Pending if self.deadline.passed(turn::began(), context) => {
+                Poll::Ready(Step::TimedOut)
+            }
+            Poll::Pending => Poll::Pending,
         }
     }
 }

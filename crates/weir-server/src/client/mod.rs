@@ -300,7 +300,8 @@ impl Client {
     /// cannot be used any more: it broke, or took only a part of them.
     pub(crate) fn say(&self, bytes: &[u8]) -> bool {
         match self.socket.write(bytes, false) {
-            Ok(taken) => taken.is_none_or(|count| count == bytes.len()),
+            Ok(Some(count)) => count == bytes.len() && !self.socket.has_waiting(),
+            Ok(None) => true,
             Err(_) => false,
         }
     }
@@ -322,9 +323,12 @@ impl Client {
     pub(crate) fn looks_closed(&self, by: DisconnectDetection) -> bool {
         let peek = || self.socket.is_at_end() || self.socket.has_failed();
         match by {
-            DisconnectDetection::Peek => peek(),
+            // Under TLS the client's last record would be seen, and not the end behind it.
+            DisconnectDetection::Peek if !self.socket.is_tls() => peek(),
             // A Unix socket has none.
-            DisconnectDetection::TcpInfo => self.socket.is_closed_in_tcp().unwrap_or_else(peek),
+            DisconnectDetection::Peek | DisconnectDetection::TcpInfo => {
+                self.socket.is_closed_in_tcp().unwrap_or_else(peek)
+            }
             DisconnectDetection::Event | DisconnectDetection::Off => false,
         }
     }

@@ -25,7 +25,9 @@ use crate::sys::descriptors;
 /// Bytes that are read of a file at a time, and the unit in which it is known what is in memory.
 pub(crate) const CHUNK: u64 = 128 * 1024;
 
-/// How often a name is looked up anew when it was renamed meanwhile (RESOLVE_BENEATH, openat2(2)).
+/// How often a name is looked up anew: one with a `..`, its own or a symbolic link's, because whatever is
+/// renamed or mounted at the same time, anywhere, makes the kernel say AGAIN (RESOLVE_BENEATH,
+/// openat2(2)); without /proc any, because it may come to stand for something else before it is opened.
 const RENAMED: usize = 8;
 
 /// A file or directory that was opened.
@@ -133,8 +135,10 @@ impl Identity {
 ///
 /// # Errors
 ///
-/// `AGAIN`: it is not in memory; `XDEV`: the name leads to another mount, or outside. In both cases
-/// [`from_disk`] finds out.
+/// `AGAIN`: it is not in memory, leads to another mount, or outside by a `..`. A mount or unmount anywhere
+/// at the same time, or a rename on this path (with `..`: any rename), makes the kernel say so of a cached
+/// name as well. `XDEV`: it leads outside by an absolute symbolic link. In both cases [`from_disk`] finds
+/// out.
 pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, Errno> {
     if !directory.local {
         return Err(Errno::AGAIN);

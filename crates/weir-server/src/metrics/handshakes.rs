@@ -1,6 +1,7 @@
 //! Handshakes of TLS with clients, by how they ended, and when certificates end. Counted by connections;
 //! told by the server when it has read certificates.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use prometheus_client::metrics::counter::Counter;
@@ -71,15 +72,20 @@ impl Handshakes {
         }
     }
 
-    /// The certificate for `name`, and no other any more, is valid until `end`.
+    /// The certificate for `name` is valid until `end`.
     pub(crate) fn expires(&self, name: &str, end: SystemTime) {
         let seconds = end.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let seconds = i64::try_from(seconds.as_secs()).unwrap_or(i64::MAX);
         self.expiry.get_or_create(&[("name", name.to_owned())]).set(seconds);
     }
 
-    /// Forgets all certificates: others are told of next.
-    pub(crate) fn forget_certificates(&self) {
-        self.expiry.clear();
+    /// The certificates of files are valid until then, by name; `before` are names of those that were.
+    pub(crate) fn of_files(&self, ends: &BTreeMap<String, SystemTime>, before: &BTreeSet<String>) {
+        for name in before.iter().filter(|name| !ends.contains_key(*name)) {
+            self.expiry.remove(&[("name", name.clone())]);
+        }
+        for (name, end) in ends {
+            self.expires(name, *end);
+        }
     }
 }

@@ -4,16 +4,18 @@
 use std::time::Duration;
 
 use http::StatusCode;
+use weir_sched::Time;
 use weir_tls::certificates::ACME_TLS;
 use weir_tls::{Hello, Server, Session};
 
 use super::context::Context;
 use super::journal::Ended;
-use crate::client::handshake::Handshake;
+use crate::client::handshake::Step;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
 use crate::metrics::HandshakeEnd;
 use crate::runtime::turn;
+use crate::transport::{self, Advance};
 
 /// How long a client may take to close its side after it was refused: it should read why before the
 /// connection is reset.
@@ -34,10 +36,11 @@ pub(super) async fn secure(
     client: &Client,
     input: &mut Input,
 ) -> bool {
-    let end = match begin(context, server, client, input).await {
+    let begun = turn::began();
+    let end = match begin(context, server, client, input, begun).await {
         Ok(session) => {
             client.socket.seal_with(session);
-            complete(context, client).await
+            complete(context, client, begun).await.map_or_else(|end| end, |()| agreed(client))
         }
         Err(end) => end,
     };
@@ -62,8 +65,8 @@ async fn begin(
     server: &Server,
     client: &Client,
     input: &mut Input,
+    begun: Time,
 ) -> Result<Session, HandshakeEnd> {
-    let begun = turn::began();
     let most = context.serving.get().times.handshake;
     let mut hello = Hello::default();
     let mut has_begun = false;
@@ -81,7 +84,11 @@ async fn begin(
         match whole {
             Ok(None) => {}
             Ok(Some(message)) => {
-                context.handshakes.pass().await;
+                pass(context, begun).await?;
+                // Who has closed its side by now cannot agree on anything.
+                if client.socket.is_closed_in_tcp() == Some(true) {
+                    return Err(HandshakeEnd::Left);
+                }
                 return message.answer(server).map_err(|failure| refused(client, &failure));
             }
             Err(failure) => return Err(refused(client, &failure)),
@@ -102,21 +109,49 @@ async fn begin(
 }
 
 /// Has the handshake go on to its end.
-async fn complete(context: &Context, client: &Client) -> HandshakeEnd {
+async fn complete(context: &Context, client: &Client, begun: Time) -> Result<(), HandshakeEnd> {
     let most = context.serving.get().times.handshake;
-    match client.shake_hands(most).await {
-        Handshake::Done => {}
-        Handshake::Left => return HandshakeEnd::Left,
-        Handshake::TimedOut => return HandshakeEnd::TimedOut,
-        Handshake::GivenUp => {
-            context.metrics.given_up.inc();
-            return HandshakeEnd::Left;
+    loop {
+        let needs = match client.socket.advance() {
+            Ok(Advance::Done) => {
+                client.has_agreed();
+                return Ok(());
+            }
+            Ok(needs) => needs,
+            Err(transport::Ended::Left) => return Err(HandshakeEnd::Left),
+            Err(transport::Ended::Failed(failure)) => {
+                tracing::debug!("the handshake with {} failed: {failure}", client.peer);
+                return Err(HandshakeEnd::Failed);
+            }
+        };
+        match client.until_step(needs, begun, most).await {
+            Step::Ready => {}
+            Step::Left => return Err(HandshakeEnd::Left),
+            Step::TimedOut => return Err(HandshakeEnd::TimedOut),
+            Step::GivenUp => {
+                context.metrics.given_up.inc();
+                return Err(HandshakeEnd::Left);
+            }
         }
-        Handshake::Failed(failure) => {
-            tracing::debug!("the handshake with {} failed: {failure}", client.peer);
-            return HandshakeEnd::Failed;
+        // What comes may take as long to compute as the first message: a second one of a client that
+        // had to choose another group, a key of TLS 1.2, a certificate.
+        if needs == Advance::Bytes {
+            pass(context, begun).await?;
         }
     }
+}
+
+/// Waits for its turn to be computed, within the time of a handshake that began at `begun`.
+async fn pass(context: &Context, begun: Time) -> Result<(), HandshakeEnd> {
+    context.handshakes.pass().await;
+    match turn::began().since(begun) > context.serving.get().times.handshake {
+        true => Err(HandshakeEnd::TimedOut),
+        false => Ok(()),
+    }
+}
+
+/// What both have agreed on.
+fn agreed(client: &Client) -> HandshakeEnd {
     let agreed = client.socket.with_session(|session| {
         // Who asked for the answer to a challenge has seen it.
         if session.protocol() == Some(ACME_TLS) {

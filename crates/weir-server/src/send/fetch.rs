@@ -12,6 +12,13 @@ use crate::runtime::turn;
 impl Sending<'_> {
     /// Has a helper fetch what comes next, or waits for the backend, unless the client leaves first.
     pub(super) async fn fetch(&mut self) -> Result<(), Outcome> {
+        if self.client.socket.has_waiting() {
+            // The backend may send nothing more for long, and half a record is of no use to the client.
+            let flushed = Box::pin(self.flushed()).await;
+            if !matches!(flushed, Outcome::Complete) {
+                return Err(flushed);
+            }
+        }
         if let Body::Relayed(relayed) = &self.response.answer.body {
             let at = self.body_sent();
             let more = poll_fn(|context| relayed.poll_more(context, at));

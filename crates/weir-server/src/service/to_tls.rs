@@ -3,20 +3,18 @@
 
 use http::StatusCode;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
-use weir_http::message::Request;
+use weir_acme::token_of;
+use weir_http::message::{Request, is_get_or_head};
 
 use super::destination::Destination;
-
-/// Below it a certificate authority looks for the answer to its challenge (RFC 8555, section 8.3), which
-/// it asks for in clear text.
-const CHALLENGES: &str = "/.well-known/acme-challenge/";
 
 /// The port that `https` means.
 const USUAL: u16 = 443;
 
-/// Whether the request is answered without TLS, too.
+/// Whether the request is answered without TLS, too: a certificate authority asks in clear text for the
+/// answer to its challenge (RFC 8555, section 8.3). A path that only begins like one may lead anywhere.
 pub(super) fn needs_none(request: &Request<'_>) -> bool {
-    request.path.starts_with(CHALLENGES)
+    is_get_or_head(&request.method) && token_of(request.path).is_some()
 }
 
 /// The same request at `port` with TLS; `None`: the usual one.

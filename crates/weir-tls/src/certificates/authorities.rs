@@ -1,5 +1,5 @@
 //! Certificate authorities that an operator names, to check other sides' certificates with. Used by
-//! servers that ask clients for certificates.
+//! servers that ask clients for certificates, and by clients.
 
 use std::sync::Arc;
 
@@ -27,5 +27,10 @@ impl Authorities {
             })?;
         }
         Ok(Authorities(Arc::new(roots)))
+    }
+
+    /// As a client of rustls takes them.
+    pub fn roots(&self) -> &Arc<RootCertStore> {
+        &self.0
     }
 }

@@ -1,4 +1,5 @@
-//! The authorities that the system believes. Used for backends whose routes name none.
+//! The authorities that the system believes. Used for backends whose routes name none, and for ACME
+//! servers.
 
 use rustls::RootCertStore;
 
@@ -19,6 +20,6 @@ pub fn system_authorities() -> Result<Authorities, CertificateError> {
     let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
     Err(CertificateError::new(format_args!(
         "the system knows no certificate authority{why}; install the package ca-certificates, or name a \
-         file with the authority of the backend as `backend_ca`"
+         PEM file with the authority, of a backend as `backend_ca`, of an ACME server as `acme_ca`"
     )))
 }

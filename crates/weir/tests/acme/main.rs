@@ -12,9 +12,10 @@ mod authority;
 mod names;
 
 use std::fs;
+use std::process::Command;
 
 use crate::authority::{Pebble, free_port};
-use crate::support::{Client, Server, curl, eventually, weir};
+use crate::support::{Client, Server, as_nobody, curl, end_of, eventually, weir};
 
 const NAME: &str = "www.weir.example";
 const LABEL: &str = "{name=\"www.weir.example\"}";
@@ -102,13 +103,50 @@ fn without_a_name_it_does_not_start() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_used_is_named_at_the_start() {
+fn what_cannot_be_used_is_named_at_the_start_and_by_the_check() {
     let home = tempfile::tempdir().unwrap();
-    let file = home.path().join("file");
+    let path = |name: &str| home.path().join(name).display().to_string();
+    let (file, missing) = (path("file"), path("missing.pem"));
     fs::write(&file, "").unwrap();
-    let flags = ["serve", "--tls", "auto", "--tls-names", NAME, "--listen", "127.0.0.1:0"];
-    let output = weir().args(flags).arg("--tls-directory").arg(&file).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains(&format!("cannot use {}", file.display())), "{told}");
+    let in_file = format!("cannot use {file}");
+    let in_home = format!("cannot use {}", home.path().display());
+    let no_roots = [("SSL_CERT_FILE", file.as_str()), ("SSL_CERT_DIR", "/nowhere")];
+    for (program, flags, variables, told) in [
+        (weir as fn() -> Command, [&file, ""], &[][..], in_file.as_str()),
+        // The directory is one of root's.
+        (as_nobody, [&path("new"), ""], &[], &in_home),
+        (weir, [&path("tls"), &missing], &[], "missing.pem: it cannot be read: No such file"),
+        (weir, [&path("tls"), ""], &no_roots, "of an ACME server as `acme_ca`"),
+    ] {
+        let [check, start] = [true, false].map(|is_check| {
+            let mut command = program();
+            command.args(["serve", "--tls", "auto", "--tls-names", NAME]);
+            command.args(["--listen", "127.0.0.1:0", "--tls-directory", flags[0]]);
+            if !flags[1].is_empty() {
+                command.args(["--acme-ca", flags[1]]);
+            }
+            if is_check {
+                command.arg("--check");
+            }
+            command.envs(variables.iter().copied());
+            let output = end_of(command);
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            String::from_utf8_lossy(&output.stderr).into_owned()
+        });
+        assert!(check.contains(told), "{told:?} is not in {check}");
+        assert_eq!(check, start);
+    }
+}
+
+#[test]
+fn the_check_of_what_is_in_order_makes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let pebble = Pebble::new(free_port(), free_port()).start();
+    let mut command = weir();
+    command.args(["serve", "--check", "--tls", "auto", "--tls-names", NAME]);
+    command.args(["--listen", "127.0.0.1:0", "--acme-ca"]).arg(pebble.roots());
+    command.arg("--tls-directory").arg(home.path().join("tls"));
+    let output = end_of(command);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }

@@ -71,8 +71,12 @@ fn connections_that_wait_for_a_request_make_room() {
             assert_eq!(get_anew(server.admin(), "/healthz").status, 200);
         }
     }
-    crowd[0].assert_closed();
-    assert!(server.metrics().sum("weir_idle_connections_given_up_total") >= MOST as f64);
+    // The kernel keeps those who are silent for a second before the server accepts them, in any order.
+    eventually("connections of those who are silent are closed", || {
+        server.metrics().sum("weir_idle_connections_given_up_total") >= 3.0 * MOST as f64
+    });
+    let open = crowd.iter().filter(|client| !client.has_answer()).count();
+    assert!(open < MOST, "{open} are still open");
     // Nor can others be kept out by heads that never end.
     for number in 0..3 * MOST {
         let mut client = server.connect();

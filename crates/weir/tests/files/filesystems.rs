@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{Client, Server, noise, tool};
-use rustix::fs::{CWD, FileType, Mode, inotify, makedev, mknodat};
+use rustix::fs::{Advice, CWD, FileType, Mode, fadvise, inotify, makedev, mknodat};
 use slowdisk::{Disk, FileSystem, Options};
 
 const SIZES: [usize; 10] =
@@ -22,16 +22,20 @@ fn fill(directory: &Path) {
     }
 }
 
-/// Asks for all files, whole and in part, `forget` before each round, as owner and as somebody else.
+/// Asks for all files, whole and in part, as owner and as somebody else. Nobody has a file open when `forget`
+/// is called, after which nothing of them is in memory; before further rounds their content is evicted.
 fn serve(directory: &Path, forget: impl Fn()) {
     for owner in [true, false] {
         for uplink in ["off", "1gbit"] {
             let mut command =
                 if owner { crate::support::weir() } else { crate::support::as_nobody() };
             command.arg("serve").arg(directory);
+            forget();
             let server = Server::launch(command, &["--uplink", uplink, "--workers", "1"]);
             for round in 0..3 {
-                forget();
+                if round > 0 {
+                    evict(directory);
+                }
                 let mut client = server.connect();
                 for size in SIZES {
                     check(&mut client, size, &format!("round {round}, owner {owner}"));
@@ -54,28 +58,51 @@ fn check(client: &mut Client, size: usize, when: &str) {
     }
 }
 
-/// Empties the page cache and what else the kernel remembers of files.
-fn forget_all() {
-    Command::new("sync").status().expect("sync runs");
-    fs::write("/proc/sys/vm/drop_caches", "3").expect("this test needs root");
+/// Evicts the content of all files from memory, where it is also on a disk.
+fn evict(directory: &Path) {
+    for size in SIZES {
+        let file = fs::File::open(directory.join(size.to_string())).expect("a file");
+        fadvise(&file, 0, None, Advice::DontNeed).expect("its pages are evicted");
+    }
 }
 
 /// A mounted file system that is unmounted in the end.
-struct Mounted(PathBuf);
+struct Mounted {
+    kind: String,
+    options: String,
+    device: String,
+    at: PathBuf,
+}
 
 impl Mounted {
     fn new(kind: &str, options: &str, device: &str, at: &Path) -> Mounted {
+        let [kind, options, device] = [kind, options, device].map(str::to_owned);
+        let mounted = Mounted { kind, options, device, at: at.to_owned() };
+        mounted.mount();
+        mounted
+    }
+
+    fn mount(&self) {
         let mut command = tool("mount", "mount");
-        command.args(["-t", kind, "-o", options, device]).arg(at);
+        command.args(["-t", &self.kind, "-o", &self.options, &self.device]).arg(&self.at);
         let done = command.status().expect("mount runs").success();
-        assert!(done, "{kind} cannot be mounted: this test needs root");
-        Mounted(at.to_owned())
+        assert!(done, "{} cannot be mounted: this test needs root", self.kind);
+    }
+
+    fn unmount(&self) -> bool {
+        Command::new("umount").arg(&self.at).status().is_ok_and(|status| status.success())
+    }
+
+    /// Nothing of it is in memory after this.
+    fn remount(&self) {
+        assert!(self.unmount(), "somebody uses it");
+        self.mount();
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
+        self.unmount();
     }
 }
 
@@ -117,25 +144,28 @@ fn overlayfs() {
 /// Opening is doing something already: a FIFO lets its writer go on, a tape is wound back.
 #[test]
 fn what_is_neither_a_file_nor_a_directory_is_never_opened() {
-    let site = tempfile::tempdir().unwrap();
-    let name = |name: &str| site.path().join(name);
+    let at = tempfile::tempdir().unwrap();
+    let options = Options::new(at.path(), 400 << 20);
+    let disk = Disk::mount(&options).expect("a disk can be made: this test needs root");
+    let name = |name: &str| at.path().join(name);
     let mode = Mode::from_raw_mode(0o666);
     for (node, kind) in [("fifo", FileType::Fifo), ("device", FileType::CharacterDevice)] {
         // A device is /dev/null's.
         mknodat(CWD, name(node), kind, mode, makedev(1, 3)).expect("this test needs root");
     }
-    let _socket = UnixListener::bind(name("socket")).unwrap();
+    // Its name stays; a socket that is open would keep the disk in use.
+    drop(UnixListener::bind(name("socket")).unwrap());
     fs::write(name("file"), "opened").unwrap();
     // A helper opens what is not in memory, a worker what is.
     for forget in [true, false] {
+        if forget {
+            disk.remount().unwrap();
+        }
         let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
-        inotify::add_watch(&watch, site.path(), inotify::WatchFlags::OPEN).unwrap();
-        let server = Server::of(site.path(), &["--workers", "1"]);
+        inotify::add_watch(&watch, at.path(), inotify::WatchFlags::OPEN).unwrap();
+        let server = Server::of(at.path(), &["--workers", "1"]);
         let mut client = server.connect();
         for node in ["fifo", "device", "socket"] {
-            if forget {
-                forget_all();
-            }
             assert_eq!(client.get(&format!("/{node}")).status, 403, "{node}");
             assert_eq!(client.get(&format!("/{node}/")).status, 403, "{node}/");
         }
@@ -148,6 +178,7 @@ fn what_is_neither_a_file_nor_a_directory_is_never_opened() {
         }
         assert_eq!(opened, ["file"], "after forgetting: {forget}");
     }
+    disk.unmount().unwrap();
 }
 
 fn on_a_disk(file_system: FileSystem) {
@@ -155,7 +186,7 @@ fn on_a_disk(file_system: FileSystem) {
     let options = Options { file_system, ..Options::new(at.path(), 400 << 20) };
     let disk = Disk::mount(&options).expect("a disk can be made: this test needs root");
     fill(at.path());
-    serve(at.path(), forget_all);
+    serve(at.path(), || disk.remount().expect("nobody uses it"));
     disk.unmount().expect("the disk can be unmounted");
 }
 
@@ -179,7 +210,7 @@ fn btrfs() {
     assert!(made.success());
     let at = outer.path().join("at");
     fs::create_dir(&at).unwrap();
-    let _mounted = Mounted::new("btrfs", "loop", &image.display().to_string(), &at);
+    let mounted = Mounted::new("btrfs", "loop", &image.display().to_string(), &at);
     fill(&at);
-    serve(&at, forget_all);
+    serve(&at, || mounted.remount());
 }

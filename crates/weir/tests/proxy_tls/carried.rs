@@ -1,6 +1,8 @@
 //! Shows that over TLS a backend gets and gives what it does in clear text: kept connections, bodies,
 //! interim answers, switched protocols, and departures of clients.
 
+use std::time::Duration;
+
 use crate::authority::Authority;
 use crate::certificates::ADDRESS;
 use crate::support::{Barrier, Then, eventually, noise};
@@ -91,6 +93,32 @@ const OFFER: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
 
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\
                       Upgrade: websocket\r\n\r\n";
+
+/// What waited in memory for the next message would not come before it.
+#[test]
+fn a_message_comes_whole_before_the_client_sends_another() {
+    let (_backend, server) = behind_weir("", |call| {
+        let length: usize = call.asked.target()[1..].parse().expect("a length");
+        call.send(SWITCH);
+        // Its buffers are full before it reads.
+        std::thread::sleep(Duration::from_millis(50));
+        let mut left = length;
+        while left > 0 {
+            let Some(bytes) = call.some_bytes() else { return Then::Close };
+            left -= bytes.len().min(left);
+        }
+        call.send("heard");
+        Then::Close
+    });
+    // Longer than what the kernel takes at first: some end in the middle of a record.
+    for length in (50_000..1_500_000).step_by(50_000) {
+        let mut client = server.connect();
+        client.send(format!("GET /{length} HTTP/1.1\r\nHost: weir\r\n{OFFER}\r\n"));
+        assert_eq!(client.head().status, 101);
+        client.send(noise(8, length));
+        assert_eq!(client.read(5), b"heard", "{length}");
+    }
+}
 
 #[test]
 fn a_switched_protocol_carries_bytes_both_ways_until_either_end_closes() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::authority::{Authority, Kind};
 use crate::secure_client::{SecureClient, config};
-use crate::support::{Backend, Server, Then, noise};
+use crate::support::{Backend, Barrier, Server, Then, noise};
 
 fn before(authority: &Authority, backend: &Backend, flags: &[&str]) -> (Server, SecureClient) {
     let files = authority.files(Kind::P256, &["a.test"]);
@@ -40,6 +40,37 @@ fn a_body_is_passed_on_whole_and_asked_for_if_the_client_waits() {
             let asked = backend.requests().pop().unwrap();
             assert!(asked.body == Some(noise(size as u64, size)), "{size}");
         }
+    }
+}
+
+/// A record whose end waited for the next piece could not be read before that came.
+#[test]
+fn a_piece_comes_whole_before_the_backend_sends_another() {
+    const LAST: u8 = 1;
+    let authority = Authority::new();
+    // Longer than what the kernel takes at first: some end in the middle of a record.
+    for length in (20_000..400_000).step_by(10_000) {
+        let got = Barrier::default();
+        let has_got = got.clone();
+        let backend = Backend::new(move |call| {
+            call.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+            call.send([vec![0; length], vec![LAST]].concat());
+            has_got.pass();
+            call.send("more");
+            Then::Close
+        });
+        let (_server, mut client) = before(&authority, &backend, &[]);
+        client.stream.write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n").unwrap();
+        let mut room = vec![0; 65_536];
+        loop {
+            let count = client.stream.read(&mut room).unwrap();
+            assert!(count > 0, "the end of {length} bytes is missing");
+            if room[..count].contains(&LAST) {
+                break;
+            }
+        }
+        got.open(1);
+        assert!(client.stream.read(&mut room).unwrap() > 0);
     }
 }
 

@@ -39,6 +39,19 @@ fn clear_text_is_sent_to_the_same_host_with_tls_but_for_challenges() {
         assert_eq!(answer.field("Strict-Transport-Security"), None);
         client = Client::connect(clear);
     }
+    // What begins like a challenge and leads elsewhere is nothing that is answered in clear text.
+    std::fs::write(site.path().join("secret.html"), "secret").unwrap();
+    for elsewhere in
+        ["../../secret.html", "%2e%2e/%2e%2e/secret.html", "token/../../../secret.html"]
+    {
+        let path = format!("/.well-known/acme-challenge/{elsewhere}");
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a.test\r\n\r\n"));
+        assert_eq!(client.head().status, 308, "{path}");
+        client = Client::connect(clear);
+    }
+    client.send("POST /.well-known/acme-challenge/token HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    assert_eq!(client.head().status, 308);
+    client = Client::connect(clear);
     let answer = client.get("/.well-known/acme-challenge/token");
     assert_eq!((answer.status, &*answer.text()), (200, "answer"));
     client.send("GET / HTTP/1.0\r\n\r\n");

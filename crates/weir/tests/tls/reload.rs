@@ -31,7 +31,7 @@ fn a_changed_file_takes_effect_and_one_that_is_wrong_does_not() {
         fs::write(&first.chain, text).unwrap();
         eventually("the file is named", || {
             let named = |line: &String| {
-                line.contains("certificates stay as they were") && line.contains("a.test-chain.pem")
+                line.contains("a certificate stays as it was") && line.contains("a.test-chain.pem")
             };
             server.log().iter().filter(|line| named(line)).count() > 0
         });
@@ -41,10 +41,7 @@ fn a_changed_file_takes_effect_and_one_that_is_wrong_does_not() {
     // An expired one, with its own key.
     authority.files(Kind::Expired, &["a.test"]);
     eventually("it is named", || {
-        server
-            .log()
-            .iter()
-            .any(|line| line.contains("stay as they were") && line.contains("expired"))
+        server.log().iter().any(|line| line.contains("stays as it was") && line.contains("expired"))
     });
     assert_eq!(shown(&authority, &server), before);
 
@@ -56,6 +53,39 @@ fn a_changed_file_takes_effect_and_one_that_is_wrong_does_not() {
     drop(old);
     let again = SecureClient::connect(&trusting, server.address(), "a.test").unwrap();
     assert!(again.is_resumed());
+}
+
+#[test]
+fn one_that_cannot_be_used_keeps_no_other_from_being_taken() {
+    let authority = Authority::new();
+    let first = authority.files(Kind::P256, &["a.test"]);
+    let other = authority.files(Kind::P256, &["b.test"]);
+    let server = Server::builtin(&[first.flags(), other.flags()].concat());
+    authority.files(Kind::Expired, &["b.test"]);
+    eventually("the expired one is named", || {
+        server
+            .log()
+            .iter()
+            .any(|line| line.contains("b.test-chain.pem") && line.contains("expired"))
+    });
+    let second = authority.files(Kind::P256, &["a.test"]);
+    eventually("the other is taken", || shown(&authority, &server) == der(&second));
+}
+
+#[test]
+fn permissions_that_are_given_later_are_noticed() {
+    let authority = Authority::new();
+    let first = authority.files(Kind::P256, &["a.test"]);
+    let server = Server::builtin(&first.flags());
+    // Its content stays, so that nothing but its time of change tells.
+    let mode = |mode| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(&first.key, permissions).unwrap();
+    };
+    mode(0o644);
+    eventually("they are read", || {
+        server.log().iter().any(|line| line.contains("certificates were read anew"))
+    });
 }
 
 #[test]

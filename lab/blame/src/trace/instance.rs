@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 const PREFIX: &str = "weir-blame-";
-/// KiB of the buffers of all processors; a busy server fills some 20 MB a second.
+/// KiB of the buffers of all processors. What does not fit until it is read is lost, which the report says.
 const BUFFERS: usize = 64 << 10;
 /// The file says so outside of containers: `PROC_PID_INIT_INO` of the kernel.
 const FIRST_PIDS: &str = "pid:[4026531836]";

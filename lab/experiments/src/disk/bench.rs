@@ -16,6 +16,7 @@ use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
 use weir_workload::{FileSet, Invalid, Request};
 
+use super::answered::{answered, none_wrong};
 use super::programs::{Opener, Place};
 use super::stand::Stand;
 use super::systems;
@@ -31,6 +32,8 @@ const DRAIN: f64 = 30.0;
 const TRIAL_DRAIN: f64 = 1.0;
 /// What phases in memory ask for is read so often at most, until the disk reads nothing any more.
 const PASSES: usize = 6;
+/// Seconds that the last files of a pass may take: with a cold cache those under way are many megabytes.
+const READING: f64 = 300.0;
 /// Requests under way of the client that reads every file.
 const SCANNERS: u32 = 4;
 /// Requests under way when a server is stopped are of no interest any more.
@@ -167,12 +170,13 @@ impl<'a> Bench<'a> {
     /// When a document is not answered as it should be.
     pub(super) fn read_in_memory(&self) -> Result<()> {
         self.stand.disk.slow(false);
-        self.stand.disk.forget_pages()?;
+        self.group.forget_pages()?;
         let documents = self.in_memory.documents().len() as u64;
         for _ in 0..PASSES {
             self.stand.disk.work();
             let demand = Demand::Saturate(self.in_memory.scan(), self.files.connections);
-            let right = answered(&self.plan(None), demand, &AtomicBool::new(false))?;
+            let plan = Plan { drain: READING, ..self.plan(None) };
+            let right = answered(&plan, demand, &AtomicBool::new(false))?;
             if right < documents {
                 return Err(Error(format!(
                     "of {documents} files that are to be in memory only {right} were answered"
@@ -348,25 +352,6 @@ fn start_opener(opener: Opener, before: &[OsString], directory: &Path) -> Result
     let mut server = Server::spawn(command, log, None)?.stops_within(STOP);
     server.wait_until_ready(&|| Ok(opener::accepts(&opener.socket)))?;
     Ok(server)
-}
-
-/// Send a demand; how many complete and right responses it had.
-fn answered(plan: &Plan, demand: Demand, end: &AtomicBool) -> Result<u64> {
-    let (mut right, mut wrong) = (0, 0);
-    send(plan, demand, end, &mut |record| {
-        right += u64::from(record.outcome == End::Ok);
-        wrong += usize::from(record.outcome == End::Wrong);
-    })?;
-    none_wrong(wrong)?;
-    Ok(right)
-}
-
-/// Servers of wrong bytes are not measured.
-fn none_wrong(wrong: usize) -> Result<()> {
-    match wrong {
-        0 => Ok(()),
-        _ => Err(Error(format!("{wrong} responses had other bytes than the files"))),
-    }
 }
 
 fn panicked() -> Error {

@@ -92,12 +92,11 @@ fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
     fs::write(root.join("a"), "a").unwrap();
     let socket = directory.path().join("socket");
     let opener = Process::start(&socket, &root, 1000);
-    let lines = "WeirOpenerTimeout 1000\n";
-    let start = Start { workers: Workers::Prefork(1), lines, ..Start::with(&socket) };
+    let start = Start { workers: Workers::Prefork(1), ..Start::with(&socket) };
     let apache = Apache::start(&root, &directory.path().join("with"), start);
     assert_eq!(apache.get("/a").unwrap(), b"a");
     apache.must_have_opened(1, 0);
-    opener.signal(Signal::STOP);
+    opener.stop();
     for _ in 0..20 {
         assert_eq!(apache.get("/a").unwrap(), b"a");
     }
@@ -108,6 +107,26 @@ fn an_opener_that_hangs_is_left_alone_until_it_goes_on() {
         assert_eq!(apache.get("/a").unwrap(), b"a");
         apache.opened().0 > 1
     });
+}
+
+#[test]
+fn a_process_says_once_that_the_opener_is_gone() {
+    let directory = open_directory();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a").unwrap();
+    let socket = directory.path().join("socket");
+    let lines = "StartServers 1\nServerLimit 1\nMaxRequestWorkers 25\n";
+    let start = Start { workers: Workers::Event, lines, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
+    // Many threads find out at the same time.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..10).for_each(|_| assert_eq!(apache.get("/a").unwrap(), b"a")));
+        }
+    });
+    apache.must_have_opened(0, 80);
+    assert_eq!(apache.errors().matches("opens files itself").count(), 1, "{}", apache.errors());
 }
 
 /// Threads that mod_http2 has for its requests end when they have had nothing to do for some seconds.

@@ -159,11 +159,15 @@ impl Apache {
         fs::read_to_string(self.directory.join("error.log")).unwrap_or_default()
     }
 
-    /// Open descriptors of all its processes.
+    /// Its processes that run: the parent and those that serve.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.server.as_ref().unwrap().processes()
+    }
+
+    /// Open descriptors of all its processes, but for those that end meanwhile.
     pub(crate) fn descriptors(&self) -> usize {
-        let processes = self.server.as_ref().unwrap().processes();
-        let of = |process: &u32| fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
-        processes.iter().map(of).sum()
+        let of = |process: &u32| fs::read_dir(format!("/proc/{process}/fd")).ok();
+        self.processes().iter().filter_map(of).map(Iterator::count).sum()
     }
 }
 

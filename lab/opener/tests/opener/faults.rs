@@ -15,6 +15,17 @@ fn disk(at: &Path) -> Disk {
     Disk::mount(&Options::new(at, 200 << 20)).expect("a disk can be made: this test needs root")
 }
 
+/// A disk that fails or hangs as long as this lives: nothing that uses it waits longer, such as an opener that
+/// is to end when a test has failed.
+struct Trouble<'a>(&'a Disk);
+
+impl Drop for Trouble<'_> {
+    fn drop(&mut self) {
+        self.0.hang(false);
+        self.0.fail_reads(false);
+    }
+}
+
 /// A disk with a file that is in memory and one of which only the name is: the directory is.
 fn two_files(at: &Path) -> Disk {
     let disk = disk(at);
@@ -35,12 +46,13 @@ fn a_file_that_cannot_be_read_is_left_to_the_server_until_it_can() {
     let disk = two_files(&at);
     let opener = Process::start(&directory.path().join("socket"), &at, 0);
     let mut client = Client::connect(&opener.socket).unwrap();
+    let trouble = Trouble(&disk);
     disk.fail_reads(true);
     let (found, descriptor) = client.found(&at.join("cold"));
     assert!(matches!(found, Found::NotTold(_)), "{found:?}");
     assert!(descriptor.is_none());
     assert_eq!(client.read(&at.join("hot")).unwrap(), b"hot".repeat(5000));
-    disk.fail_reads(false);
+    drop(trouble);
     assert_eq!(client.read(&at.join("cold")).unwrap(), b"cold".repeat(5000));
     drop(opener);
     disk.unmount().unwrap();
@@ -59,16 +71,17 @@ fn helpers_that_hang_keep_nobody_from_what_is_in_memory() {
     let opener = Process::start(&directory.path().join("socket"), &at, 0);
     let mut client = Client::connect(&opener.socket).unwrap();
     assert!(client.read(&at.join("hot")).is_some());
-    disk.hang(true);
     // More than there are helpers.
     let mut waiting = Client::connect(&opener.socket).unwrap();
+    let trouble = Trouble(&disk);
+    disk.hang(true);
     for number in 0..20 {
         waiting.ask(&at.join(number.to_string()));
     }
     for _ in 0..100 {
         assert_eq!(client.read(&at.join("hot")).unwrap(), b"hot".repeat(5000));
     }
-    disk.hang(false);
+    drop(trouble);
     for _ in 0..20 {
         assert_eq!(waiting.answer().0.found, Found::File);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::env;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -92,11 +93,24 @@ impl Process {
 
     /// Its descriptors that are open.
     pub fn descriptors(&self) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
+    }
+
+    /// Stops it, until it is told to go on by `Signal::CONT`. All of its threads have stopped.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+        super::eventually("all threads have stopped", || {
+            // Those that end meanwhile have no state.
+            let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().flatten();
+            let mut states =
+                tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
+            // The name before may have spaces and parentheses.
+            states.all(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
+        });
     }
 
     /// Waits for its end; whether it ended well.

@@ -7,9 +7,15 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::tool::start_error;
 
-/// The source, which belongs to the opener.
-const SOURCE: [(&str, &str); 3] = [
+/// The source, which belongs to the opener. The first file gives the module its name.
+const SOURCE: [(&str, &str); 9] = [
     ("mod_weir_opener.c", include_str!("../../../opener/apache/mod_weir_opener.c")),
+    ("weir_conf.c", include_str!("../../../opener/apache/weir_conf.c")),
+    ("weir_conf.h", include_str!("../../../opener/apache/weir_conf.h")),
+    ("weir_passed.c", include_str!("../../../opener/apache/weir_passed.c")),
+    ("weir_passed.h", include_str!("../../../opener/apache/weir_passed.h")),
+    ("weir_send.c", include_str!("../../../opener/apache/weir_send.c")),
+    ("weir_send.h", include_str!("../../../opener/apache/weir_send.h")),
     ("weir_client.c", include_str!("../../../opener/apache/weir_client.c")),
     ("weir_client.h", include_str!("../../../opener/apache/weir_client.h")),
 ];
@@ -43,7 +49,7 @@ pub fn build(directory: &Path, build: Build) -> Result<PathBuf> {
         }
         command.arg("-Wc,-fno-omit-frame-pointer");
     }
-    command.args(["mod_weir_opener.c", "weir_client.c"]);
+    command.args(SOURCE.map(|(name, _)| name).iter().filter(|name| name.ends_with(".c")));
     let output = command.output().map_err(|error| start_error("apxs", &error))?;
     // libtool leaves it there.
     let module = directory.join(".libs/mod_weir_opener.so");

@@ -89,8 +89,10 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     let busy = |phase: Option<&PhaseOutcome>| phase.expect("the phase").busy;
     assert!(busy(found.phase(Load::Saturated, What::Set)) > 0.0, "{found:?}");
     assert_eq!(busy(found.phase(Load::Rate(RATE), What::InMemory)), 0.0, "{found:?}");
-    let scanned = found.phase(Load::Rate(RATE), What::Scanned).and_then(|phase| phase.scanned);
-    assert!(scanned.is_some_and(|times| times > 0.0), "{scanned:?}");
+    // The phase ends with the tree, or after twelve times a second.
+    let scanned = found.phase(Load::Rate(RATE), What::Scanned).expect("the phase");
+    let all = scanned.scanned.is_some_and(|times| times >= 1.0);
+    assert!(all || scanned.requests as f64 > 11.0 * RATE, "{scanned:?}");
     let watched = found.phase(Load::Saturated, What::Watched).expect("the phase");
     let observed = watched.observed.as_ref().expect("tracepoints");
     assert!(observed.ready.is_some_and(|ready| ready.mean >= 1.0), "{observed:?}");

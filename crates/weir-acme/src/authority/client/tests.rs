@@ -1,5 +1,6 @@
 //! The client, and all that speaks through it, against servers that are down, slow or talk nonsense.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::thread;
 use http::header::RETRY_AFTER;
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 use weir_tls::CertificateStore;
@@ -15,8 +17,10 @@ use weir_tls::CertificateStore;
 use super::*;
 use crate::answers::{Answers, Challenges};
 use crate::authority::{Authority, Wish};
+use crate::schedule::retry::Setback;
 use crate::settings::{ChallengeKind, Settings};
 use crate::storage::Storage;
+use crate::storage::tests::Small;
 
 /// A server over TLS that answers every request with the same bytes and closes the connection, or
 /// never answers. It ends with the tests' process.
@@ -31,10 +35,12 @@ impl Fake {
         Fake::on(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
     }
 
-    /// Answers HTTP. `URL` in the body is an address of its own.
+    /// Answers HTTP. `URL` in the body is an address of its own, as `https://ADDRESS/` is in the fields.
     fn with(status: &str, fields: &str, body: &str) -> Fake {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let body = body.replace("URL", &format!("https://{}/x", listener.local_addr().unwrap()));
+        let address = listener.local_addr().unwrap().to_string();
+        let body = body.replace("URL", &format!("https://{address}/x"));
+        let fields = fields.replace("ADDRESS", &address);
         let length = body.len();
         let text = format!(
             "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{fields}\r\n{body}"
@@ -88,6 +94,40 @@ impl Fake {
     fn visit(&self) -> Visit {
         let client = Client::new(Some(&self.roots.path().join("ca.pem"))).unwrap();
         Visit::new(&client, &self.url("/directory").parse().unwrap())
+    }
+}
+
+/// Orders at a fake.
+struct Stand {
+    settings: Settings,
+    storage: Storage,
+    authority: Authority,
+}
+
+impl Stand {
+    /// What is kept is kept in `home`.
+    fn new(fake: &Fake, home: &Path) -> Stand {
+        let settings = Settings {
+            names: vec!["a.example".parse().unwrap()],
+            directory_url: fake.url("/directory").parse().unwrap(),
+            email: None,
+            storage: home.to_owned(),
+            roots: Some(fake.roots.path().join("ca.pem")),
+            external_account: None,
+            challenges: vec![ChallengeKind::Http01],
+        };
+        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
+        let authority = Authority::new(&settings, &storage).unwrap();
+        Stand { settings, storage, authority }
+    }
+
+    /// What comes of it.
+    fn order(&self) -> Failure {
+        let (challenges, store) = (Challenges::default(), CertificateStore::new());
+        let answers = Answers::new(challenges, store, self.storage.clone());
+        let name = &self.settings.names[0];
+        let wish = Wish { name, kind: ChallengeKind::Http01, replaces: None };
+        block_on(self.authority.obtain(wish, &answers)).unwrap_err()
     }
 }
 
@@ -187,11 +227,11 @@ fn roots_that_are_none_are_named() {
     let home = TempDir::new().unwrap();
     let file = home.path().join("ca.pem");
     let error = |file: &Path| Client::new(Some(file)).map(|_| ()).unwrap_err().to_string();
-    assert!(error(&file).contains("ca.pem: No such file"), "{}", error(&file));
+    assert!(error(&file).contains("ca.pem: it cannot be read: No such file"), "{}", error(&file));
     fs::write(&file, "hello").unwrap();
-    assert!(error(&file).contains("has no certificate"), "{}", error(&file));
+    assert!(error(&file).contains("there is no certificate in it"), "{}", error(&file));
     fs::write(&file, "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n").unwrap();
-    assert!(error(&file).contains("bad certificate"), "{}", error(&file));
+    assert!(error(&file).contains("it is no certificate of an authority"), "{}", error(&file));
 }
 
 /// An order at a server that answers everything, from the directory on, with one body.
@@ -208,23 +248,44 @@ fn an_order_at_a_server_that_talks_nonsense_fails_in_words() {
         ("Replay-Nonce: abc\r\nLocation: https://127.0.0.1/\r\n", directory, "makes no sense"),
     ] {
         let home = TempDir::new().unwrap();
-        let fake = Fake::with("200 OK", fields, body);
-        let settings = Settings {
-            names: vec!["a.example".parse().unwrap()],
-            directory_url: fake.url("/directory").parse().unwrap(),
-            email: None,
-            storage: home.path().to_owned(),
-            roots: None,
-            external_account: None,
-            challenges: vec![ChallengeKind::Http01],
-        };
-        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
-        let answers = Answers::new(Challenges::default(), CertificateStore::new(), storage.clone());
-        let client = fake.visit().client;
-        let name = settings.names[0].clone();
-        let authority = Authority { settings, client };
-        let wish = Wish { name: &name, kind: ChallengeKind::Http01, replaces: None };
-        let failure = block_on(authority.obtain(wish, &storage, &answers)).unwrap_err();
+        let failure = Stand::new(&Fake::with("200 OK", fields, body), home.path()).order();
         assert!(failure.to_string().contains(problem), "{failure}");
     }
+}
+
+/// The server takes accounts, and no orders.
+#[test]
+fn a_full_disk_costs_one_account() {
+    let body = r#"{"newNonce": "URL", "newAccount": "URL", "newOrder": "URL", "status": "valid"}"#;
+    let fake = Fake::with("200 OK", "Replay-Nonce: abc\r\nLocation: https://ADDRESS/\r\n", body);
+    let small = Small::new("64k");
+    let mut stand = Stand::new(&fake, small.path());
+    let filler = small.fill();
+    let account = |stand: &Stand| {
+        let failure = stand.order().to_string();
+        assert!(failure.contains("the order was not taken"), "{failure}");
+        stand.authority.account.read().unwrap().unwrap()
+    };
+    let first = account(&stand);
+    assert_eq!(account(&stand), first);
+    // There is room for it, and none for a new address.
+    fs::remove_file(filler).unwrap();
+    assert_eq!(account(&stand), first);
+    assert_eq!(stand.storage.account().unwrap().as_ref(), Some(&first));
+    small.fill();
+    stand.authority.settings.email = Some("admin@a.example".to_owned());
+    assert_eq!(account(&stand), first);
+}
+
+/// Everything is the directory, the account, and an order that is not decided before five minutes.
+#[test]
+fn an_order_that_takes_the_server_longer_is_followed_by_none_before_it_says_so() {
+    let body = r#"{"newNonce": "URL", "newAccount": "URL", "newOrder": "URL",
+        "status": "processing", "authorizations": [], "finalize": "URL"}"#;
+    let fields = "Replay-Nonce: abc\r\nLocation: https://ADDRESS/\r\nRetry-After: 300\r\n";
+    let home = TempDir::new().unwrap();
+    let failure = Stand::new(&Fake::with("200 OK", fields, body), home.path()).order();
+    assert!(failure.to_string().contains("did not come to a decision"), "{failure}");
+    let setback = Setback { is_refusal: false, retry_after: Some(Duration::from_secs(300)) };
+    assert_eq!(failure.setback(), setback);
 }

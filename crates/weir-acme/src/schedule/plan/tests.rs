@@ -56,7 +56,7 @@ fn a_certificate_is_renewed_in_time_for_ever() {
     let orders = run(&mut plan, 900 * DAY, |plan, now| {
         assert!(ends == start() || now < ends - 25 * DAY, "renewed late");
         ends = now + 90 * DAY;
-        assert!(plan.obtained(life(now, 90 * DAY), 0.5, now));
+        assert_eq!(plan.obtained(life(now, 90 * DAY), 0.5, now), Obtained::Good);
     });
     assert_eq!(orders.len(), 15, "900 days by 60.75");
 }
@@ -73,7 +73,7 @@ fn a_server_that_refuses_is_not_asked_more_often_than_it_allows() {
 #[test]
 fn a_failure_keeps_the_old_certificate_and_leaves_many_attempts() {
     let mut plan = Plan::default();
-    plan.found(life(start() - 60 * DAY, 90 * DAY), 0.0, start());
+    assert!(plan.found(life(start() - 60 * DAY, 90 * DAY), 0.0, start()));
     let orders = run(&mut plan, 30 * DAY, |plan, now| plan.failed(REFUSED, now, 1.0));
     assert!(orders.len() > 90, "{}", orders.len());
     assert_eq!(plan.life(), Some(life(start() - 60 * DAY, 90 * DAY)));
@@ -86,7 +86,7 @@ fn success_ends_the_back_off() {
         plan.failed(REFUSED, start(), 0.0);
     }
     assert!(plan.pause(start()) > HOUR);
-    assert!(plan.obtained(life(start(), 90 * DAY), 0.0, start()));
+    assert_eq!(plan.obtained(life(start(), 90 * DAY), 0.0, start()), Obtained::Good);
     assert_eq!(plan.failures(), 0);
     plan.failed(REFUSED, start(), 0.0);
     assert_eq!(plan.pause(start()), 5 * MINUTE);
@@ -96,9 +96,27 @@ fn success_ends_the_back_off() {
 fn a_certificate_that_is_over_when_it_comes_counts_as_refused() {
     // The clock is a year ahead.
     let orders = run(&mut Plan::default(), DAY, |plan, now| {
-        assert!(!plan.obtained(life(now - 365 * DAY, 90 * DAY), 0.0, now));
+        let life = life(now - 365 * DAY, 90 * DAY);
+        assert_eq!(plan.obtained(life, 0.0, now), Obtained::Late);
     });
     assert!(orders.len() <= 10, "{}", orders.len());
+}
+
+#[test]
+fn a_certificate_that_is_over_when_it_comes_replaces_none_that_ends_later() {
+    let mut plan = Plan::default();
+    let (now, old) = (start(), life(start() - 61 * DAY, 90 * DAY));
+    assert!(plan.found(old, 0.0, now));
+    let over = life(now - 50 * DAY, 40 * DAY);
+    assert!(!plan.found(over, 0.0, now));
+    assert_eq!((plan.life(), plan.failures()), (Some(old), 0));
+    assert_eq!(plan.obtained(over, 0.0, now), Obtained::Useless);
+    assert_eq!((plan.life(), plan.failures()), (Some(old), 1));
+    assert_eq!(plan.pause(now), 5 * MINUTE);
+    // By a clock that is ahead both are over, and the later one is served to clients with a right clock.
+    let (ahead, later) = (now + 365 * DAY, life(now, 90 * DAY));
+    assert_eq!(plan.obtained(later, 0.0, ahead), Obtained::Late);
+    assert_eq!(plan.life(), Some(later));
 }
 
 #[test]
@@ -111,7 +129,7 @@ fn a_server_that_always_says_now_gets_two_orders_a_day() {
             Step::Order => {
                 orders += 1;
                 assert!(orders <= 20, "one after the other");
-                assert!(plan.obtained(life(now, 90 * DAY), 0.0, now));
+                assert_eq!(plan.obtained(life(now, 90 * DAY), 0.0, now), Obtained::Good);
             }
             Step::Ask => plan.suggested(Window::new(now - 2 * DAY, now - DAY), None, now),
             Step::Wait(wait) => now += wait,
@@ -121,9 +139,49 @@ fn a_server_that_always_says_now_gets_two_orders_a_day() {
 }
 
 #[test]
+fn processes_that_share_a_storage_get_no_more_orders_than_one() {
+    // Each plan, and when it is asked next.
+    let mut plans = [(Plan::default(), start()); 3];
+    let mut kept: Option<Life> = None;
+    let mut orders = 0;
+    loop {
+        let (plan, time) = plans.iter_mut().min_by_key(|(_, time)| *time).unwrap();
+        let now = *time;
+        if now >= start() + 10 * DAY {
+            break;
+        }
+        if let Some(life) = kept.filter(|life| plan.life() != Some(*life)) {
+            assert!(plan.found(life, 0.0, now));
+        }
+        match plan.next(now) {
+            Step::Order => {
+                orders += 1;
+                kept = Some(life(now, 90 * DAY));
+                assert_eq!(plan.obtained(life(now, 90 * DAY), 0.0, now), Obtained::Good);
+                // The first one all wait for.
+                for (plan, _) in plans.iter_mut().filter(|(plan, _)| plan.life().is_none()) {
+                    plan.ordered_elsewhere(now);
+                }
+            }
+            Step::Ask => plan.suggested(Window::new(now - 2 * DAY, now - DAY), None, now),
+            Step::Wait(wait) => *time += wait,
+        }
+    }
+    assert!((20..=21).contains(&orders), "two a day: {orders}");
+}
+
+#[test]
+fn what_is_there_at_the_start_is_renewed_as_soon_as_the_server_suggests_it() {
+    let mut plan = Plan::default();
+    assert!(plan.found(life(start(), 90 * DAY), 0.0, start()));
+    plan.suggested(Window::new(start() - 2 * DAY, start() - DAY), None, start());
+    assert_eq!(plan.next(start()), Step::Order);
+}
+
+#[test]
 fn a_suggestion_is_followed_and_asked_for_again() {
     let mut plan = Plan::default();
-    plan.found(life(start(), 90 * DAY), 0.5, start());
+    assert!(plan.found(life(start(), 90 * DAY), 0.5, start()));
     assert_eq!(plan.next(start()), Step::Ask);
     plan.suggested(Window::new(start() + DAY, start() + 3 * DAY), Some(HOUR / 2), start());
     assert_eq!(plan.renewal(), Some(start() + 2 * DAY));
@@ -141,7 +199,7 @@ fn what_another_process_obtained_ends_the_waiting() {
     plan.failed(REFUSED, start(), 0.0);
     plan.ordered_elsewhere(start());
     assert_eq!(plan.next(start()), Step::Wait(WHILE_ANOTHER_ORDERS));
-    plan.found(life(start(), 90 * DAY), 0.0, start());
+    assert!(plan.found(life(start(), 90 * DAY), 0.0, start()));
     assert_eq!(plan.next(start()), Step::Ask);
     assert_eq!(plan.failures(), 0);
 }
@@ -149,7 +207,7 @@ fn what_another_process_obtained_ends_the_waiting() {
 #[test]
 fn a_clock_that_jumps_ahead_renews_and_one_that_jumps_back_waits() {
     let mut plan = Plan::default();
-    assert!(plan.obtained(life(start(), 90 * DAY), 0.0, start()));
+    assert_eq!(plan.obtained(life(start(), 90 * DAY), 0.0, start()), Obtained::Good);
     plan.not_suggested(None, start());
     assert_eq!(plan.next(start() + 70 * DAY), Step::Order);
     assert_eq!(plan.next(SystemTime::UNIX_EPOCH), Step::Wait(LONGEST_WAIT));
@@ -195,7 +253,9 @@ proptest! {
             match event {
                 Event::Jump(to) => now = seconds(to),
                 Event::Pass(passed) => now += Duration::from_secs(passed),
-                Event::Found(from, length) => plan.found(life(from, length), draw, now),
+                Event::Found(from, length) => {
+                    plan.found(life(from, length), draw, now);
+                }
                 Event::Obtained(from, length) => {
                     plan.obtained(life(from, length), draw, now);
                 }

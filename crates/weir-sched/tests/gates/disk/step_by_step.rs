@@ -40,6 +40,13 @@ fn join_since(gate: &mut DiskGate<u32>, key: u32, bytes: u64, since: Time) -> Di
     new.expect("the key is new and its place is well")
 }
 
+/// A request of a place of its own that has waited for nothing yet.
+fn join_at(gate: &mut DiskGate<u32>, key: u32, now: Time) -> DiskJob {
+    let joined = gate.join(key, KB, u64::from(key), now, now);
+    let new = if let Joined::New(job) = joined { Some(job) } else { None };
+    new.expect("the key is new and its place is well")
+}
+
 fn merge(gate: &mut DiskGate<u32>, key: u32) {
     assert!(matches!(gate.join(key, 0, 0, NOW, NOW), Joined::Merged(_)));
 }
@@ -314,4 +321,34 @@ fn a_job_that_hangs_for_a_minute_holds_up_nobody_else() {
     assert_eq!((gate.under_way(), gate.stuck(), gate.waiting()), (0, 1, 0));
     assert_eq!(gate.done(hangs, now), 1);
     assert_eq!(gate.stuck(), 0);
+}
+
+#[test]
+fn as_many_that_hang_as_run_at_once_hold_up_others_for_a_quarter_of_a_second_at_most() {
+    for pause in [1, 100, 1000, 2500] {
+        let mut gate = DiskGate::new(DiskConfig::default());
+        let hang = gate.limit() as u32;
+        for key in 0..hang {
+            join_at(&mut gate, key, ms(0));
+            start(&mut gate, ms(0));
+        }
+        assert!(matches!(gate.next(ms(0)), DiskNext::Idle));
+        // Until they count as stuck there is one other request, a while after the last was answered.
+        let mut now = ms(0);
+        for key in hang.. {
+            now += Duration::from_millis(pause);
+            let asked = now;
+            let job = join_at(&mut gate, key, now);
+            while let DiskNext::Full { until } = gate.next(now) {
+                now = until.expect("one that hangs will be late");
+            }
+            let waited = now.since(asked);
+            assert!(waited <= DiskConfig::default().late_after, "pause {pause} ms: {waited:?}");
+            if gate.stuck() > 0 {
+                break;
+            }
+            now += Duration::from_millis(4);
+            assert_eq!(gate.done(job, now), 1);
+        }
+    }
 }

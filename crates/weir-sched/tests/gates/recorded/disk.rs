@@ -9,7 +9,7 @@ use super::compare;
 use super::script::{Digest, Numbers, moment};
 
 const RECORDED: &[(&str, u64)] =
-    &[("default", 0xDD0D_3BCF_9473_A381), ("tight", 0xD7DD_5755_D20D_8BBA)];
+    &[("default", 0x84C1_2014_21A0_B857), ("tight", 0x3E65_C60F_69D8_ED6A)];
 
 const STEPS: u64 = 100_000;
 

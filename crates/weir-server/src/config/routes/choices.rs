@@ -11,7 +11,8 @@ choice! {
     pub enum DisconnectDetection, "a way to detect that a client has left", default Event {
         /// The kernel's event, which costs nothing until it comes.
         Event = "event",
-        /// Looking at the next byte of the connection; blind while there are unread ones.
+        /// Looking at the next byte of the connection; blind while there are unread ones. Under TLS like
+        /// `tcp-info`.
         Peek = "peek",
         /// Asking for the state of the connection.
         TcpInfo = "tcp-info",

@@ -68,6 +68,12 @@ fn pass_on(
 }
 
 impl Upstream {
+    async fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes).await?;
+        // With TLS a part may wait in memory, and the backend may answer only when it has all.
+        self.0.flush().await
+    }
+
     /// Passes on what the client sends, until the client closes its side, either connection breaks,
     /// the server stops, or the backend takes nothing for `limit`.
     pub(crate) async fn pump(
@@ -80,7 +86,7 @@ impl Upstream {
         loop {
             if !input.bytes().is_empty() {
                 // During this nobody watches whether the client is there: so there is a limit.
-                if !matches!(timeout(limit, self.0.write_all(input.bytes())).await, Ok(Ok(()))) {
+                if !matches!(timeout(limit, self.pass_on(input.bytes())).await, Ok(Ok(()))) {
                     return;
                 }
                 input.answered(input.bytes().len());

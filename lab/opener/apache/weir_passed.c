@@ -1,0 +1,156 @@
+/* See weir_passed.h. */
+#include "weir_passed.h"
+
+#include "http_config.h"
+#include "http_log.h"
+
+#include "apr_portable.h"
+#include "apr_strings.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "weir_conf.h"
+
+APLOG_USE_MODULE(weir_opener);
+
+/* What this process logged last: a failure is logged once, and its end. */
+static _Atomic int in_order = 1;
+
+static void log_change(request_rec *r, const struct weir_conf *conf, enum weir_result result)
+{
+    const char *why;
+    switch (result) {
+    case WEIR_PAUSED:
+        return;
+    case WEIR_UNREACHABLE:
+        why = "is not there or has broken off";
+        break;
+    case WEIR_TIMED_OUT:
+        why = "does not answer in time";
+        break;
+    case WEIR_MISMATCH:
+        why = "speaks another version: build both from the same source";
+        break;
+    default:
+        /* It is written only where it changes: all threads read it. */
+        if (!in_order && !atomic_exchange(&in_order, 1)) {
+            ap_log_rerror(APLOG_MARK, APLOG_NOTICE, 0, r, "the opener on %s answers again",
+                          conf->socket);
+        }
+        return;
+    }
+    if (atomic_exchange(&in_order, 0)) {
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
+                      "the opener on %s %s; this process opens files itself", conf->socket, why);
+    }
+}
+
+void weir_passed_close(struct weir_passed *passed)
+{
+    if (passed->fd >= 0) {
+        close(passed->fd);
+        passed->fd = -1;
+    }
+}
+
+static apr_status_t close_with_request(void *passed)
+{
+    weir_passed_close(passed);
+    return APR_SUCCESS;
+}
+
+struct weir_passed *weir_passed_kept(request_rec *r)
+{
+    return ap_get_module_config(r->request_config, &weir_opener_module);
+}
+
+void weir_passed_keep(request_rec *r, struct weir_passed *passed)
+{
+    ap_set_module_config(r->request_config, &weir_opener_module, passed);
+}
+
+/*
+ * Whether the opener has no descriptor for r->filename, as it has said in this request: to ask once more
+ * would be to wait once more.
+ */
+static int is_declined(request_rec *r)
+{
+    const struct weir_passed *said = weir_passed_kept(r);
+    return said != NULL && said->fd < 0
+           && (said->name == NULL || strcmp(said->name, r->filename) == 0);
+}
+
+enum weir_result weir_passed_ask(request_rec *r, struct weir_passed **passed, int *error)
+{
+    const struct weir_conf *conf = weir_conf_of(r->server);
+    struct weir_client *client;
+    struct weir_reply reply;
+    struct weir_passed *said;
+    enum weir_result result;
+
+    *passed = NULL;
+    *error = 0;
+    if (conf->socket == NULL || r->filename == NULL || is_declined(r)) {
+        return WEIR_NOT_TOLD;
+    }
+    client = weir_client_of_thread();
+    if (client == NULL) {
+        return WEIR_NOT_TOLD;
+    }
+    result = weir_client_ask(client, conf->socket, conf->timeout, r->filename,
+                             strlen(r->filename), &reply);
+    log_change(r, conf, result);
+    *error = reply.error;
+    if (result == WEIR_NOTHING) {
+        return result;
+    }
+    said = apr_palloc(r->pool, sizeof *said);
+    said->fd = reply.fd;
+    said->name = result == WEIR_FILE || result == WEIR_DIRECTORY || result == WEIR_NOT_TOLD
+                     ? apr_pstrdup(r->pool, r->filename)
+                     : NULL;
+    if (reply.fd >= 0) {
+        apr_pool_cleanup_register(r->pool, said, close_with_request, close_with_request);
+        *passed = said;
+    }
+    else if (said->name == NULL || weir_passed_kept(r) == NULL) {
+        /* The first name is the whole one; directories above it follow. */
+        weir_passed_keep(r, said);
+    }
+    return result;
+}
+
+apr_status_t weir_passed_metadata(apr_finfo_t *finfo, request_rec *r, const struct weir_passed *passed,
+                                  apr_int32_t wanted)
+{
+    apr_file_t *file;
+    apr_status_t status;
+    int fd = passed->fd;
+
+    /* Only a wrapper: it does not close the descriptor. */
+    status = apr_os_file_put(&file, &fd, APR_FOPEN_READ, r->pool);
+    if (status == APR_SUCCESS) {
+        status = apr_file_info_get(finfo, wanted, file);
+        finfo->fname = r->filename;
+    }
+    return status;
+}
+
+struct weir_passed *weir_passed_descriptor(request_rec *r)
+{
+    struct weir_passed *passed = weir_passed_kept(r);
+    int error;
+
+    if (passed != NULL && passed->fd >= 0 && strcmp(passed->name, r->filename) == 0) {
+        return passed;
+    }
+    if (weir_passed_ask(r, &passed, &error) == WEIR_FILE) {
+        return passed;
+    }
+    if (passed != NULL) {
+        weir_passed_close(passed);
+    }
+    return NULL;
+}

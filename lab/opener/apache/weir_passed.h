@@ -1,0 +1,46 @@
+/*
+ * Asks the opener for the file of a request, once, and keeps with the request what it passed. Failures of
+ * the opener are logged here. Used by mod_weir_opener.c and weir_send.c.
+ */
+#ifndef WEIR_PASSED_H
+#define WEIR_PASSED_H
+
+#include "httpd.h"
+
+#include "apr_file_info.h"
+
+#include "weir_client.h"
+
+/*
+ * What the opener said in a request. A descriptor that it passed is closed with the request at the latest.
+ */
+struct weir_passed {
+    int fd;              /* -1: none, or closed */
+    const char *name;    /* that was asked for; NULL: the opener failed, and is not asked again */
+};
+
+/*
+ * Asks for r->filename. `passed` is NULL unless there is a descriptor; `error` says why there is nothing.
+ */
+enum weir_result weir_passed_ask(request_rec *r, struct weir_passed **passed, int *error);
+
+/* What is kept with the request. NULL: nothing. */
+struct weir_passed *weir_passed_kept(request_rec *r);
+
+/* Keeps this with the request, instead of what was kept before. */
+void weir_passed_keep(request_rec *r, struct weir_passed *passed);
+
+/* The metadata of what was passed, as apr_stat() has them of a name. */
+apr_status_t weir_passed_metadata(apr_finfo_t *finfo, request_rec *r, const struct weir_passed *passed,
+                                  apr_int32_t wanted);
+
+/*
+ * The descriptor of the regular file r->filename: what came with its metadata, or what is passed now. An
+ * internal redirect, such as to the index of a directory, has come without. NULL: the opener has none.
+ */
+struct weir_passed *weir_passed_descriptor(request_rec *r);
+
+/* Closes the descriptor, if it is open. */
+void weir_passed_close(struct weir_passed *passed);
+
+#endif
