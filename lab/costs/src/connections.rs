@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use weir_load::{Demand, Source};
 use weir_peers::processes::{self, Memory};
-use weir_peers::{Error, Result, interrupt};
+use weir_peers::{Error, Result};
 use weir_stand::root;
 use weir_stats::{Outcome as End, Record};
 use weir_workload::documents::Documents;
@@ -23,6 +23,7 @@ use crate::options::ConnectionsOptions;
 use crate::server::{Role, Server, Setup};
 use crate::system::System;
 use crate::table::{heading, median, row, spread};
+use crate::turns::in_turns;
 use crate::{machine, results};
 
 /// Requests at a time, and connections in use when the others idle.
@@ -50,6 +51,11 @@ pub(crate) struct Round {
 }
 
 impl Round {
+    /// Whether the machine left the server alone in all its stretches.
+    pub(crate) fn valid(&self) -> bool {
+        self.all.valid() && self.few.valid()
+    }
+
     /// What a connection takes of a kind of memory, in bytes.
     pub(crate) fn each(&self, kind: fn(&Memory) -> u64) -> f64 {
         (kind(&self.after) as f64 - kind(&self.before) as f64) / self.connections as f64
@@ -73,10 +79,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             skipped.push_str(&format!("\nNot measured: {why}.\n"));
             continue;
         }
-        for turn in 0..options.rounds as usize * options.systems.len() {
-            interrupt::check()?;
-            let round = turn / options.systems.len();
-            let system = options.systems[(turn + round) % options.systems.len()];
+        in_turns(options.rounds, &options.systems, |_, &system| {
             let setup = Setup {
                 tls: None,
                 common: &options.common,
@@ -85,7 +88,6 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                 root: &at,
                 connections: count,
                 files,
-                group: None,
             };
             let measured = Server::start(system, &setup).and_then(|server| {
                 let bodies = Arc::clone(&bodies);
@@ -98,7 +100,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                     // The other cells are worth having.
                     eprintln!("failed: {why}");
                     failed.push_str(&format!("\nFAILED: {count} connections, {system}: {why}\n"));
-                    continue;
+                    return Ok(());
                 }
             };
             eprintln!(
@@ -110,7 +112,8 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             );
             results::line(&mut lines, &row)?;
             rounds.push(row);
-        }
+            Ok(())
+        })?;
     }
     let table = format!("{}{skipped}{failed}", table(options, &rounds));
     print!("{table}");
@@ -320,7 +323,7 @@ fn table(options: &ConnectionsOptions, rounds: &[Round]) -> String {
             }
         }
     }
-    let marked = rounds.iter().filter(|r| !(r.all.valid() && r.few.valid())).count();
+    let marked = rounds.iter().filter(|round| !round.valid()).count();
     if marked > 0 {
         text.push_str(&format!(
             "\nINVALID: too much steal or other work in {marked} rows of connections.jsonl.\n"

@@ -52,16 +52,7 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
         let connections = 4 * options.connections + 1000;
         let common = &options.common;
         let root = &load.root;
-        let setup = |role| Setup {
-            common,
-            role,
-            network,
-            root,
-            connections,
-            files,
-            group: None,
-            tls: None,
-        };
+        let setup = |role| Setup { common, role, network, root, connections, files, tls: None };
         let backend = match options.proxied {
             true => Some(Server::start(System::Nginx(Reading::Sendfile), &setup(Role::Backend))?),
             false => None,

@@ -1,19 +1,15 @@
-//! `weir-costs`: what serving files costs weir, nginx, lighttpd and h2o: processor time from memory,
-//! memory per connection, TLS, and response times from a slow disk behind a small cache. See
-//! lab/costs/README.md.
+//! `weir-costs`: what serving files from memory costs weir, nginx, lighttpd and h2o: processor time, memory
+//! per connection, TLS. See lab/costs/README.md.
 //!
 //! From the ground up, each module uses those before it only: `system`, `network`, `options`, `table`;
 //! `files`; `machine`; `outcome`, `client`, `wrk`, `syscalls`; `server`; `turns` and `compare`; `measure`;
-//! the tables and the commands. The slow disk, the memory group and the cores are weir-stand's.
+//! the tables and the commands. Cores, addresses and document roots are weir-stand's.
 
 mod client;
 mod compare;
 mod connections;
 mod cpu;
 mod cpu_table;
-mod disk_phases;
-mod disk_run;
-mod disk_table;
 mod files;
 mod machine;
 mod measure;
@@ -51,8 +47,6 @@ enum Command {
     Connections(options::ConnectionsOptions),
     /// TLS: processor time, handshakes, response times beside them, memory of idle connections
     Tls(options::TlsOptions),
-    /// Capacity and response times from a slow disk behind a small cache
-    Disk(options::DiskOptions),
 }
 
 fn main() -> ExitCode {
@@ -62,7 +56,6 @@ fn main() -> ExitCode {
         Command::Cpu(options) => cpu::run(&options),
         Command::Connections(options) => connections::run(&options),
         Command::Tls(options) => tls::run(&options),
-        Command::Disk(options) => disk_run::run(&options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

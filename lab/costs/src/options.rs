@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use weir_stand::FileSystem;
-use weir_units::{Invalid, Size, TimeSpan};
+use weir_units::{Invalid, Size};
 
 use crate::network::Link;
 use crate::system::System;
@@ -161,55 +160,6 @@ pub(crate) enum TlsPart {
     Idle,
 }
 
-/// Options of `weir-costs disk`.
-#[derive(Args, Debug)]
-pub(crate) struct DiskOptions {
-    #[command(flatten)]
-    pub(crate) common: Common,
-    /// Bytes of the set [default: 3G; quick: 100M]
-    #[arg(long, value_parser = bytes)]
-    pub(crate) size: Option<u64>,
-    /// Memory of the server, page cache included [default: 1G; quick: 64M]
-    #[arg(long, value_parser = bytes)]
-    pub(crate) memory: Option<u64>,
-    /// File system on the slow disk
-    #[arg(long, default_value = "ext4", value_parser = file_system)]
-    pub(crate) fs: FileSystem,
-    /// Time a read takes before its first byte
-    #[arg(long, default_value = "2ms")]
-    pub(crate) seek: TimeSpan,
-    /// Bytes per second of the disk
-    #[arg(long, default_value = "60MB", value_parser = bytes)]
-    pub(crate) rate: u64,
-    /// Reads the disk serves at a time
-    #[arg(long, default_value_t = 1)]
-    pub(crate) channels: usize,
-    /// Systems in turns [default: weir,nginx,nginx-aio,lighttpd; quick: weir,nginx]
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) systems: Vec<System>,
-    /// Seconds of each phase [default: 30; quick: 5]
-    #[arg(long)]
-    pub(crate) seconds: Option<u64>,
-    /// The longest time to warm the cache [default: 60; quick: 6]
-    #[arg(long)]
-    pub(crate) warm: Option<u64>,
-    /// Rounds; the table shows medians [default: 3; quick: 1]
-    #[arg(long)]
-    pub(crate) rounds: Option<u64>,
-    /// Connections of the closed loop
-    #[arg(long, default_value_t = 256)]
-    pub(crate) connections: usize,
-    /// Requests per second of the open loop [default: 0.8 of nginx's capacity; quick: 300]
-    #[arg(long)]
-    pub(crate) request_rate: Option<f64>,
-    /// Requests per second with cold caches
-    #[arg(long, default_value_t = 350.0)]
-    pub(crate) cold_rate: f64,
-    /// A small set for a short time: only shows that all works
-    #[arg(long)]
-    pub(crate) quick: bool,
-}
-
 /// The servers run elsewhere: a relative path would mean another place to them.
 fn absolute(path: &str) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("{path:?} is not a path: {error}"))
@@ -218,13 +168,4 @@ fn absolute(path: &str) -> Result<PathBuf, String> {
 /// A number of bytes, as `3G` or `60MB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     text.parse().map(|Size(bytes)| bytes).map_err(|error: Invalid| error.to_string())
-}
-
-/// A file system that can be made on the disk.
-fn file_system(name: &str) -> Result<FileSystem, String> {
-    match name {
-        "ext4" => Ok(FileSystem::Ext4),
-        "xfs" => Ok(FileSystem::Xfs),
-        other => Err(format!("no file system {other:?} here: ext4 or xfs")),
-    }
 }

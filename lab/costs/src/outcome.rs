@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use weir_load::Handshakes;
 use weir_peers::{Error, Result};
 use weir_stats::{Outcome as End, Record, Samples};
-use weir_workload::file_set::HOT;
 
 /// Results of one run of the client.
 pub(crate) struct Outcome {
@@ -15,44 +13,18 @@ pub(crate) struct Outcome {
     pub(crate) requests: u64,
     /// Of these, those that came before load ended.
     pub(crate) in_time: u64,
-    /// Body bytes of those in time.
-    pub(crate) bytes_in_time: u64,
     /// Seconds of load.
     pub(crate) seconds: f64,
     /// Requests without a right response, by what there was instead.
     pub(crate) errors: BTreeMap<&'static str, u64>,
-    /// Those of them that nothing excuses: wrong answers, as opposed to none.
-    pub(crate) wrong: u64,
-    /// Response times.
-    pub(crate) all: Percentiles,
-    /// Those of hot files.
-    pub(crate) hot: Percentiles,
-    /// From when a request should have started to when the client came to it.
-    pub(crate) lag: Percentiles,
+    /// 99th percentile of the response times in milliseconds; 0 of none.
+    pub(crate) p99: f64,
+    /// The same of the time from when a request should have started to when the client came to it.
+    pub(crate) lag_p99: f64,
     /// Share of the processor time that the hypervisor stole.
     pub(crate) steal: f64,
     /// The handshakes of TLS.
     pub(crate) handshakes: Option<Handshakes>,
-}
-
-/// Milliseconds.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Percentiles {
-    pub(crate) count: u64,
-    pub(crate) p50: f64,
-    pub(crate) p90: f64,
-    pub(crate) p99: f64,
-    pub(crate) max: f64,
-}
-
-impl Percentiles {
-    /// Of times in seconds; zeros of none.
-    fn of(seconds: impl Iterator<Item = f64>) -> Percentiles {
-        let samples = Samples::new(seconds);
-        let at = |share| samples.percentile(share).unwrap_or(0.0) * 1e3;
-        let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
-        Percentiles { count: samples.len() as u64, p50, p90, p99, max: at(1.0) }
-    }
 }
 
 impl Outcome {
@@ -66,23 +38,16 @@ impl Outcome {
             _ => record.response_time(),
         };
         let mut errors = BTreeMap::new();
-        let mut wrong = 0;
-        for record in records {
-            if let Some((why, is_wrong)) = failure(record.outcome) {
-                *errors.entry(why).or_default() += 1;
-                wrong += u64::from(is_wrong);
-            }
+        for why in records.iter().filter_map(|record| failure(record.outcome)) {
+            *errors.entry(why).or_default() += 1;
         }
         Outcome {
             requests: right().count() as u64,
             in_time: in_time().count() as u64,
-            bytes_in_time: in_time().map(|record| record.size).sum(),
             seconds,
             errors,
-            wrong,
-            all: Percentiles::of(records.iter().filter_map(time)),
-            hot: Percentiles::of(records.iter().filter(|r| r.class == HOT).filter_map(time)),
-            lag: Percentiles::of(records.iter().map(Record::lag)),
+            p99: p99_ms(records.iter().filter_map(time)),
+            lag_p99: p99_ms(records.iter().map(Record::lag)),
             steal,
             handshakes: None,
         }
@@ -102,16 +67,21 @@ impl Outcome {
     }
 }
 
-/// What there was instead of a right response, and whether no timing can excuse it.
-fn failure(end: End) -> Option<(&'static str, bool)> {
+/// Of times in seconds, in milliseconds.
+fn p99_ms(seconds: impl Iterator<Item = f64>) -> f64 {
+    Samples::new(seconds).percentile(0.99).unwrap_or(0.0) * 1e3
+}
+
+/// What there was instead of a right response.
+fn failure(end: End) -> Option<&'static str> {
     match end {
         End::Ok => None,
-        End::Status => Some(("status other than 200", true)),
-        End::Wrong => Some(("wrong content or length", true)),
-        End::Refused => Some(("connection refused", true)),
-        End::Unsent => Some(("cannot connect", true)),
-        End::Short | End::Reset => Some(("cut off", false)),
-        End::Unfinished | End::Abandoned => Some(("unanswered", false)),
+        End::Status => Some("status other than 200"),
+        End::Wrong => Some("wrong content or length"),
+        End::Refused => Some("connection refused"),
+        End::Unsent => Some("cannot connect"),
+        End::Short | End::Reset => Some("cut off"),
+        End::Unfinished | End::Abandoned => Some("unanswered"),
     }
 }
 
@@ -119,7 +89,7 @@ fn failure(end: End) -> Option<(&'static str, bool)> {
 mod tests {
     use super::*;
 
-    fn record(scheduled: f64, outcome: End, last_byte: Option<f64>, class: u16) -> Record {
+    fn record(scheduled: f64, outcome: End, last_byte: Option<f64>) -> Record {
         Record {
             scheduled,
             started: scheduled,
@@ -127,7 +97,7 @@ mod tests {
             first_byte: None,
             last_byte,
             size: 100,
-            class,
+            class: 0,
             outcome,
             attempts: 1,
         }
@@ -136,22 +106,14 @@ mod tests {
     #[test]
     fn late_responses_count_but_not_for_the_rate() {
         let records = [
-            record(0.0, End::Ok, Some(0.5), HOT),
-            record(1.0, End::Ok, Some(2.5), 0),
-            record(1.5, End::Unfinished, None, 0),
+            record(0.0, End::Ok, Some(0.5)),
+            record(1.0, End::Ok, Some(2.5)),
+            record(1.5, End::Unfinished, None),
         ];
         let outcome = Outcome::of(&records, 2.0, 20.0, 0.0);
-        assert_eq!((outcome.requests, outcome.in_time, outcome.bytes_in_time), (2, 1, 100));
-        assert_eq!((outcome.rate(), outcome.wrong, outcome.hot.count), (0.5, 0, 1));
-        assert_eq!((outcome.all.p50, outcome.all.max), (1500.0, 20_500.0));
+        assert_eq!((outcome.requests, outcome.in_time, outcome.rate()), (2, 1, 0.5));
+        assert_eq!((outcome.p99, outcome.lag_p99), (20_500.0, 0.0));
         assert_eq!(outcome.errors["unanswered"], 1);
         assert!(outcome.check("x").is_err());
-    }
-
-    #[test]
-    fn only_wrong_answers_are_wrong() {
-        let ends = [End::Short, End::Unfinished, End::Status, End::Wrong];
-        let records = ends.map(|end| record(0.0, end, None, 0));
-        assert_eq!(Outcome::of(&records, 1.0, 1.0, 0.0).wrong, 2);
     }
 }

@@ -1,5 +1,4 @@
-//! The servers under test: what each is told, on which core it runs, in which memory group and as which
-//! user. Every measurement starts its servers here; how one is configured, started and stopped is
+//! The servers under test: what each is told, on which core it runs and as which user. Every measurement starts its servers here; how one is configured, started and stopped is
 //! weir-peers'.
 
 use std::ffi::OsString;
@@ -11,7 +10,7 @@ use weir_peers::nginx::{self, ALL_REQUESTS, FileCache, KeepAlive, Nginx, Proxy};
 use weir_peers::probe::accepts;
 use weir_peers::{Certificate, Content, Error, Options, Program, Result, Server as Process};
 use weir_peers::{caddy, h2o, haproxy, lighttpd, tool, weir};
-use weir_stand::{MemoryGroup, address, cores, root};
+use weir_stand::{address, cores, root};
 
 use crate::network::Network;
 use crate::options::Common;
@@ -47,8 +46,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) files: usize,
     /// TLS with this certificate; clear text without.
     pub(crate) tls: Option<&'a Certificate>,
-    /// The memory group it is in.
-    pub(crate) group: Option<&'a MemoryGroup>,
 }
 
 /// A running server; stopped when dropped.
@@ -84,10 +81,10 @@ impl Server {
     }
 }
 
-/// What runs the server: memory group, network, core, user.
+/// What runs the server: network, core, user.
 fn before(system: System, setup: &Setup<'_>) -> Result<Vec<OsString>> {
-    let mut words = setup.group.map(MemoryGroup::before).unwrap_or_default();
-    words.extend(setup.network.before().into_iter().flatten().map(OsString::from));
+    let mut words: Vec<OsString> =
+        setup.network.before().into_iter().flatten().map(OsString::from).collect();
     let core = match setup.role {
         Role::Backend => cores::CLIENT,
         Role::Files | Role::Proxy(_) => cores::SERVER,

@@ -1,4 +1,4 @@
-//! Rounds in which systems take turns, another one first in each. `cpu` and `tls` measure so.
+//! Rounds in which systems take turns, another one first in each. Every measurement is made so.
 
 use weir_peers::{Result, interrupt};
 

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,25 @@ impl MemoryGroup {
         fs::write(group.path.join(file), limit.to_string())
             .map_err(|e| Error(format!("cannot limit {}: {e}; are you root?", path.display())))?;
         Ok(group)
+    }
+
+    /// Has the kernel take back what it can of the group's memory while its programs run: their page
+    /// cache.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel cannot be asked for that.
+    pub fn forget_pages(&self) -> Result<()> {
+        let whole = self.path.join("memory.force_empty");
+        let (file, much) = match whole.exists() {
+            true => (whole, "0"),
+            // More than there is: it takes what it can, and says that it was less.
+            false => (self.path.join("memory.reclaim"), "1T"),
+        };
+        match fs::write(&file, much) {
+            Err(e) if e.kind() != ErrorKind::WouldBlock => Err(Error::file("write to", &file, &e)),
+            _ => Ok(()),
+        }
     }
 
     /// How many processes the kernel ended because the group's memory was full.

@@ -1,6 +1,6 @@
-//! What a server of files is put on when the files are on a slow disk: the disk, a memory group for the
-//! server and its page cache, a core of its own, and clients that fill its cache. `weir-costs` and the
-//! experiments use it.
+//! What a server of files is put on: a core of its own, addresses and a document root, and where the files
+//! are on a slow disk the disk, a memory group for the server and its page cache, and clients that fill its
+//! cache. `weir-costs` and the experiments use it.
 //!
 //! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`SlowDisk`]; [`send()`];
 //! [`fill_cache()`].

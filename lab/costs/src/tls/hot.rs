@@ -17,7 +17,7 @@ use super::bars::{Bar, Findings};
 use super::stand::{Connections, Stand};
 use crate::connections::SIZE;
 use crate::files::invalid;
-use crate::machine::MOST_STEAL;
+use crate::machine::{MOST_LAG_MS, MOST_STEAL};
 use crate::outcome::Outcome;
 use crate::results;
 use crate::server::Server;
@@ -61,10 +61,10 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
             part: "hot",
             round,
             system: server.system.to_string(),
-            without: alone.all.p99,
-            with: beside.all.p99,
+            without: alone.p99,
+            with: beside.p99,
             handshakes,
-            valid: steal <= MOST_STEAL,
+            valid: valid(&alone) && valid(&beside),
         };
         eprintln!(
             "hot round {} {:<14} p99 {:.3} ms alone, {:.3} ms beside {handshakes:.0} handshakes/s, steal {:.1} %",
@@ -79,6 +79,12 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
         Ok(())
     })?;
     Ok(tell(stand, &rounds))
+}
+
+/// Whether the machine left a stretch of hot requests alone: a client that is late itself does not
+/// measure the server.
+fn valid(hot: &Outcome) -> bool {
+    hot.steal <= MOST_STEAL && hot.lag_p99 <= MOST_LAG_MS
 }
 
 /// Poisson arrivals for the hot document.
@@ -157,4 +163,31 @@ fn tell(stand: &Stand<'_>, rounds: &[Round]) -> Findings {
     findings.text = text;
     findings.marked = rounds.iter().filter(|round| !round.valid).count();
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_stats::{Outcome as End, Record};
+
+    use super::*;
+
+    #[test]
+    fn a_late_client_and_stolen_time_spoil_a_stretch() {
+        let hot = |lag: f64, steal: f64| {
+            let record = Record {
+                scheduled: 0.0,
+                started: lag,
+                connected: None,
+                first_byte: None,
+                last_byte: Some(0.1),
+                size: SIZE,
+                class: 0,
+                outcome: End::Ok,
+                attempts: 1,
+            };
+            Outcome::of(&[record], 1.0, 1.0, steal)
+        };
+        assert!(valid(&hot(0.0009, 0.01)));
+        assert!(!valid(&hot(0.0011, 0.0)) && !valid(&hot(0.0, 0.02)));
+    }
 }

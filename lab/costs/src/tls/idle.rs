@@ -26,6 +26,7 @@ struct Round {
     round: u64,
     #[serde(flatten)]
     measured: Measured,
+    valid: bool,
 }
 
 /// Measure all systems in turns, a fresh server each time.
@@ -38,7 +39,8 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
         let measured = connections::measure(&server, &client, SECONDS, count)?;
         let each = measured.each(|memory| memory.anonymous);
         eprintln!("idle round {} {system:<14} {each:.0} bytes a connection", round + 1);
-        let row = Round { part: "idle", round, measured };
+        let valid = measured.valid();
+        let row = Round { part: "idle", round, measured, valid };
         results::line(lines, &row)?;
         rounds.push(row);
         Ok(())
@@ -57,5 +59,6 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
         }
     }
     findings.text = text;
+    findings.marked = rounds.iter().filter(|round| !round.valid).count();
     Ok(findings)
 }

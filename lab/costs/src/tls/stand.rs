@@ -94,7 +94,6 @@ impl<'a> Stand<'a> {
             connections: self.options.connections.max(self.options.idle) + SPARE,
             files: self.files,
             tls: Some(&self.certificate),
-            group: None,
         };
         Server::start(system, &setup)
     }

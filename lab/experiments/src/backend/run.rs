@@ -1,7 +1,7 @@
 //! One cell with an application, from beginning to end: application, proxy, probe, load, figures. What
 //! was started is stopped on every way out by the values' drops.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -10,6 +10,7 @@ use std::time::Duration;
 use weir_load::{Body, Live, Plan, Report, Source};
 use weir_peers::probe::{accepts, get, metrics};
 use weir_peers::{Error, Program, Result, Server, interrupt, processes};
+use weir_stand::address;
 use weir_stats::Record;
 
 use super::demand::{Parameters, Workload};
@@ -21,10 +22,6 @@ use crate::outcome::{Outcome, UNKNOWN};
 use crate::settings::Settings;
 use crate::{figures, kept, machine};
 
-/// Where clients come from: each is another than the thousand before it, and there are ports for
-/// connections that the application has not yet closed.
-const CLIENTS: u8 = 250;
-const NETWORKS: u8 = 4;
 /// The generator sets its time zero so many nanoseconds after it takes its first request.
 const LEAD: u64 = 5_000_000;
 /// Seconds after the last client's patience at which what is still open counts as unfinished.
@@ -194,15 +191,13 @@ fn observe(parameters: &Parameters, workload: &Workload, server: SocketAddrV4) -
 }
 
 fn plan(parameters: &Parameters, server: SocketAddrV4) -> Plan {
-    let addresses = (1..=NETWORKS)
-        .flat_map(|network| (1..=CLIENTS).map(move |c| IpAddr::from([127, 1, network, c])));
     let longest = if parameters.longest().is_finite() { parameters.longest() } else { 120.0 };
     Plan {
         server: server.into(),
         host: server.to_string(),
         headers: String::new(),
         tls: None,
-        sources: vec![Source { addresses: addresses.collect() }],
+        sources: vec![Source { addresses: address::clients(0) }],
         requests_per_connection: 1,
         abort_after: parameters.patience.is_finite().then_some(parameters.patience),
         retries: parameters.retries,

@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) const TRIALS: u32 = 6;
 /// A trial takes this share of a phase.
 pub(crate) const TRIAL: f64 = 0.5;
-/// A phase beside a scan of the whole tree takes so many times as long as others.
-pub(crate) const SCAN: f64 = 4.0;
+/// Phases of less than so many seconds show that everything works, and measure nothing.
+const QUICK: f64 = 10.0;
+/// A phase beside a scan lasts until the whole tree has been read, but at most so many times as long as
+/// others.
+const SCAN_MOST: f64 = 12.0;
 
 /// Files on a slow disk that fit a server's memory only in part, asked for by clients beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,7 +26,7 @@ pub struct Files {
     pub connections: u32,
     /// Seconds that filling the server's cache takes at most.
     pub warm: f64,
-    /// Seconds of each phase.
+    /// Seconds of each phase; one beside a scan may take longer.
     pub seconds: f64,
     /// The phases, in order, of one server that runs on.
     pub phases: Vec<Phase>,
@@ -75,7 +78,8 @@ pub enum What {
     Set,
     /// Only as many of its directories as fit into half of the memory, and have been read before.
     InMemory,
-    /// The whole set, while another client reads every file once.
+    /// The whole set, while another client reads every file, at least once if that takes no more than
+    /// twelve times as long as other phases.
     Scanned,
     /// The whole set, while the server's wakes and processes are watched, which takes processor time.
     Watched,
@@ -102,22 +106,27 @@ impl Files {
         self.phases.iter().any(|phase| matches!(phase.load, Load::Nginx(_)))
     }
 
-    /// Seconds that a search takes.
+    /// Whether the phases are too short to measure anything.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.seconds < QUICK
+    }
+
+    /// Seconds that a search takes in which no rate is tried again.
     fn search(&self) -> f64 {
         f64::from(TRIALS) * TRIAL * self.seconds
     }
 
-    /// Seconds of a phase.
-    pub(crate) fn length(&self, phase: Phase) -> f64 {
-        match phase.what {
-            What::Scanned => SCAN * self.seconds,
+    /// Seconds of a phase at most.
+    pub(crate) fn longest(&self, what: What) -> f64 {
+        match what {
+            What::Scanned => SCAN_MOST * self.seconds,
             What::Set | What::InMemory | What::Watched => self.seconds,
         }
     }
 
-    /// Seconds for which requests come, to the server itself.
+    /// Seconds for which requests come at most, to the server itself.
     pub fn duration(&self) -> f64 {
-        let phases: f64 = self.phases.iter().map(|phase| self.length(*phase)).sum();
+        let phases: f64 = self.phases.iter().map(|phase| self.longest(phase.what)).sum();
         self.warm + phases + if self.searches() { self.search() } else { 0.0 }
     }
 
@@ -142,9 +151,9 @@ mod tests {
             seconds: 10.0,
             phases: vec![Phase::SATURATED, Phase { load: Load::Rate(9.0), what: What::Scanned }],
         };
-        assert_eq!((files.duration(), files.needs_nginx()), (5.0 + 10.0 + 40.0, false));
+        assert_eq!((files.duration(), files.needs_nginx()), (5.0 + 10.0 + 120.0, false));
         files.phases.push(Phase::of(Load::Own(0.5)));
-        assert_eq!(files.duration(), 5.0 + 10.0 + 40.0 + 6.0 * 5.0 + 10.0);
+        assert_eq!(files.duration(), 5.0 + 10.0 + 120.0 + 6.0 * 5.0 + 10.0);
         files.phases.push(Phase::of(Load::Nginx(0.8)));
         assert!(files.needs_nginx());
         assert_eq!(files.disk.times(4.0), Disk { seek_ms: 0.5, rate: 240_000_000 });

@@ -14,8 +14,9 @@ use weir_peers::probe::{accepts, metrics};
 use weir_peers::{Error, Result, Server, interrupt, opener};
 use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
-use weir_workload::{FileSet, Invalid};
+use weir_workload::{FileSet, Invalid, Request};
 
+use super::answered::{answered, none_wrong};
 use super::programs::{Opener, Place};
 use super::stand::Stand;
 use super::systems;
@@ -29,6 +30,10 @@ use crate::{kept, machine};
 const DRAIN: f64 = 30.0;
 /// The same for a trial, of which only the time of its load counts.
 const TRIAL_DRAIN: f64 = 1.0;
+/// What phases in memory ask for is read so often at most, until the disk reads nothing any more.
+const PASSES: usize = 6;
+/// Seconds that the last files of a pass may take: with a cold cache those under way are many megabytes.
+const READING: f64 = 300.0;
 /// Requests under way of the client that reads every file.
 const SCANNERS: u32 = 4;
 /// Requests under way when a server is stopped are of no interest any more.
@@ -36,6 +41,13 @@ const STOP: Duration = Duration::from_secs(1);
 /// What a phase left in queues is not the next one's: between two, this share of a phase, a second at
 /// most.
 const REST: f64 = 0.1;
+
+/// After a rate that was too much, the server has so long to be done with what is left of it.
+const MOST_REST: Duration = Duration::from_secs(30);
+/// It is done when for so long the disk read nothing, and the server used at most this share of a core:
+/// what it does while nobody asks for anything.
+const STILL: Duration = Duration::from_millis(500);
+const IDLE: f64 = 0.05;
 
 /// A server on the stand; stopped when dropped.
 pub(super) struct Bench<'a> {
@@ -52,15 +64,19 @@ pub(super) struct Bench<'a> {
     in_memory: FileSet,
     address: SocketAddrV4,
     admin: SocketAddrV4,
+    /// Whether a scan has read the whole tree in this stretch of load.
+    tree_read: Arc<AtomicBool>,
 }
 
 /// What clients, disk and server showed in a stretch of load.
 pub(super) struct Seen {
     pub(super) records: Vec<Record>,
     pub(super) report: Report,
+    /// Seconds for which requests came.
+    pub(super) seconds: f64,
     /// The disk's, until the last response.
     pub(super) work: Work,
-    /// Seconds until then.
+    /// Seconds until then, from the start.
     pub(super) elapsed: f64,
     /// How often a scan has read the tree.
     pub(super) scanned: Option<f64>,
@@ -111,7 +127,20 @@ impl<'a> Bench<'a> {
         let mut server = server.stops_within(STOP);
         server.wait_until_ready(&|| Ok(accepts(address.into())))?;
         let (set, in_memory) = (FileSet::of_bytes(files.set), FileSet::of_bytes(files.memory / 2));
-        Ok(Bench { server, opener, group, stand, files, users, set, in_memory, address, admin })
+        let tree_read = Arc::new(AtomicBool::new(false));
+        Ok(Bench {
+            server,
+            opener,
+            group,
+            stand,
+            files,
+            users,
+            set,
+            in_memory,
+            address,
+            admin,
+            tree_read,
+        })
     }
 
     /// The set that a phase asks for.
@@ -133,34 +162,55 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Read all that phases in memory ask for, twice, so that the page cache has it before it is filled
-    /// by the law.
+    /// Read all that phases in memory ask for until the page cache has it. Pages of the whole set, which
+    /// were asked for before, would push out what is read only now.
+    ///
+    /// # Errors
+    ///
+    /// When a document is not answered as it should be.
     pub(super) fn read_in_memory(&self) -> Result<()> {
         self.stand.disk.slow(false);
-        for _ in 0..2 {
+        self.group.forget_pages()?;
+        let documents = self.in_memory.documents().len() as u64;
+        for _ in 0..PASSES {
+            self.stand.disk.work();
             let demand = Demand::Saturate(self.in_memory.scan(), self.files.connections);
-            answered(&self.plan(None), demand, &AtomicBool::new(false))?;
+            let plan = Plan { drain: READING, ..self.plan(None) };
+            let right = answered(&plan, demand, &AtomicBool::new(false))?;
+            if right < documents {
+                return Err(Error(format!(
+                    "of {documents} files that are to be in memory only {right} were answered"
+                )));
+            }
+            if self.stand.disk.work().reads == 0 {
+                break;
+            }
         }
         Ok(())
     }
 
     /// A stretch of load: at a rate, or as much as the server manages.
-    pub(super) fn phase(
-        &self,
-        what: What,
-        rate: Option<f64>,
-        seconds: f64,
-        seed: u64,
-    ) -> Result<Seen> {
+    pub(super) fn phase(&self, what: What, rate: Option<f64>, seed: u64) -> Result<Seen> {
+        let (seconds, longest) = (self.files.seconds, self.files.longest(what));
         interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
         let set = self.set(what);
         let demand = match rate {
-            Some(rate) => Demand::Open(set.arrivals(rate, seconds, seed).map_err(invalid)?),
+            Some(rate) => Demand::Open(set.arrivals(rate, longest, seed).map_err(invalid)?),
             None => Demand::Saturate(set.endless(seed).map_err(invalid)?, self.files.connections),
         };
         // In memory nothing is read from the disk; should something be, it takes no time.
         self.stand.disk.slow(what != What::InMemory);
-        self.load(what, demand, self.plan(Some(seconds)))
+        let demand = match (what, demand) {
+            (What::Scanned, Demand::Open(requests)) => {
+                let tree_read = Arc::clone(&self.tree_read);
+                let goes_on = move |request: &Request| {
+                    request.at < seconds || !tree_read.load(Ordering::Relaxed)
+                };
+                Demand::Open(Box::new(requests.take_while(goes_on)))
+            }
+            (_, other) => other,
+        };
+        self.load(what, demand, self.plan(Some(longest)))
     }
 
     /// A rate for so many seconds.
@@ -178,9 +228,27 @@ impl<'a> Bench<'a> {
         Ok(Trial { requests: seen.records.len(), answered, lag_ms })
     }
 
+    /// Wait until the server works for nobody: one that does not notice departures goes on with the
+    /// requests of clients who have left, and of those that wait in its listen queue there may be
+    /// thousands.
+    pub(super) fn settle(&self) -> Result<()> {
+        let start = Instant::now();
+        while start.elapsed() < MOST_REST {
+            self.stand.disk.work();
+            let (at, used) = (Instant::now(), self.cpu());
+            interrupt::sleep(STILL)?;
+            let share = (self.cpu() - used) / at.elapsed().as_secs_f64();
+            if self.stand.disk.work().reads == 0 && share <= IDLE {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Send a demand, and what belongs to the phase beside it.
     fn load(&self, what: What, demand: Demand, plan: Plan) -> Result<Seen> {
-        let seconds = plan.duration.unwrap_or(0.0);
+        let longest = plan.duration.unwrap_or(0.0);
+        self.tree_read.store(false, Ordering::Relaxed);
         let (never, end) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut records = Vec::new();
         self.stand.disk.work();
@@ -188,7 +256,7 @@ impl<'a> Bench<'a> {
         let (report, work, elapsed, scanned, observed) = std::thread::scope(|scope| {
             let scan = (what == What::Scanned).then(|| scope.spawn(|| self.scan(&end)));
             let watch = (what == What::Watched)
-                .then(|| scope.spawn(|| watch::server(self.server.id(), seconds, &end)));
+                .then(|| scope.spawn(|| watch::server(self.server.id(), longest, &end)));
             let report = send(&plan, demand, &never, &mut |record| records.push(record));
             let (work, elapsed) = (self.stand.disk.work(), start.elapsed().as_secs_f64());
             end.store(true, Ordering::Relaxed);
@@ -197,11 +265,14 @@ impl<'a> Bench<'a> {
             (report, work, elapsed, scanned, observed)
         });
         let (scanned, observed) = (scanned.transpose()?, observed.transpose()?.flatten());
-        let seen = Seen { records, report: report?, work, elapsed, scanned, observed };
-        let wrong = seen.ended(End::Wrong);
-        if wrong > 0 {
-            return Err(Error(format!("{wrong} responses had other bytes than the files")));
-        }
+        let last = records.iter().map(|record| record.scheduled).fold(0.0, f64::max);
+        let seconds = match what {
+            // It has ended with the scan, or with its time.
+            What::Scanned => last.clamp(self.files.seconds, longest),
+            What::Set | What::InMemory | What::Watched => longest,
+        };
+        let seen = Seen { records, report: report?, seconds, work, elapsed, scanned, observed };
+        none_wrong(seen.ended(End::Wrong))?;
         Ok(seen)
     }
 
@@ -215,6 +286,7 @@ impl<'a> Bench<'a> {
                 0 => break,
                 more => right += more,
             }
+            self.tree_read.store(true, Ordering::Relaxed);
         }
         Ok(right as f64 / self.set.documents().len().max(1) as f64)
     }
@@ -280,13 +352,6 @@ fn start_opener(opener: Opener, before: &[OsString], directory: &Path) -> Result
     let mut server = Server::spawn(command, log, None)?.stops_within(STOP);
     server.wait_until_ready(&|| Ok(opener::accepts(&opener.socket)))?;
     Ok(server)
-}
-
-/// Send a demand; how many complete and right responses it had.
-fn answered(plan: &Plan, demand: Demand, end: &AtomicBool) -> Result<u64> {
-    let mut right = 0;
-    send(plan, demand, end, &mut |record| right += u64::from(record.outcome == End::Ok))?;
-    Ok(right)
 }
 
 fn panicked() -> Error {

@@ -5,6 +5,7 @@
 use weir_peers::Result;
 
 use crate::cell::TRIALS;
+use crate::outcome::SearchEnd;
 
 /// Shares of what the server did in saturation between which the rate is searched for. In saturation
 /// those who wait for the disk ask for nothing meanwhile, so that the disk has less to do for each
@@ -23,20 +24,72 @@ pub(super) fn kept_up(requests: usize, answered: usize, connections: u32) -> boo
     requests > 0 && unanswered as f64 <= UNANSWERED * f64::from(connections)
 }
 
-/// The highest rate with which the server keeps up, by halving: within 1.5 % of `saturated`, what it did
-/// in saturation. `keeps_up` tries a rate. The lowest one is never tried: if none higher will do, it is
-/// that.
+/// What a rate came to that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tried {
+    KeptUp,
+    /// The server answered too little by the end.
+    Behind,
+    /// The clients were late, so the trial says nothing of the server.
+    ClientsLate,
+}
+
+/// What to make of a rate. A server that is behind may still have worked for clients of an earlier trial
+/// who have left, so it is behind if it is so twice. Clients who are late in all `tries` cannot send so
+/// much.
 ///
 /// # Errors
 ///
-/// Those of `keeps_up`.
-pub(super) fn search(saturated: f64, mut keeps_up: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
+/// Those of `trial`.
+pub(super) fn decide(tries: usize, mut trial: impl FnMut() -> Result<Tried>) -> Result<Tried> {
+    let (mut behind, mut late) = (0, 0);
+    loop {
+        let tried = trial()?;
+        match tried {
+            Tried::KeptUp => {}
+            Tried::Behind => behind += 1,
+            Tried::ClientsLate => late += 1,
+        }
+        if tried == Tried::KeptUp || behind == 2 || late >= tries {
+            return Ok(tried);
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    /// Requests per second; none if the server kept up with no rate.
+    pub(super) capacity: Option<f64>,
+    pub(super) end: SearchEnd,
+}
+
+/// The highest rate with which the server keeps up, by halving: within 1.5 % of `saturated`, what it did
+/// in saturation. `try_rate` tries a rate. The lowest one of all is never tried, so it is no capacity.
+///
+/// # Errors
+///
+/// Those of `try_rate`.
+pub(super) fn search(
+    saturated: f64,
+    mut try_rate: impl FnMut(f64) -> Result<Tried>,
+) -> Result<Found> {
     let (mut low, mut high) = (LOWEST * saturated, HIGHEST * saturated);
+    let mut found = Found { capacity: None, end: SearchEnd::Bracket };
     for _ in 0..TRIALS {
         let middle = (low + high) / 2.0;
-        if keeps_up(middle)? { low = middle } else { high = middle }
+        let end = match try_rate(middle)? {
+            Tried::KeptUp => {
+                low = middle;
+                found.capacity = Some(middle);
+                continue;
+            }
+            Tried::Behind => SearchEnd::Server,
+            Tried::ClientsLate => SearchEnd::Clients,
+        };
+        (high, found.end) = (middle, end);
     }
-    Ok(low)
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -49,14 +102,44 @@ mod tests {
             let mut trials = 0;
             let found = search(1000.0, |rate| {
                 trials += 1;
-                Ok(rate <= capacity)
+                Ok(if rate <= capacity { Tried::KeptUp } else { Tried::Behind })
             });
-            let found = found.expect("no trial fails");
+            let found = found.expect("no trial fails").capacity.expect("a rate");
             assert!(found <= capacity && capacity - found < 15.0, "{found} of {capacity}");
             assert_eq!(trials, TRIALS);
         }
-        assert_eq!(search(1000.0, |_| Ok(false)).expect("no trial fails"), 300.0);
         assert!(search(1000.0, |_| Err("it ended".into())).is_err());
+    }
+
+    #[test]
+    fn without_a_rate_it_kept_up_with_there_is_none_and_the_end_is_that_of_the_lowest_failure() {
+        let of = |try_rate: &dyn Fn(f64) -> Tried| {
+            search(1000.0, |rate| Ok(try_rate(rate))).expect("no trial fails")
+        };
+        let none = Found { capacity: None, end: SearchEnd::Server };
+        assert_eq!(of(&|_| Tried::Behind), none);
+        let above = of(&|_| Tried::KeptUp);
+        assert!(above.capacity.is_some_and(|rate| rate > 1180.0), "{above:?}");
+        assert_eq!(above.end, SearchEnd::Bracket);
+        let late = |rate: f64| if rate > 500.0 { Tried::ClientsLate } else { Tried::KeptUp };
+        assert_eq!(of(&late).end, SearchEnd::Clients);
+    }
+
+    #[test]
+    fn a_server_is_behind_twice_before_that_decides() {
+        use Tried::{Behind, ClientsLate, KeptUp};
+        for (trials, tries, expected) in [
+            (vec![Behind, KeptUp], 3, KeptUp),
+            (vec![Behind, Behind], 1, Behind),
+            (vec![ClientsLate, Behind, ClientsLate, Behind], 3, Behind),
+            (vec![ClientsLate, ClientsLate, ClientsLate], 3, ClientsLate),
+            (vec![ClientsLate], 1, ClientsLate),
+        ] {
+            let mut rest = trials.iter().copied();
+            let found = decide(tries, || Ok(rest.next().expect("no further trial")));
+            assert_eq!(found.expect("no trial fails"), expected);
+            assert_eq!(rest.next(), None, "{trials:?}");
+        }
     }
 
     #[test]

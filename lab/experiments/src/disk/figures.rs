@@ -10,10 +10,10 @@ use crate::cell::Phase;
 use crate::figures;
 use crate::outcome::{PhaseOutcome, Times};
 
-/// What a phase of so many seconds showed.
-pub(super) fn phase(phase: Phase, offered: Option<f64>, seconds: f64, seen: &Seen) -> PhaseOutcome {
-    let Seen { records, work, elapsed, scanned, observed, .. } = seen;
-    let (per_second, bytes) = figures::throughput(records, seconds);
+/// What a phase showed.
+pub(super) fn phase(phase: Phase, offered: Option<f64>, seen: &Seen) -> PhaseOutcome {
+    let Seen { records, seconds, work, elapsed, scanned, observed, .. } = seen;
+    let (per_second, bytes) = figures::throughput(records, *seconds);
     let responses = in_microseconds(records);
     let requests = records.len();
     let hot = records.iter().filter(|record| record.class == HOT);

@@ -2,6 +2,7 @@
 //! on a core of its own, clients and disk on the other core, in phases of saturation and of an open
 //! loop. The runner runs them, one at a time.
 
+mod answered;
 mod apache;
 mod bench;
 mod capacity;

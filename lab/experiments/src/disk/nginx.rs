@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use weir_peers::{Error, Result};
 
 use super::bench::Bench;
@@ -17,18 +18,29 @@ use crate::settings::Settings;
 const NGINX: &str = "nginx";
 const SEED: u64 = 1;
 
-/// Requests per second; kept in `out` for the next cells.
+/// What was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Nginx {
+    /// Requests per second; none if it kept up with no rate that was tried.
+    pub(super) capacity: Option<f64>,
+    /// Why it does not count, nor what is asked for a share of it; only in quick cells, which show that
+    /// everything works.
+    pub(super) invalid: Vec<String>,
+}
+
+/// nginx's capacity; kept in `out` for the next cells.
 ///
 /// # Errors
 ///
-/// When nginx cannot be measured, the machine disturbed it, or what was kept cannot be read.
+/// When nginx cannot be measured, what was kept cannot be read, or, in a cell that is not quick, the
+/// machine disturbed the measurement.
 pub(super) fn capacity(
     cell: &Cell,
     files: &Files,
     stand: &Stand,
     settings: &Settings,
     out: &Path,
-) -> Result<f64> {
+) -> Result<Nginx> {
     // Patient users, one after the other on a connection, as the cell's.
     let users = Users { abort_after: None, retries: 0, ..cell.users.clone() };
     let files = files.of_nginx();
@@ -44,7 +56,7 @@ pub(super) fn capacity(
     let file = directory.join("capacity.json");
     if let Ok(text) = fs::read_to_string(&file) {
         return serde_json::from_str(&text)
-            .map_err(|e| Error(format!("{}: not a number: {e}; remove it", file.display())));
+            .map_err(|e| Error(format!("{}: not what was kept: {e}; remove it", file.display())));
     }
     fs::create_dir_all(&directory).map_err(|e| Error::file("make", &directory, &e))?;
     let mut bench = Bench::start(NGINX, (&files, &users), stand, &directory, settings)?;
@@ -57,13 +69,15 @@ pub(super) fn capacity(
     if bench.killed() > 0 {
         reasons.push("its group was too small".into());
     }
-    match reasons.is_empty() {
-        true => kept::json(&file, &capacity)?,
-        // All cells would be asked for a share of it.
-        false => {
-            let reasons = reasons.join("; ");
-            return Err(Error(format!("nginx's capacity does not count: {reasons}; run again")));
-        }
+    if capacity.is_none() {
+        reasons.push("it kept up with no rate that was tried".into());
     }
-    Ok(capacity)
+    if !reasons.is_empty() && !files.is_quick() {
+        // All cells would be asked for a share of it.
+        let reasons = reasons.join("; ");
+        return Err(Error(format!("nginx's capacity does not count: {reasons}; run again")));
+    }
+    let found = Nginx { capacity, invalid: reasons };
+    kept::json(&file, &found)?;
+    Ok(found)
 }

@@ -4,7 +4,8 @@
 use weir_peers::{Error, Result};
 
 use super::bench::{Bench, Seen, Trial};
-use super::{capacity, figures};
+use super::capacity::{self, Tried};
+use super::figures;
 use crate::cell::{Files, Load, Phase, TRIAL, What};
 use crate::figures as common;
 use crate::outcome::{FilesOutcome, PhaseOutcome};
@@ -12,10 +13,22 @@ use crate::outcome::{FilesOutcome, PhaseOutcome};
 /// A phase that does not count is run so often, if it is no quick one: the phases before it are worth
 /// more than its time.
 const TRIES: usize = 3;
-const QUICK: f64 = 10.0;
 /// Seeds of phases, of phases that are run again, and of trials are so far apart.
 const RETRIED: usize = 100;
 const TRIALS: usize = 1000;
+
+/// How much a phase asks for.
+enum Asked {
+    /// As much as the server manages.
+    All,
+    /// Requests per second.
+    Rate(f64),
+    /// There is no such rate, for this reason.
+    None(String),
+}
+
+/// A phase in memory that reads more from the disk, per 1000 requests, is none.
+const MOST_READS: f64 = 0.5;
 
 /// The phases of a server so far.
 pub(super) struct Phases<'a> {
@@ -26,14 +39,21 @@ pub(super) struct Phases<'a> {
     pub(super) found: FilesOutcome,
     /// The last one of all the set, undisturbed by a scan or a look.
     pub(super) last: Option<Seen>,
+    /// Whether what phases in memory ask for has been read.
+    in_memory: bool,
 }
 
 impl<'a> Phases<'a> {
     /// None yet, of a server that has been warmed. Equal seeds ask for the same files.
     pub(super) fn of(bench: &'a Bench<'a>, files: &'a Files, seed: u64) -> Phases<'a> {
-        let found =
-            FilesOutcome { capacity: None, nginx: None, hot_share: 0.0, phases: Vec::new() };
-        Phases { bench, files, seed, found, last: None }
+        let found = FilesOutcome {
+            capacity: None,
+            search_end: None,
+            nginx: None,
+            hot_share: 0.0,
+            phases: Vec::new(),
+        };
+        Phases { bench, files, seed, found, last: None, in_memory: false }
     }
 
     /// With nginx's capacity in the same conditions.
@@ -48,24 +68,31 @@ impl<'a> Phases<'a> {
     ///
     /// When the load cannot be sent, or responses had wrong bytes.
     pub(super) fn go_through(&mut self, phase: Phase) -> Result<()> {
-        let rate = self.rate(phase.load)?;
-        let in_memory = |found: &PhaseOutcome| found.phase.what == What::InMemory;
-        let is_first = !self.found.phases.iter().any(in_memory);
-        if phase.what == What::InMemory && is_first {
+        let rate = match self.asked(phase.load)? {
+            Asked::All => None,
+            Asked::Rate(rate) => Some(rate),
+            Asked::None(reason) => {
+                self.found.phases.push(PhaseOutcome::void(phase, reason));
+                return Ok(());
+            }
+        };
+        if phase.what == What::InMemory && !self.in_memory {
             self.bench.read_in_memory()?;
             self.bench.warm(What::InMemory, self.seed)?;
+            self.in_memory = true;
         }
-        let (seconds, place) = (self.files.length(phase), self.found.phases.len());
-        let tries = self.tries();
+        let (place, tries) = (self.found.phases.len(), self.tries());
         for tried in 1..=tries {
             // Not the same files again: the cache has them.
             let seed = self.seed_of(place + RETRIED * (tried - 1));
-            let seen = self.bench.phase(phase.what, rate, seconds, seed)?;
-            let reasons = why_invalid(&seen);
+            let seen = self.bench.phase(phase.what, rate, seed)?;
+            let found = figures::phase(phase, rate, &seen);
+            let mut reasons = why_invalid(&seen);
+            reasons.extend(not_in_memory(&found));
             if tried < tries && !reasons.is_empty() {
                 continue;
             }
-            self.keep(figures::phase(phase, rate, seconds, &seen), reasons, seen);
+            self.keep(found, reasons, seen);
             break;
         }
         Ok(())
@@ -82,61 +109,61 @@ impl<'a> Phases<'a> {
         self.found.phases.push(PhaseOutcome { invalid, ..found });
     }
 
-    /// Requests per second of a load; none in saturation.
-    fn rate(&mut self, load: Load) -> Result<Option<f64>> {
-        let rate = match load {
-            Load::Saturated => return Ok(None),
-            Load::Rate(rate) => rate,
-            Load::Own(share) => share * self.capacity()?,
-            Load::Nginx(share) => {
-                let nginx = self.found.nginx.ok_or("nginx's capacity was not measured")?;
-                share * nginx
-            }
+    fn asked(&mut self, load: Load) -> Result<Asked> {
+        let of = |share: f64, capacity: Option<f64>, whose: &str| match capacity {
+            Some(capacity) => Asked::Rate(share * capacity),
+            None => Asked::None(format!("{whose} kept up with no rate that was tried")),
         };
-        Ok(Some(rate))
+        Ok(match load {
+            Load::Saturated => Asked::All,
+            Load::Rate(rate) => Asked::Rate(rate),
+            Load::Own(share) => of(share, self.capacity()?, "the server"),
+            Load::Nginx(share) => of(share, self.found.nginx, "nginx"),
+        })
     }
 
     /// The highest rate at which the server keeps up and the clients are on time; searched for at the
-    /// first call.
+    /// first call. None if it keeps up with none.
     ///
     /// # Errors
     ///
     /// When there was no saturation before, or those of [`Phases::go_through`].
-    pub(super) fn capacity(&mut self) -> Result<f64> {
-        if let Some(known) = self.found.capacity {
-            return Ok(known);
+    pub(super) fn capacity(&mut self) -> Result<Option<f64>> {
+        if self.found.search_end.is_some() {
+            return Ok(self.found.capacity);
         }
         let saturated = self.found.phase(Load::Saturated, What::Set);
         let saturated = saturated.map(|phase| phase.per_second).filter(|rate| *rate > 0.0);
         let saturated = saturated.ok_or_else(|| {
             Error("a share of the server's capacity needs a phase of saturation before it".into())
         })?;
-        let found = {
-            let mut trial = TRIALS;
-            capacity::search(saturated, |rate| self.keeps_up(rate, &mut trial))?
-        };
-        self.found.capacity = Some(found);
-        Ok(found)
+        let mut trials = TRIALS;
+        let found = capacity::search(saturated, |rate| {
+            capacity::decide(self.tries(), || {
+                trials += 1;
+                self.try_rate(rate, self.seed_of(trials))
+            })
+        })?;
+        (self.found.capacity, self.found.search_end) = (found.capacity, Some(found.end));
+        Ok(found.capacity)
     }
 
-    /// Whether the server keeps up with a rate. A trial of which the clients were late says nothing of
-    /// the server, so it is tried again; if they are late each time, the rate is more than they can send.
-    fn keeps_up(&self, rate: f64, trial: &mut usize) -> Result<bool> {
+    /// Try a rate; after a failure nothing of it is left for the next trial.
+    fn try_rate(&self, rate: f64, seed: u64) -> Result<Tried> {
         let seconds = TRIAL * self.files.seconds;
-        for _ in 0..self.tries() {
-            *trial += 1;
-            let Trial { requests, answered, lag_ms } =
-                self.bench.trial(rate, seconds, self.seed_of(*trial))?;
-            let kept_up = capacity::kept_up(requests, answered, self.files.connections);
-            if lag_ms <= common::MOST_LAG_MS {
-                return Ok(kept_up);
-            }
+        let Trial { requests, answered, lag_ms } = self.bench.trial(rate, seconds, seed)?;
+        let kept_up = capacity::kept_up(requests, answered, self.files.connections);
+        // A lag that is not a number is no measured lag.
+        let on_time = lag_ms <= common::MOST_LAG_MS;
+        if on_time && kept_up {
+            return Ok(Tried::KeptUp);
         }
-        Ok(false)
+        self.bench.settle()?;
+        Ok(if on_time { Tried::Behind } else { Tried::ClientsLate })
     }
 
     fn tries(&self) -> usize {
-        if self.files.seconds < QUICK { 1 } else { TRIES }
+        if self.files.is_quick() { 1 } else { TRIES }
     }
 
     /// Other requests in each phase, the same for all systems.
@@ -154,4 +181,26 @@ fn why_invalid(seen: &Seen) -> Vec<String> {
         reasons.push(format!("the server was not watched all the time: {lost} events were lost"));
     }
     reasons
+}
+
+/// Why a phase was not in memory.
+fn not_in_memory(found: &PhaseOutcome) -> Option<String> {
+    let reads = found.reads_per_1000;
+    (found.phase.what == What::InMemory && reads > MOST_READS)
+        .then(|| format!("not all was in memory: {reads:.1} reads per 1000 requests"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_the_disk_is_not_in_memory() {
+        let of = |what: What, reads_per_1000: f64| {
+            let phase = Phase { load: Load::Own(0.5), what };
+            let found = PhaseOutcome::void(phase, String::new());
+            not_in_memory(&PhaseOutcome { reads_per_1000, ..found }).is_some()
+        };
+        assert!(of(What::InMemory, 0.6) && !of(What::InMemory, 0.4) && !of(What::Set, 9.0));
+    }
 }

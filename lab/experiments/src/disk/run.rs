@@ -59,7 +59,8 @@ impl OneCell<'_> {
         let mut bench = Bench::start(&cell.system, of, stand, directory, settings)?;
         bench.warm(What::Set, cell.seed)?;
         let before = bench.cpu();
-        let mut phases = Phases::of(&bench, files, cell.seed).with_nginx(nginx);
+        let capacity = nginx.as_ref().and_then(|nginx| nginx.capacity);
+        let mut phases = Phases::of(&bench, files, cell.seed).with_nginx(capacity);
         for &phase in &files.phases {
             interrupt::check()?;
             phases.go_through(phase)?;
@@ -68,6 +69,8 @@ impl OneCell<'_> {
         // What is left counts for itself.
         let none_counts = found.phases.iter().all(|phase| !phase.invalid.is_empty());
         let mut invalid = if none_counts { found.why_invalid() } else { Vec::new() };
+        let of_nginx = nginx.into_iter().flat_map(|nginx| nginx.invalid);
+        invalid.extend(of_nginx.map(|reason| format!("nginx's capacity does not count: {reason}")));
         let server_cpu = bench.cpu() - before;
         let killed = bench.killed();
         bench.must_run().map_err(|why| match killed {

@@ -22,6 +22,8 @@ pub struct Row {
     pub unit: Unit,
     /// What it should come to.
     pub bar: Option<Bar>,
+    /// Whether the bar is missed where too many requests got no whole response, whatever the figure is.
+    pub whole: bool,
     /// Why it is what it is, or why it cannot be compared.
     pub note: String,
     /// The paper's effect does not exist on this kernel; `note` says why.
@@ -63,6 +65,7 @@ impl Row {
             ours,
             unit,
             bar: None,
+            whole: false,
             note: String::new(),
             not_comparable: false,
         }
@@ -84,6 +87,11 @@ impl Row {
         self
     }
 
+    /// With a bar that is missed if more than 1 % of the requests behind the figure got no whole response.
+    pub(crate) fn whole(self) -> Row {
+        Row { whole: true, ..self }
+    }
+
     /// With a remark.
     pub(crate) fn note(mut self, note: impl Into<String>) -> Row {
         self.note = note.into();
@@ -102,7 +110,7 @@ impl Row {
         match (self.ours.middle(), self.bar, self.claim) {
             _ if self.not_comparable => Verdict::NotComparable,
             (None, ..) => Verdict::Nothing,
-            (Some(ours), Some(bar), _) if bar.reached(ours) => Verdict::Reached,
+            (Some(ours), Some(bar), _) if self.reaches(bar, ours) => Verdict::Reached,
             (Some(_), Some(_), _) => Verdict::Missed,
             (Some(ours), None, Some(claim)) if claim.holds(ours) => Verdict::Agrees,
             (Some(_), None, Some(_)) => Verdict::Differs,
@@ -140,15 +148,29 @@ impl Row {
         words
     }
 
+    fn lacks_responses(&self) -> bool {
+        self.whole && self.ours.incomplete > MOST_INCOMPLETE
+    }
+
+    fn reaches(&self, bar: Bar, value: f64) -> bool {
+        bar.reached(value) && !self.lacks_responses()
+    }
+
     /// A figure against its bar and beside the paper's.
     fn judged(&self, ours: &Interval) -> String {
         let value = ours.middle;
         let bar = self.bar.map(|bar| {
             let words = match bar.reached(value) {
+                true if self.lacks_responses() => {
+                    let share = self.ours.incomplete * 100.0;
+                    format!(
+                        "missed, since up to {share:.1} % of the requests got no whole response"
+                    )
+                }
                 true => "reached".to_owned(),
                 false => format!("missed by {}", bar.missed_by(value, self.unit)),
             };
-            words + unsure(ours, |end| bar.reached(end))
+            words + unsure(ours, |end| self.reaches(bar, end))
         });
         let claim = self
             .claim
@@ -164,6 +186,8 @@ impl Row {
     }
 }
 
+/// The share of requests without a whole response above which a figure of the others reaches no bar.
+const MOST_INCOMPLETE: f64 = 0.01;
 /// A share of requests without a whole response that is not worth a word.
 const UNMENTIONED: f64 = 0.001;
 

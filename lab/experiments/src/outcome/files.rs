@@ -10,14 +10,30 @@ use crate::cell::{Load, Phase, What};
 /// A server's phases, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FilesOutcome {
-    /// The highest rate at which the server kept up, in requests per second; absent if no phase needed it.
+    /// The highest rate at which the server kept up, in requests per second; absent if no phase needed it,
+    /// or it kept up with none of those that were tried.
     pub capacity: Option<f64>,
-    /// nginx's in the same conditions; absent if no phase needed it.
+    /// Why it is not higher; absent if no phase needed it.
+    #[serde(default)]
+    pub search_end: Option<SearchEnd>,
+    /// nginx's in the same conditions; absent if no phase needed it, or it kept up with none.
     pub nginx: Option<f64>,
     /// Share of the requests that are for hot files, at the highest rate of an open loop.
     pub hot_share: f64,
     /// The phases.
     pub phases: Vec<PhaseOutcome>,
+}
+
+/// What ended the search for a server's capacity from above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// The server did not keep up with the next higher rate.
+    Server,
+    /// The clients were late with the next higher rate: the server may bear more.
+    Clients,
+    /// No rate was tried that is much higher: the server may bear more.
+    Bracket,
 }
 
 /// One phase.
@@ -120,6 +136,30 @@ pub struct Ready {
     pub most: f64,
     /// Share of the wakes with more than 100.
     pub above_100: f64,
+}
+
+impl PhaseOutcome {
+    /// One that could not be run.
+    pub(crate) fn void(phase: Phase, reason: String) -> PhaseOutcome {
+        PhaseOutcome {
+            phase,
+            offered: None,
+            requests: 0,
+            per_second: 0.0,
+            megabits: 0.0,
+            incomplete: 0.0,
+            all: Times::default(),
+            hot: Times::default(),
+            inversion: None,
+            composition: None,
+            reads_per_1000: 0.0,
+            reads_per_second: 0.0,
+            busy: 0.0,
+            scanned: None,
+            observed: None,
+            invalid: vec![reason],
+        }
+    }
 }
 
 impl FilesOutcome {

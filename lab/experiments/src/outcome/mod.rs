@@ -10,7 +10,7 @@ mod application;
 mod files;
 
 pub use application::{Class, Estimate, Figures};
-pub use files::{FilesOutcome, Observed, PhaseOutcome, Ready, Times};
+pub use files::{FilesOutcome, Observed, PhaseOutcome, Ready, SearchEnd, Times};
 
 /// The figures of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use weir_experiments::cell::{Demand, Load, Phase, What};
+use weir_experiments::cell::Demand;
 use weir_experiments::experiment::{Experiment, Runs};
 use weir_experiments::findings::{Row, Section, Verdict};
 use weir_experiments::papers::{EXPERIMENTS, FIGURES, State, find};
@@ -371,56 +371,4 @@ fn the_list_has_every_figure_and_table_of_the_papers() {
             }
         }
     }
-}
-
-/// Ruan & Pai, sections 2.3 and 3.4.
-#[test]
-fn disks_are_asked_in_the_papers_conditions_and_nobody_shares_the_machine() {
-    for name in ["ruan-load", "ruan-sets", "ruan-steps", "ruan-bursts", "ruan-hot"] {
-        for (cell_name, cell) in find(name).expect(name).cells(&Choice::of(Scale::Full)) {
-            let Demand::Files(files) = &cell.demand else { panic!("{cell_name} has no disk") };
-            assert_eq!(cell.users.requests_per_connection, 5, "{cell_name}");
-            assert_eq!((files.connections, files.memory), (1024, 1 << 30), "{cell_name}");
-            assert!(files.set == 3 << 30 || name == "ruan-sets", "{cell_name}");
-        }
-    }
-    let loads = find("ruan-load").expect("it").cells(&Choice::of(Scale::Full)).remove(0).1;
-    let Demand::Files(files) = loads.demand else { panic!("no disk") };
-    let own = |phase: &Phase| if let Load::Own(share) = phase.load { Some(share) } else { None };
-    let shares: Vec<f64> = files.phases.iter().filter_map(own).collect();
-    assert_eq!(shares, [0.2, 0.4, 0.6, 0.8, 0.9, 0.95]);
-}
-
-#[test]
-fn hot_requests_that_wait_for_the_disk_miss_their_bars() {
-    let what = "weir, p99 of hot requests ÷ in memory, at 0.8 of nginx's capacity";
-    let good = section("ruan-hot", |_| ());
-    assert_eq!(row(&good, what).verdict(), Verdict::Reached);
-    let bad = section("ruan-hot", |outcome| {
-        let phases = outcome.files.iter_mut().flat_map(|files| &mut files.phases);
-        for phase in phases.filter(|phase| phase.phase.what == What::Set) {
-            phase.hot.percentiles.iter_mut().for_each(|time| *time *= 2.0);
-        }
-    });
-    assert_eq!(row(&bad, what).verdict(), Verdict::Missed);
-    // A scan that changes nothing does not become a gain by it.
-    let scan = "weir, p99 of hot requests while the whole tree is read ÷ without, at 0.8 of nginx's capacity";
-    assert_eq!(row(&good, scan).verdict(), Verdict::Reached);
-}
-
-#[test]
-fn scheduling_that_helps_blocking_servers_alone_is_an_interaction() {
-    let what = "interaction of not blocking and protective, median";
-    let of = |section: &Section| row(section, what).ours.interval.expect("a figure").middle;
-    let none = section("ruan-factorial", |_| ());
-    assert!((of(&none) - 1.0).abs() < 0.2, "{}", of(&none));
-    let section = section("ruan-factorial", |outcome| {
-        let system = &outcome.cell.system;
-        if system.starts_with("weir:protective") && system.contains("blocks") {
-            let phases = outcome.files.iter_mut().flat_map(|files| &mut files.phases);
-            phases.for_each(|phase| phase.all.percentiles.iter_mut().for_each(|t| *t /= 4.0));
-        }
-    });
-    let ratio = of(&section) / of(&none);
-    assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
 }

@@ -4,5 +4,6 @@
 mod made_up;
 
 mod conditions;
+mod disks;
 mod experiments;
 mod report;

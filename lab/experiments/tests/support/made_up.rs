@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weir_experiments::cell::{Demand, Files, Load, Phase, What};
 use weir_experiments::outcome::{
     Class, Estimate, Figures, FilesOutcome, Ideal, Observed, PhaseOutcome, Ready, SHARES, Sample,
-    Served, SizeClass, Summary, Times,
+    SearchEnd, Served, SizeClass, Summary, Times,
 };
 use weir_experiments::{Cell, Outcome};
 
@@ -160,6 +160,7 @@ fn files(cell: &Cell, wave: f64) -> Option<FilesOutcome> {
     let phases = files.phases.iter().map(|phase| disk_phase(*phase, files, blocks, capacity));
     Some(FilesOutcome {
         capacity: Some(capacity),
+        search_end: Some(SearchEnd::Server),
         nginx: Some(4000.0),
         hot_share: 0.7,
         phases: phases.collect(),

@@ -2,7 +2,7 @@
 //! as the experiment's. These tests need root, for the lab puts its generator before other work.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use weir_experiments::cell::{Demand, Network, Users};
 use weir_experiments::outcome::Class;
 use weir_experiments::{Cell, Outcome, Settings, run_cell};
+use weir_stand::address;
 
 /// An overload of 300 % for clients who wait 0.4 s.
 fn cell(system: &str) -> Cell {
@@ -99,8 +100,7 @@ impl Drop for Application {
 }
 
 fn application(log: &Path, checks: bool) -> (Application, SocketAddr) {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    let free = free.expect("loopback has a free port");
+    let free = SocketAddr::from(address::free().expect("a port"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir-lab"));
     command.args(["application", "--mean", "20ms", "--listen", &free.to_string(), "--log"]);
     command.arg(log);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::programs::{free_address, start, weir_beside, weir_lab};
+use crate::programs::{start, weir_beside, weir_lab};
 use crate::support::{end_of, noise, tool};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -16,6 +16,7 @@ use slowdisk::{Disk, Model, Options as DiskOptions};
 use weir_peers::nginx::{self, Nginx};
 use weir_peers::probe::get;
 use weir_peers::{Content, Options, Server, weir};
+use weir_stand::address;
 
 const FILES: u64 = 30;
 const BYTES: usize = 300_000;
@@ -108,7 +109,7 @@ const OPENS: [&str; 3] = ["open", "openat", "openat2"];
 fn nginx_is_blamed_for_open_and_sendfile_on_the_slow_disk() {
     let (at, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let disk = disk(&at.path().join("disk"));
-    let address = free_address();
+    let address = address::free().expect("a port");
     let options = Options {
         listen: address,
         tls: None,
@@ -139,7 +140,7 @@ fn nginx_is_blamed_for_open_and_sendfile_on_the_slow_disk() {
 fn weir_is_not_blamed_for_they_are_its_helpers_that_wait() {
     let (at, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let disk = disk(&at.path().join("disk"));
-    let address = free_address();
+    let address = address::free().expect("a port");
     let flags = [
         ("--listen", address.to_string()),
         ("--workers", "1".to_owned()),

@@ -49,6 +49,11 @@ fn run(system: &str, phases: Vec<Phase>, out: &Path) -> Result<Outcome> {
     run_cell(&cell(system, phases), &settings, &out.join(system))
 }
 
+/// Whether a phase was not run since the server it is a share of kept up with no rate.
+fn had_no_rate(phase: &PhaseOutcome) -> bool {
+    phase.invalid.iter().any(|reason| reason.contains("kept up with no rate"))
+}
+
 fn reads(found: &FilesOutcome, what: What) -> f64 {
     found.phase(Load::Rate(RATE), what).expect("the phase").reads_per_1000
 }
@@ -67,7 +72,7 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     let outcome = run("weir:files", phases.clone(), out.path()).expect("this test needs root");
     let found = outcome.files.expect("phases");
     assert_eq!(found.phases.iter().map(|phase| phase.phase).collect::<Vec<_>>(), phases);
-    for phase in &found.phases {
+    for phase in found.phases.iter().filter(|phase| !had_no_rate(phase)) {
         assert!(phase.requests > 50 && phase.per_second > 0.0, "{phase:?}");
         assert_eq!(phase.all.percentiles.len(), 101, "{phase:?}");
         assert!(phase.inversion.is_some() && phase.composition.is_some());
@@ -75,14 +80,19 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     }
     let at_rate = found.phase(Load::Rate(RATE), What::Set).expect("the phase");
     assert!(at_rate.hot.count > 0 && at_rate.hot.count < at_rate.all.count);
-    assert!(found.capacity.is_some_and(|rate| rate > 0.0) && found.nginx.is_none());
+    // On a busy machine no rate may do.
+    let own = found.phase(Load::Own(0.5), What::Set).expect("the phase");
+    assert_eq!(found.capacity.is_none(), had_no_rate(own), "{found:?}");
+    assert!(found.search_end.is_some() && found.nginx.is_none());
     // A scan reads what nobody asks for; in memory the disk takes no time.
     assert!(reads(&found, What::Scanned) > 2.0 * reads(&found, What::Set).max(1.0), "{found:?}");
     let busy = |phase: Option<&PhaseOutcome>| phase.expect("the phase").busy;
     assert!(busy(found.phase(Load::Saturated, What::Set)) > 0.0, "{found:?}");
     assert_eq!(busy(found.phase(Load::Rate(RATE), What::InMemory)), 0.0, "{found:?}");
-    let scanned = found.phase(Load::Rate(RATE), What::Scanned).and_then(|phase| phase.scanned);
-    assert!(scanned.is_some_and(|times| times > 0.0), "{scanned:?}");
+    // The phase ends with the tree, or after twelve times a second.
+    let scanned = found.phase(Load::Rate(RATE), What::Scanned).expect("the phase");
+    let all = scanned.scanned.is_some_and(|times| times >= 1.0);
+    assert!(all || scanned.requests as f64 > 11.0 * RATE, "{scanned:?}");
     let watched = found.phase(Load::Saturated, What::Watched).expect("the phase");
     let observed = watched.observed.as_ref().expect("tracepoints");
     assert!(observed.ready.is_some_and(|ready| ready.mean >= 1.0), "{observed:?}");
@@ -99,12 +109,21 @@ fn a_share_of_nginx_is_measured_once() {
     let out = tempfile::tempdir().expect("a directory");
     let phases = vec![Phase::SATURATED, Phase::of(Load::Nginx(0.5))];
     let first = run("nginx", phases.clone(), out.path()).expect("this test needs root and nginx");
-    let first = first.files.expect("phases").nginx.expect("a capacity");
+    let first = first.files.expect("phases").nginx;
     let again = run("nginx", phases, out.path()).expect("this test needs root and nginx");
-    let again = again.files.expect("phases");
-    assert_eq!(again.nginx, Some(first));
-    let offered = again.phases[1].offered.expect("a rate");
-    assert!((offered / first - 0.5).abs() < 1e-9, "{offered} of {first}");
+    let again_found = again.files.expect("phases");
+    assert_eq!(again_found.nginx, first);
+    // A busy machine makes the cell void, and no error.
+    match first {
+        Some(first) => {
+            let offered = again_found.phases[1].offered.expect("a rate");
+            assert!((offered / first - 0.5).abs() < 1e-9, "{offered} of {first}");
+        }
+        None => {
+            assert!(had_no_rate(&again_found.phases[1]));
+            assert!(again.invalid.iter().any(|reason| reason.starts_with("nginx's capacity")));
+        }
+    }
 }
 
 #[test]

@@ -4,12 +4,13 @@
 use std::fs;
 use std::process::Output;
 
-use crate::programs::{free_address, start, weir_lab};
+use crate::programs::{start, weir_lab};
 use crate::support::{Server as Weir, end_of};
 use serde_json::Value;
 use tempfile::TempDir;
 use weir_peers::nginx::{self, Nginx};
 use weir_peers::{Certificate, Content, Options, Server};
+use weir_stand::address;
 
 /// nginx with one document, `/x` of 5000 bytes, through TLS.
 struct Secure {
@@ -25,7 +26,7 @@ impl Secure {
         let here = directory.path();
         fs::write(here.join("x"), [7; 5000]).expect("a document");
         let certificate = Certificate::make(here, &["127.0.0.1".into()]).expect("a certificate");
-        let address = free_address();
+        let address = address::free().expect("a port");
         let options = Options {
             listen: address,
             tls: Some(&certificate),

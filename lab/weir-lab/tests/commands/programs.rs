@@ -1,7 +1,7 @@
 //! The program under test, the `weir` beside it and servers of others, and `weir-lab sim` as scripts
 //! call it. All tests of commands use it.
 
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -19,13 +19,6 @@ pub(crate) fn weir_beside() -> PathBuf {
     let weir = PathBuf::from(env!("CARGO_BIN_EXE_weir-lab")).with_file_name("weir");
     assert!(weir.is_file(), "{} is missing: cargo build -p weir", weir.display());
     weir
-}
-
-/// An address at which nobody listens.
-pub(crate) fn free_address() -> SocketAddrV4 {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    let port = free.expect("loopback has a free port").port();
-    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
 }
 
 /// A server, once it accepts connections.

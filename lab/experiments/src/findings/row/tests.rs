@@ -153,3 +153,16 @@ fn a_row_names_every_commit_behind_it() {
     assert_eq!(Row::new("a", "", two, Unit::Times).commits(), "a, b");
     assert_eq!(row(&[1.0]).commits(), "");
 }
+
+#[test]
+fn a_bar_is_missed_where_too_many_got_no_whole_response() {
+    let of = |incomplete: f64| {
+        let some = Ours { incomplete, ..ours(&[9.0]) };
+        Row::new("a", "", some, Unit::Percent).bar(Bar::AtMost(10.0)).whole()
+    };
+    assert_eq!(of(0.01).verdict(), Verdict::Reached);
+    assert_eq!(of(0.02).verdict(), Verdict::Missed);
+    let words = "missed, since up to 2.0 % of the requests got no whole response (1 seed)";
+    assert_eq!(of(0.02).words(), words);
+    assert_eq!(Row { whole: false, ..of(0.02) }.verdict(), Verdict::Reached);
+}

@@ -2,7 +2,7 @@
 //! processes become runnable all at once.
 
 use super::conditions::{
-    self, AIO, APACHE, EVENT, FLASHPACHE, Found, LIGHTTPD, NGINX, WEIR, case, files,
+    self, AIO, APACHE, EVENT, FLASHPACHE, Found, LIGHTTPD, NGINX, WEIR, WORKER, case, files,
 };
 use crate::cell::{Load, Phase, What};
 use crate::choice::{Choice, Scale};
@@ -21,7 +21,7 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
 };
 
 const BLOCKS: &str = "weir:files --disk-work blocks";
-const OWN: [&str; 8] = [WEIR, NGINX, BLOCKS, AIO, APACHE, FLASHPACHE, EVENT, LIGHTTPD];
+const OWN: [&str; 9] = [WEIR, NGINX, BLOCKS, AIO, APACHE, FLASHPACHE, WORKER, EVENT, LIGHTTPD];
 const WATCHED: Phase = Phase { load: Load::Saturated, what: What::Watched };
 
 fn of(scale: Scale) -> Case {

@@ -5,8 +5,8 @@ use crate::cell::{Disk, Files, Load, Phase, What};
 use crate::choice::{Choice, Scale};
 use crate::experiment::Evidence;
 use crate::experiment::case::Case;
-use crate::findings::Ours;
-use crate::outcome::{Outcome, PhaseOutcome};
+use crate::findings::{Ours, label};
+use crate::outcome::{FilesOutcome, Outcome, PhaseOutcome, SearchEnd};
 
 /// weir without an uplink to schedule; its place in the paper is New-Flash's.
 pub(super) const WEIR: &str = "weir:files";
@@ -16,6 +16,7 @@ pub(super) const NGINX: &str = "nginx";
 pub(super) const AIO: &str = "nginx-aio";
 /// The paper's other server, today's version.
 pub(super) const APACHE: &str = "apache-prefork";
+pub(super) const WORKER: &str = "apache-worker";
 pub(super) const EVENT: &str = "apache-event";
 /// The same with files opened by `weir-lab opener`; its place in the paper is Flashpache's.
 pub(super) const FLASHPACHE: &str = "apache-prefork-opener";
@@ -101,8 +102,29 @@ impl<'a> Found<'a> {
         phase: Phase,
         figure: impl Fn(&PhaseOutcome) -> f64,
     ) -> Ours {
+        self.of_phases(system, &[phase], |outcome| of_phase(outcome, phase, &figure))
+    }
+
+    /// A figure of an outcome that rests on these phases.
+    pub(super) fn of_phases(
+        &self,
+        system: &str,
+        phases: &[Phase],
+        figure: impl Fn(&Outcome) -> f64,
+    ) -> Ours {
         let cell = self.case.cell(system);
-        self.evidence.runs.value(&cell, |outcome| of_phase(outcome, phase, &figure))
+        let ours = self.evidence.runs.value(&cell, figure);
+        Ours { incomplete: self.incomplete(system, phases), ..ours }
+    }
+
+    /// The largest share of a phase's requests without a whole response.
+    fn incomplete(&self, system: &str, phases: &[Phase]) -> f64 {
+        let cell = self.case.cell(system);
+        let runs = self.evidence.runs.of(&cell);
+        let shares = runs.flat_map(|(_, outcome)| {
+            phases.iter().map(move |phase| of_phase(outcome, *phase, incomplete))
+        });
+        shares.fold(0.0, f64::max)
     }
 
     /// The highest rate at which a system keeps up, in requests per second.
@@ -112,18 +134,77 @@ impl<'a> Found<'a> {
         self.evidence.runs.value(&cell, |outcome| capacity(outcome).unwrap_or(f64::NAN))
     }
 
+    /// The name of a system in a table with its capacity. It says in how many of the runs something else
+    /// than the server ended the search.
+    pub(super) fn searched(&self, system: &str) -> String {
+        let cell = self.case.cell(system);
+        let runs = self.evidence.runs.of(&cell);
+        let ends: Vec<&str> = runs
+            .filter_map(|(_, outcome)| outcome.files.as_ref().and_then(not_the_server))
+            .collect();
+        let mut name = label(system);
+        for words in NOT_THE_SERVER {
+            let count = ends.iter().filter(|end| **end == words).count();
+            if count > 0 {
+                let runs = if count == 1 { "run" } else { "runs" };
+                name.push_str(&format!("; {words} ({count} {runs})"));
+            }
+        }
+        name
+    }
+
     /// A figure of one phase over that of another, of one system.
     pub(super) fn over(&self, system: &str, above: Phase, below: Phase, figure: Figure) -> Ours {
-        let cell = self.case.cell(system);
-        self.evidence.runs.value(&cell, |outcome| {
+        self.of_phases(system, &[above, below], |outcome| {
             of_phase(outcome, above, figure) / of_phase(outcome, below, figure)
         })
     }
 
     /// A figure of a phase of one system over that of another, seed by seed.
     pub(super) fn ratio(&self, above: &str, below: &str, phase: Phase, figure: Figure) -> Ours {
-        let (above, below) = (self.case.cell(above), self.case.cell(below));
-        self.evidence.runs.ratio(&above, &below, |outcome| of_phase(outcome, phase, figure))
+        self.paired(above, (*self, below), phase, figure, |above, below| above / below)
+    }
+
+    /// A figure of a phase of one system over that in other conditions, seed by seed.
+    pub(super) fn over_other(
+        &self,
+        system: &str,
+        below: Found<'a>,
+        phase: Phase,
+        figure: Figure,
+    ) -> Ours {
+        self.paired(system, (below, system), phase, figure, |above, below| above / below)
+    }
+
+    /// What `join` makes of a figure of a phase of one system and of that of another, which may be in
+    /// other conditions, seed by seed.
+    pub(super) fn paired(
+        &self,
+        one: &str,
+        (others, other): (Found<'a>, &str),
+        phase: Phase,
+        figure: Figure,
+        join: fn(f64, f64) -> f64,
+    ) -> Ours {
+        let (one_cell, other_cell) = (self.case.cell(one), others.case.cell(other));
+        let ours = self.evidence.runs.paired(&one_cell, &other_cell, |one, other| {
+            join(of_phase(one, phase, figure), of_phase(other, phase, figure))
+        });
+        let incomplete = self.incomplete(one, &[phase]).max(others.incomplete(other, &[phase]));
+        Ours { incomplete, ..ours }
+    }
+}
+
+/// What ended a search for a capacity, if not the server that did not keep up with a higher rate.
+const NOT_THE_SERVER: [&str; 3] =
+    ["the clients were late above it", "no higher rate was tried", "kept up with no rate"];
+
+fn not_the_server(found: &FilesOutcome) -> Option<&'static str> {
+    match (found.search_end?, found.capacity) {
+        (_, None) => Some(NOT_THE_SERVER[2]),
+        (SearchEnd::Clients, _) => Some(NOT_THE_SERVER[0]),
+        (SearchEnd::Bracket, _) => Some(NOT_THE_SERVER[1]),
+        (SearchEnd::Server, _) => None,
     }
 }
 
@@ -138,6 +219,10 @@ pub(super) fn mean(phase: &PhaseOutcome) -> f64 {
 
 pub(super) fn median(phase: &PhaseOutcome) -> f64 {
     phase.all.at(50)
+}
+
+pub(super) fn p5(phase: &PhaseOutcome) -> f64 {
+    phase.all.at(5)
 }
 
 pub(super) fn p90(phase: &PhaseOutcome) -> f64 {

@@ -1,7 +1,7 @@
 //! The order of responses: service inversion over the load, and the sizes in each decile of response
 //! times. The second half of the experiment on load (Ruan & Pai, Table 4, Figures 10, 11, 18, 19 and 21).
 
-use weir_stats::composition::RUAN_SHARES;
+use weir_stats::composition::{Composition, RUAN_SHARES};
 
 use super::conditions::{APACHE, FLASHPACHE, Found, HIGH, LOADS, NGINX, WEIR, inversion, own};
 use super::profile::Profile;
@@ -48,12 +48,9 @@ fn over_load(all: &Profile<'_>) -> Plot {
 
 /// The share of a series of sizes in a decile, both counted from 0.
 fn share(phase: &PhaseOutcome, series: usize, decile: usize) -> f64 {
-    let composition = phase.composition.as_ref();
-    let counts = composition.and_then(|composition| composition.deciles.get(decile));
-    counts.map_or(f64::NAN, |counts| {
-        let all: usize = counts.iter().sum();
-        counts.get(series).map_or(f64::NAN, |count| *count as f64 / all as f64)
-    })
+    let shares = phase.composition.as_ref().map(Composition::shares).unwrap_or_default();
+    let of_decile = shares.into_iter().nth(decile).flatten();
+    of_decile.and_then(|shares| shares.get(series).copied()).unwrap_or(f64::NAN)
 }
 
 /// A line for each series of sizes: its share of every decile.

@@ -3,15 +3,14 @@
 //! what changes.
 
 use super::conditions::{
-    self, APACHE, DISK, Figure, Found, HIGH, NGINX, WEIR, case, files, mean, median, megabits, own,
-    own_loads,
+    self, APACHE, DISK, Figure, Found, HIGH, NGINX, WEIR, case, files, incomplete, mean, median,
+    megabits, own, own_loads,
 };
 use crate::cell::{Files, Phase};
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
-use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::Outcome;
+use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-generations",
@@ -96,7 +95,13 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
 }
 
 fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
-    let columns = ["disk, system", "Mbit/s saturated", "median at 0.95", "mean at 0.95"];
+    let columns = [
+        "disk, system",
+        "Mbit/s saturated",
+        "median at 0.95",
+        "mean at 0.95",
+        "incomplete at 0.95, %",
+    ];
     let caption = "Table 6: capacity in saturation. Response times in ms.";
     let mut table = Table::new(caption, &columns);
     for (name, case) in cases(evidence.choice.scale) {
@@ -106,6 +111,7 @@ fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
                 (found.value(system, Phase::SATURATED, megabits), Unit::Count),
                 (found.value(system, own(HIGH), median), Unit::Ms),
                 (found.value(system, own(HIGH), mean), Unit::Ms),
+                (found.value(system, own(HIGH), incomplete), Unit::Percent),
             ];
             table.row(format!("{name}, {}", label(system)), &figures);
         }
@@ -117,37 +123,30 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
     let scale = evidence.choice.scale;
     let all = disks(scale);
     let (slow, fast) = (on_disk(scale, all[0]), on_disk(scale, all[all.len() - 1]));
-    let over = |system: &str, phase: Phase, figure: Figure| -> Ours {
-        let of = |outcome: &Outcome| conditions::of_phase(outcome, phase, figure);
-        evidence.runs.ratio(&slow.cell(system), &fast.cell(system), of)
-    };
+    let memory = in_memory(scale);
+    let [slow, fast, memory] = [&slow, &fast, &memory].map(|case| Found::of(evidence, case));
+    let over = |system: &str, figure: Figure| slow.over_other(system, fast, own(HIGH), figure);
     for system in [NGINX, APACHE] {
         let what = format!("{}, median at {HIGH}, slowest disk ÷ fastest", label(system));
         let row = Row::new(
             what,
             "only minor improvement with processor speed",
-            over(system, own(HIGH), median),
+            over(system, median),
             Unit::Times,
         );
         section.row(row.paper_says(Bar::Above(UNCHANGED)).note("it follows the disk"));
     }
     let what = format!("weir, median at {HIGH}, slowest disk ÷ fastest");
-    let row = Row::new(
-        what,
-        "no longer dominated by disk access times",
-        over(WEIR, own(HIGH), median),
-        Unit::Times,
-    );
+    let row =
+        Row::new(what, "no longer dominated by disk access times", over(WEIR, median), Unit::Times);
     section
         .row(row.paper_says(Bar::AtMost(UNCHANGED)).note("a quarter more is taken for no change"));
     for system in OWN {
         let what = format!("{}, mean at {HIGH}, slowest disk ÷ fastest", label(system));
-        section.row(Row::new(what, "", over(system, own(HIGH), mean), Unit::Times));
+        section.row(Row::new(what, "", over(system, mean), Unit::Times));
     }
-    let memory = in_memory(scale);
     for system in OWN {
-        let of = |outcome: &Outcome| conditions::of_phase(outcome, Phase::SATURATED, megabits);
-        let ours = evidence.runs.ratio(&memory.cell(system), &slow.cell(system), of);
+        let ours = memory.over_other(system, slow, Phase::SATURATED, megabits);
         let what = format!("{}, capacity in memory ÷ with the slowest disk", label(system));
         let row = Row::new(what, "performance degrades beyond memory", ours, Unit::Times);
         section.row(row.paper_says(Bar::Above(1.0)));

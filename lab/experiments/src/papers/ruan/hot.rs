@@ -3,7 +3,7 @@
 
 use super::conditions::{
     self, AIO, Figure, Found, HIGH, LIGHTTPD, NGINX, WEIR, busy, case, files, hot_p99, in_memory,
-    inversion, longest, mean, median, own, p99, per_second, reads,
+    incomplete, inversion, longest, mean, median, own, p99, per_second, reads,
 };
 use crate::cell::{Demand, Load, Phase, What};
 use crate::choice::{Choice, Scale};
@@ -42,8 +42,9 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          rates again for files that are all in memory (as many directories as half of the memory \
          holds), with the same server. *Hot* are files up to 9 KB that are asked for at least once a \
          second; hot requests are compared with hot ones. While the whole tree is read, four requests \
-         of another client are under way, for every file in turn, over and over; the phase takes \
-         four times the usual time.",
+         of another client are under way, for every file in turn; the phase lasts until each has been \
+         asked for once, at least the usual time and at most twelve times that, and the table says \
+         how much of the tree was read.",
     );
     section.text(
         "The longest response in saturation is compared with the time that all waiting misses take \
@@ -64,7 +65,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
     ] {
         section.table(table(found, &systems, caption, phase));
     }
-    bars(evidence, section, &case);
+    bars(found, section);
     others(found, section);
 }
 
@@ -97,6 +98,7 @@ fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> T
         "disk reads per 1000",
         "disk busy %",
         "tree read, %",
+        "incomplete %",
     ];
     let mut table = Table::new(format!("{caption} Response times in ms."), &columns);
     for system in systems {
@@ -112,16 +114,16 @@ fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> T
             (value(reads), Unit::Count),
             (value(busy), Unit::Percent),
             (value(|phase| phase.scanned.unwrap_or(f64::NAN)), Unit::Percent),
+            (value(incomplete), Unit::Percent),
         ];
         table.row(label(system), &figures);
     }
     table
 }
 
-fn bars(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
-    let found = Found::of(evidence, case);
+fn bars(found: Found<'_>, section: &mut Section) {
     let mut bar =
-        |what: &str, ours, unit, bar| section.row(Row::new(what, "", ours, unit).bar(bar));
+        |what: &str, ours, unit, bar| section.row(Row::new(what, "", ours, unit).bar(bar).whole());
     let beside = |phase: Phase| found.over(WEIR, phase, in_memory(phase), hot_p99);
     bar(
         "weir, p99 of hot requests ÷ in memory, at 0.8 of nginx's capacity",
@@ -144,13 +146,13 @@ fn bars(evidence: &Evidence<'_>, section: &mut Section, case: &Case) {
     };
     bar(
         "weir, service inversion at 0.95 of own capacity, distance from that in memory",
-        evidence.runs.value(&case.cell(WEIR), apart),
+        found.of_phases(WEIR, &[own(HIGH), in_memory(own(HIGH))], apart),
         Unit::Count,
         Bar::AtMost(0.02),
     );
     bar(
         "weir, longest response in saturation ÷ all waiting misses taking the disk in turn",
-        evidence.runs.value(&case.cell(WEIR), in_turns),
+        found.of_phases(WEIR, &[Phase::SATURATED], in_turns),
         Unit::Times,
         Bar::AtMost(3.0),
     );

@@ -3,7 +3,7 @@
 
 use super::conditions::{
     APACHE, FLASHPACHE, Figure, Found, HIGH, NGINX, WEIR, busy, hot_p99, incomplete, longest, mean,
-    median, megabits, own, p95, p99, per_second, reads,
+    median, megabits, own, p5, p90, p95, p99, per_second, reads,
 };
 use crate::cell::Phase;
 use crate::experiment::Evidence;
@@ -51,7 +51,6 @@ fn profile(all: &Profile<'_>, system: &str) -> Plot {
     let numbers = [(APACHE, 4), (NGINX, 5), (WEIR, 16), (FLASHPACHE, 17)];
     let title = format!("{}response times over load, {}", figure(system, &numbers), label(system));
     let mut plot = Plot::new(title, Axis::linear("load"), Axis::log("response time, ms"));
-    let p5 = |phase: &PhaseOutcome| phase.all.at(5);
     let lines: [(&str, Figure); 4] =
         [("5th percentile", p5), ("median", median), ("mean", mean), ("95th percentile", p95)];
     for (colour, (name, figure)) in lines.into_iter().enumerate() {
@@ -92,8 +91,9 @@ fn saturation(all: &Profile<'_>) -> Table {
         "disk busy %",
         "keeps up with, requests/s",
     ];
-    let caption = "In saturation, and the highest rate at which the system keeps up in an open loop; \
-                   median over the seeds, in brackets its interval.";
+    let caption = "In saturation, and the highest rate at which the system keeps up in an open loop: the \
+                   server did not keep up with a higher one, or the row says what else ended the \
+                   search; median over the seeds, in brackets its interval.";
     let mut table = Table::new(caption, &columns);
     for system in all.systems {
         let value = |figure: Figure| all.found().value(system, Phase::SATURATED, figure);
@@ -106,7 +106,7 @@ fn saturation(all: &Profile<'_>) -> Table {
             (value(busy), Unit::Percent),
             (all.found().capacity(system), Unit::Count),
         ];
-        table.row(label(system), &figures);
+        table.row(all.found().searched(system), &figures);
     }
     table
 }
@@ -114,8 +114,10 @@ fn saturation(all: &Profile<'_>) -> Table {
 fn open_loop(all: &Profile<'_>) -> Table {
     let columns = [
         "load, system",
+        "p5",
         "median",
         "mean",
+        "p90",
         "p95",
         "p99",
         "longest",
@@ -129,8 +131,10 @@ fn open_loop(all: &Profile<'_>) -> Table {
         for system in all.systems {
             let value = |figure: Figure| all.found().value(system, own(*load), figure);
             let figures = [
+                (value(p5), Unit::Ms),
                 (value(median), Unit::Ms),
                 (value(mean), Unit::Ms),
+                (value(p90), Unit::Ms),
                 (value(p95), Unit::Ms),
                 (value(p99), Unit::Ms),
                 (value(longest), Unit::Ms),

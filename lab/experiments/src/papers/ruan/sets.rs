@@ -2,16 +2,15 @@
 //! that is in memory to four times as much.
 
 use super::conditions::{
-    self, APACHE, Figure, Found, HIGH, NGINX, WEIR, case, files, inversion, mean, median, own,
-    own_loads, reads,
+    self, APACHE, Figure, Found, HIGH, NGINX, WEIR, case, files, incomplete, inversion, mean,
+    median, own, own_loads, reads,
 };
 use super::deciles::by_decile;
 use crate::cell::Files;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
 use crate::experiment::{Evidence, Experiment, Group};
-use crate::findings::{Axis, Bar, Ours, Plot, Row, Section, Table, Unit, label, series};
-use crate::outcome::Outcome;
+use crate::findings::{Axis, Bar, Plot, Row, Section, Table, Unit, label, series};
 
 pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     name: "ruan-sets",
@@ -96,8 +95,10 @@ fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
         "mean",
         "inversion",
         "disk reads per 1000",
+        "incomplete %",
     ];
-    let caption = "At 0.95 of the capacity with that set. Response times in ms.";
+    let caption = "At 0.95 of the capacity with that set. The server did not keep up with a higher rate, or \
+                   the row says what else ended the search. Response times in ms.";
     let mut table = Table::new(caption, &columns);
     for quarters in sets(evidence.choice.scale) {
         let case = of(evidence.choice.scale, quarters);
@@ -110,8 +111,10 @@ fn table(evidence: &Evidence<'_>, systems: &[String]) -> Table {
                 (value(mean), Unit::Ms),
                 (value(inversion), Unit::Count),
                 (value(reads), Unit::Count),
+                (value(incomplete), Unit::Percent),
             ];
-            table.row(format!("{}, {}", quarters as f64 / 4.0, label(system)), &figures);
+            let name = format!("{}, {}", quarters as f64 / 4.0, found.searched(system));
+            table.row(name, &figures);
         }
     }
     table
@@ -121,10 +124,9 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
     let scale = evidence.choice.scale;
     let all = sets(scale);
     let (smallest, largest) = (of(scale, all[0]), of(scale, all[all.len() - 1]));
-    let over = |system: &str, figure: Figure| -> Ours {
-        let of = move |outcome: &Outcome| conditions::of_phase(outcome, own(HIGH), figure);
-        evidence.runs.ratio(&largest.cell(system), &smallest.cell(system), of)
-    };
+    let [smallest, largest] = [&smallest, &largest].map(|case| Found::of(evidence, case));
+    let over =
+        |system: &str, figure: Figure| largest.over_other(system, smallest, own(HIGH), figure);
     for system in OWN {
         let what = format!("{}, mean with the largest set ÷ in memory", label(system));
         let row = Row::new(what, "grows beyond memory", over(system, mean), Unit::Times);
@@ -139,18 +141,17 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
         let row = Row::new(what, paper, over(system, median), Unit::Times);
         section.row(row.paper_says(limit).note("a quarter more is taken for no growth"));
     }
-    let found = Found::of(evidence, &smallest);
     let row = Row::new(
         "weir, service inversion in memory",
         "0.33 (New-Flash)",
-        found.value(WEIR, own(HIGH), inversion),
+        smallest.value(WEIR, own(HIGH), inversion),
         Unit::Count,
     );
     section.row(row.paper_is(0.33));
     let main = of(scale, MAIN);
-    let of = |outcome: &Outcome| conditions::of_phase(outcome, own(HIGH), inversion);
-    let less = |main: &Outcome, memory: &Outcome| of(main) - of(memory);
-    let ours = evidence.runs.paired(&main.cell(WEIR), &smallest.cell(WEIR), less);
+    let main = Found::of(evidence, &main);
+    let ours =
+        main.paired(WEIR, (smallest, WEIR), own(HIGH), inversion, |main, memory| main - memory);
     let what = "weir, service inversion with the set of 3 × memory less that in memory";
     let row = Row::new(what, "0.02 (0.35 against 0.33)", ours, Unit::Count);
     section.row(row.paper_says(Bar::AtMost(0.02)));

@@ -2,8 +2,8 @@
 //! worth. The steps are one server, switched for study.
 
 use super::conditions::{
-    self, AIO, APACHE, EVENT, FLASHPACHE, Figure, Found, HIGH, NGINX, WEIR, case, files, hot_p99,
-    inversion, mean, median, megabits, own, own_loads, p90,
+    self, AIO, APACHE, EVENT, FLASHPACHE, Figure, Found, HIGH, NGINX, WEIR, WORKER, case, files,
+    hot_p99, incomplete, inversion, mean, median, megabits, own, own_loads, p90,
 };
 use crate::cell::Phase;
 use crate::choice::{Choice, Scale};
@@ -25,7 +25,6 @@ const BLOCKS: &str = "weir:files --disk-work blocks";
 const READ_BLOCKS: &str = "weir:files --disk-work read-blocks";
 const OPEN_BLOCKS: &str = "weir:files --disk-work open-blocks";
 /// Apache in its three forms, each with files opened by itself, by the opener, by `mod_file_cache`.
-const WORKER: &str = "apache-worker";
 const WORKER_OPENER: &str = "apache-worker-opener";
 const EVENT_OPENER: &str = "apache-event-opener";
 const PREFORK_CACHE: &str = "apache-prefork-file-cache";
@@ -121,7 +120,7 @@ fn phase(unit: Unit) -> Phase {
 fn table(found: Found<'_>, systems: &[String]) -> Table {
     let mut columns = vec!["system"];
     columns.extend(COLUMNS.map(|(name, ..)| name));
-    columns.extend(["hot p99", "inversion"]);
+    columns.extend(["hot p99", "inversion", "incomplete %"]);
     let caption =
         "Table 5. Response times in ms at 0.95 of own capacity, throughput in saturation.";
     let mut table = Table::new(caption, &columns);
@@ -130,6 +129,7 @@ fn table(found: Found<'_>, systems: &[String]) -> Table {
         let ours = [
             (found.value(system, own(HIGH), hot_p99), Unit::Ms),
             (found.value(system, own(HIGH), inversion), Unit::Count),
+            (found.value(system, own(HIGH), incomplete), Unit::Percent),
         ];
         table.row(label(system), &[of_table.as_slice(), &ours].concat());
     }
