@@ -1,15 +1,18 @@
-//! A connection without I/O. Bytes of the network go in and plain bytes come out; plain bytes go in and
-//! records come out, one for each call of [`Session::seal`] that fits one. A server first has a
-//! [`Hello`], which waits for the whole of what a client begins with: until then nothing has been
-//! computed. Used by `weir-server` for clients.
+//! A connection of a server without I/O. Bytes of the network go in and plain bytes come out; plain bytes
+//! go in and records come out, one for each call of [`Session::seal`] that fits one. It begins with a
+//! [`Hello`]. One that waits holds no buffers. Used by `weir-server` for clients.
+
+mod hello;
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
 
-use rustls::server::Acceptor;
-use rustls::{CipherSuite, Connection, HandshakeKind, ProtocolVersion};
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus};
+use rustls::{CipherSuite, HandshakeKind, ProtocolVersion, ServerConfig};
 
-use crate::server::Server;
+pub use self::hello::{Accepted, Hello, LONGEST_HELLO};
 
 /// Plain bytes of the longest record (RFC 8446, section 5.1).
 pub const LONGEST: usize = 16 * 1024;
@@ -18,7 +21,7 @@ pub const LONGEST: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct Failure {
     error: rustls::Error,
-    /// What tells the other side; empty if the session sends that itself.
+    /// What tells the other side; empty if it is among the session's records.
     pub alert: Vec<u8>,
 }
 
@@ -44,85 +47,6 @@ impl Failure {
     }
 }
 
-/// Bytes of a client's first message, at most: as many as a request's head may have. Those of browsers
-/// have two thousand.
-pub const LONGEST_HELLO: usize = 32 * 1024;
-
-/// A client's first message as it comes.
-#[derive(Default)]
-pub struct Hello {
-    acceptor: Acceptor,
-    /// Bytes that came.
-    came: usize,
-}
-
-impl fmt::Debug for Hello {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hello").finish_non_exhaustive()
-    }
-}
-
-impl Hello {
-    /// Takes all of `bytes`. Returns the message once it is whole; what follows it has been taken, too.
-    ///
-    /// # Errors
-    ///
-    /// It is no such message, or one that is too long.
-    pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<Accepted>, Failure> {
-        let failed =
-            |what: String| Failure { error: rustls::Error::General(what), alert: Vec::new() };
-        while !bytes.is_empty() {
-            let left = bytes.len();
-            self.acceptor.read_tls(&mut bytes).map_err(|error| failed(error.to_string()))?;
-            self.came += left - bytes.len();
-            let whole = self.acceptor.accept();
-            let whole = whole.map_err(|(error, alert)| Failure::with_alert(error, alert))?;
-            if let Some(message) = whole {
-                return Ok(Some(Accepted { message, rest: bytes.to_vec() }));
-            }
-            if self.came > LONGEST_HELLO {
-                return Err(failed(format!("its first message has over {LONGEST_HELLO} bytes")));
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// A client's first message, which came whole.
-pub struct Accepted {
-    message: rustls::server::Accepted,
-    /// What followed it.
-    rest: Vec<u8>,
-}
-
-impl fmt::Debug for Accepted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Accepted").finish_non_exhaustive()
-    }
-}
-
-impl Accepted {
-    /// Answers as `server` does: the part of a handshake that takes a server the most processor time.
-    ///
-    /// # Errors
-    ///
-    /// The two have nothing in common, or the client broke the rules.
-    pub fn answer(self, server: &Server) -> Result<Session, Failure> {
-        let config = server.for_client(&self.message.client_hello());
-        let connection = self.message.into_connection(config);
-        let connection = connection.map_err(|(error, alert)| Failure::with_alert(error, alert))?;
-        let mut session = Session::new(Connection::Server(connection));
-        let mut rest = &self.rest[..];
-        while !rest.is_empty() {
-            if session.receive(&mut rest).is_err() {
-                break;
-            }
-            session.process()?;
-        }
-        Ok(session)
-    }
-}
-
 /// Plain bytes that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
@@ -136,36 +60,98 @@ pub enum Plain {
 
 /// See the module.
 pub struct Session {
-    connection: Connection,
-    /// Plain bytes that can be taken out.
-    plain: usize,
+    connection: UnbufferedServerConnection,
+    /// Came, and is not processed: part of a record, or of a message of the handshake.
+    incoming: Vec<u8>,
+    plain: Waiting,
+    records: Waiting,
+    /// The other side has said that no more will come.
+    has_ended: bool,
+    /// One of the two has broken the rules: nothing is read or sealed any more.
+    has_failed: bool,
+    /// The keys are used up, as far as TLS 1.2 can have others: nothing more can be sealed.
+    is_spent: bool,
     /// Bytes of all records that were handed over.
     sent: u64,
-    /// Plain bytes and records of [`Session::seal`].
+    /// Plain bytes and number of the records of [`Session::seal`].
     sealed: u64,
-    records: u64,
+    count: u64,
     /// Bytes of other records that [`Session::take_beside`] has told of.
     beside: u64,
 }
 
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("records", &self.records).finish_non_exhaustive()
+/// Bytes that wait for somebody to take them; they have no memory once all are taken.
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+impl Waiting {
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(self.taken..).unwrap_or_default()
+    }
+
+    fn take(&mut self, count: usize) {
+        self.taken += count;
+        if self.taken >= self.bytes.len() {
+            *self = Waiting::default();
+        }
+    }
+
+    /// Has `write` put bytes behind the others, which says how many, into this much room.
+    fn append<E>(
+        &mut self,
+        room: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        let held = self.bytes.len();
+        self.bytes.resize(held + room, 0);
+        let written = write(&mut self.bytes[held..]);
+        self.bytes.truncate(held + written.as_ref().copied().unwrap_or(0));
+        written.map(|_| ())
     }
 }
 
-#[cfg(test)]
-impl From<rustls::ClientConnection> for Session {
-    fn from(connection: rustls::ClientConnection) -> Session {
-        Session::new(Connection::Client(connection))
+/// Bytes that one call of [`Session::receive`] takes at most.
+const READ: usize = 4096;
+
+/// What may wait to be processed: a message of the handshake has 64 KB at most, and may come in records of
+/// little each.
+const MOST_INCOMING: usize = 256 * 1024;
+
+/// Bytes that a record has beside its plain ones at most (RFC 5288, section 3), and those of a message that
+/// announces new keys before it (RFC 8446, section 4.6.3).
+const BESIDE_PLAIN: usize = 64;
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("records", &self.count).finish_non_exhaustive()
     }
 }
 
 impl Session {
-    fn new(mut connection: Connection) -> Session {
-        // Whoever seals bounds what waits.
-        connection.set_buffer_limit(None);
-        Session { connection, plain: 0, sent: 0, sealed: 0, records: 0, beside: 0 }
+    /// The session that answers a first message, which `came` begins with.
+    fn answering(config: Arc<ServerConfig>, came: Vec<u8>) -> Result<Session, Failure> {
+        let connection = UnbufferedServerConnection::new(config);
+        let connection = connection.map_err(|error| Failure { error, alert: Vec::new() })?;
+        let mut session = Session {
+            connection,
+            incoming: came,
+            plain: Waiting::default(),
+            records: Waiting::default(),
+            has_ended: false,
+            has_failed: false,
+            is_spent: false,
+            sent: 0,
+            sealed: 0,
+            count: 0,
+            beside: 0,
+        };
+        match session.process() {
+            Ok(()) => Ok(session),
+            Err(failure) => Err(Failure { alert: session.records.bytes, ..failure }),
+        }
     }
 
     /// Whether the handshake goes on.
@@ -178,9 +164,18 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Those of `from`; and one if the other side sends more than it may before it is processed.
+    /// Those of `from`; and one if a message of the handshake has more bytes than any may have.
     pub fn receive(&mut self, from: &mut dyn Read) -> io::Result<usize> {
-        self.connection.read_tls(from)
+        if self.has_ended || self.has_failed {
+            return Ok(0);
+        }
+        if self.incoming.len() > MOST_INCOMING {
+            return Err(io::Error::new(ErrorKind::InvalidData, "a message that does not end"));
+        }
+        let mut room = [0; READ];
+        let count = from.read(&mut room)?;
+        self.incoming.extend_from_slice(&room[..count]);
+        Ok(count)
     }
 
     /// Looks at what was received.
@@ -190,38 +185,110 @@ impl Session {
     /// The other side broke the rules, or something has changed the bytes on their way. The alert about
     /// it is among the records to be sent.
     pub fn process(&mut self) -> Result<(), Failure> {
-        let state = self.connection.process_new_packets();
-        let state = state.map_err(|error| Failure { error, alert: Vec::new() })?;
-        self.plain = state.plaintext_bytes_to_read();
+        self.advance(None)
+    }
+
+    /// Looks at what was received, then does what is `left`.
+    fn advance(&mut self, mut left: Option<Left<'_>>) -> Result<(), Failure> {
+        while !self.has_failed {
+            let UnbufferedStatus { mut discard, state } =
+                self.connection.process_tls_records(&mut self.incoming);
+            let mut is_last = false;
+            let mut failed = None;
+            match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        match record {
+                            Ok(record) => {
+                                discard += record.discard;
+                                self.plain.bytes.extend_from_slice(record.payload);
+                            }
+                            Err(error) => failed = Some(error),
+                        }
+                    }
+                }
+                Ok(ConnectionState::EncodeTlsData(data)) => encode(data, &mut self.records),
+                // They wait here, and rustls need not.
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::PeerClosed) => self.has_ended = true,
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                    is_last = true;
+                    let written = match left.take() {
+                        None => Ok(()),
+                        Some(Left::Seal(plain)) => {
+                            let room = plain.len() + BESIDE_PLAIN;
+                            self.records.append(room, |room| traffic.encrypt(plain, room))
+                        }
+                        Some(Left::Close) => self
+                            .records
+                            .append(BESIDE_PLAIN, |room| traffic.queue_close_notify(room)),
+                    };
+                    self.is_spent |= written.is_err();
+                }
+                Ok(_) => is_last = true,
+                Err(error) => failed = Some(error),
+            }
+            self.incoming.drain(..discard.min(self.incoming.len()));
+            if let Some(error) = failed {
+                self.take_alert();
+                return Err(Failure { error, alert: Vec::new() });
+            }
+            if is_last {
+                break;
+            }
+        }
+        if self.incoming.is_empty() {
+            self.incoming = Vec::new();
+        }
         Ok(())
+    }
+
+    /// Takes what tells the other side of a failure: the first record after one, if there is any. After
+    /// that, rustls is not asked again.
+    fn take_alert(&mut self) {
+        self.has_failed = true;
+        let state = self.connection.process_tls_records(&mut self.incoming).state;
+        if let Ok(ConnectionState::EncodeTlsData(data)) = state {
+            encode(data, &mut self.records);
+        }
+        self.incoming = Vec::new();
+    }
+
+    /// Bytes of memory that wait for something, beside what the connection has for as long as it lasts.
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        self.incoming.capacity() + self.plain.bytes.capacity() + self.records.bytes.capacity()
     }
 
     /// Plain bytes that can be taken out now.
     pub fn plain(&self) -> usize {
-        self.plain
+        self.plain.rest().len()
     }
 
     /// Takes plain bytes out, as far as there is room, which must not be empty.
     pub fn take(&mut self, room: &mut [u8]) -> Plain {
-        match self.connection.reader().read(room) {
-            Ok(0) => Plain::End,
-            Ok(count) => {
-                self.plain = self.plain.saturating_sub(count);
-                Plain::Bytes(count)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Plain::Nothing,
-            // The end of the bytes without a word: [`Session::receive`] has told of it.
-            Err(_) => Plain::Nothing,
+        let rest = self.plain.rest();
+        if rest.is_empty() {
+            return if self.has_ended { Plain::End } else { Plain::Nothing };
         }
+        let count = rest.len().min(room.len());
+        room[..count].copy_from_slice(&rest[..count]);
+        self.plain.take(count);
+        Plain::Bytes(count)
+    }
+
+    /// Makes room for so many plain bytes in so many records.
+    pub fn reserve(&mut self, plain: usize, records: usize) {
+        self.records.bytes.reserve(plain + records * BESIDE_PLAIN);
     }
 
     /// Puts `plain`, at most [`LONGEST`] bytes, into a record of its own. The handshake must be over.
     pub fn seal(&mut self, plain: &[u8]) {
         debug_assert!(!plain.is_empty() && plain.len() <= LONGEST);
-        // Without a limit it takes all.
-        let _ = self.connection.writer().write(plain);
+        // What breaks the rules is told of by those who read.
+        let _ = self.advance(Some(Left::Seal(plain)));
         self.sealed += plain.len() as u64;
-        self.records += 1;
+        self.count += 1;
     }
 
     /// Whether the other side waits for records before it sends anything: those that end a handshake of
@@ -233,23 +300,28 @@ impl Session {
 
     /// Whether records wait to be sent.
     pub fn has_records(&self) -> bool {
-        self.connection.wants_write()
+        !self.records.rest().is_empty()
     }
 
     /// Hands records to `to`, at most once; returns how many bytes it took.
     ///
     /// # Errors
     ///
-    /// Those of `to`.
+    /// Those of `to`; and one if something could not be sealed.
     pub fn send(&mut self, to: &mut dyn Write) -> io::Result<usize> {
-        let count = self.connection.write_tls(to)?;
+        if self.is_spent {
+            return Err(io::Error::other("the keys of the session are used up"));
+        }
+        let count = to.write(self.records.rest())?;
+        self.records.take(count);
         self.sent += count as u64;
         Ok(count)
     }
 
     /// Says that no more will be sent (close_notify); nothing may be sealed afterwards.
     pub fn close(&mut self) {
-        self.connection.send_close_notify();
+        // Who cannot be told any more learns it from the end of the connection.
+        let _ = self.advance(Some(Left::Close));
     }
 
     /// Bytes of a record beside its plain ones: 22 in TLS 1.3 (RFC 8446, section 5.2), 29 with AES-GCM
@@ -269,13 +341,13 @@ impl Session {
 
     /// Records that [`Session::seal`] has made so far.
     pub fn records(&self) -> u64 {
-        self.records
+        self.count
     }
 
     /// Bytes of other records, such as of the handshake, that were handed over since the last call. While
     /// records of [`Session::seal`] wait, those behind them are told of later.
     pub fn take_beside(&mut self) -> u64 {
-        let data = self.sealed + self.records * u64::from(self.overhead());
+        let data = self.sealed + self.count * u64::from(self.overhead());
         let beside = self.sent.saturating_sub(data).max(self.beside);
         beside - std::mem::replace(&mut self.beside, beside)
     }
@@ -294,6 +366,22 @@ impl Session {
     pub fn peer_certificate(&self) -> Option<&[u8]> {
         self.connection.peer_certificates()?.first().map(AsRef::as_ref)
     }
+}
+
+/// What a session still has to do.
+enum Left<'a> {
+    Seal(&'a [u8]),
+    Close,
+}
+
+/// Puts a record of the handshake, or an alert, behind the others.
+fn encode<Data>(mut data: EncodeTlsData<'_, Data>, records: &mut Waiting) {
+    // With no room it says how much it needs.
+    let needed = match data.encode(&mut []) {
+        Err(EncodeError::InsufficientSize(error)) => error.required_size,
+        Ok(_) | Err(EncodeError::AlreadyEncoded) => return,
+    };
+    let _ = records.append(needed, |room| data.encode(room));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Both sides of a connection in memory: handshakes, records and what breaks them.
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -11,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, SupportedProtocolVer
 use super::*;
 use crate::certificates::tests::{Kind, params, pem};
 use crate::certificates::{ACME_TLS, Authorities, Certificate, CertificateStore, subject};
-use crate::server::{ClientCertificates, Clients, HTTP_1, Preset};
+use crate::server::{ClientCertificates, Clients, HTTP_1, Preset, Server};
 
 /// A server for a.test, and what its clients need to trust it.
 struct Bench {
@@ -63,46 +64,89 @@ impl Bench {
     }
 }
 
-fn connect(config: &Arc<ClientConfig>) -> Session {
+fn connect(config: &Arc<ClientConfig>) -> Client {
     let name = ServerName::try_from("a.test").unwrap();
-    ClientConnection::new(config.clone(), name).unwrap().into()
+    let mut tls = ClientConnection::new(config.clone(), name).unwrap();
+    tls.set_buffer_limit(None);
+    Client { tls, came: Vec::new() }
 }
 
-/// All records that wait.
-fn sent(from: &mut Session) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while from.has_records() {
-        from.send(&mut bytes).unwrap();
-    }
-    bytes
+struct Client {
+    tls: ClientConnection,
+    /// Plain bytes that nobody has taken.
+    came: Vec<u8>,
 }
 
-fn receive(to: &mut Session, mut bytes: &[u8]) -> Result<(), Failure> {
-    while !bytes.is_empty() {
-        to.receive(&mut bytes).unwrap();
-        to.process()?;
-    }
-    Ok(())
+/// One side of a connection.
+trait Side {
+    /// All records that wait.
+    fn sent(&mut self) -> Vec<u8>;
+    /// All plain bytes that wait.
+    fn taken(&mut self) -> Vec<u8>;
+    fn receive_all(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 }
 
-fn taken(from: &mut Session) -> Vec<u8> {
-    let mut room = [0; 1000];
-    let mut all = Vec::new();
-    while let Plain::Bytes(count) = from.take(&mut room) {
-        all.extend_from_slice(&room[..count]);
+impl Side for Session {
+    fn sent(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while self.has_records() {
+            self.send(&mut bytes).unwrap();
+        }
+        bytes
     }
-    all
+
+    fn taken(&mut self) -> Vec<u8> {
+        let mut room = [0; 1000];
+        let mut all = Vec::new();
+        while let Plain::Bytes(count) = self.take(&mut room) {
+            all.extend_from_slice(&room[..count]);
+        }
+        all
+    }
+
+    fn receive_all(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            self.receive(&mut bytes).unwrap();
+            self.process()?;
+        }
+        Ok(())
+    }
+}
+
+impl Side for Client {
+    fn sent(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut bytes).unwrap();
+        }
+        bytes
+    }
+
+    fn taken(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.came)
+    }
+
+    fn receive_all(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            self.tls.read_tls(&mut bytes).unwrap();
+            let processed = self.tls.process_new_packets();
+            processed.map_err(|error| Failure { error, alert: Vec::new() })?;
+            // It fails where there may be more later.
+            let _ = self.tls.reader().read_to_end(&mut self.came);
+        }
+        Ok(())
+    }
 }
 
 /// The handshake to its end.
-fn shake(client: &mut Session, server: &Server) -> Result<Session, Failure> {
-    let accepted = Hello::default().receive(&sent(client))?.expect("the whole message");
+fn shake(client: &mut Client, server: &Server) -> Result<Session, Failure> {
+    let accepted = Hello::default().receive(&client.sent())?.expect("the whole message");
     let mut session = accepted.answer(server)?;
-    while client.is_handshaking() || session.is_handshaking() {
-        receive(client, &sent(&mut session))?;
-        receive(&mut session, &sent(client))?;
+    while client.tls.is_handshaking() || session.is_handshaking() {
+        client.receive_all(&session.sent())?;
+        session.receive_all(&client.sent())?;
     }
-    receive(client, &sent(&mut session))?;
+    client.receive_all(&session.sent())?;
     Ok(session)
 }
 
@@ -113,27 +157,31 @@ fn bytes_go_both_ways_in_both_versions_and_records_are_as_long_as_told() {
     for (version, overhead) in [(&TLS13, 22), (&TLS12, 29)] {
         let mut client = connect(&Arc::new(bench.client(&[version], false)));
         let mut session = shake(&mut client, &server).unwrap();
-        assert_eq!((session.protocol(), client.protocol()), (Some(HTTP_1), Some(HTTP_1)));
-        assert_eq!((session.overhead(), client.overhead()), (overhead, overhead));
-        client.seal(b"question");
-        receive(&mut session, &sent(&mut client)).unwrap();
+        assert_eq!((session.protocol(), client.tls.alpn_protocol()), (Some(HTTP_1), Some(HTTP_1)));
+        assert_eq!(session.overhead(), overhead);
+        client.tls.writer().write_all(b"question").unwrap();
+        session.receive_all(&client.sent()).unwrap();
         assert_eq!(session.plain(), 8);
-        assert_eq!((taken(&mut session), session.plain()), (b"question".to_vec(), 0));
+        assert_eq!((session.taken(), session.plain()), (b"question".to_vec(), 0));
         // The handshake is told of once.
         assert!(session.take_beside() > 500 && session.take_beside() == 0);
         for count in [1, 1000, LONGEST] {
             let plain = vec![b'a'; count];
             session.seal(&plain);
-            let bytes = sent(&mut session);
+            let bytes = session.sent();
             assert_eq!(bytes.len(), count + overhead as usize);
-            receive(&mut client, &bytes).unwrap();
-            assert_eq!(taken(&mut client), plain);
+            client.receive_all(&bytes).unwrap();
+            assert_eq!(client.taken(), plain);
         }
         assert_eq!((session.records(), session.take_beside()), (3, 0));
+        client.tls.send_close_notify();
+        session.receive_all(&client.sent()).unwrap();
+        assert_eq!(session.take(&mut [0; 10]), Plain::End);
         session.close();
-        receive(&mut client, &sent(&mut session)).unwrap();
-        assert_eq!(client.take(&mut [0; 10]), Plain::End);
+        client.receive_all(&session.sent()).unwrap();
+        assert_eq!(client.tls.reader().read(&mut [0; 10]).unwrap(), 0);
         assert!(session.take_beside() > 0);
+        assert_eq!((session.held(), session.has_records()), (0, false));
     }
 }
 
@@ -207,7 +255,7 @@ fn a_first_message_counts_once_it_is_whole() {
     let bench = Bench::new();
     let server = bench.server(Preset::default(), None);
     let mut client = connect(&Arc::new(bench.client(&[&TLS13], false)));
-    let bytes = sent(&mut client);
+    let bytes = client.sent();
     let mut hello = Hello::default();
     let (last, first) = bytes.split_last().unwrap();
     for byte in first {
@@ -215,8 +263,8 @@ fn a_first_message_counts_once_it_is_whole() {
     }
     let accepted = hello.receive(&[*last]).unwrap().expect("the whole message");
     let mut session = accepted.answer(&server).unwrap();
-    receive(&mut client, &sent(&mut session)).unwrap();
-    assert!(!client.is_handshaking());
+    client.receive_all(&session.sent()).unwrap();
+    assert!(!client.tls.is_handshaking());
 }
 
 #[test]
@@ -254,15 +302,18 @@ proptest! {
             session.seal(part);
             rest = after;
         }
+        for piece in session.sent().chunks(piece) {
+            client.receive_all(piece).unwrap();
+        }
+        prop_assert_eq!(client.taken(), &plain[..]);
+        client.tls.writer().write_all(&plain).unwrap();
         let mut came = Vec::new();
-        for mut piece in sent(&mut session).chunks(piece) {
-            while !piece.is_empty() {
-                client.receive(&mut piece).unwrap();
-                client.process().unwrap();
-                came.extend(taken(&mut client));
-            }
+        for piece in client.sent().chunks(piece) {
+            session.receive_all(piece).unwrap();
+            came.extend(session.taken());
         }
         prop_assert_eq!(came, plain);
+        prop_assert_eq!(session.held(), 0);
     }
 
     /// Anything may come first, and anything may come later.
@@ -277,13 +328,14 @@ proptest! {
         let server = bench.server(Preset::default(), None);
         let mut client = connect(&Arc::new(bench.client(&[&TLS13], false)));
         let mut session = shake(&mut client, &server).unwrap();
-        session.seal(&[b'a'; 1500]);
-        let mut bytes = sent(&mut session);
+        client.tls.writer().write_all(&[b'a'; 1500]).unwrap();
+        let mut bytes = client.sent();
         let place = place % bytes.len();
         bytes[place] ^= 1 << bit;
-        let read = receive(&mut client, &bytes);
-        // A length that grew waits for more; anything else is noticed.
-        prop_assert!(read.is_err() || taken(&mut client).is_empty());
+        // A length that grew waits for more; anything else is noticed, and the client is told.
+        let told = session.receive_all(&bytes).is_err() && session.has_records();
+        prop_assert!(told || session.taken().is_empty());
+        prop_assert!(!told || client.receive_all(&session.sent()).is_err());
     }
 }
 

@@ -21,8 +21,8 @@ use crate::runtime::turn;
 /// Plain bytes that are sealed before the kernel is handed the records: as many as one chunk of a file.
 const WAITING: usize = 64 * 1024;
 
-/// Records that are sealed before the kernel is handed them: a connection keeps a place for each.
-const RECORDS: u32 = 16;
+/// Records that are sealed before the kernel is handed them.
+const RECORDS: usize = 16;
 
 /// Reads of a few kilobytes each before it is told that nothing has come: a client that sends records
 /// without content must not keep the worker.
@@ -169,6 +169,7 @@ impl Tls {
     fn seal<'b>(&self, session: &mut Session, bytes: &'b [u8]) -> &'b [u8] {
         let mut left = bytes.len().min(WAITING);
         let mut rest = bytes;
+        session.reserve(left, RECORDS);
         for _ in 0..RECORDS {
             let count = self.sizes.next(turn::began(), left);
             if count == 0 {
