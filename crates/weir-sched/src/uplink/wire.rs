@@ -48,11 +48,23 @@ impl Packets {
     pub fn wire(self, bytes: u64) -> u64 {
         self.overhead.data(bytes, self.mss)
     }
+
+    /// Wire bytes of `bytes` that share segments with other bytes: they have their part of the headers.
+    pub fn shared(self, bytes: u64) -> u64 {
+        let headers = bytes.saturating_mul(u64::from(self.overhead.bytes));
+        bytes.saturating_add(headers / u64::from(self.mss.max(1)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_shares_segments_pays_its_part_of_the_headers() {
+        let packets = Packets { mss: 1448, overhead: WireOverhead::ETHERNET };
+        assert_eq!([0, 24, 724, 1448].map(|bytes| packets.shared(bytes)), [0, 25, 757, 1514]);
+    }
 
     #[test]
     fn every_segment_pays_its_headers() {

@@ -1,8 +1,8 @@
 //! A connection that sends over the uplink: its socket, how its stream is cut into packets, and what
 //! it puts on the wire beside its responses. With TLS each packet counts as if it held one record, and
-//! what longer records save is given back once they are sent. Opened by [`super::LocalUplink`] for each connection, in kernel
-//! mode by [`super::Banded`] for each response that waits; `send` sends small responses through it at once
-//! and begins a job on it for the others.
+//! what longer records save is given back once they are sent. Opened by [`super::LocalUplink`] for each
+//! connection, in kernel mode by [`super::Banded`] for each response that waits; `send` sends small
+//! responses through it at once and begins a job on it for the others.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -65,7 +65,15 @@ impl Flow {
         let spec = FlowSpec { client: client(peer), packets, path };
         uplink.inbox.post(Event::Open { flow: number, worker, spec });
         let meter = Meter::new(uplink.overhead_to(peer));
-        uplink.charge_extra(meter.handshake() + packets.wire(socket.take_beside()));
+        let beside = socket.take_beside();
+        // Until now there is only the handshake of TLS, and the kernel has counted its packets.
+        let of_tls = match info {
+            Some(info) if beside > 0 => {
+                beside + uplink.overhead_to(peer).control(u64::from(info.data_segs_out))
+            }
+            _ => beside,
+        };
+        uplink.charge_extra(meter.handshake() + of_tls);
         let (socket, meter) = (socket.clone(), RefCell::new(meter));
         let asked = Cell::new(None);
         Flow { uplink, registry, number, socket, packets, record, meter, asked }
@@ -122,12 +130,20 @@ impl Flow {
     /// which the kernel was asked, too.
     pub(super) fn charge_extra(&self) -> Option<Path> {
         let info = self.socket.tcp_info().ok()?;
-        let beside = self.packets.wire(self.socket.take_beside());
-        let bytes = self.meter.borrow_mut().extra(&info) + beside;
+        let bytes = self.meter.borrow_mut().extra(&info) + self.beside();
         if bytes > 0 {
             self.uplink.charge_extra(bytes);
         }
         Some(self.path_of(&info))
+    }
+
+    /// Wire bytes of records beside those of responses since the last call: tickets go with the first
+    /// response, and the last record goes with the end of the connection.
+    fn beside(&self) -> u64 {
+        let Packets { mss, overhead } = self.packets;
+        let bytes = overhead.bytes.saturating_sub(self.record);
+        let packets = Packets { mss: mss + self.record, overhead: WireOverhead { bytes } };
+        packets.shared(self.socket.take_beside())
     }
 
     pub(super) fn post(&self, event: Event) {
@@ -155,8 +171,8 @@ impl Drop for Flow {
         // still to come.
         let meter = self.meter.get_mut();
         let extra = self.socket.tcp_info().map_or(0, |info| meter.extra(&info));
-        let beside = self.packets.wire(self.socket.take_beside());
-        self.uplink.charge_extra(extra.max(meter.farewell()) + beside);
+        let farewell = extra.max(meter.farewell());
+        self.uplink.charge_extra(farewell + self.beside());
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }
