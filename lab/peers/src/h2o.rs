@@ -29,6 +29,7 @@ pub fn configuration(options: &Options<'_>) -> String {
       ssl:
         certificate-file: {}
         key-file: {}
+        ocsp-update-interval: 0
         neverbleed: OFF",
             tls.chain.display(),
             tls.key.display(),

@@ -152,6 +152,8 @@ fn all_have_the_same_tls_as_far_as_they_can_be_told() {
         &[
             "certificate-file: /srv/run/certificate.pem",
             "key-file: /srv/run/certificate.pem.key",
+            // No program that asks for the certificate's status, and none that comes and goes.
+            "ocsp-update-interval: 0",
             "neverbleed: OFF",
         ],
     );

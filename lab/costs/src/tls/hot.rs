@@ -4,9 +4,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use rustix::process::setpriority_process;
 use serde::Serialize;
-use weir_peers::{Error, Result};
+use weir_peers::{Result, tool};
 use weir_stats::confidence::median_interval;
 use weir_workload::arrivals::{LoadIs, Offered};
 use weir_workload::law::Deterministic;
@@ -26,9 +25,13 @@ use crate::turns::in_turns;
 
 /// Milliseconds that handshakes may add to the 99th percentile.
 const MOST_ADDED: f64 = 0.3;
-/// Both clients are on one core: that of the handshakes gives way, so that its own work does not look
-/// like the server's.
-const NICE: i32 = 19;
+/// Both clients are on one core: that of the handshakes has what the other leaves (SCHED_IDLE), so that
+/// its own work does not look like the server's.
+fn give_way() -> Result<()> {
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    tool::run(&format!("chrt --idle -p 0 {thread}"))?;
+    Ok(())
+}
 
 /// One round of one system, a line in tls.jsonl.
 #[derive(Clone, Debug, Serialize)]
@@ -118,9 +121,7 @@ fn beside_handshakes(
     let requests = arrivals(stand.options.handshake_rate, seconds, seed + 1_000_000)?;
     let (found, others) = std::thread::scope(|scope| {
         let others = scope.spawn(move || {
-            // Of this thread alone, as Linux has it.
-            setpriority_process(None, NICE)
-                .map_err(|e| Error(format!("cannot give way to the other client: {e}")))?;
+            give_way()?;
             client.open(requests, seconds)
         });
         let found = hot(stand, server, seed, seconds);
