@@ -116,9 +116,9 @@ impl Waiting {
 /// Bytes that one call of [`Session::receive`] takes at most.
 const READ: usize = 4096;
 
-/// What may wait to be processed: a message of the handshake has 64 KB at most, and may come in records of
-/// little each.
-const MOST_INCOMING: usize = 256 * 1024;
+/// Bytes that may wait to be processed: as many as rustls lets a message of the handshake have, with the
+/// records that it comes in. Those of data have 16 KB.
+const MOST_INCOMING: usize = 64 * 1024;
 
 /// Bytes that a record has beside its plain ones at most (RFC 5288, section 3), and those of a message that
 /// announces new keys before it (RFC 8446, section 4.6.3).

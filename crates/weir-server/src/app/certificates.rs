@@ -108,12 +108,7 @@ impl Certificates {
 
     /// Reads all files anew. Where one cannot be used, what was there stays.
     pub(super) fn reload(&self) {
-        let trouble = self.read_anew();
-        match trouble.is_empty() {
-            true => tracing::info!("certificates were read anew, for new connections"),
-            false => trouble.iter().for_each(|why| tracing::error!("{why}")),
-        }
-        self.trouble.replace(trouble);
+        self.tell(self.read_anew());
     }
 
     /// Reads all files anew whenever one has changed, and now and then while one cannot be used.
@@ -127,23 +122,23 @@ impl Certificates {
                 self.reload();
                 looks = 0;
             } else if looks >= AGAIN && !self.trouble.borrow().is_empty() {
-                self.try_again();
+                let trouble = self.read_anew();
+                if trouble != *self.trouble.borrow() {
+                    self.tell(trouble);
+                }
                 looks = 0;
             }
             before = now;
         }
     }
 
-    /// Reads all files anew, and tells of it only if something is different.
-    fn try_again(&self) {
-        let trouble = self.read_anew();
-        if trouble != *self.trouble.borrow() {
-            trouble.iter().for_each(|why| tracing::error!("{why}"));
-            if trouble.is_empty() {
-                tracing::info!("certificates were read anew, for new connections");
-            }
-            self.trouble.replace(trouble);
+    /// Says what could not be used, or that all could.
+    fn tell(&self, trouble: Vec<String>) {
+        match trouble.is_empty() {
+            true => tracing::info!("certificates were read anew, for new connections"),
+            false => trouble.iter().for_each(|why| tracing::error!("{why}")),
         }
+        self.trouble.replace(trouble);
     }
 
     /// Takes all that can be used; returns what cannot.

@@ -268,6 +268,29 @@ fn a_first_message_counts_once_it_is_whole() {
 }
 
 #[test]
+fn a_message_that_does_not_end_takes_little() {
+    let bench = Bench::new();
+    let server = bench.server(Preset::Intermediate, None);
+    let mut client = connect(&Arc::new(bench.client(&[&TLS12], false)));
+    let accepted = Hello::default().receive(&client.sent()).unwrap().expect("the whole message");
+    let mut session = accepted.answer(&server).unwrap();
+    // A key of 65,535 bytes (RFC 5246, section 7.4), each in a record of its own.
+    let byte = |byte: u8| [22, 3, 3, 0, 1, byte];
+    let records = [16, 0, 0xff, 0xff].into_iter().chain([0; 65_535]).flat_map(byte);
+    let bytes: Vec<u8> = records.collect();
+    let mut bytes = &bytes[..];
+    let refused = loop {
+        assert!(session.incoming.len() <= MOST_INCOMING + READ);
+        match session.receive(&mut bytes) {
+            Ok(0) => break false,
+            Ok(_) if session.process().is_ok() => {}
+            Ok(_) | Err(_) => break true,
+        }
+    };
+    assert!(refused && session.is_handshaking());
+}
+
+#[test]
 fn what_is_no_first_message_is_refused() {
     for bytes in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
