@@ -59,7 +59,7 @@ pub fn start_error(program: &str, error: &std::io::Error) -> Error {
         "apxs" => "apache2-dev",
         "perf" => "linux-perf",
         "varnishd" => "varnish",
-        "lighttpd" | "h2o" | "caddy" | "haproxy" | "wrk" => program,
+        "lighttpd" | "h2o" | "caddy" | "haproxy" | "vmtouch" | "wrk" => program,
         _ => return Error(format!("there is no program {program}: install it or name its path")),
     };
     Error(format!("{program} is not installed: apt-get install {package}"))

@@ -2,19 +2,21 @@
 //! are on a slow disk the disk, a memory group for the server and its page cache, and clients that fill its
 //! cache. `weir-costs` and the experiments use it.
 //!
-//! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`SlowDisk`]; [`send()`];
-//! [`fill_cache()`].
+//! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`Locked`]; [`SlowDisk`];
+//! [`send()`]; [`fill_cache()`].
 
 pub mod address;
 pub mod cores;
 mod disk;
 mod fill;
 mod group;
+mod locked;
 pub mod root;
 mod send;
 
 pub use disk::{SlowDisk, Work};
 pub use fill::fill_cache;
 pub use group::MemoryGroup;
+pub use locked::Locked;
 pub use send::send;
 pub use slowdisk::{FileSystem, Model};

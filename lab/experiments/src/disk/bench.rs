@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use weir_load::{Body, Demand, Plan, Report, Source};
 use weir_peers::probe::{accepts, metrics};
 use weir_peers::{Error, Result, Server, interrupt, opener};
-use weir_stand::{MemoryGroup, Work, address, cores, fill_cache, send};
+use weir_stand::{Locked, MemoryGroup, Work, address, cores, fill_cache, send};
 use weir_stats::{Outcome as End, Record};
 use weir_workload::{FileSet, Invalid, Request};
 
@@ -59,6 +59,7 @@ pub(super) struct Bench<'a> {
     stand: &'a Stand,
     files: &'a Files,
     users: &'a Users,
+    directory: &'a Path,
     set: FileSet,
     /// What is asked for in phases in memory.
     in_memory: FileSet,
@@ -103,7 +104,7 @@ impl<'a> Bench<'a> {
         system: &str,
         (files, users): (&'a Files, &'a Users),
         stand: &'a Stand,
-        directory: &Path,
+        directory: &'a Path,
         settings: &Settings,
     ) -> Result<Bench<'a>> {
         stand.disk.forget()?;
@@ -135,6 +136,7 @@ impl<'a> Bench<'a> {
             stand,
             files,
             users,
+            directory,
             set,
             in_memory,
             address,
@@ -187,6 +189,18 @@ impl<'a> Bench<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Hold in memory all that phases in memory ask for. The kernel may take back pages that were idle
+    /// for a minute, however much memory there is (DAMON), and then those phases would read the disk.
+    ///
+    /// # Errors
+    ///
+    /// Without `vmtouch`, or when it may not lock them.
+    pub(super) fn lock_in_memory(&self) -> Result<Locked> {
+        let (set, root) = (&self.in_memory, &self.stand.root);
+        let below = |request: Request| root.join(request.path.trim_start_matches('/'));
+        Locked::files(set.scan().map(below), self.directory)
     }
 
     /// A stretch of load: at a rate, or as much as the server manages.

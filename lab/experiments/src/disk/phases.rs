@@ -2,6 +2,7 @@
 //! the highest rate at which the server keeps up. The run of a cell goes through them.
 
 use weir_peers::{Error, Result};
+use weir_stand::Locked;
 
 use super::bench::{Bench, Seen, Trial};
 use super::capacity::{self, Tried};
@@ -39,8 +40,8 @@ pub(super) struct Phases<'a> {
     pub(super) found: FilesOutcome,
     /// The last one of all the set, undisturbed by a scan or a look.
     pub(super) last: Option<Seen>,
-    /// Whether what phases in memory ask for has been read.
-    in_memory: bool,
+    /// What phases in memory ask for, from the first of them on.
+    in_memory: Option<Locked>,
 }
 
 impl<'a> Phases<'a> {
@@ -53,7 +54,7 @@ impl<'a> Phases<'a> {
             hot_share: 0.0,
             phases: Vec::new(),
         };
-        Phases { bench, files, seed, found, last: None, in_memory: false }
+        Phases { bench, files, seed, found, last: None, in_memory: None }
     }
 
     /// With nginx's capacity in the same conditions.
@@ -76,10 +77,10 @@ impl<'a> Phases<'a> {
                 return Ok(());
             }
         };
-        if phase.what == What::InMemory && !self.in_memory {
+        if phase.what == What::InMemory && self.in_memory.is_none() {
             self.bench.read_in_memory()?;
+            self.in_memory = Some(self.bench.lock_in_memory()?);
             self.bench.warm(What::InMemory, self.seed)?;
-            self.in_memory = true;
         }
         let (place, tries) = (self.found.phases.len(), self.tries());
         for tried in 1..=tries {

@@ -112,7 +112,10 @@ fn a_share_of_nginx_is_measured_once() {
     let first = first.files.expect("phases").nginx;
     let again = run("nginx", phases, out.path()).expect("this test needs root and nginx");
     let again_found = again.files.expect("phases");
-    assert_eq!(again_found.nginx, first);
+    // Written as text in between, which rounds the last digit.
+    let apart = |a: f64, b: f64| (a / b - 1.0).abs();
+    let same = again_found.nginx.zip(first).is_none_or(|(again, first)| apart(again, first) < 1e-9);
+    assert!(same && again_found.nginx.is_some() == first.is_some(), "{again_found:?}, {first:?}");
     // A busy machine makes the cell void, and no error.
     match first {
         Some(first) => {

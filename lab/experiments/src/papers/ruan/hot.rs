@@ -40,7 +40,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
     section.text(
         "All systems at 0.8 of what nginx keeps up with, and each at 0.95 of its own; then the same \
          rates again for files that are all in memory (as many directories as half of the memory \
-         holds), with the same server. *Hot* are files up to 9 KB that are asked for at least once a \
+         holds, which `vmtouch` locks there), with the same server. *Hot* are files up to 9 KB that are asked for at least once a \
          second; hot requests are compared with hot ones. While the whole tree is read, four requests \
          of another client are under way, for every file in turn; the phase lasts until each has been \
          asked for once, at least the usual time and at most twelve times that, and the table says \
