@@ -1,5 +1,5 @@
 //! Validators of a representation and the preconditions a request makes on them.
-//! Used by the file handler of `weir-server`, which decides between 200, 206 and 304.
+//! Used by the file handler of `weir-server`, which decides between 200, 206, 304 and 412.
 
 use std::fmt;
 
@@ -89,6 +89,22 @@ impl fmt::Debug for ETag {
     }
 }
 
+/// Whether 412 is the answer: the client asks on a condition that does not hold (RFC 9110, sections
+/// 13.1.1, 13.1.4 and 13.2.2). It is judged before all others, and only if the answer would otherwise
+/// be a success. `validators`: those of the representation, which exists, if it has any.
+///
+/// `If-Match` compares strongly: a weak tag matches nothing. When present, it hides
+/// `If-Unmodified-Since`, which is ignored for a representation without a modification time.
+pub fn precondition_failed(request: &Request<'_>, validators: Option<&Validators>) -> bool {
+    if let Some(tags) = request.if_match {
+        let is_named = |own: &Validators| contains(tags, &own.etag, Compared::Strongly);
+        return tags != "*" && !validators.is_some_and(is_named);
+    }
+    let since = request.if_unmodified_since.and_then(date::parse);
+    let modified = validators.and_then(|validators| validators.modified);
+    since.zip(modified).is_some_and(|(since, modified)| modified > since)
+}
+
 /// Whether 304 is the answer: the client's copy is current (RFC 9110, sections 13.1.2, 13.1.3 and
 /// 13.2.2). `If-None-Match` compares weakly and, when present, hides `If-Modified-Since`.
 /// Always false for methods other than GET and HEAD.
@@ -97,7 +113,7 @@ pub fn not_modified(request: &Request<'_>, validators: &Validators) -> bool {
         return false;
     }
     if let Some(tags) = request.if_none_match {
-        return tags == "*" || contains(tags, &validators.etag);
+        return tags == "*" || contains(tags, &validators.etag, Compared::Weakly);
     }
     let since = request.if_modified_since.and_then(date::parse);
     since.zip(validators.modified).is_some_and(|(since, modified)| modified <= since)
@@ -116,19 +132,29 @@ pub fn range_applies(request: &Request<'_>, validators: &Validators) -> bool {
     date.is_some() && date == validators.modified
 }
 
-/// Whether a list of entity tags contains `etag` by weak comparison (RFC 9110, section 8.8.3.2). The
-/// list is read up to its first malformed member.
-fn contains(tags: &str, etag: &ETag) -> bool {
+/// How two entity tags are compared (RFC 9110, section 8.8.3.2).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    /// Both must be strong ones.
+    Strongly,
+    /// Whether they are weak does not matter.
+    Weakly,
+}
+
+/// Whether a list of entity tags contains `etag`, which is a strong one. The list is read up to its first
+/// malformed member.
+fn contains(tags: &str, etag: &ETag, compared: Compared) -> bool {
     let own = etag.as_str().trim_matches('"');
     let mut rest = tags;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ',']);
-        let tag = rest.strip_prefix("W/").unwrap_or(rest);
-        let opaque = tag.strip_prefix('"').and_then(|tag| tag.split_once('"'));
+        let weak = rest.strip_prefix("W/");
+        let is_comparable = weak.is_none() || compared == Compared::Weakly;
+        let opaque = weak.unwrap_or(rest).strip_prefix('"').and_then(|tag| tag.split_once('"'));
         let Some((opaque, after)) = opaque else {
             return false;
         };
-        if opaque == own {
+        if is_comparable && opaque == own {
             return true;
         }
         rest = after;

@@ -2,6 +2,7 @@
 //! the values of fields. Used by [`crate::h1`], [`crate::forward`] and the file handler of
 //! `weir-server`.
 
+pub mod byteranges;
 pub mod conditions;
 pub mod date;
 pub(crate) mod fields;

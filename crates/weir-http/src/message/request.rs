@@ -36,6 +36,11 @@ pub struct Request<'b> {
     /// The authority of the target if it has one, else the `Host` field (RFC 9112, section 3.2.2).
     /// `None` only in HTTP/1.0.
     pub host: Option<&'b str>,
+    /// `If-Match`. Empty, so that no tag is in it, if it came several times or not as UTF-8: what a
+    /// client made conditional is not done without looking at the condition.
+    pub if_match: Option<&'b str>,
+    /// `If-Unmodified-Since`, if there is exactly one and no `If-Match` at all (RFC 9110, section 13.1.4).
+    pub if_unmodified_since: Option<&'b str>,
     /// `If-None-Match`, if there is exactly one.
     pub if_none_match: Option<&'b str>,
     /// `If-Modified-Since`, if there is exactly one and no `If-None-Match` at all.

@@ -25,19 +25,20 @@ const NOT_IN_URI: &AsciiSet = &CONTROLS
 /// The fields. Those that are `None` or false are not sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ResponseFields<'a> {
-    /// `Content-Length` in bytes; for HEAD that of the GET. Not sent with 304.
+    /// `Content-Length` in bytes; for HEAD that of the GET. Not sent with 204 (RFC 9110, section 8.6) and
+    /// 304.
     pub length: Option<u64>,
-    /// `Content-Type`. Not sent with 304, nor if it contains a control character.
+    /// `Content-Type`. Not sent with 204 and 304, nor if it contains a control character.
     pub content_type: Option<&'a str>,
-    /// `ETag` and `Last-Modified`; with 304 the tag alone (RFC 9110, section 15.4.5).
+    /// `ETag` and `Last-Modified`; with 204 and 304 the tag alone (RFC 9110, section 15.4.5).
     pub validators: Option<&'a Validators>,
     /// `Content-Range`, for 206 and 416.
     pub content_range: Option<ContentRange>,
-    /// `Accept-Ranges: bytes`. Not sent with 304.
+    /// `Accept-Ranges: bytes`. Not sent with 204 and 304.
     pub accept_ranges: bool,
     /// `Location`, a URI reference; characters no URI has are percent-encoded.
     pub location: Option<&'a str>,
-    /// `Allow: GET, HEAD`, for 405.
+    /// `Allow: GET, HEAD, OPTIONS`, for 405 and for the answer to OPTIONS.
     pub allow: bool,
     /// `Retry-After` in seconds, for 429 and 503.
     pub retry_after: Option<u32>,
@@ -46,7 +47,7 @@ pub struct ResponseFields<'a> {
 impl ResponseFields<'_> {
     /// Gives `sink` the fields of a response with this status.
     pub fn write_to(&self, status: StatusCode, sink: &mut impl FieldSink) {
-        if status != StatusCode::NOT_MODIFIED {
+        if !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             self.write_content(sink);
         }
         if let Some(validators) = self.validators {
@@ -57,14 +58,14 @@ impl ResponseFields<'_> {
             sink.field("Location", location.as_bytes());
         }
         if self.allow {
-            sink.field("Allow", b"GET, HEAD");
+            sink.field("Allow", b"GET, HEAD, OPTIONS");
         }
         if let Some(seconds) = self.retry_after {
             sink.field("Retry-After", itoa::Buffer::new().format(seconds).as_bytes());
         }
     }
 
-    /// The fields a 304 leaves out: the client has them.
+    /// The fields that a 204 and a 304 leave out: there is no content, or the client has it.
     fn write_content(&self, sink: &mut impl FieldSink) {
         if let Some(length) = self.length {
             sink.field("Content-Length", itoa::Buffer::new().format(length).as_bytes());

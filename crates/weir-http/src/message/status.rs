@@ -6,8 +6,9 @@ use http::StatusCode;
 
 /// The statuses that weir itself answers with, in the order of the codes. Those of backends are passed
 /// on whatever they are.
-pub const OWN: [StatusCode; 27] = [
+pub const OWN: [StatusCode; 29] = [
     StatusCode::OK,
+    StatusCode::NO_CONTENT,
     StatusCode::PARTIAL_CONTENT,
     StatusCode::MOVED_PERMANENTLY,
     StatusCode::FOUND,
@@ -20,6 +21,7 @@ pub const OWN: [StatusCode; 27] = [
     StatusCode::METHOD_NOT_ALLOWED,
     StatusCode::REQUEST_TIMEOUT,
     StatusCode::LENGTH_REQUIRED,
+    StatusCode::PRECONDITION_FAILED,
     StatusCode::PAYLOAD_TOO_LARGE,
     StatusCode::URI_TOO_LONG,
     StatusCode::RANGE_NOT_SATISFIABLE,

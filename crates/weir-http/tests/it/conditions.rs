@@ -1,7 +1,10 @@
 //! Worked cases of the preconditions.
 
 use weir_http::h1::request::{Limits, parse_request};
-use weir_http::message::conditions::{ETag, Validators, not_modified, range_applies};
+use weir_http::message::Request;
+use weir_http::message::conditions::{
+    ETag, Validators, not_modified, precondition_failed, range_applies,
+};
 
 /// Sun, 06 Nov 1994 08:49:37 GMT
 const MODIFIED: i64 = 784_111_777;
@@ -10,12 +13,19 @@ fn validators() -> Validators {
     Validators { etag: ETag::new(1, 500, 64), modified: Some(MODIFIED) }
 }
 
-fn ask(method: &str, fields: &str) -> (bool, bool) {
+fn judged<T>(method: &str, fields: &str, judge: impl FnOnce(&Request<'_>) -> T) -> T {
     let text = format!("{method} / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
     let Ok(Some((request, _))) = parse_request(text.as_bytes(), &Limits::default()) else {
         unreachable!("not a request: {text}");
     };
-    (not_modified(&request, &validators()), range_applies(&request, &validators()))
+    judge(&request)
+}
+
+fn ask(method: &str, fields: &str) -> (bool, bool) {
+    let validators = validators();
+    judged(method, fields, |request| {
+        (not_modified(request, &validators), range_applies(request, &validators))
+    })
 }
 
 fn is_not_modified(fields: &str) -> bool {
@@ -24,6 +34,15 @@ fn is_not_modified(fields: &str) -> bool {
 
 fn applies(fields: &str) -> bool {
     ask("GET", fields).1
+}
+
+/// Whether the answer is 412, of a representation with both validators, with a tag alone, with none.
+fn fails(fields: &str) -> [bool; 3] {
+    let both = validators();
+    let tag_alone = Validators { modified: None, ..both };
+    [Some(&both), Some(&tag_alone), None].map(|validators| {
+        judged("GET", fields, |request| precondition_failed(request, validators))
+    })
 }
 
 #[test]
@@ -48,6 +67,42 @@ fn tags_of_hashes_are_short_and_tell_every_bit() {
         assert!(tag.as_str().len() == 18 && !tags.contains(&tag), "bit {bit}: {tag:?}");
         tags.push(tag);
     }
+}
+
+#[test]
+fn if_match_compares_strongly_over_a_list() {
+    let tag = validators().etag;
+    let tag = tag.as_str();
+    assert_eq!(fails(""), [false; 3]);
+    assert_eq!(fails(&format!("If-Match: {tag}\r\n")), [false, false, true]);
+    assert_eq!(fails(&format!("If-Match: \"a,b\", W/\"c\" , ,{tag}\r\n")), [false, false, true]);
+    assert_eq!(fails(&format!("If-Match: W/{tag}\r\n")), [true; 3]);
+    assert_eq!(fails(&format!("If-Match: W/{tag}, {tag}\r\n")), [false, false, true]);
+    assert_eq!(fails("If-Match: \"other\"\r\n"), [true; 3]);
+    assert_eq!(fails("If-Match:\r\n"), [true; 3]);
+    assert_eq!(fails(&format!("If-Match: junk, {tag}\r\n")), [true; 3]);
+    assert_eq!(fails(&format!("If-Match: {}\r\n", tag.trim_matches('"'))), [true; 3]);
+    // Which of two lines holds cannot be told.
+    assert_eq!(fails(&format!("If-Match: {tag}\r\nIf-Match: {tag}\r\n")), [true; 3]);
+    // What exists matches, whatever is known of it.
+    assert_eq!(fails("If-Match: *\r\n"), [false; 3]);
+}
+
+#[test]
+fn if_unmodified_since_is_not_before_the_modification() {
+    let since = |date: &str| fails(&format!("If-Unmodified-Since: {date}\r\n"));
+    assert_eq!(since("Sun, 06 Nov 1994 08:49:37 GMT"), [false; 3]);
+    assert_eq!(since("Sun, 06 Nov 1994 08:49:38 GMT"), [false; 3]);
+    assert_eq!(since("Sun, 06 Nov 1994 08:49:36 GMT"), [true, false, false]);
+    assert_eq!(since("Sunday, 06-Nov-94 08:49:36 GMT"), [true, false, false]);
+    assert_eq!(since("yesterday"), [false; 3]);
+    let early = "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT\r\n";
+    assert_eq!(fails(&format!("{early}{early}")), [false; 3]);
+    // `If-Match` hides it, whichever comes first.
+    let tag = validators().etag;
+    let tag = tag.as_str();
+    assert_eq!(fails(&format!("{early}If-Match: {tag}\r\n")), [false, false, true]);
+    assert_eq!(fails(&format!("If-Match: *\r\n{early}")), [false; 3]);
 }
 
 #[test]
@@ -99,11 +154,9 @@ fn if_range_compares_strongly_or_by_the_exact_date() {
 
 #[test]
 fn without_a_modification_time_no_date_matches() {
-    let text = "GET / HTTP/1.1\r\nHost: a\r\nIf-Range: junk\r\n\r\n";
-    let Ok(Some((request, _))) = parse_request(text.as_bytes(), &Limits::default()) else {
-        unreachable!("not a request");
-    };
     let validators = Validators { modified: None, ..validators() };
-    assert!(!range_applies(&request, &validators));
-    assert!(!not_modified(&request, &validators));
+    judged("GET", "If-Range: junk\r\n", |request| {
+        assert!(!range_applies(request, &validators));
+        assert!(!not_modified(request, &validators));
+    });
 }

@@ -61,7 +61,7 @@ proptest! {
             value
         };
 
-        let sends_content = status != StatusCode::NOT_MODIFIED;
+        let sends_content = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status);
         let text = |bytes: [u8; 29]| String::from_utf8(bytes.to_vec()).unwrap();
         prop_assert_eq!(value("Date"), Some(text(date::format(seconds))));
         prop_assert_eq!(value("Content-Length"), length.filter(|_| sends_content).map(|n| n.to_string()));
@@ -73,7 +73,7 @@ proptest! {
         let range = content_range.filter(|_| sends_content).map(|range| range.to_string());
         prop_assert_eq!(value("Content-Range"), range);
         prop_assert_eq!(value("Accept-Ranges"), (accept_ranges && sends_content).then(|| "bytes".to_owned()));
-        prop_assert_eq!(value("Allow"), allow.then(|| "GET, HEAD".to_owned()));
+        prop_assert_eq!(value("Allow"), allow.then(|| "GET, HEAD, OPTIONS".to_owned()));
         prop_assert_eq!(value("Retry-After"), retry_after.map(|seconds| seconds.to_string()));
         let expected = match connection {
             Connection::Default => None,

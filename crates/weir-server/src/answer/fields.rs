@@ -19,6 +19,8 @@ pub(crate) enum AnswerFields {
     Object(Rc<Facts>),
     /// The same, for a part of it.
     Part(Rc<Facts>, ContentRange),
+    /// The same, for several parts, and the type of the body that has them.
+    Parts(Rc<Facts>, Box<str>),
     /// A short text, such as of an error.
     Page(Box<PageFields>),
     /// Those of a backend.

@@ -4,6 +4,7 @@
 mod fields;
 mod header_maps;
 mod own;
+mod pieces;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use weir_sched::ObjectId;
 
 pub(crate) use self::fields::{AnswerFields, Relayed};
 pub(crate) use self::header_maps::HeaderMapPool;
+pub(crate) use self::pieces::{Pieces, Place};
 use crate::content::Body;
 
 /// See the module.
@@ -20,16 +22,31 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) fields: AnswerFields,
     pub(crate) body: Body,
-    /// Where in the object the body begins, in bytes.
+    /// Where in the object the body begins, in bytes; of several parts, the first one.
     pub(crate) body_at: u64,
     /// Bytes of the body; `None`: all that come, of an unknown number.
     pub(crate) body_length: Option<u64>,
-    /// For a range: the object that it is a part of.
+    /// The body is more than one part of the object. Boxed: that is rare.
+    pub(crate) pieces: Option<Box<Pieces>>,
+    /// For ranges: the object that they are parts of.
     pub(crate) range_of: Option<ObjectId>,
     /// The part of the body that a helper fetched, so that sending can begin.
     pub(crate) first: Option<Part>,
     /// When the answer is aborted because its client has left.
     pub(crate) abort_on: AbortOn,
+}
+
+impl Answer {
+    /// Where the byte at `offset` of the body is, and those behind it.
+    pub(crate) fn place(&self, offset: u64) -> Place<'_> {
+        match &self.pieces {
+            None => Place::Object {
+                at: self.body_at + offset,
+                left: self.body_length.map_or(u64::MAX, |length| length.saturating_sub(offset)),
+            },
+            Some(pieces) => pieces.place(offset),
+        }
+    }
 }
 
 /// What tells that a client does not wait for its answer any more, so that it is aborted.

@@ -1,15 +1,18 @@
 //! Answers that weir makes itself: objects, parts of them, redirects, errors. Used by all services, and by
 //! protocols for requests that are none.
 
+use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::time::Duration;
 
 use http::StatusCode;
+use weir_http::message::byteranges::Byteranges;
 use weir_http::message::path::SitePath;
-use weir_http::message::range::ContentRange;
+use weir_http::message::range::{ContentRange, Span};
 use weir_http::message::status;
 
 use super::fields::{AnswerFields, PageFields};
+use super::pieces::Pieces;
 use super::{AbortOn, Answer};
 use crate::content::{Body, Facts, Object};
 
@@ -34,6 +37,27 @@ impl Answer {
         }
     }
 
+    /// 206 with several parts of an object, in this order (RFC 9110, section 15.3.7.2).
+    pub(crate) fn parts(object: Object, parts: &[Span]) -> Answer {
+        let Object { facts, body } = object;
+        let (boundary, total) = (boundary(), facts.length);
+        let byteranges = Byteranges { boundary: &boundary, content_type: facts.media, total };
+        let mut pieces = Pieces::default();
+        for (number, part) in parts.iter().enumerate() {
+            pieces.push_own(byteranges.before(*part, number == 0));
+            pieces.push_object(part.first, part.last);
+        }
+        pieces.push_own(byteranges.end());
+        let (id, media) = (facts.id, byteranges.media_type().into_boxed_str());
+        let (fields, length) = (AnswerFields::Parts(facts, media), Some(pieces.length()));
+        Answer {
+            body_at: parts.first().map_or(0, |part| part.first),
+            pieces: Some(Box::new(pieces)),
+            range_of: Some(id),
+            ..Answer::new(StatusCode::PARTIAL_CONTENT, fields, body, length)
+        }
+    }
+
     /// 304: the client's copy of the object is current.
     pub(crate) fn not_modified(facts: Rc<Facts>) -> Answer {
         let fields = AnswerFields::Object(facts);
@@ -45,6 +69,13 @@ impl Answer {
         let content_range = Some(ContentRange::Unsatisfied { total });
         let fields = PageFields { content_range, ..PageFields::default() };
         Answer::page(StatusCode::RANGE_NOT_SATISFIABLE, fields)
+    }
+
+    /// 204: which methods there are.
+    pub(crate) fn options() -> Answer {
+        let fields = PageFields { allow: true, ..PageFields::default() };
+        let fields = AnswerFields::Page(Box::new(fields));
+        Answer::new(StatusCode::NO_CONTENT, fields, Body::Pattern, Some(0))
     }
 
     /// An error: a short text that says what is wrong.
@@ -89,6 +120,7 @@ impl Answer {
             body,
             body_at: 0,
             body_length,
+            pieces: None,
             range_of: None,
             first: None,
             abort_on: AbortOn::FullClose,
@@ -100,5 +132,57 @@ impl Answer {
         let length = text.len() as u64;
         let fields = AnswerFields::Page(Box::new(fields));
         Answer::new(status, fields, Body::Text(text.into()), Some(length))
+    }
+}
+
+/// What stands between parts, anew for each answer: who writes a file must not foresee it, or its bytes
+/// could pass for the end of a part.
+fn boundary() -> String {
+    // Each has a key of its own, which nobody knows.
+    let random = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Place;
+
+    #[test]
+    fn several_parts_are_framed_and_known_by_their_length() {
+        let object = || Object::text(vec![b'x'; 1000], "text/plain");
+        let parts = [Span { first: 500, last: 599 }, Span { first: 0, last: 9 }];
+        let answer = Answer::parts(object(), &parts);
+        assert_eq!((answer.status.as_u16(), answer.body_at), (206, 500));
+        let (mut offset, mut own, mut sent) = (0, Vec::new(), Vec::new());
+        let length = answer.body_length.unwrap();
+        while offset < length {
+            offset += match answer.place(offset) {
+                Place::Own(bytes) => {
+                    own.extend_from_slice(bytes);
+                    bytes.len() as u64
+                }
+                Place::Object { at, left } => {
+                    sent.push((at, left));
+                    left
+                }
+            };
+        }
+        assert_eq!((offset, sent), (length, vec![(500, 100), (0, 10)]));
+        let AnswerFields::Parts(_, media) = &answer.fields else { panic!("{:?}", answer.fields) };
+        let boundary = media.strip_prefix("multipart/byteranges; boundary=").unwrap();
+        assert!(boundary.len() == 32 && boundary.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let head = |range: &str| {
+            format!("--{boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes {range}\r\n\r\n")
+        };
+        let expected = format!(
+            "{}\r\n{}\r\n--{boundary}--\r\n",
+            head("500-599/1000"),
+            head("0-9/1000")
+        );
+        assert_eq!(String::from_utf8(own).unwrap(), expected);
+        // Nobody learns from one answer what the next one will have.
+        let again = Answer::parts(object(), &parts);
+        assert!(matches!(&again.fields, AnswerFields::Parts(_, other) if other != media));
     }
 }

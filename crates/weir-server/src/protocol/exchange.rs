@@ -1,7 +1,7 @@
 //! One request to one answer, for every protocol: the service that it is for answers it, unless its client
 //! leaves before. What comes to nothing is counted and logged here; answers are, where they are delivered.
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use weir_http::message::{Fields, Request, RequestBody};
 use weir_sched::Time;
 
@@ -95,6 +95,8 @@ async fn unless_left<R: Requester>(serving: &Serving, asked: &Asked<'_, R>) -> O
 fn refusal(route: &Route, request: &Request<'_>) -> Option<StatusCode> {
     let most = route.max_body().unwrap_or(u64::MAX);
     match request.body {
+        // A backend would echo what the route adds to the request (RFC 9110, section 9.3.8).
+        _ if request.method == Method::TRACE => Some(StatusCode::NOT_IMPLEMENTED),
         _ if request.unknown_expectation => Some(StatusCode::EXPECTATION_FAILED),
         RequestBody::Length(length) if length > most => Some(StatusCode::PAYLOAD_TOO_LARGE),
         _ => None,

@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 
 use super::{Outcome, Sending};
-use crate::answer::Part;
+use crate::answer::{Part, Place};
 use crate::body::Truncated;
 use crate::content::{Body, CHUNK};
 use crate::runtime::turn;
@@ -28,10 +28,11 @@ impl Sending<'_> {
                 () = self.departure(), if self.is_watched() => Err(Outcome::ClientLeft),
             };
         }
-        let (Body::File(file), Some(site)) = (&self.response.answer.body, &self.sender.site) else {
+        let (Body::File(file), Place::Object { at, .. }, Some(site)) =
+            (&self.response.answer.body, self.place(), &self.sender.site)
+        else {
             return Err(self.content_failed("it is not a file, and not in memory"));
         };
-        let at = self.response.answer.body_at + self.body_sent();
         let (disks, window) = (site.disks(), site.window());
         let since = self.age.of_next(turn::began());
         let fetched = tokio::select! {
@@ -56,9 +57,8 @@ impl Sending<'_> {
         else {
             return;
         };
-        let window = site.window();
-        let at = self.response.answer.body_at + self.body_sent();
-        let end = self.response.answer.body_at + self.response.answer.body_length.unwrap_or(0);
+        let Place::Object { at, left } = self.place() else { return };
+        let (window, end) = (site.window(), at.saturating_add(left));
         // What was sent meanwhile is not asked for any more.
         let asked = asked.max(at - at % CHUNK);
         if asked >= end || at + window / 2 < asked {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use weir_sched::Time;
 
 use self::push::{Pushed, SCRATCH};
-use crate::answer::{AbortOn, Part};
+use crate::answer::{AbortOn, Part, Place};
 use crate::client::rate::Pace;
 use crate::client::{Client, Left, Times};
 use crate::content::{CHUNK, Site};
@@ -175,7 +175,10 @@ impl Sending<'_> {
     /// How much to hand over at once: up to the end of a chunk of the file, since it is whole chunks that
     /// are known to be in memory.
     fn to_chunk(&self) -> u64 {
-        let at = self.response.answer.body_at + self.body_sent();
+        let at = match self.place() {
+            Place::Object { at, .. } => at,
+            Place::Own(_) => 0,
+        };
         let head_left = (self.response.head.len() as u64).saturating_sub(self.sent);
         let begins_large = self.sent == 0 && self.left() > AT_FIRST_PACED;
         let at_once = match begins_large && self.client.is_paced() {
@@ -336,5 +339,10 @@ impl Sending<'_> {
 
     fn body_sent(&self) -> u64 {
         self.sent.saturating_sub(self.response.head.len() as u64)
+    }
+
+    /// Where the next bytes of the body are.
+    fn place(&self) -> Place<'_> {
+        self.response.answer.place(self.body_sent())
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use rustix::io::Errno;
 
 use super::{Outcome, Sending};
+use crate::answer::Place;
 use crate::content::{Body, CHUNK, DIRECT_FROM, ReadError, copy};
 use crate::logs::printable::printable;
 use crate::metrics::Cause;
@@ -50,22 +51,17 @@ impl Sending<'_> {
 
     /// How many bytes of the body can be sent by sendfile(2) once the head is.
     fn resident(&self, count: u64) -> u64 {
-        let (Body::File(file), Some(length)) =
-            (&self.response.answer.body, self.response.answer.body_length)
-        else {
-            return 0;
-        };
+        let Body::File(file) = &self.response.answer.body else { return 0 };
+        let Place::Object { at, left } = self.place() else { return 0 };
         if !self.client.socket.takes_files() {
             return 0;
         }
         let kept_back = if self.response.close { LAST } else { 0 };
-        let body_left = length - self.body_sent();
-        let head_left = self.left() - body_left;
-        let count = count.saturating_sub(head_left).min(body_left.saturating_sub(kept_back));
+        let head_left = rest_of_head(self.response, self.sent).len() as u64;
+        let count = count.saturating_sub(head_left).min(left.saturating_sub(kept_back));
         if count < DIRECT_FROM {
             return 0;
         }
-        let at = self.response.answer.body_at + self.body_sent();
         // What was fetched for this response is copied, which waits for nothing even if the disk serves
         // out of order: the helper has not looked at every page.
         if self.fetched_to.is_some_and(|fetched_to| at < fetched_to) {
@@ -88,7 +84,7 @@ impl Sending<'_> {
                 return Ok(pushed);
             }
         }
-        let at = response.answer.body_at + self.body_sent();
+        let Place::Object { at, .. } = self.place() else { return Ok(Pushed::Cold) };
         let wanted = usize::try_from(count).unwrap_or(usize::MAX);
         let send = || self.client.socket.write_file(file.fd(), at, wanted);
         match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
@@ -114,13 +110,19 @@ impl Sending<'_> {
         let mut filled = head_count;
         // What is here must not wait in the kernel for what a backend has not sent yet.
         let mut more = more || (room as u64) < count;
-        if filled < room {
-            match self.read(&mut out[filled..]) {
+        while filled < room {
+            let body = (filled - head_count) as u64;
+            match self.read(self.body_sent() + body, &mut out[filled..]) {
                 Ok(0) => return Err(self.truncated()),
                 Ok(count) => filled += count,
-                Err(ReadError::Cold) if filled > 0 && self.is_relayed() => {}
+                // Pieces before one that is on the disk go ahead of it: only it can be fetched.
+                Err(ReadError::Cold) if body > 0 || filled > 0 && self.is_relayed() => break,
                 Err(ReadError::Cold) => return Ok(Pushed::Cold),
                 Err(ReadError::Failed(error)) => return Err(self.unreadable(error)),
+            }
+            let body = (filled - head_count) as u64;
+            if !self.is_short_piece(self.body_sent() + body) {
+                break;
             }
         }
         if let Body::Relayed(relayed) = &self.response.answer.body {
@@ -132,9 +134,25 @@ impl Sending<'_> {
         self.write(&out[..filled], more)
     }
 
-    /// Fills `out` from the body, as far as it is in memory; returns 0 only at its end.
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, ReadError> {
-        let at = self.response.answer.body_at + self.body_sent();
+    /// Whether what is at `offset` of the body belongs to one in several pieces, and is too short to be
+    /// sent by itself.
+    fn is_short_piece(&self, offset: u64) -> bool {
+        let answer = self.response.answer;
+        answer.pieces.is_some()
+            && match answer.place(offset) {
+                Place::Own(_) => true,
+                Place::Object { left, .. } => left < DIRECT_FROM,
+            }
+    }
+
+    /// Fills `out` with the body from `offset` on, as far as it is in memory; returns 0 only at its end.
+    fn read(&mut self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
+        let (at, left) = match self.response.answer.place(offset) {
+            Place::Own(bytes) => return Ok(copy(bytes, 0, out)),
+            Place::Object { at, left } => (at, left),
+        };
+        let count = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let out = &mut out[..count];
         if let Some(part) = &self.part {
             let count = at.checked_sub(part.at).map_or(0, |from| copy(&part.bytes, from, out));
             if count > 0 {

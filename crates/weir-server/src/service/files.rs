@@ -8,44 +8,44 @@ use weir_http::message::range::{self, Range};
 use weir_http::message::{Request, is_get_or_head};
 use weir_sched::Time;
 
+use super::methods;
 use crate::answer::{AbortOn, Answer, Part};
 use crate::content::{Body, Content, Found, Object};
 
 /// The answer to a valid request, if it is in memory; otherwise [`respond`] makes one.
 pub(super) fn respond_from_memory(content: &Content, request: &Request<'_>) -> Option<Answer> {
-    match requested_path(request) {
+    if !is_get_or_head(&request.method) {
+        return Some(methods::answer(&request.method));
+    }
+    match path::resolve(request.path) {
         Ok(path) => {
             let mut answer = present_found(request, &path, content.find_in_memory(&path)?);
             answer.abort_on = abort_on(content);
             Some(answer)
         }
-        Err(status) => Some(Answer::error(status)),
+        Err(error) => Some(Answer::error(error.status())),
     }
 }
 
 /// Answers a valid request that came at `begun`.
 pub(super) async fn respond(content: &Content, request: &Request<'_>, begun: Time) -> Answer {
-    match requested_path(request) {
+    if !is_get_or_head(&request.method) {
+        return methods::answer(&request.method);
+    }
+    match path::resolve(request.path) {
         Ok(path) => {
             let answer = present_found(request, &path, content.find(&path, begun).await);
             let mut answer = begin(answer, content, request.method == Method::HEAD, begun).await;
             answer.abort_on = abort_on(content);
             answer
         }
-        Err(status) => Answer::error(status),
+        Err(error) => Answer::error(error.status()),
     }
 }
 
 /// Whether a response is given up when its client leaves.
 fn abort_on(content: &Content) -> AbortOn {
     if content.notices_departures() { AbortOn::FullClose } else { AbortOn::Never }
-}
-
-fn requested_path<'b>(request: &Request<'b>) -> Result<SitePath<'b>, StatusCode> {
-    if !is_get_or_head(&request.method) {
-        return Err(StatusCode::METHOD_NOT_ALLOWED);
-    }
-    path::resolve(request.path).map_err(|error| error.status())
 }
 
 fn present_found(
@@ -81,6 +81,9 @@ async fn begin(mut answer: Answer, content: &Content, is_head: bool, since: Time
 fn present(request: &Request<'_>, object: Object) -> Answer {
     let none = Validators { etag: ETag::new(0, 0, 0), modified: None };
     let validators = object.facts.validators.as_ref();
+    if conditions::precondition_failed(request, validators) {
+        return Answer::error(StatusCode::PRECONDITION_FAILED);
+    }
     if validators.is_some_and(|v| conditions::not_modified(request, v)) {
         return Answer::not_modified(object.facts);
     }
@@ -91,6 +94,7 @@ fn present(request: &Request<'_>, object: Object) -> Answer {
     match range.unwrap_or(Range::Whole) {
         Range::Whole => Answer::whole(object),
         Range::Part { first, last } => Answer::part(object, first, last),
+        Range::Parts(parts) => Answer::parts(object, &parts),
         Range::Unsatisfiable => Answer::unsatisfied_range(total),
     }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod admin;
 mod destination;
 mod files;
+mod methods;
 pub(crate) mod proxy;
 mod to_tls;
 

@@ -214,7 +214,9 @@ fn redirects_lead_elsewhere_without_a_backend() {
     client.send("POST /gone HTTP/1.1\r\nHost: weir\r\nContent-Length: 33\r\n\r\n");
     client.send("GET /old HTTP/1.1\r\nHost: weir\r\n\r\n");
     assert_eq!(client.response().status, 302);
-    assert!(client.rest().is_empty(), "one request, one answer");
+    assert_eq!(client.get("/nowhere").status, 404, "one request, one answer");
+    client.half_close();
+    assert!(client.rest().is_empty());
 }
 
 #[test]

@@ -284,20 +284,25 @@ fn what_is_odd_but_clear_is_one_request() {
 
 #[test]
 fn a_request_whose_answer_comes_early_hides_nothing_either() {
-    // Files and refusals answer without reading the body: what follows is never a request.
+    // Files and refusals answer without the body, which is read and forgotten: it is never a request.
     let backend = Backend::echoing_targets();
     let server = Server::builtin(&["--proxy", &format!("/app={}", backend.url)]);
-    let length = HIDDEN.len();
+    let hidden = HIDDEN.replace("/hidden", "/app/hidden");
+    let length = hidden.len();
     for line in ["POST /missing HTTP/1.1", "GET /missing HTTP/1.1", "POST /app/%00 HTTP/1.1"] {
         let mut client = server.connect();
-        let hidden = HIDDEN.replace("/hidden", "/app/hidden");
-        let length = length + "/app".len();
         client.send(format!("{line}\r\nHost: weir\r\nContent-Length: {length}\r\n\r\n{hidden}"));
         let status = client.response().status;
         assert!(matches!(status, 400 | 404 | 405), "{line}: {status}");
+        assert_eq!(client.get("/app/after").text(), "/app/after", "{line}: it is in step");
+        // One that is too long for that ends the connection.
+        let long = format!("{hidden}{}{hidden}", "x".repeat(100_000));
+        let length = long.len();
+        client.send(format!("{line}\r\nHost: weir\r\nContent-Length: {length}\r\n\r\n{long}"));
+        assert_eq!(client.response().field("Connection"), Some("close"), "{line}");
         assert!(client.rest().is_empty(), "{line}");
     }
-    assert_eq!(backend.targets(), [""; 0]);
+    assert_eq!(backend.targets(), ["/app/after"; 3]);
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub(super) struct KnownFields<'b> {
     pub(super) connection: ConnectionOptions,
     upgrade: Singleton<'b>,
     expect: Expect,
+    if_match: Singleton<'b>,
+    if_unmodified_since: Singleton<'b>,
     pub(super) if_none_match: Singleton<'b>,
     pub(super) if_modified_since: Singleton<'b>,
     pub(super) range: Singleton<'b>,
@@ -84,14 +86,26 @@ impl<'b> KnownFields<'b> {
             7 if is("Upgrade") => self.upgrade.add(value),
             7 if is("Referer") => self.referer.add(value),
             8 if is("If-Range") => self.if_range.add(value),
+            8 if is("If-Match") => self.if_match.add(value),
             10 if is("Connection") => self.connection.add(value),
             10 if is("User-Agent") => self.user_agent.add(value),
             13 if is("If-None-Match") => self.if_none_match.add(value),
             14 if is("Content-Length") => self.content_length.add(value),
             17 if is("Transfer-Encoding") => self.transfer_encoding.add(value),
             17 if is("If-Modified-Since") => self.if_modified_since.add(value),
+            19 if is("If-Unmodified-Since") => self.if_unmodified_since.add(value),
             _ => {}
         }
+    }
+
+    /// `If-Match`, empty if it cannot be used.
+    pub(super) fn if_match(&self) -> Option<&'b str> {
+        (!self.if_match.is_absent()).then(|| self.if_match.text().unwrap_or_default())
+    }
+
+    /// `If-Unmodified-Since`, which `If-Match` hides even if that cannot be used.
+    pub(super) fn if_unmodified_since(&self) -> Option<&'b str> {
+        self.if_unmodified_since.text().filter(|_| self.if_match.is_absent())
     }
 
     /// The protocols to change to, which a client has to announce in `Connection` as well; HTTP/1.0

@@ -45,6 +45,8 @@ fn a_request_of_a_browser() {
         expects_continue: false,
         unknown_expectation: false,
         host: Some("www.example:8080"),
+        if_match: None,
+        if_unmodified_since: None,
         if_none_match: Some("\"a\""),
         if_modified_since: None,
         range: Some("bytes=0-1"),
@@ -156,6 +158,25 @@ fn repeated_conditions_are_ignored() {
         "If-Range: \"a\"\r\n".repeat(2)
     );
     assert_eq!(parse_all(&text).map(|r| (r.range, r.if_range)), Ok((None, None)));
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_holds_for_nothing() {
+    let read = |fields: &str| {
+        let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+        let owned = |value: Option<&str>| value.map(str::to_owned);
+        parse_all(&text).map(|r| (owned(r.if_match), owned(r.if_unmodified_since)))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let (tag, date) = ("If-Match: \"a\"\r\n", "if-unmodified-since: x\r\n");
+    assert_eq!(read(""), Ok((None, None)));
+    assert_eq!(read(tag), Ok((some("\"a\""), None)));
+    assert_eq!(read(date), Ok((None, some("x"))));
+    assert_eq!(read(&format!("{tag}{date}")), Ok((some("\"a\""), None)));
+    assert_eq!(read(&format!("{tag}{tag}{date}")), Ok((some(""), None)));
+    assert_eq!(read("If-Match:\r\n"), Ok((some(""), None)));
+    // A date is no list.
+    assert_eq!(read(&format!("{date}{date}")), Ok((None, None)));
 }
 
 #[test]

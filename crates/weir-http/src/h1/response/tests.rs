@@ -86,9 +86,22 @@ fn fields_of_refusals() {
     let fields = ResponseFields { allow: true, ..ResponseFields::default() };
     assert!(
         written_with(StatusCode::METHOD_NOT_ALLOWED, fields, Connection::KeepAlive)
-            .ends_with("\r\nConnection: keep-alive\r\nAllow: GET, HEAD\r\n\r\n")
+            .ends_with("\r\nConnection: keep-alive\r\nAllow: GET, HEAD, OPTIONS\r\n\r\n")
     );
     assert_eq!(page(StatusCode::NOT_FOUND), "404 Not Found\n");
+}
+
+#[test]
+fn no_content_has_neither_length_nor_type() {
+    let fields = ResponseFields {
+        length: Some(0),
+        content_type: Some("text/plain"),
+        allow: true,
+        ..ResponseFields::default()
+    };
+    let expected = "HTTP/1.1 204 No Content\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
+                    Allow: GET, HEAD, OPTIONS\r\n\r\n";
+    assert_eq!(written(StatusCode::NO_CONTENT, fields), expected);
 }
 
 #[test]

@@ -61,6 +61,11 @@ pub(super) fn encode<'r>(answer: &'r mut Answer, mut framing: Framing<'_>) -> Re
             let fields = ResponseFields { length, content_range, accept_ranges, ..facts.fields() };
             own_head(status, &fields, &framing)
         }
+        AnswerFields::Parts(facts, media) => {
+            let (content_type, accept_ranges) = (Some(&**media), false);
+            let fields = ResponseFields { length, content_type, accept_ranges, ..facts.fields() };
+            own_head(status, &fields, &framing)
+        }
         AnswerFields::Page(page) => own_head(status, &page.fields(length), &framing),
         AnswerFields::Relayed(relayed) => {
             let head = relayed_head(status, relayed, body_framing, &framing);

@@ -9,6 +9,7 @@ use super::close::End;
 use super::encode::{Framing, encode};
 use super::request_body::H1Body;
 use super::requester::H1Requester;
+use super::unread;
 use crate::answer::Answer;
 use crate::client::Client;
 use crate::client::input::Input;
@@ -33,8 +34,8 @@ pub(super) struct Exchanging<'a> {
 }
 
 impl Exchanging<'_> {
-    /// Answers a request of which nothing more is read; the end of the connection if it cannot carry
-    /// another one.
+    /// Answers a request whose body, if it has one, nobody wants; the end of the connection if it cannot
+    /// carry another one.
     pub(super) async fn answer(
         &self,
         lane: Option<&Lane>,
@@ -48,7 +49,8 @@ impl Exchanging<'_> {
         else {
             return Some(End::Broken);
         };
-        let response = encode(&mut answered.answer, self.framing(request, request.keep_alive));
+        let keep_alive = request.keep_alive || unread::is_drained(request);
+        let response = encode(&mut answered.answer, self.framing(request, keep_alive));
         let outcome = self.deliver(lane, Some(request), &response).await;
         self.ended(request, &response, outcome)
     }

@@ -5,8 +5,10 @@ mod chunked_body;
 mod close;
 mod encode;
 mod exchanging;
+mod incoming;
 mod request_body;
 mod requester;
+mod unread;
 mod with_body;
 
 use http::StatusCode;
@@ -71,6 +73,8 @@ async fn answer_requests(
             [] => Head::Partial,
             bytes => read_head(&serving.service, client.port, bytes),
         };
+        // The body of a request that is answered without it.
+        let mut unwanted = None;
         let end = match head {
             Head::Whole { request, fields, length, to } => {
                 client.has_requested();
@@ -84,6 +88,7 @@ async fn answer_requests(
                     input.recycle(received);
                     end
                 } else {
+                    unwanted = unread::is_drained(&request).then_some(request.body);
                     let end = exchanging.answer(lane, &request, &fields, to).await;
                     input.put_back(received, length);
                     end
@@ -123,6 +128,11 @@ async fn answer_requests(
                 let exchanging = Exchanging { context, serving: &serving, client, begun };
                 exchanging.refuse(input, lane, status).await
             }
+        };
+        let end = match (end, unwanted) {
+            // Boxed, as above.
+            (None, Some(body)) => Box::pin(unread::drain(context, client, input, body)).await,
+            (end, _) => end,
         };
         match end {
             Some(End::Answered) if !input.bytes().is_empty() => return End::Open,

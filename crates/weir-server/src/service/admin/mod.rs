@@ -16,6 +16,7 @@ use weir_http::message::{Fields, Request, is_get_or_head};
 
 pub(crate) use self::history::History;
 use self::page::{Now, Usage};
+use super::methods;
 use crate::answer::Answer;
 use crate::config::UplinkConfig;
 use crate::content::{FileDisks, Object};
@@ -58,7 +59,7 @@ impl Admin {
     /// The answer to a request with these fields.
     pub(super) async fn respond(&self, request: &Request<'_>, fields: &Fields<'_>) -> Answer {
         if !is_get_or_head(&request.method) {
-            return Answer::error(StatusCode::METHOD_NOT_ALLOWED);
+            return methods::answer(&request.method);
         }
         match request.path {
             "/" => Answer::whole(Object::text(self.page(), HTML)),
