@@ -141,7 +141,7 @@ impl Bench {
     fn context(&self) -> io::Result<Context> {
         let routes = proxy::Shared::new(&self.routes, Space::new(self.memory, 0, None));
         let routes = routes.map_err(io::Error::other)?;
-        let service = Service::new(Content::new(None), Some(Proxy::new(routes)));
+        let service = Service::new(Content::builtin(), Some(Proxy::new(routes)));
         let times = Times {
             head: LONG,
             idle: LONG,

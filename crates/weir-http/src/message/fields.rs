@@ -11,6 +11,14 @@ impl<'b> Fields<'b> {
     pub fn iter(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + '_ {
         self.0.iter().copied()
     }
+
+    /// The values of all fields of this name, in any case, as one list with commas between them (RFC
+    /// 9110, section 5.3); what is not UTF-8 is replaced. `None`: there is no such field.
+    pub fn list(&self, name: &str) -> Option<String> {
+        let named = self.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        let values: Vec<_> = named.map(|(_, value)| String::from_utf8_lossy(value)).collect();
+        (!values.is_empty()).then(|| values.join(","))
+    }
 }
 
 impl<'b> FromIterator<(&'b str, &'b [u8])> for Fields<'b> {

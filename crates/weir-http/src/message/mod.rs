@@ -3,6 +3,8 @@
 //! `weir-server`.
 
 pub mod byteranges;
+pub mod accept;
+pub(crate) mod changes;
 pub mod conditions;
 pub mod date;
 pub(crate) mod fields;
@@ -13,6 +15,7 @@ pub mod request;
 pub mod response;
 pub mod status;
 
+pub use changes::FieldChanges;
 pub use fields::{FieldSink, Fields};
 pub use request::{Request, RequestBody, is_get_or_head, version_text};
 pub use response::ResponseFields;

@@ -27,10 +27,42 @@ pub struct SitePath<'a> {
     directory: bool,
 }
 
+impl<'a> SitePath<'a> {
+    /// The path with this name, which must be one that [`is_name`] accepts or empty, and a slash at its
+    /// end if it is that of a `directory`.
+    pub fn of_name(name: &'a [u8], directory: bool) -> SitePath<'a> {
+        SitePath { bytes: Cow::Borrowed(name), directory }
+    }
+}
+
 impl SitePath<'_> {
     /// The path, without a slash at either end.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What of the path lies below `prefix`, which is whole segments joined by `/`; all of it if that
+    /// is empty. `None`: the path is not below it.
+    pub fn below(&self, prefix: &[u8]) -> Option<SitePath<'_>> {
+        let rest = match self.bytes.strip_prefix(prefix)? {
+            rest if prefix.is_empty() || rest.is_empty() => rest,
+            rest => rest.strip_prefix(b"/")?,
+        };
+        Some(SitePath { bytes: Cow::Borrowed(rest), directory: self.directory })
+    }
+
+    /// The path without its last `cut` bytes, encoded for a `Location` field, with a slash before it and
+    /// the query unchanged.
+    pub fn shorter_location(&self, cut: usize, query: Option<&str>) -> String {
+        let kept = self.bytes.get(..self.bytes.len().saturating_sub(cut)).unwrap_or_default();
+        let mut location = String::with_capacity(kept.len() + 1);
+        location.push('/');
+        location.extend(percent_encode(kept, IN_PATH));
+        if let Some(query) = query {
+            location.push('?');
+            location.push_str(query);
+        }
+        location
     }
 
     /// Whether the path as sent ended in a slash, or in a dot segment, which means the same.
@@ -93,6 +125,19 @@ impl fmt::Display for PathError {
 }
 
 impl std::error::Error for PathError {}
+
+/// Whether a name below the root can be reached by a path: segments joined by `/`, none of which is empty,
+/// begins with a dot (but for a first one `.well-known`) or contains NUL.
+pub fn is_name(name: &[u8]) -> bool {
+    let is_segment = |segment: &[u8]| !segment.is_empty() && !segment.contains(&0);
+    name.split(|&byte| byte == b'/').all(is_segment) && !has_hidden_segment(name)
+}
+
+/// A name as a reference in a page that stands beside it (RFC 3986, section 4.2): whatever it holds, it
+/// names neither a scheme nor another directory.
+pub fn reference(name: &[u8]) -> String {
+    percent_encode(name, IN_PATH).to_string()
+}
 
 /// Resolves the path of a request target (no query): decodes it (RFC 3986, section 2.1), drops empty
 /// segments and removes dot segments (section 5.2.4), encoded ones as well.
@@ -177,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::PathError::{self, AboveRoot, BadEncoding, Hidden, Nul};
-    use super::{normalize, plain, resolve};
+    use super::{SitePath, is_name, normalize, plain, reference, resolve};
     use http::StatusCode;
 
     fn resolved(path: &str) -> Result<(Vec<u8>, bool), PathError> {
@@ -236,6 +281,38 @@ mod tests {
         assert_eq!(location("//evil.example/a", None), Ok("/evil.example/a/".to_owned()));
         assert_eq!(location("/a%20%3F%ff", Some("x=1")), Ok("/a%20%3F%FF/?x=1".to_owned()));
         assert_eq!(location("/", None), Ok("/".to_owned()));
+        let shorter = |path, cut| resolve(path).map(|site| site.shorter_location(cut, Some("x=1")));
+        assert_eq!(shorter("//evil.example/a%20b.html", 5), Ok("/evil.example/a%20b?x=1".to_owned()));
+        assert_eq!(shorter("/a/index.html", 10), Ok("/a/?x=1".to_owned()));
+        assert_eq!(shorter("/index.html", 10), Ok("/?x=1".to_owned()));
+        assert_eq!(reference(b"javascript:a/../b?c#d&\"\xff"), "javascript%3Aa/../b%3Fc%23d%26%22%FF");
+    }
+
+    #[test]
+    fn what_lies_below_a_prefix_begins_at_a_segment() {
+        let below = |path, prefix: &str| {
+            let site = resolve(path).unwrap();
+            let rest = site.below(prefix.as_bytes());
+            rest.map(|rest| (rest.as_bytes().to_vec(), rest.wants_directory()))
+        };
+        assert_eq!(below("/docs/a/b", "docs"), Some((b"a/b".to_vec(), false)));
+        assert_eq!(below("/d%6fcs/a/", "docs"), Some((b"a".to_vec(), true)));
+        assert_eq!(below("/docs/", "docs"), Some((b"".to_vec(), true)));
+        assert_eq!(below("/docs", "docs"), Some((b"".to_vec(), false)));
+        assert_eq!(below("/a", ""), Some((b"a".to_vec(), false)));
+        assert_eq!((below("/docs2/a", "docs"), below("/", "docs")), (None, None));
+        let named = SitePath::of_name(b"404.html", false);
+        assert_eq!(resolve("/404.html"), Ok(named));
+    }
+
+    #[test]
+    fn names_that_paths_can_reach() {
+        for name in [&b"a"[..], b"a/b.html", b".well-known/a", b"\xff"] {
+            assert!(is_name(name));
+        }
+        for name in [&b""[..], b"/a", b"a/", b"a//b", b"..", b"a/../b", b".git", b"a/.b", b"a\0"] {
+            assert!(!is_name(name));
+        }
     }
 
     proptest! {

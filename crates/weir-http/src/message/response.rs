@@ -4,6 +4,7 @@
 use http::StatusCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use super::changes::{FieldChanges, Kept};
 use super::conditions::Validators;
 use super::date;
 use super::fields::FieldSink;
@@ -42,11 +43,23 @@ pub struct ResponseFields<'a> {
     pub allow: bool,
     /// `Retry-After` in seconds, for 429 and 503.
     pub retry_after: Option<u32>,
+    /// What the configuration changes about all of these, and adds; with 304, too.
+    pub changes: Option<&'a FieldChanges>,
 }
 
 impl ResponseFields<'_> {
     /// Gives `sink` the fields of a response with this status.
     pub fn write_to(&self, status: StatusCode, sink: &mut impl FieldSink) {
+        match self.changes {
+            None => self.write_own(status, sink),
+            Some(changes) => {
+                self.write_own(status, &mut Kept { changes, sink: &mut *sink });
+                changes.write_to(sink);
+            }
+        }
+    }
+
+    fn write_own(&self, status: StatusCode, sink: &mut impl FieldSink) {
         if !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             self.write_content(sink);
         }

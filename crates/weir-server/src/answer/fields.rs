@@ -1,13 +1,14 @@
 //! The fields of an answer, but for its date and for those that frame it. Services fill them in; the
 //! protocol of the connection writes them.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use http::HeaderMap;
 use weir_http::forward::{FieldEdits, RelayedFields};
-use weir_http::message::ResponseFields;
 use weir_http::message::range::ContentRange;
+use weir_http::message::{FieldChanges, ResponseFields};
 
 use super::header_maps::HeaderMapPool;
 use crate::content::Facts;
@@ -23,7 +24,7 @@ pub(crate) enum AnswerFields {
     Parts(Rc<Facts>, Box<str>),
     /// A short text, such as of an error.
     Page(Box<PageFields>),
-    /// Those of a backend.
+    /// Those of a backend, or of what comes while it is sent as a backend's answer does.
     Relayed(Box<Relayed>),
 }
 
@@ -50,25 +51,33 @@ impl Relayed {
     }
 }
 
-/// The fields of an answer that is a short text, beside its length and type.
+/// The type of a short text.
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// The fields of an answer that is a short text, or a page in its place, beside its length.
 #[derive(Debug, Default)]
 pub(crate) struct PageFields {
+    /// The type of a page; `None`: that of a short text.
+    pub(super) media: Option<Cow<'static, str>>,
     pub(super) location: Option<String>,
     pub(super) allow: bool,
     pub(super) retry_after: Option<u32>,
     pub(super) content_range: Option<ContentRange>,
+    /// What the configuration changes about all of these.
+    pub(super) changes: Option<Arc<FieldChanges>>,
 }
 
 impl PageFields {
-    /// All fields, for a text of `length` bytes.
+    /// All fields, for a text of `length` bytes; `None`: there is no text.
     pub(crate) fn fields(&self, length: Option<u64>) -> ResponseFields<'_> {
         ResponseFields {
             length,
-            content_type: Some("text/plain; charset=utf-8"),
+            content_type: length.map(|_| self.media.as_deref().unwrap_or(TEXT)),
             content_range: self.content_range,
             location: self.location.as_deref(),
             allow: self.allow,
             retry_after: self.retry_after,
+            changes: self.changes.as_deref(),
             ..ResponseFields::default()
         }
     }

@@ -3,17 +3,20 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use weir_http::message::byteranges::Byteranges;
+use weir_http::message::FieldChanges;
 use weir_http::message::path::SitePath;
 use weir_http::message::range::{ContentRange, Span};
 use weir_http::message::status;
 
-use super::fields::{AnswerFields, PageFields};
+use super::fields::{AnswerFields, PageFields, Relayed};
 use super::pieces::Pieces;
 use super::{AbortOn, Answer};
+use crate::body::Coming;
 use crate::content::{Body, Facts, Object};
 
 impl Answer {
@@ -64,6 +67,30 @@ impl Answer {
         Answer::new(StatusCode::NOT_MODIFIED, fields, Body::Pattern, Some(0))
     }
 
+    /// 200 with a text of this type that comes while it is sent.
+    pub(crate) fn coming(
+        body: Rc<dyn Coming>,
+        media: &'static str,
+        changes: &FieldChanges,
+    ) -> Answer {
+        let mut received = HeaderMap::new();
+        received.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        for (name, value) in changes.written() {
+            received.append(name, value.clone());
+        }
+        let relayed = Relayed { received, edits: Arc::default(), maps: Rc::default() };
+        let fields = AnswerFields::Relayed(Box::new(relayed));
+        Answer::new(StatusCode::OK, fields, Body::Relayed(body), None)
+    }
+
+    /// 204: nothing but the fields that `changes` adds.
+    pub(crate) fn no_content(changes: FieldChanges) -> Answer {
+        let changes = Some(Arc::new(changes));
+        let fields =
+            AnswerFields::Page(Box::new(PageFields { changes, ..PageFields::default() }));
+        Answer::new(StatusCode::NO_CONTENT, fields, Body::Pattern, None)
+    }
+
     /// 416: an object of `total` bytes has none of those that were asked for.
     pub(crate) fn unsatisfied_range(total: u64) -> Answer {
         let content_range = Some(ContentRange::Unsatisfied { total });
@@ -105,6 +132,40 @@ impl Answer {
     /// A redirect to a directory that was named without the slash at its end.
     pub(crate) fn moved_to_directory(path: &SitePath<'_>, query: Option<&str>) -> Answer {
         Answer::redirect(StatusCode::MOVED_PERMANENTLY, path.directory_location(query))
+    }
+
+    /// A redirect to the name of the same file that is shorter by `cut` bytes.
+    pub(crate) fn moved_to_shorter(
+        path: &SitePath<'_>,
+        cut: usize,
+        query: Option<&str>,
+    ) -> Answer {
+        Answer::redirect(StatusCode::MOVED_PERMANENTLY, path.shorter_location(cut, query))
+    }
+
+    /// Whether it is an error that weir tells of itself, by a short text.
+    pub(crate) fn is_own_error(&self) -> bool {
+        let is_error = self.status.is_client_error() || self.status.is_server_error();
+        is_error && matches!(self.fields, AnswerFields::Page(_))
+    }
+
+    /// The same with `page` in place of its short text. The page is part of the answer, so that it has
+    /// neither a tag nor a date of its own.
+    pub(crate) fn showing(mut self, page: Object) -> Answer {
+        if let AnswerFields::Page(fields) = &mut self.fields {
+            fields.media = Some(page.facts.media.clone());
+            self.body_length = Some(page.facts.length);
+            self.body = page.body;
+        }
+        self
+    }
+
+    /// The same with these changes to its fields, if it is a short text.
+    pub(crate) fn changed_by(mut self, changes: &Arc<FieldChanges>) -> Answer {
+        if let AnswerFields::Page(fields) = &mut self.fields {
+            fields.changes = Some(changes.clone());
+        }
+        self
     }
 
     /// An answer with that; `body_length`: bytes of the body, if that is known.

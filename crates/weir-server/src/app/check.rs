@@ -1,5 +1,5 @@
 //! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
-//! at the directory, the access log, the certificates, the addresses to listen on, the names of backends,
+//! at the directories, the access log, the certificates, the addresses to listen on, the names of backends,
 //! the files for TLS to them and the kernel's bands, and changes nothing.
 
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use super::certificates;
 use crate::body::open_space;
 use crate::config::{Action, BackendAddress, Config, ListenAddress, RouteConfig};
-use crate::content::open_root;
+use crate::content::{missing_pages, open_root, served};
 use crate::error::ServeError;
 use crate::listen;
 use crate::listen::cannot_listen;
@@ -26,12 +26,14 @@ use crate::uplink::{self, Sight};
 ///
 /// What the server could not start with.
 pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
-    config.root.as_deref().map(open_root).transpose()?;
+    for root in served(config).filter_map(|(root, _)| root) {
+        open_root(root)?;
+    }
     open_space(config)?;
     access_log::check(&config.access_log)?;
     certificates::check(config)?;
     proxy::check_tls(&config.routes)?;
-    let mut warnings = Vec::new();
+    let mut warnings = missing_pages(config);
     let mut seen = HashSet::new();
     let addresses = config.ports().map(|(address, _)| address);
     for address in addresses.chain(&config.admin) {
@@ -85,7 +87,7 @@ fn look_at_port(address: SocketAddr, shared: bool) -> Result<Option<String>, Ser
 fn backends(route: &RouteConfig) -> &[BackendAddress] {
     match &route.action {
         Action::Proxy(proxy) => &proxy.backends,
-        Action::Files | Action::Redirect { .. } => &[],
+        Action::Files | Action::Directory(_) | Action::Redirect { .. } => &[],
     }
 }
 

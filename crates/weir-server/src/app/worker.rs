@@ -16,7 +16,7 @@ use weir_tls::Server;
 
 use crate::client::Times;
 use crate::config::{Config, Prefix, ProxyProtocol};
-use crate::content::{Content, FileDisks, SiteConfig};
+use crate::content::{FileDisks, SitesConfig, missing_pages};
 use crate::error::ServeError;
 use crate::listen::{self, Listener};
 use crate::logs::access_log::LogHandle;
@@ -25,8 +25,8 @@ use crate::metrics::Metrics;
 use crate::protocol::{Context, OpenConnections, Serving};
 use crate::runtime;
 use crate::runtime::stop::Stop;
-use crate::service::Service;
 use crate::service::proxy::{self, Proxy};
+use crate::service::{Files, Service, SiteOptions};
 use crate::sys::descriptors::Shortages;
 use crate::uplink::{self, InFlightQuery, LocalUplink, Uplink};
 
@@ -68,8 +68,10 @@ pub(super) struct Shared {
 struct Plan {
     index: usize,
     shared: Shared,
-    /// The directory it serves, if there is one.
-    site: Option<SiteConfig>,
+    /// The directories it serves.
+    sites: SitesConfig,
+    /// What each of their sites has beside files.
+    options: Vec<Option<Arc<SiteOptions>>>,
     listeners: Vec<Listener>,
     /// The worker that owns the gate has it here.
     gate: Option<Gate>,
@@ -86,7 +88,7 @@ pub(super) type Queries = mpsc::UnboundedSender<InFlightQuery>;
 ///
 /// # Errors
 ///
-/// The site cannot be opened, or there can be no thread.
+/// A directory cannot be opened, or there can be no thread.
 pub(super) fn start_all(
     config: &Config,
     shared: &Shared,
@@ -94,12 +96,15 @@ pub(super) fn start_all(
     listeners: Vec<Vec<Listener>>,
 ) -> Result<(Vec<Worker>, Vec<Queries>), ServeError> {
     let (mut threads, mut senders) = (Vec::new(), Vec::new());
+    missing_pages(config).iter().for_each(|missing| tracing::warn!("{missing}"));
+    let options = SiteOptions::all(config);
     for (index, listeners) in listeners.into_iter().enumerate() {
         let (sender, queries) = mpsc::unbounded_channel();
         senders.push(sender);
-        let shared = shared.clone();
-        let site = SiteConfig::open(config, &shared.disks, &shared.metrics)?;
-        let thread = start(Plan { index, shared, site, listeners, gate: gate.take(), queries });
+        let (shared, options) = (shared.clone(), options.clone());
+        let sites = SitesConfig::open(config, &shared.disks, &shared.metrics)?;
+        let gate = gate.take();
+        let thread = start(Plan { index, shared, sites, options, listeners, gate, queries });
         threads.push(thread.map_err(|error| ServeError::new("cannot start a worker", &error))?);
     }
     Ok((threads, senders))
@@ -114,13 +119,13 @@ fn start(plan: Plan) -> io::Result<Worker> {
 /// Serves until the server stops, then waits for responses under way. Returns how many connections had
 /// one that did not end in time.
 async fn run(plan: Plan) -> io::Result<usize> {
-    let Plan { index, shared, site, listeners, gate, queries } = plan;
+    let Plan { index, shared, sites, options, listeners, gate, queries } = plan;
     let owned = shared.uplink.clone().zip(gate).map(|(uplink, gate)| {
         spawn_local(own_gate(uplink.clone(), gate));
         spawn_local(watch_bands(uplink.clone()));
         uplink
     });
-    let context = Rc::new(context(index, shared, site));
+    let context = Rc::new(context(index, shared, Files::all(sites, &options)));
     if context.uplink.is_some() {
         spawn_local(distribute(context.clone()));
         spawn_local(count_in_kernel(context.clone()));
@@ -152,10 +157,10 @@ async fn run(plan: Plan) -> io::Result<usize> {
 }
 
 /// What the connections of worker `index` share.
-fn context(index: usize, shared: Shared, site: Option<SiteConfig>) -> Context {
+fn context(index: usize, shared: Shared, sites: Vec<Files>) -> Context {
     let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, .. } = shared;
     let Shared { tls, hsts, tls_port, challenges, stop, .. } = shared;
-    let service = Service::new(Content::new(site), routes.map(Proxy::new));
+    let service = Service::of_sites(sites, routes.map(Proxy::new));
     let service = service.redirecting_to(tls_port).answering(challenges);
     let serving = Serving::new(service, access_log, &metrics, proxy_protocol, times);
     let serving = Serving { hsts, ..serving };
@@ -222,7 +227,7 @@ async fn keep_routes(context: Rc<Context>, is_first: bool) {
 async fn sweep(context: Rc<Context>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        context.serving.get().service.site().iter().for_each(|site| site.sweep());
+        context.serving.get().service.sites().for_each(|site| site.sweep());
     }
 }
 

@@ -21,7 +21,7 @@ const TEMPORARY: &str = "/var/tmp";
 pub(crate) fn open_space(config: &Config) -> Result<Arc<Space>, ServeError> {
     let spills = config.routes.iter().any(|route| match &route.action {
         Action::Proxy(proxy) => proxy.overflow == Overflow::Spill,
-        Action::Files | Action::Redirect { .. } => false,
+        Action::Files | Action::Directory(_) | Action::Redirect { .. } => false,
     });
     let files = match config.proxy_disk {
         0 => None,

@@ -14,6 +14,7 @@ use super::key::Table as _;
 use super::keys::{Keys, Source};
 use super::routes;
 use super::settings::ServerKeys;
+use super::site::FileKeys;
 
 /// The key of the tables of routes.
 const ROUTE: &str = "route";
@@ -41,7 +42,8 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let source = Source(text);
     let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
     let span = table.span();
-    let known = [ServerKeys::NAMES, AcmeKeys::NAMES, &[ROUTE]].concat();
+    let of_files = FileKeys::names();
+    let known = [ServerKeys::NAMES, AcmeKeys::NAMES, &of_files[..], &[ROUTE]].concat();
     let of_routes = routes::key_names();
     let elsewhere = (&of_routes[..], "it belongs to a [[route]]");
     let keys = Keys { known: &known, place: "", elsewhere };
@@ -50,11 +52,14 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
     let (acme, table): (DeTable<'_>, DeTable<'_>) =
         table.into_iter().partition(|(key, _)| AcmeKeys::NAMES.contains(&&**key.get_ref()));
+    let (files, table): (DeTable<'_>, DeTable<'_>) =
+        table.into_iter().partition(|(key, _)| of_files.contains(&&**key.get_ref()));
     let keys = ServerKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), table)))
         .map_err(|error| source.refused(&error))?;
-    let acme = AcmeKeys::deserialize(Deserializer::from(Spanned::new(span, acme)))
+    let acme = AcmeKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), acme)))
         .map_err(|error| source.refused(&error))?;
-    let mut settings = Settings { keys, acme, routes: Vec::new() };
+    let files = FileKeys::read(source, span, files)?;
+    let mut settings = Settings { keys, acme, files, routes: Vec::new() };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }

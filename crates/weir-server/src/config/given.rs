@@ -7,6 +7,7 @@ use super::acme::AcmeKeys;
 use super::key::Table as _;
 use super::routes::{FileRoute, ProxyFlag};
 use super::settings::ServerKeys;
+use super::site::FileKeys;
 use super::uplink::UplinkMode;
 
 impl ServerKeys {
@@ -35,6 +36,9 @@ pub struct Settings {
     #[command(flatten)]
     pub(super) acme: AcmeKeys,
 
+    #[command(flatten)]
+    pub(super) files: FileKeys,
+
     /// The `[[route]]` tables of the file; there are no flags for them.
     #[arg(skip)]
     pub(super) routes: Vec<FileRoute>,
@@ -51,7 +55,12 @@ impl Settings {
             proxies.any(|proxy| route.is_for(None, &proxy.path))
         };
         routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));
-        Settings { keys: self.keys.over(below.keys), acme: self.acme.over(below.acme), routes }
+        Settings {
+            keys: self.keys.over(below.keys),
+            acme: self.acme.over(below.acme),
+            files: self.files.over(below.files),
+            routes,
+        }
     }
 
     /// Takes relative paths to be relative to `directory`, which is that of the file.

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use super::error::ConfigError;
+use super::key::Key;
 
 /// The text of the file, to tell lines by.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,29 @@ impl Source<'_> {
 /// What is wrong in a line.
 pub(super) fn at_line(line: usize, what: impl fmt::Display) -> ConfigError {
     ConfigError::new(format!("{line}: {what}"))
+}
+
+/// Checks the keys of the table that is the value of `key`, if that has keys.
+pub(super) fn check_section(
+    text: Source<'_>,
+    table: &mut DeTable<'_>,
+    key: &Key,
+) -> Result<(), ConfigError> {
+    if key.keys.is_empty() {
+        return Ok(());
+    }
+    let Some((name, value)) = table.remove_entry(key.name) else { return Ok(()) };
+    let known: Vec<&str> = key.keys.iter().map(|key| key.name).collect();
+    let place = format!(" of `{}`", key.name);
+    let keys = Keys { known: &known, place: &place, elsewhere: (&[], "") };
+    let span = value.span();
+    let value = match value.into_inner() {
+        DeValue::Table(inner) => DeValue::Table(keys.check(text, inner)?),
+        // What else it is, is for the reader of values to say.
+        other => other,
+    };
+    table.insert(name, Spanned::new(span, value));
+    Ok(())
 }
 
 /// The keys that `table` may have.

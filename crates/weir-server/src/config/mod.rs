@@ -1,9 +1,9 @@
 //! What the operator wants: flags over the file over the defaults. The program reads [`Settings`] from
 //! both; every part of the server is built from the [`Config`] that they resolve to.
 //!
-//! `settings.rs` is the table of the server's keys, `routes/table.rs` that of routes; from them come
-//! flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its type
-//! (`value.rs`).
+//! `settings.rs` is the table of the server's keys, `routes/table.rs` that of routes, `site` has those
+//! about files, which both may have; from them come flags, help, keys of the file, defaults and
+//! docs/configuration.md. A value is read by its type (`value.rs`).
 
 mod acme;
 mod address;
@@ -20,6 +20,7 @@ mod reference;
 mod resolve;
 mod routes;
 mod settings;
+mod site;
 mod table;
 mod tls;
 mod uplink;
@@ -43,6 +44,9 @@ pub use routes::{
     RouteConfig,
 };
 pub use settings::Config;
+pub use site::{
+    CacheControl, ErrorPages, FieldsConfig, FilesConfig, MediaTypes, PagesConfig, Template,
+};
 pub use tls::{CertificateSource, FilePath, Hsts};
 pub use uplink::{BandCutoffs, KernelCap, UplinkMode};
 pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};

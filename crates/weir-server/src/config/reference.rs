@@ -11,26 +11,31 @@ use super::key::Key;
 use super::key::Table as _;
 use super::routes;
 use super::settings::ServerKeys;
+use super::site::FileKeys;
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 22] = [
+const VALUES: [(&str, &str); 26] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
     ),
     ("AGE", "a time such as `365d`, perhaps with words behind it, as listed"),
     ("BOOL", "`true` or `false`; a flag without a value is `true`"),
+    ("CACHING", "a text as listed, or a table of such texts by pattern"),
     ("DIR", "a directory"),
     ("FILE", "a file"),
     ("HOST", "a name or an address, such as `www.example.org`"),
     ("KIND", "a word or a number, as listed"),
     ("LEVEL", "one of the words listed"),
+    ("METHOD", "a method of HTTP, such as `GET`"),
     ("N", "a whole number"),
     ("NAME", "one of the words listed"),
     ("NETWORK", "a network or an address, such as `10.0.0.0/8` or `192.0.2.1`"),
     ("NETWORK,...", "`true`, `false`, or networks: an array in the file, with commas in a flag"),
+    ("ORIGIN", "a scheme and a host, such as `https://app.example.org`, or `*`"),
     ("PATH", "a path that begins with a slash"),
     ("PATH=URL[,URL]", "a path, `=`, and its backends with commas between them"),
+    ("PATTERN", "a path below the root that holds `{path}`"),
     (
         "RATE",
         "bits per second with a unit (`bit`, `kbit`, `mbit`, `gbit`), such as `300mbit` or `1.5gbit`, at least `8kbit`; or a word, as listed",
@@ -53,7 +58,7 @@ const VALUES: [(&str, &str); 22] = [
 const HEAD: &str = "\
 # Configuration
 
-<!-- Generated from the tables in crates/weir-server/src/config/settings.rs, acme.rs and routes/table.rs by
+<!-- Generated from the tables in crates/weir-server/src/config/settings.rs, acme.rs, site and routes/table.rs by
      UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
 `weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
@@ -78,7 +83,7 @@ path = \"/healthz\"
 const ROUTES: &str = "\
 # Routes
 
-A `[[route]]` needs a `path` and one of `backends`, `redirect` and `files = true`. What no route matches is answered from `root`, or with 404 if there is none; the built-in site is only served without routes. Routes have no flags; `--proxy` makes simple ones.
+A `[[route]]` needs a `path` and one of `backends`, `redirect`, `root` and `files = true`. A route of files (`root` or `files = true`) may also have the keys of [names and pages](#names-and-pages) and of [types and fields of files](#types-and-fields-of-files); what it does not say is as the keys above the routes say. What no route matches is answered from `root`, or with 404 if there is none; the built-in site is only served without routes. Routes have no flags; `--proxy` makes simple ones.
 
 ";
 
@@ -90,7 +95,7 @@ pub fn reference() -> String {
         page += &format!("| `{value}` | {how} |\n");
     }
     let flags = Settings::augment_args(Command::new("serve"));
-    let keys = [ServerKeys::keys(), AcmeKeys::keys()].concat();
+    let keys = [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys()].concat();
     sections(&mut page, &keys, &|key| flag(&flags, key));
     page.push('\n');
     page += ROUTES.trim_end();
@@ -173,7 +178,8 @@ mod tests {
     use crate::documents;
 
     fn all() -> Vec<Key> {
-        let mut all = [ServerKeys::keys(), AcmeKeys::keys(), routes::keys()].concat();
+        let mut all =
+            [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys(), routes::keys()].concat();
         all.extend(all.clone().into_iter().flat_map(|key| key.keys));
         all
     }
@@ -197,7 +203,7 @@ mod tests {
         let proxied = "[[route]]\npath = \"/\"\nbackends = \"http://a\"\n";
         let in_route = |key: &Key| match key.name {
             "path" => format!("[[route]]\npath = {}\nfiles = true", key.example),
-            "files" | "redirect" => {
+            "files" | "root" | "redirect" => {
                 format!("[[route]]\npath = \"/\"\n{} = {}", key.name, key.example)
             }
             "status" => {
@@ -216,6 +222,15 @@ mod tests {
         };
         let of_server = |key: &Key| format!("{} = {}", key.name, key.example);
         let mut texts: Vec<String> = ServerKeys::keys().iter().map(of_server).collect();
+        texts.extend(FileKeys::keys().iter().map(of_server));
+        for key in FileKeys::keys() {
+            let route = "root = \".\"\n[[route]]\npath = \"/a\"\nfiles = true\n";
+            texts.push(format!("{route}{} = {}", key.name, key.example));
+            for inner in &key.keys {
+                let table = format!("[route.{}]\n{} = {}", key.name, inner.name, inner.example);
+                texts.push(format!("{route}{table}"));
+            }
+        }
         for key in routes::keys() {
             texts.push(format!("root = \".\"\n{}", in_route(&key)));
             for inner in &key.keys {

@@ -13,6 +13,7 @@ use super::given::Settings;
 use super::key::Table as _;
 use super::routes::{self, Action};
 use super::settings::{Config, ServerKeys};
+use super::site::FileKeys;
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::SwiftRoundTrip;
 
@@ -60,17 +61,22 @@ impl Config {
     ///
     /// What is invalid together, such as two routes for the same path.
     pub fn from_settings(settings: Settings) -> Result<Config, ConfigError> {
-        let Settings { keys, acme, routes } = settings;
+        let Settings { keys, acme, files, routes } = settings;
         let server = routes::Server {
             has_root: keys.root.is_some(),
             limit: keys.backend_limit,
             order: keys.backend_order,
         };
-        let routes = routes::assemble(keys.proxies(), routes, server)?;
-        let has_backends = routes.iter().any(|route| matches!(route.action, Action::Proxy(_)));
-        let without_effect = without_effect(&keys, &acme, has_backends);
+        let routes = routes::assemble(keys.proxies(), routes, server, &files)?;
+        let mut actions = routes.iter().map(|route| &route.action);
+        let has = Has {
+            backends: actions.clone().any(|action| matches!(action, Action::Proxy(_))),
+            files: server.has_root || actions.any(|action| matches!(action, Action::Directory(_))),
+        };
+        let without_effect = without_effect(&keys, &acme, &files, has);
         let given_order = keys.protective_order;
-        let mut config = keys.resolve(routes, acme.resolve(), without_effect);
+        let site = files.site(None, None);
+        let mut config = keys.resolve(routes, acme.resolve(), site, without_effect);
         config.without_effect.extend(round_trip_in_vain(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;
@@ -183,20 +189,32 @@ fn check_order(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What keys need that no key of the server stands for alone: some route to backends, an uplink that weir
-/// paces, an uplink in the kernel, certificates that weir obtains.
+/// What keys need that no key of the server stands for alone: some route to backends, a directory to serve,
+/// an uplink that weir paces, an uplink in the kernel, certificates that weir obtains.
 const BACKENDS: &str = "backends";
+const FILES: &str = "a directory to serve";
 const PACED: &str = "a rate as uplink";
 const IN_KERNEL: &str = "kernel as uplink";
 const AUTO: &str = "auto among `tls`";
 
+/// What there is to serve.
+#[derive(Clone, Copy, Debug, Default)]
+struct Has {
+    /// Some route has backends.
+    backends: bool,
+    /// There is a directory, of the server or of a route.
+    files: bool,
+}
+
 /// The keys that were given and change nothing, with what they would need.
-fn without_effect(keys: &ServerKeys, acme: &AcmeKeys, has_backends: bool) -> Vec<String> {
-    let given = [keys.given(), acme.given()].concat();
+fn without_effect(keys: &ServerKeys, acme: &AcmeKeys, files: &FileKeys, has: Has) -> Vec<String> {
+    let given = [keys.given(), acme.given(), files.given()].concat();
     let is_auto = keys.tls.iter().flatten().any(|source| source.file().is_none());
     let missing = |needs: &str| match needs {
-        BACKENDS if has_backends => None,
+        BACKENDS if has.backends => None,
         BACKENDS => Some("no route has backends".to_owned()),
+        FILES if has.files => None,
+        FILES => Some("no directory is served".to_owned()),
         PACED if keys.is_in_kernel() => {
             Some("with `uplink = \"kernel\"` the kernel keeps the queue".to_owned())
         }
@@ -212,7 +230,7 @@ fn without_effect(keys: &ServerKeys, acme: &AcmeKeys, has_backends: bool) -> Vec
         ),
         key => Some(format!("there is no `{key}`")),
     };
-    let all = [ServerKeys::keys(), AcmeKeys::keys()].concat();
+    let all = [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys()].concat();
     let in_vain = all.iter().filter(|key| given.contains(&key.name)).filter_map(|key| {
         let why = missing(key.needs?)?;
         Some(format!("`{}` has no effect: {why}", key.name))
@@ -245,9 +263,10 @@ mod tests {
 
     #[test]
     fn what_a_key_needs_is_a_key_or_a_route_to_backends() {
-        for key in [ServerKeys::keys(), AcmeKeys::keys()].concat() {
-            let others = [BACKENDS, PACED, IN_KERNEL, AUTO];
-            let known = |needs| others.contains(&needs) || ServerKeys::NAMES.contains(&needs);
+        let names = [ServerKeys::NAMES, &FileKeys::names()[..]].concat();
+        for key in [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys()].concat() {
+            let others = [BACKENDS, FILES, PACED, IN_KERNEL, AUTO];
+            let known = |needs| others.contains(&needs) || names.contains(&needs);
             assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
         }
     }
@@ -363,8 +382,14 @@ mod tests {
     #[test]
     fn a_key_without_what_it_needs_is_told() {
         let keys = ServerKeys { policy: Some(PolicyKind::default()), ..ServerKeys::default() };
-        let told = without_effect(&keys, &AcmeKeys::default(), false);
-        assert!(told.len() == 1 && told[0].starts_with("`policy` has no effect: "), "{told:?}");
-        assert!(without_effect(&ServerKeys::default(), &AcmeKeys::default(), false).is_empty());
+        let told = |keys: &ServerKeys| {
+            without_effect(keys, &AcmeKeys::default(), &FileKeys::default(), Has::default())
+        };
+        let of_policy = told(&keys);
+        assert!(
+            of_policy.len() == 1 && of_policy[0].starts_with("`policy` has no effect: "),
+            "{of_policy:?}"
+        );
+        assert!(told(&ServerKeys::default()).is_empty());
     }
 }

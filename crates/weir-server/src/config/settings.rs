@@ -15,6 +15,7 @@ use super::address::ListenAddress;
 use super::files::{DiskWork, FileDepartures};
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{ProxyFlag, RouteConfig};
+use super::site::FilesConfig;
 use super::table::settings;
 use super::tls::{CertificateSource, FilePath, Hsts};
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
@@ -36,6 +37,8 @@ settings! {
         pub routes: Vec<RouteConfig>,
         /// How certificates are obtained for `tls = "auto"`.
         pub acme: AcmeConfig,
+        /// How the files of `root` are served.
+        pub files: FilesConfig,
         /// Keys that were given to no effect, and why.
         pub(super) without_effect: Vec<String>,
     }
@@ -64,7 +67,7 @@ settings! {
 
         /// Worker threads
         #[arg(long)]
-        workers: Workers => |given| if given.is_paced() { Workers(1) } else { cores() },
+        workers: Workers => |given| if given.is_paced() { Workers(1) } else { Workers::cores() },
         else "1 with a rate as uplink, otherwise one per core",
         example 4;
 
@@ -393,8 +396,4 @@ settings! {
         min_rate_period: Timeout = Timeout::seconds(30),
         example "10s";
     }
-}
-
-fn cores() -> Workers {
-    Workers(std::thread::available_parallelism().map_or(1, usize::from))
 }

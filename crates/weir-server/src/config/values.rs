@@ -97,6 +97,13 @@ value! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers(pub usize);
 
+impl Workers {
+    /// One for each core.
+    pub(super) fn cores() -> Workers {
+        Workers(std::thread::available_parallelism().map_or(1, usize::from))
+    }
+}
+
 impl FromStr for Workers {
     type Err = Invalid;
 

@@ -1,18 +1,19 @@
-//! What a site is made of, taken from the configuration. Opened for each worker when the server starts;
-//! `weir serve --check` only opens the directory.
+//! What the sites of a worker are made of, taken from the configuration. Opened for each worker when the
+//! server starts; `weir serve --check` only opens the directories.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::open::CHUNK;
 use super::root::Root;
+use super::rules::Rules;
 use super::work::FileDisks;
-use crate::config::{Config, DiskWork, FileDepartures};
+use crate::config::{Action, Config, DiskWork, FileDepartures, FilesConfig};
 use crate::error::ServeError;
 use crate::metrics::Metrics;
 use crate::sys::descriptors;
 
-/// Names that are remembered, by all workers together.
+/// Names that are remembered, by all workers and sites together.
 const NAMES: usize = 65_536;
 
 /// The most files that a worker keeps open between requests.
@@ -23,12 +24,12 @@ const MOST_OPEN: usize = 4096;
 pub(crate) struct SiteConfig {
     /// The directory, which was opened.
     pub(crate) root: Root,
+    /// What of it is served, and how.
+    pub(crate) rules: Arc<Rules>,
     pub(crate) disks: Arc<FileDisks>,
     pub(crate) metrics: Arc<Metrics>,
     /// The most names that are remembered.
     pub(crate) names: usize,
-    /// Bytes of memory for small files.
-    pub(crate) hot: usize,
     /// The most large files that are kept open.
     pub(crate) open: usize,
     /// How much of a file a helper fetches at once.
@@ -39,30 +40,58 @@ pub(crate) struct SiteConfig {
     pub(crate) departures: FileDepartures,
 }
 
-impl SiteConfig {
-    /// The site of one worker; `None` if no directory is served.
+/// The sites of one worker: that of the server, and those of the routes that have one, in the order of the
+/// routes.
+#[derive(Debug)]
+pub(crate) struct SitesConfig {
+    /// `None`: the built-in site, which only the first can be.
+    pub(crate) sites: Vec<Option<SiteConfig>>,
+    /// Bytes of memory for small files, of all sites together.
+    pub(crate) hot: usize,
+}
+
+impl SitesConfig {
+    /// Opens the directories.
     ///
     /// # Errors
     ///
-    /// The directory cannot be opened.
+    /// One cannot be opened.
     pub(crate) fn open(
         config: &Config,
         disks: &Arc<FileDisks>,
         metrics: &Arc<Metrics>,
-    ) -> Result<Option<SiteConfig>, ServeError> {
-        let Some(path) = &config.root else { return Ok(None) };
-        Ok(Some(SiteConfig {
-            root: open_root(path)?,
-            disks: disks.clone(),
-            metrics: metrics.clone(),
-            names: (NAMES / config.workers).max(1024),
-            hot: usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers,
-            open: (descriptors::limit() / 8 / config.workers).min(MOST_OPEN),
-            window: window(config.uplink.rate().map(|rate| rate.bits() / 8)),
-            work: config.disk_work,
-            departures: config.file_departures,
-        }))
+    ) -> Result<SitesConfig, ServeError> {
+        let served: Vec<_> = served(config).collect();
+        let shares = config.workers * served.len();
+        let site = |(root, files): (Option<&Path>, &FilesConfig)| {
+            let Some(path) = root else { return Ok(None) };
+            Ok(Some(SiteConfig {
+                root: open_root(path)?,
+                rules: Arc::new(Rules::new(files)),
+                disks: disks.clone(),
+                metrics: metrics.clone(),
+                names: (NAMES / shares).max(1024),
+                open: (descriptors::limit() / 8 / shares).min(MOST_OPEN),
+                window: window(config.uplink.rate().map(|rate| rate.bits() / 8)),
+                work: config.disk_work,
+                departures: config.file_departures,
+            }))
+        };
+        let sites: Result<Vec<_>, ServeError> = served.into_iter().map(site).collect();
+        let hot = usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers;
+        Ok(SitesConfig { sites: sites?, hot })
     }
+}
+
+/// The directory of each site and how it is served, in the order of [`SitesConfig`].
+pub(crate) fn served(config: &Config) -> impl Iterator<Item = (Option<&Path>, &FilesConfig)> {
+    let root = config.root.as_deref();
+    let of_routes = config.routes.iter().filter_map(|route| match &route.action {
+        Action::Directory(files) => Some(&**files),
+        _ => None,
+    });
+    let of_routes = of_routes.map(move |files| (files.root.as_deref().or(root), files));
+    std::iter::once((root, &config.files)).chain(of_routes)
 }
 
 /// The directory that is served.
@@ -73,6 +102,24 @@ impl SiteConfig {
 pub(crate) fn open_root(path: &Path) -> Result<Root, ServeError> {
     Root::open(path)
         .map_err(|error| ServeError::new(format!("cannot serve {}", path.display()), &error))
+}
+
+/// Pages that the configuration names and that are not there, as messages for operators. Waits for the
+/// disk.
+pub(crate) fn missing_pages(config: &Config) -> Vec<String> {
+    let mut missing: Vec<String> = Vec::new();
+    for (root, files) in served(config) {
+        let Some(root) = root else { continue };
+        let pages = files.named_pages().into_iter().map(|name| root.join(name));
+        let told = pages.filter(|page| !page.is_file()).map(|page| {
+            let page = page.display();
+            format!("{page} is named by `error_pages` or `fallback` and is not there at present")
+        });
+        missing.extend(told);
+    }
+    missing.sort();
+    missing.dedup();
+    missing
 }
 
 /// How much of a file a helper fetches at once: what an uplink of `bytes_per_second` sends in a tenth

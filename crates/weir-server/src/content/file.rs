@@ -9,6 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, IoSliceMut};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use weir_sched::Time;
 
 use super::mount::Access;
 use super::open::{self, CHUNK, Descriptor, Identity, Opened};
+use super::root::printable;
 use super::work::{DiskResult, FileDisks, Key};
 use crate::disk::{DiskError, DiskId, Piece};
 use crate::runtime::turn;
@@ -48,6 +50,8 @@ pub(crate) struct File {
     fd: Arc<Descriptor>,
     /// Below the root.
     name: Rc<[u8]>,
+    /// The root, for the log.
+    root: Arc<Path>,
     identity: Identity,
     disk: DiskId,
     access: Access,
@@ -66,7 +70,8 @@ pub(crate) enum ReadError {
 }
 
 impl File {
-    pub(super) fn new(opened: &Opened, access: Access, name: Rc<[u8]>) -> File {
+    /// What was opened under `name` below `root`.
+    pub(super) fn new(opened: &Opened, access: Access, name: Rc<[u8]>, root: &Arc<Path>) -> File {
         let has_cachestat = Cell::new(access == Access::NoWait);
         if access == Access::NoWait && opened.identity.length > DIRECT_FROM {
             // It is read in large pieces, when they are needed: the kernel need not guess.
@@ -74,12 +79,17 @@ impl File {
         }
         let Opened { identity, disk, .. } = *opened;
         let (fd, seen) = (opened.fd.clone(), RefCell::default());
-        File { fd, name, identity, disk, access, has_cachestat, seen }
+        File { fd, name, root: root.clone(), identity, disk, access, has_cachestat, seen }
     }
 
     /// The name below the root that was opened.
     pub(super) fn name(&self) -> &[u8] {
         &self.name
+    }
+
+    /// Its path, for the log.
+    pub(crate) fn printable(&self) -> String {
+        printable(&self.root, &self.name)
     }
 
     /// Whether its content is read when it is opened, and sent from memory.
@@ -255,7 +265,9 @@ impl File {
         match disks.run(self.disk, piece, work).await.map_err(FetchError::Disk)? {
             DiskResult::Part(Ok(bytes)) => Ok((start, bytes)),
             DiskResult::Part(Err(error)) => Err(FetchError::Failed(error)),
-            DiskResult::Opened(_) | DiskResult::Root(_) => Err(FetchError::Failed(Errno::IO)),
+            DiskResult::Opened(_) | DiskResult::Root(_) | DiskResult::Listed(_) => {
+                Err(FetchError::Failed(Errno::IO))
+            }
         }
     }
 }

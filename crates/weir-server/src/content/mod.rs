@@ -1,10 +1,11 @@
-//! What can be sent: the files of a directory or the built-in site, and the bytes of any body. `service`
+//! What can be sent: the files of directories or the built-in site, and the bytes of any body. `service`
 //! looks paths up here and makes responses of what is found; `send` reads the bodies.
 
 mod builtin;
 mod config;
 mod file;
 mod hot;
+mod listing;
 mod mount;
 mod names;
 mod object;
@@ -13,18 +14,24 @@ mod open_files;
 mod pattern;
 mod places;
 mod root;
+mod rules;
 mod site;
+mod sources;
 mod tag;
 mod uses;
 mod work;
+
+use std::rc::Rc;
 
 use http::StatusCode;
 use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
 use self::builtin::Builtin;
-pub(crate) use self::config::{SiteConfig, open_root};
+pub(crate) use self::config::{SiteConfig, SitesConfig, missing_pages, open_root, served};
 pub(crate) use self::file::{DIRECT_FROM, ReadError};
+use self::hot::HotSet;
+pub(crate) use self::listing::ListFormat;
 pub use self::mount::{Access as FileAccess, access as file_access};
 pub(crate) use self::object::{Body, Facts, Found, Object, copy};
 pub(crate) use self::open::CHUNK;
@@ -39,12 +46,19 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Of a directory, or the built-in site if none is served.
-    pub(crate) fn new(site: Option<SiteConfig>) -> Content {
-        match site {
-            Some(config) => Content::Files(Site::new(config)),
-            None => Content::Builtin(Box::new(Builtin::new())),
-        }
+    /// The built-in site.
+    pub(crate) fn builtin() -> Content {
+        Content::Builtin(Box::new(Builtin::new()))
+    }
+
+    /// Those of all sites of a worker, which share the memory for small files.
+    pub(crate) fn all(config: SitesConfig) -> Vec<Content> {
+        let hot = Rc::new(HotSet::new(config.hot));
+        let content = |site: Option<SiteConfig>| match site {
+            Some(site) => Content::Files(Site::new(site, hot.clone())),
+            None => Content::builtin(),
+        };
+        config.sites.into_iter().map(content).collect()
     }
 
     /// The files of the site, if it has any.

@@ -14,8 +14,9 @@ use weir_sched::{ObjectId, Time};
 
 use super::file::File;
 use super::hot::Hot;
-use super::object::Facts;
+use super::object::{Facts, Found};
 use super::open::Identity;
+use super::rules::Rules;
 use super::uses::Uses;
 use crate::sys::clock;
 
@@ -48,7 +49,24 @@ pub(super) enum Known {
     File(KnownFile),
     /// A directory that was named without its slash.
     Directory,
+    /// A directory without an index, of which a list may be shown.
+    List,
+    /// A file that is served under a shorter name: without so many bytes at the end.
+    Shorter(usize),
     Error(StatusCode),
+}
+
+impl Known {
+    /// What the name stands for, if it is no file.
+    pub(super) fn found(&self) -> Option<Result<Found, StatusCode>> {
+        match self {
+            Known::File(_) => None,
+            Known::Directory => Some(Ok(Found::Directory)),
+            Known::List => Some(Ok(Found::List)),
+            Known::Shorter(cut) => Some(Ok(Found::Shorter(*cut))),
+            Known::Error(status) => Some(Err(*status)),
+        }
+    }
 }
 
 /// A file as it was last seen.
@@ -61,10 +79,12 @@ pub(super) struct KnownFile {
     pub(super) hot: Rc<Hot>,
     pub(super) open: RefCell<Option<Rc<File>>>,
     pub(super) used: Cell<Time>,
+    /// It is at the first place where it was looked for. If not, another may come to stand before it.
+    pub(super) is_first: bool,
 }
 
 impl KnownFile {
-    /// What was found under `name` at `now`.
+    /// What was found under `name` at `now`, where it was looked for first.
     pub(super) fn new(
         identity: Identity,
         name: Rc<[u8]>,
@@ -72,18 +92,25 @@ impl KnownFile {
         now: Time,
     ) -> KnownFile {
         let (hot, open) = Default::default();
-        KnownFile { identity, facts, name, hot, open, used: Cell::new(now) }
+        KnownFile { identity, facts, name, hot, open, used: Cell::new(now), is_first: true }
     }
 }
 
-/// The facts of a file of `length` bytes with the tag `etag`.
-pub(super) fn facts(identity: &Identity, name: &[u8], length: u64, etag: ETag) -> Facts {
+/// The facts of a file of `length` bytes with the tag `etag`, as the `rules` of its site say.
+pub(super) fn facts(
+    identity: &Identity,
+    name: &[u8],
+    length: u64,
+    etag: ETag,
+    rules: &Rules,
+) -> Facts {
     let mut hasher = DefaultHasher::new();
     (identity.device, identity.inode).hash(&mut hasher);
     // Never later than Date (RFC 9110 section 8.8.2.1).
     let modified = Some(identity.modified.0.min(clock::unix_seconds()));
-    let media = weir_http::message::media::content_type(name);
-    Facts::new(length, media, Some(Validators { etag, modified }), ObjectId(hasher.finish()))
+    let validators = Some(Validators { etag, modified });
+    let facts = Facts::new(length, rules.media(name), validators, ObjectId(hasher.finish()));
+    facts.changed_by(rules.changes(name))
 }
 
 impl Entry {
@@ -91,7 +118,7 @@ impl Entry {
     pub(super) fn file(&self) -> Option<&KnownFile> {
         match &self.known {
             Known::File(file) => Some(file),
-            Known::Directory | Known::Error(_) => None,
+            _ => None,
         }
     }
 
@@ -106,7 +133,7 @@ impl Entry {
 
     /// Bytes of memory that it takes, approximately.
     fn cost(&self) -> usize {
-        let of_file = self.file().map_or(0, |file| file.name.len() + Facts::HEAD);
+        let of_file = self.file().map_or(0, |file| file.name.len() + file.facts.head_bytes());
         OVERHEAD + self.name.len() + of_file
     }
 

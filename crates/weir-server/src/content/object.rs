@@ -2,12 +2,13 @@
 //! by the sites and by whoever makes a short text; `answer` and the protocols read what its head says,
 //! `send` its bytes.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_http::message::ResponseFields;
 use weir_http::message::conditions::Validators;
+use weir_http::message::{FieldChanges, ResponseFields};
 use weir_sched::ObjectId;
 
 use super::file::{File, ReadError};
@@ -20,6 +21,10 @@ pub(crate) enum Found {
     Object(Object),
     /// A directory, named without the slash at the end.
     Directory,
+    /// A directory without an index, of which a list may be shown.
+    List,
+    /// A file that is served under a shorter name: without so many bytes at the end of the path.
+    Shorter(usize),
 }
 
 /// Something that can be sent, whole or in part.
@@ -33,9 +38,11 @@ pub(crate) struct Object {
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) length: u64,
-    pub(crate) media: &'static str,
+    pub(crate) media: Cow<'static, str>,
     pub(crate) validators: Option<Validators>,
     pub(crate) id: ObjectId,
+    /// What the configuration changes about the fields of a response with it.
+    pub(crate) changes: Option<Arc<FieldChanges>>,
     /// What HTTP/1 keeps of the head of an ordinary 200 response: all that is the same each time.
     pub(crate) h1_lines: OnceCell<Box<[u8]>>,
 }
@@ -47,7 +54,7 @@ pub(crate) enum Body {
     File(Rc<File>),
     /// Bytes of the built-in site's files, made when they are sent.
     Pattern,
-    /// A backend's answer, as it comes.
+    /// What comes while it is sent: a backend's answer, the list of a directory.
     Relayed(Rc<dyn Coming>),
 }
 
@@ -62,28 +69,48 @@ impl Object {
         let facts = Facts::new(text.len() as u64, media, None, ObjectId(0));
         Object { facts: Rc::new(facts), body: Body::Text(text) }
     }
+
+    /// The same with these changes to the fields of its responses.
+    pub(crate) fn changed_by(self, changes: Arc<FieldChanges>) -> Object {
+        let Facts { length, validators, id, .. } = *self.facts;
+        let facts = Facts::new(length, self.facts.media.clone(), validators, id);
+        Object { facts: Rc::new(facts.changed_by(Some(changes))), ..self }
+    }
 }
 
 impl Facts {
     /// Bytes that a prepared head takes, about.
-    pub(super) const HEAD: usize = 256;
+    const HEAD: usize = 256;
 
     pub(crate) fn new(
         length: u64,
-        media: &'static str,
+        media: impl Into<Cow<'static, str>>,
         validators: Option<Validators>,
         id: ObjectId,
     ) -> Facts {
-        Facts { length, media, validators, id, h1_lines: OnceCell::new() }
+        let (changes, h1_lines) = Default::default();
+        Facts { length, media: media.into(), validators, id, changes, h1_lines }
+    }
+
+    /// The same with these changes to the fields of its responses.
+    pub(super) fn changed_by(self, changes: Option<Arc<FieldChanges>>) -> Facts {
+        Facts { changes, h1_lines: OnceCell::new(), ..self }
+    }
+
+    /// Bytes of memory that a prepared head takes, about.
+    pub(super) fn head_bytes(&self) -> usize {
+        let changes = self.changes.as_deref();
+        Facts::HEAD + changes.map_or(0, FieldChanges::len_written)
     }
 
     /// What the head of a response with the whole object says of it.
     pub(crate) fn fields(&self) -> ResponseFields<'_> {
         ResponseFields {
             length: Some(self.length),
-            content_type: Some(self.media),
+            content_type: Some(&*self.media),
             validators: self.validators.as_ref(),
             accept_ranges: self.validators.is_some() && self.length > WORTH_RESUMING,
+            changes: self.changes.as_deref(),
             ..ResponseFields::default()
         }
     }

@@ -168,14 +168,7 @@ pub(super) fn identify(
 pub(super) fn from_disk(directory: &Directory, name: &[u8], reads: bool) -> Result<Opened, Errno> {
     let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     let at = clock::now();
-    let mut found = Err(Errno::AGAIN);
-    for _ in 0..RENAMED {
-        found = open(directory, &name, ResolveFlags::empty());
-        if !matches!(found, Err(Errno::AGAIN)) {
-            break;
-        }
-    }
-    let (fd, stat) = found?;
+    let (fd, stat) = unless_renamed(|| open(directory, &name, ResolveFlags::empty()))?;
     let is_file = is_file(&stat);
     let access = if is_file { Some(mount::access(&fd)?) } else { None };
     let disk = DiskId::below(stat.st_dev);
@@ -189,6 +182,27 @@ pub(super) fn from_disk(directory: &Directory, name: &[u8], reads: bool) -> Resu
         opened.steady = Some(Identity::now(&opened.fd)? == opened.identity);
     }
     Ok(opened)
+}
+
+/// Opens a directory so that the names in it can be read, however long it takes; `name` is empty for
+/// `directory` itself. For helpers.
+pub(super) fn to_list(directory: &Directory, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let name = if name.is_empty() { b"." } else { name };
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    let flags = reading() | OFlags::DIRECTORY;
+    unless_renamed(|| below(directory, &name, flags, ResolveFlags::empty()))
+}
+
+/// Looks again while something is renamed at the same time.
+fn unless_renamed<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    let mut found = look();
+    for _ in 1..RENAMED {
+        if !matches!(found, Err(Errno::AGAIN)) {
+            break;
+        }
+        found = look();
+    }
+    found
 }
 
 /// Another mount could be a remote one, where opening waits.

@@ -6,7 +6,7 @@ use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +55,12 @@ impl Directory {
     }
 }
 
+/// The path of a name below `root`, for the log: control characters are escaped.
+pub(super) fn printable(root: &Path, name: &[u8]) -> String {
+    let path = root.join(OsStr::from_bytes(name));
+    path.to_string_lossy().escape_debug().to_string()
+}
+
 // PATH: the directory need not be readable.
 fn flags() -> OFlags {
     OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
@@ -76,7 +82,7 @@ pub(super) enum Look {
 /// The directory and where it should be.
 #[derive(Debug)]
 pub(crate) struct Root {
-    pub(super) path: PathBuf,
+    pub(super) path: Arc<Path>,
     name: CString,
     directory: RefCell<Arc<Directory>>,
     looked: Cell<Time>,
@@ -98,13 +104,12 @@ impl Root {
         let directory = RefCell::new(Arc::new(directory));
         let name = CString::new(path.as_os_str().as_bytes())?;
         let (looked, vanished) = (Cell::new(Time::ZERO), Cell::new(false));
-        Ok(Root { path: path.to_owned(), name, directory, looked, vanished })
+        Ok(Root { path: path.into(), name, directory, looked, vanished })
     }
 
-    /// The path of a name below it, for the log: control characters are escaped.
+    /// The path of a name below it, for the log.
     pub(super) fn printable(&self, name: &[u8]) -> String {
-        let path = self.path.join(OsStr::from_bytes(name));
-        path.to_string_lossy().escape_debug().to_string()
+        printable(&self.path, name)
     }
 
     pub(super) fn directory(&self) -> Arc<Directory> {

@@ -3,6 +3,7 @@
 //! [`super::Content`].
 
 mod learn;
+mod list;
 mod lookup;
 
 use std::cell::{Cell, RefCell};
@@ -28,6 +29,7 @@ use super::open::{self, CHUNK};
 use super::open_files::OpenFiles;
 use super::places::Places;
 use super::root::{Directory, Look, Root};
+use super::rules::Rules;
 use super::work::{DiskResult, FileDisks, Key};
 use crate::config::{DiskWork, FileDepartures};
 use crate::disk::{DiskError, Piece};
@@ -48,9 +50,13 @@ pub(crate) struct Site(Rc<Inner>);
 #[derive(Debug)]
 struct Inner {
     root: Root,
+    rules: Arc<Rules>,
     names: Names,
-    hot: HotSet,
+    /// The sites of a worker share it.
+    hot: Rc<HotSet>,
     open: OpenFiles,
+    /// Shared by the lists under way, which are counted so.
+    lists: Rc<()>,
     window: u64,
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
@@ -63,12 +69,15 @@ struct Inner {
 }
 
 impl Site {
-    pub(crate) fn new(config: SiteConfig) -> Site {
+    /// `hot`: the memory for small files.
+    pub(super) fn new(config: SiteConfig, hot: Rc<HotSet>) -> Site {
         Site(Rc::new(Inner {
             root: config.root,
+            rules: config.rules,
             names: Names::new(config.names),
-            hot: HotSet::new(config.hot),
+            hot,
             open: OpenFiles::new(config.open),
+            lists: Rc::default(),
             window: config.window,
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
@@ -88,13 +97,12 @@ impl Site {
         }
         let entry = site.names.get(path).filter(|entry| site.is_fresh(entry))?;
         let found = match &entry.known {
-            Known::Directory => Ok(Found::Directory),
-            Known::Error(status) => Err(*status),
             Known::File(file) => {
                 let body = Body::Text(file.hot.get()?);
                 file.used.set(turn::began());
                 Ok(Found::Object(Object { facts: file.facts.clone(), body }))
             }
+            other => other.found()?,
         };
         site.metrics.cache_hits.inc();
         entry.uses.count();
@@ -143,11 +151,6 @@ impl Site {
         self.0.window
     }
 
-    /// The name of a file for the log.
-    pub(crate) fn path_of(&self, file: &File) -> String {
-        self.0.root.printable(file.name())
-    }
-
     /// The answer when a helper did not fetch what is to be sent.
     pub(crate) fn fetch_failed(&self, file: &File, error: &FetchError) -> StatusCode {
         self.0.fetch_failed(file, error)
@@ -164,8 +167,9 @@ impl Inner {
         let mut look = self.root.look(turn::began());
         if look == Look::Unknown {
             let path = self.root.path.clone();
+            let key = Key::Root(path.clone());
             let work = move || DiskResult::Root(Directory::open(&path).map(Arc::new));
-            let piece = Piece { key: Key::Root, bytes: OPENING, place: 0, since };
+            let piece = Piece { key, bytes: OPENING, place: 0, since };
             let patience = timeout(CHECK, self.disks.run(self.root.directory().disk, piece, work));
             if let Ok(Ok(DiskResult::Root(found))) = patience.await {
                 look = self.root.found(found);
@@ -186,10 +190,10 @@ impl Inner {
         since: Time,
     ) -> Option<Result<Found, StatusCode>> {
         let file = match &entry.known {
-            Known::Directory if self.is_fresh(entry) => return Some(Ok(Found::Directory)),
-            Known::Error(status) if self.is_fresh(entry) => return Some(Err(*status)),
-            Known::Directory | Known::Error(_) => return None,
-            Known::File(file) => file,
+            // Where one may have come to stand before it, that is looked for anew.
+            Known::File(file) if file.is_first || self.is_fresh(entry) => file,
+            other if self.is_fresh(entry) => return other.found(),
+            _ => return None,
         };
         let body = match file.hot.get() {
             Some(bytes) => Body::Text(bytes),

@@ -1,7 +1,9 @@
 //! Work that files have for the disk: what tells pieces of it apart, and what comes of each. The site and
 //! its files give it to helpers through [`FileDisks`].
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
@@ -19,15 +21,26 @@ pub(crate) enum Key {
     Name(u64, u64, Arc<[u8]>),
     /// Reading a file from an offset on: device, inode, offset.
     Part(u64, u64, u64),
-    /// Looking where the site is.
-    Root,
+    /// Looking where the site of this path is.
+    Root(Arc<Path>),
+    /// Going on with the list of a directory, for one response: a number of its own.
+    List(u64),
+}
+
+impl Key {
+    /// The key of one step of one list.
+    pub(super) fn of_list() -> Key {
+        static STEPS: AtomicU64 = AtomicU64::new(0);
+        Key::List(STEPS.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl disk::Key for Key {
     fn bytes(&self) -> usize {
         match self {
             Key::Name(_, _, name) => name.len(),
-            Key::Part(..) | Key::Root => 0,
+            // The path of a root is there once.
+            Key::Part(..) | Key::Root(_) | Key::List(_) => 0,
         }
     }
 }
@@ -38,4 +51,6 @@ pub(crate) enum DiskResult {
     Opened(Result<Arc<Opened>, Errno>),
     Part(Result<Arc<[u8]>, Errno>),
     Root(Result<Arc<Directory>, Errno>),
+    /// The next bytes of a list, and whether these are the last.
+    Listed(Result<(Arc<[u8]>, bool), Errno>),
 }

@@ -57,20 +57,30 @@ pub(super) async fn exchange<R: Requester>(
     to: Destination,
     body: Option<&mut impl IncomingBody>,
 ) -> Option<Answered> {
-    let Asked { requester, request, begun, .. } = asked;
+    let Asked { requester, request, fields, begun } = asked;
     let waiting = serving.journal.waiting(requester.address(), request, *begun);
     let answered = match to {
-        Destination::Files => match serving.service.respond_from_memory(request) {
-            Some(answer) => Some(Answered::own(answer)),
-            // Boxed, here and below: what answers at once needs no room for it.
-            None => Box::pin(unless_left(serving, asked)).await,
-        },
+        Destination::Files(site) => {
+            match serving.service.respond_from_memory(site, request, fields) {
+                Some(answer) => Some(Answered::own(answer)),
+                // Boxed, here and below: what answers at once needs no room for it.
+                None => Box::pin(unless_left(serving, asked, site)).await,
+            }
+        }
         Destination::Challenge(page) => Some(Answered::own(Answer::challenge(page))),
-        Destination::Admin => Box::pin(unless_left(serving, asked)).await,
-        Destination::Backends(route) => match refusal(&route, request) {
-            Some(status) => Some(Answered::own(Answer::error(status))),
-            None => Box::pin(relayed(&route, asked, body)).await,
-        },
+        Destination::Admin => Box::pin(unless_left(serving, asked, 0)).await,
+        Destination::Backends(route) => {
+            let answered = match refusal(&route, request) {
+                Some(status) => Some(Answered::own(Answer::error(status))),
+                None => Box::pin(relayed(&route, asked, body)).await,
+            };
+            match answered {
+                Some(answered) if serving.service.has_error_page(&answered.answer) => {
+                    Some(Box::pin(with_error_page(serving, asked, answered)).await)
+                }
+                answered => answered,
+            }
+        }
         Destination::Redirect { location, status } => {
             Some(Answered::own(Answer::redirect(status, location)))
         }
@@ -80,15 +90,31 @@ pub(super) async fn exchange<R: Requester>(
     answered
 }
 
-/// The answer of a service that may have to wait for it.
-async fn unless_left<R: Requester>(serving: &Serving, asked: &Asked<'_, R>) -> Option<Answered> {
+/// The answer of a service that may have to wait for it; `site`: whose files it is for, if it is for files.
+async fn unless_left<R: Requester>(
+    serving: &Serving,
+    asked: &Asked<'_, R>,
+    site: usize,
+) -> Option<Answered> {
     tokio::select! {
         biased;
-        answer = serving.service.respond(asked.request, asked.fields, asked.begun) => {
+        answer = serving.service.respond(site, asked.request, asked.fields, asked.begun) => {
             Some(Answered::own(answer))
         }
         () = asked.requester.gone(), if serving.service.notices_departures() => None,
     }
+}
+
+/// An error that weir tells of in the place of a backend, with the page that there is for it.
+async fn with_error_page<R: Requester>(
+    serving: &Serving,
+    asked: &Asked<'_, R>,
+    answered: Answered,
+) -> Answered {
+    let is_head = asked.request.method == Method::HEAD;
+    let Answered { answer, following } = answered;
+    let answer = serving.service.with_error_page(answer, is_head, asked.begun).await;
+    Answered { answer, following }
 }
 
 /// Why no backend need see the request.

@@ -41,7 +41,7 @@ impl Serving {
         proxy_protocol: ProxyProtocol,
         times: Times,
     ) -> Serving {
-        let sender = Sender::new(metrics.clone(), times, service.site().cloned());
+        let sender = Sender::new(metrics.clone(), times, service.sites().next().cloned());
         let journal = Journal::new(metrics.clone(), log);
         Serving {
             service,

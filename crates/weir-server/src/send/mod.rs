@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Sender {
     metrics: Arc<Metrics>,
     times: Times,
-    /// The site whose files are sent, if there is one.
+    /// A site of this worker, if it has one: all of them have the same disks and window.
     site: Option<Site>,
     /// Where bytes on their way to a socket are put together.
     scratch: RefCell<Box<[u8]>>,

@@ -191,8 +191,8 @@ impl Sending<'_> {
 
     /// What is sent, for the log.
     fn what(&self) -> String {
-        match (&self.response.answer.body, &self.sender.site) {
-            (Body::File(file), Some(site)) => format!("file {}", site.path_of(file)),
+        match &self.response.answer.body {
+            Body::File(file) => format!("file {}", file.printable()),
             _ => "the content".to_owned(),
         }
     }

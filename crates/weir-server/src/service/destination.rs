@@ -9,7 +9,8 @@ use super::proxy::Route;
 
 /// See the module.
 pub(crate) enum Destination {
-    Files,
+    /// The files of the site with this number: 0 is that of the server, the others are those of routes.
+    Files(usize),
     /// The answer to the challenge of a certificate authority.
     Challenge(String),
     Admin,
@@ -19,11 +20,4 @@ pub(crate) enum Destination {
         status: StatusCode,
     },
     Nowhere(StatusCode),
-}
-
-impl Destination {
-    /// Whether more fields are wanted than those that a [`Request`] names.
-    pub(crate) fn wants_fields(&self) -> bool {
-        matches!(self, Destination::Backends(_) | Destination::Admin)
-    }
 }

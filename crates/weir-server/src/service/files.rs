@@ -1,5 +1,5 @@
 //! Requests for files: conditional requests, ranges, redirects to directories. What a path stands for
-//! comes from [`Content`]. Used by [`super::Service`] for requests that no route sends elsewhere.
+//! comes from [`Content`]. Used by [`super::sites`] for requests that no route sends elsewhere.
 
 use http::{Method, StatusCode};
 use weir_http::message::conditions::{self, ETag, Validators};
@@ -44,11 +44,24 @@ pub(super) async fn respond(content: &Content, request: &Request<'_>, begun: Tim
 }
 
 /// Whether a response is given up when its client leaves.
-fn abort_on(content: &Content) -> AbortOn {
+pub(super) fn abort_on(content: &Content) -> AbortOn {
     if content.notices_departures() { AbortOn::FullClose } else { AbortOn::Never }
 }
 
-fn present_found(
+/// The path that is asked for.
+///
+/// # Errors
+///
+/// The status of the answer to a request that asks for none.
+pub(super) fn requested_path<'b>(request: &Request<'b>) -> Result<SitePath<'b>, StatusCode> {
+    if !is_get_or_head(&request.method) {
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    path::resolve(request.path).map_err(|error| error.status())
+}
+
+/// The answer with what `path`, the whole path of the request, stands for.
+pub(super) fn present_found(
     request: &Request<'_>,
     path: &SitePath<'_>,
     found: Result<Found, StatusCode>,
@@ -56,12 +69,20 @@ fn present_found(
     match found {
         Ok(Found::Object(object)) => present(request, object),
         Ok(Found::Directory) => Answer::moved_to_directory(path, request.query),
+        Ok(Found::Shorter(cut)) => Answer::moved_to_shorter(path, cut, request.query),
+        // Who shows lists has looked before.
+        Ok(Found::List) => Answer::error(StatusCode::FORBIDDEN),
         Err(status) => Answer::error(status),
     }
 }
 
 /// Sees to it that sending can begin at once: only now can an error still be told.
-async fn begin(mut answer: Answer, content: &Content, is_head: bool, since: Time) -> Answer {
+pub(super) async fn begin(
+    mut answer: Answer,
+    content: &Content,
+    is_head: bool,
+    since: Time,
+) -> Answer {
     let (Body::File(file), Content::Files(site)) = (&answer.body, content) else {
         return answer;
     };
@@ -78,7 +99,7 @@ async fn begin(mut answer: Answer, content: &Content, is_head: bool, since: Time
 }
 
 /// RFC 9110, sections 13.2.2 and 14.2, give the order of the steps.
-fn present(request: &Request<'_>, object: Object) -> Answer {
+pub(super) fn present(request: &Request<'_>, object: Object) -> Answer {
     let none = Validators { etag: ETag::new(0, 0, 0), modified: None };
     let validators = object.facts.validators.as_ref();
     if conditions::precondition_failed(request, validators) {

@@ -2,12 +2,16 @@
 //! [`Service`] says which of them a request is for. Used by every protocol.
 
 pub(crate) mod admin;
+mod cors;
 mod destination;
 mod files;
 mod methods;
 pub(crate) mod proxy;
+mod site_options;
+mod sites;
 mod to_tls;
 
+use http::StatusCode;
 use weir_acme::Challenges;
 use weir_http::message::{Fields, Request, is_get_or_head};
 use weir_sched::Time;
@@ -15,8 +19,10 @@ use weir_sched::Time;
 use self::admin::Admin;
 pub(crate) use self::destination::Destination;
 use self::proxy::Proxy;
+pub(crate) use self::site_options::SiteOptions;
+pub(crate) use self::sites::Files;
 use crate::answer::Answer;
-use crate::content::{Content, Site};
+use crate::content::Site;
 
 /// What the requests of one worker, or of the admin address, are answered from.
 #[derive(Debug)]
@@ -33,14 +39,21 @@ pub(crate) struct Service {
 /// What is answered here, without a backend.
 #[derive(Debug)]
 enum Own {
-    Content(Content),
+    /// That of the server, then those of routes.
+    Sites(Vec<Files>),
     Admin(Admin),
 }
 
 impl Service {
-    /// The service of a worker.
-    pub(crate) fn new(content: Content, proxy: Option<Proxy>) -> Service {
-        Service { own: Own::Content(content), challenges: None, proxy, tls_port: None }
+    /// The service of a worker with one site, which has no options.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn new(content: crate::content::Content, proxy: Option<Proxy>) -> Service {
+        Service::of_sites(vec![Files::plain(content)], proxy)
+    }
+
+    /// The service of a worker: the site of the server, and those of routes in their order.
+    pub(crate) fn of_sites(sites: Vec<Files>, proxy: Option<Proxy>) -> Service {
+        Service { own: Own::Sites(sites), challenges: None, proxy, tls_port: None }
     }
 
     /// The service of the admin address.
@@ -60,22 +73,24 @@ impl Service {
 
     /// Whether requests that are answered here are given up when their clients have left.
     pub(crate) fn notices_departures(&self) -> bool {
-        match &self.own {
-            Own::Content(content) => content.notices_departures(),
-            Own::Admin(_) => true,
-        }
+        let mut sites = self.own_sites().iter();
+        sites.all(|site| site.content().notices_departures())
     }
 
-    /// The files of the site, if it has any.
-    pub(crate) fn site(&self) -> Option<&Site> {
-        match &self.own {
-            Own::Content(content) => content.site(),
-            Own::Admin(_) => None,
-        }
+    /// The directories that are served.
+    pub(crate) fn sites(&self) -> impl Iterator<Item = &Site> {
+        self.own_sites().iter().filter_map(|site| site.content().site())
     }
 
     pub(crate) fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
+    }
+
+    fn own_sites(&self) -> &[Files] {
+        match &self.own {
+            Own::Sites(sites) => sites,
+            Own::Admin(_) => &[],
+        }
     }
 
     /// Where a request goes; without routes all are answered here.
@@ -85,7 +100,7 @@ impl Service {
         }
         match (&self.proxy, &self.own) {
             (Some(proxy), _) => proxy.destination(request),
-            (None, Own::Content(_)) => Destination::Files,
+            (None, Own::Sites(_)) => Destination::Files(0),
             (None, Own::Admin(_)) => Destination::Admin,
         }
     }
@@ -103,25 +118,60 @@ impl Service {
         }
     }
 
-    /// The answer to a request that is answered here, if it is in memory; otherwise
-    /// [`Service::respond`] makes one.
-    pub(crate) fn respond_from_memory(&self, request: &Request<'_>) -> Option<Answer> {
-        match &self.own {
-            Own::Content(content) => files::respond_from_memory(content, request),
-            Own::Admin(_) => None,
+    /// Whether what answers there wants more fields than those that a [`Request`] names.
+    pub(crate) fn wants_fields(&self, to: &Destination) -> bool {
+        match to {
+            Destination::Files(site) => {
+                self.own_sites().get(*site).is_some_and(Files::wants_fields)
+            }
+            Destination::Backends(_) | Destination::Admin => true,
+            _ => false,
         }
     }
 
-    /// The answer to a request that is answered here and came at `begun`.
+    /// The answer to a request for the files of `site`, if it is in memory; otherwise
+    /// [`Service::respond`] makes one.
+    pub(crate) fn respond_from_memory(
+        &self,
+        site: usize,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+    ) -> Option<Answer> {
+        self.own_sites().get(site)?.respond_from_memory(request, fields)
+    }
+
+    /// The answer to a request that is answered here and came at `begun`; `site`: whose files it is for.
     pub(crate) async fn respond(
         &self,
+        site: usize,
         request: &Request<'_>,
         fields: &Fields<'_>,
         begun: Time,
     ) -> Answer {
         match &self.own {
-            Own::Content(content) => files::respond(content, request, begun).await,
+            Own::Sites(sites) => match sites.get(site) {
+                Some(site) => site.respond(request, fields, begun).await,
+                None => Answer::error(StatusCode::NOT_FOUND),
+            },
             Own::Admin(admin) => admin.respond(request, fields).await,
+        }
+    }
+
+    /// Whether the server has a page for an error that it tells of in the place of a backend.
+    pub(crate) fn has_error_page(&self, answer: &Answer) -> bool {
+        self.own_sites().first().is_some_and(|site| site.has_error_page(answer))
+    }
+
+    /// Such an answer with the page.
+    pub(crate) async fn with_error_page(
+        &self,
+        answer: Answer,
+        is_head: bool,
+        begun: Time,
+    ) -> Answer {
+        match self.own_sites().first() {
+            Some(site) => site.with_error_page(answer, is_head, begun).await,
+            None => answer,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::flag::ProxyFlag;
 use super::table::ProxyConfig;
 use crate::config::error::ConfigError;
 use crate::config::keys::at_line;
+use crate::config::site::FileKeys;
 
 /// What the keys of the server say about routes.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +25,18 @@ pub(in crate::config) struct Server {
 
 /// All routes: those of `proxy`, then those of tables; if there are any and there is a root, the
 /// root for what is left. [`Settings::over`](crate::config::Settings::over) has seen to it that flags
-/// win.
+/// win. `files`: what the keys of the server say about files, for routes that do not.
 pub(in crate::config) fn assemble(
     proxies: &[ProxyFlag],
     tables: Vec<FileRoute>,
     server: Server,
+    files: &FileKeys,
 ) -> Result<Vec<RouteConfig>, ConfigError> {
     if let Some(path) = named_twice(proxies) {
         return Err(ConfigError::new(several_backends(path)));
     }
-    let files = tables.iter().find(|route| matches!(route.config.action, Action::Files));
-    if let Some(FileRoute { line, .. }) = files.filter(|_| !server.has_root) {
+    let of_root = tables.iter().find(|route| route.needs_root());
+    if let Some(FileRoute { line, .. }) = of_root.filter(|_| !server.has_root) {
         return Err(ConfigError::new(format!(
             "the [[route]] in line {line} is one of files, but there is no `root`; say which \
              directory to serve"
@@ -42,9 +44,10 @@ pub(in crate::config) fn assemble(
     }
     let Server { has_root, limit, order } = server;
     let of_flags = proxies.iter().map(|flag| with_gate(route(flag), limit, order));
-    let of_tables = tables
-        .into_iter()
-        .map(|route| with_gate(route.config, route.limit.or(limit), route.order.or(order)));
+    let of_tables = tables.into_iter().map(|route| {
+        let (limit, order) = (route.limit.or(limit), route.order.or(order));
+        with_gate(route.with_files(files), limit, order)
+    });
     let mut routes: Vec<RouteConfig> = of_flags.chain(of_tables).collect();
     for route in &routes {
         if let Action::Proxy(proxy) = &route.action {

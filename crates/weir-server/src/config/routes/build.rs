@@ -10,14 +10,19 @@ use super::backend_tls;
 use super::choices::{DisconnectDetection, HalfClosed};
 use super::config::{Action, RouteConfig};
 use super::flag::check_backends;
+use super::own_files::OwnFiles;
 use super::table::{HealthCheck, ProxyConfig, ProxyKeys, RouteKeys};
 use crate::config::key::Table as _;
+use crate::config::site::FileKeys;
 use crate::config::value::Value;
 
 /// A route as the file has it.
 #[derive(Clone, Debug)]
 pub struct FileRoute {
+    /// Of a route of files before the keys of the server are known: one of the server's files.
     pub(super) config: RouteConfig,
+    /// What a route of files says itself, if it says anything.
+    pub(super) files: Option<OwnFiles>,
     /// If the route says so itself.
     pub(super) limit: Option<CallLimit>,
     /// If the route says so itself.
@@ -32,13 +37,33 @@ impl FileRoute {
         self.config.host.as_deref() == host && self.config.path == path
     }
 
-    /// Takes the sockets of its backends and its files to be named relative to `directory`.
+    /// Whether it is one of files of the server's directory.
+    pub(super) fn needs_root(&self) -> bool {
+        let has_own = self.files.as_ref().is_some_and(OwnFiles::has_root);
+        matches!(self.config.action, Action::Files) && !has_own
+    }
+
+    /// What it comes to, where `above` says how files are served if the route does not.
+    pub(super) fn with_files(self, above: &FileKeys) -> RouteConfig {
+        match self.files {
+            None => self.config,
+            Some(own) => {
+                let action = Action::Directory(Box::new(own.site(above)));
+                RouteConfig { action, ..self.config }
+            }
+        }
+    }
+
+    /// Takes the sockets of its backends, its files and its directory to be named relative to `directory`.
     pub(in crate::config) fn move_beside(&mut self, directory: &Path) {
         if let Action::Proxy(proxy) = &mut self.config.action {
             proxy.backends.move_beside(directory);
             let files =
                 [&mut proxy.backend_ca, &mut proxy.backend_certificate, &mut proxy.backend_key];
             files.into_iter().flatten().for_each(|file| file.move_beside(directory));
+        }
+        if let Some(files) = &mut self.files {
+            files.move_beside(directory);
         }
     }
 }
@@ -79,17 +104,25 @@ fn of_route(what: impl Into<String>) -> Wrong {
 /// Keys that every route may have.
 const EVERY: [&str; 3] = ["host", "path", "priority"];
 
-/// The route that `keys` and `of_proxy` describe; its keys are in `lines`.
+/// Keys that a route of files may have beside those about files.
+const OF_FILES: [&str; 3] = ["files", "root", STRIP_PREFIX];
+
+const STRIP_PREFIX: &str = "strip_prefix";
+
+/// The route that `keys`, `of_proxy` and `of_files` describe; its keys are in `lines`.
 pub(super) fn build(
     keys: &RouteKeys,
     of_proxy: &ProxyKeys,
+    of_files: FileKeys,
     lines: &Lines,
 ) -> Result<FileRoute, Wrong> {
     let matching = keys.resolve();
     let path = matching.path.ok_or_else(|| {
         of_route("a route needs a `path`; write path = \"/\" for one of everything")
     })?;
-    let action = match (&of_proxy.backends, matching.redirect, matching.files) {
+    let is_of_files = matching.files || matching.root.is_some();
+    let mut files = None;
+    let action = match (&of_proxy.backends, matching.redirect, is_of_files) {
         (Some(_), None, false) => {
             only(lines, "that has backends", ProxyKeys::NAMES)?;
             Action::Proxy(Box::new(proxy(of_proxy)?))
@@ -99,33 +132,36 @@ pub(super) fn build(
             Action::Redirect { to, status: matching.status }
         }
         (None, None, true) => {
-            only(lines, "of files", &["files"])?;
+            only(lines, "of files", &[&OF_FILES[..], &FileKeys::names()[..]].concat())?;
+            let strips = of_proxy.strip_prefix.unwrap_or_default();
+            files = OwnFiles::of(&path, matching.root, strips, of_files);
             Action::Files
         }
         (None, None, false) => {
             return Err(of_route(
                 "a route needs `backends`, such as backends = [\"http://127.0.0.1:9000\"], \
-                 `redirect` or files = true",
+                 `redirect`, `root` or files = true",
             ));
         }
         _ => {
             return Err(of_route(
-                "a route has either `backends`, or `redirect`, or files = true; make it two routes",
+                "a route has either `backends`, or `redirect`, or files (`root` or files = true); make \
+                 it two routes",
             ));
         }
     };
     let config =
         RouteConfig { host: matching.host, path, priority: matching.priority as u8, action };
     let (limit, order) = (of_proxy.backend_limit, of_proxy.backend_order);
-    Ok(FileRoute { config, limit, order, line: lines.first })
+    Ok(FileRoute { config, files, limit, order, line: lines.first })
 }
 
 /// Refuses keys that a route of this kind has no use for.
 fn only(lines: &Lines, kind: &str, useful: &[&str]) -> Result<(), Wrong> {
-    let mut known = RouteKeys::NAMES.iter().chain(ProxyKeys::NAMES).copied();
+    let all = [RouteKeys::NAMES, ProxyKeys::NAMES, &FileKeys::names()[..]].concat();
     let useless =
         |key: &&str| lines.keys.contains_key(*key) && !EVERY.contains(key) && !useful.contains(key);
-    match known.find(useless) {
+    match all.into_iter().find(useless) {
         Some(key) => {
             Err(of_key(key, format!("`{key}` has no effect on a route {kind}; remove it")))
         }
@@ -151,7 +187,7 @@ fn proxy(keys: &ProxyKeys) -> Result<ProxyConfig, Wrong> {
     }
     if proxy.strip_prefix && proxy.rewrite.is_some() {
         return Err(of_key(
-            "strip_prefix",
+            STRIP_PREFIX,
             "`rewrite` takes the prefix off already; remove `strip_prefix`",
         ));
     }

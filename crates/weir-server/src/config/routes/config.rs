@@ -4,6 +4,7 @@
 use http::StatusCode;
 
 use super::table::ProxyConfig;
+use crate::config::site::FilesConfig;
 
 /// The priority of routes that name none.
 pub(super) const PRIORITY: u8 = 100;
@@ -26,8 +27,11 @@ pub struct RouteConfig {
 /// What becomes of the requests of a route.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// They are answered with the files of the root.
+    /// They are answered with the files of the root, as the server serves them.
     Files,
+    /// They are answered with files of a directory of the route's own, or with those of the root in a way
+    /// of its own.
+    Directory(Box<FilesConfig>),
     /// They are sent elsewhere.
     Redirect {
         /// The `Location`, in ASCII. If it ends in `/{rest}`, that stands for what follows the path

@@ -14,6 +14,7 @@ mod config;
 mod edits;
 mod flag;
 mod host;
+mod own_files;
 mod path;
 mod read;
 mod redirect;
@@ -33,4 +34,5 @@ pub use table::{Detection, HealthCheck, ProxyConfig};
 pub use weir_http::forward::FieldEdits;
 
 pub(super) use assemble::{Server, assemble, check_once, is_of_everything};
+pub(super) use edits::Edits;
 pub(super) use read::{key_names, keys, read};

@@ -12,18 +12,19 @@ use super::build::{FileRoute, Lines, build};
 use super::table::{ProxyKeys, RouteKeys};
 use crate::config::error::ConfigError;
 use crate::config::key::{Key, Table as _};
-use crate::config::keys::{Keys, Source, at_line};
+use crate::config::keys::{Keys, Source, at_line, check_section};
+use crate::config::site::FileKeys;
 
 const NO_TABLES: &str = "write each route as a table that begins with [[route]]";
 
-/// All that is known of the keys that belong to a route.
+/// All that is known of the keys that belong to a route alone.
 pub(in crate::config) fn keys() -> Vec<Key> {
     [RouteKeys::keys(), ProxyKeys::keys()].concat()
 }
 
-/// Their names.
+/// The names of the keys that a route may have: those, and those about files.
 pub(in crate::config) fn key_names() -> Vec<&'static str> {
-    [RouteKeys::NAMES, ProxyKeys::NAMES].concat()
+    [RouteKeys::NAMES, ProxyKeys::NAMES, &FileKeys::names()[..]].concat()
 }
 
 /// Reads all tables; `settings` are the keys that belong above them.
@@ -58,10 +59,16 @@ fn read_one(
     let of_keys = table.keys().map(|key| (key.get_ref().to_string(), text.line(key.span().start)));
     let lines = Lines { first: text.line(span.start), keys: of_keys.collect() };
     let is_of_proxy = |key: &Spanned<Cow<'_, str>>| ProxyKeys::NAMES.contains(&&**key.get_ref());
-    let (of_proxy, of_route) = table.into_iter().partition(|(key, _)| is_of_proxy(key));
+    let (of_proxy, rest): (DeTable<'_>, DeTable<'_>) =
+        table.into_iter().partition(|(key, _)| is_of_proxy(key));
+    let names = FileKeys::names();
+    let (of_files, of_route): (DeTable<'_>, DeTable<'_>) =
+        rest.into_iter().partition(|(key, _)| names.contains(&&**key.get_ref()));
     let of_route: RouteKeys = keys_in(text, span.clone(), of_route)?;
-    let of_proxy: ProxyKeys = keys_in(text, span, of_proxy)?;
-    build(&of_route, &of_proxy, &lines).map_err(|wrong| at_line(wrong.line(&lines), wrong.what))
+    let of_proxy: ProxyKeys = keys_in(text, span.clone(), of_proxy)?;
+    let of_files = FileKeys::read(text, span, of_files)?;
+    build(&of_route, &of_proxy, of_files, &lines)
+        .map_err(|wrong| at_line(wrong.line(&lines), wrong.what))
 }
 
 /// Reads the values of keys.
@@ -72,23 +79,4 @@ fn keys_in<'a, T: Deserialize<'a>>(
 ) -> Result<T, ConfigError> {
     let table = Spanned::new(span, DeValue::Table(table));
     T::deserialize(ValueDeserializer::from(table)).map_err(|error| text.refused(&error))
-}
-
-/// Checks the keys of the table that is the value of `key`, if that has keys.
-fn check_section(text: Source<'_>, table: &mut DeTable<'_>, key: &Key) -> Result<(), ConfigError> {
-    if key.keys.is_empty() {
-        return Ok(());
-    }
-    let Some((name, value)) = table.remove_entry(key.name) else { return Ok(()) };
-    let known: Vec<&str> = key.keys.iter().map(|key| key.name).collect();
-    let place = format!(" of `{}`", key.name);
-    let keys = Keys { known: &known, place: &place, elsewhere: (&[], "") };
-    let span = value.span();
-    let value = match value.into_inner() {
-        DeValue::Table(inner) => DeValue::Table(keys.check(text, inner)?),
-        // What else it is, is for the reader of values to say.
-        other => other,
-    };
-    table.insert(name, Spanned::new(span, value));
-    Ok(())
 }

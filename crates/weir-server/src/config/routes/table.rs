@@ -2,6 +2,7 @@
 //! [`ProxyConfig`] and stands in docs/configuration.md; [`super::build`] says what is invalid
 //! together.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use weir_sched::balance::Balance;
@@ -50,9 +51,19 @@ settings! {
         priority: Count<0, 255> = Count::clamped(100),
         example 10;
 
-        /// Answer with the files of `root`
+        /// Answer with the files of the server's `root`
+        ///
+        /// A route of files may have the keys of "Names and pages" and of "Types and fields of files",
+        /// and `strip_prefix`.
         files: bool = false,
         example true;
+
+        /// Answer with the files of this directory
+        ///
+        /// With `strip_prefix` the path of the route is taken off before a file is looked for.
+        root: PathBuf,
+        else "the server's `root`, if `files` is true",
+        example "/srv/docs";
 
         /// Where to redirect to: a path of this host, or a URL
         ///

@@ -21,17 +21,18 @@ use crate::runtime::turn;
 
 impl Inner {
     /// Serves a file that was opened under `name`, and remembers it unless it changed just now: its
-    /// next change might not show.
+    /// next change might not show. `is_first`: that is where it was looked for first.
     pub(super) async fn learn_file(
         &self,
         path: &SitePath<'_>,
         name: Rc<[u8]>,
+        is_first: bool,
         opened: &Arc<Opened>,
         known: Option<Rc<Entry>>,
         since: Time,
     ) -> Result<Found, StatusCode> {
         let access = self.access(&name, opened)?;
-        let file = Rc::new(File::new(opened, access, name.clone()));
+        let file = Rc::new(File::new(opened, access, name.clone(), &self.root.path));
         let is_same =
             |entry: &&Rc<Entry>| entry.file().is_some_and(|file| file.identity == opened.identity);
         let same = known.as_ref().filter(is_same);
@@ -48,11 +49,14 @@ impl Inner {
             true => (tag::of_state(&opened.identity), None),
             false => (tag::of_this_response(), None),
         });
+        // The same file at another place may have other fields.
+        let is_here = |file: &KnownFile| file.is_first == is_first && file.name == name;
         let same = same.filter(|entry| entry.etag() == Some(etag));
+        let same = same.filter(|entry| entry.file().is_some_and(is_here));
         let length = text.as_ref().map_or(opened.identity.length, |text| text.len() as u64);
         let facts = match same.and_then(|entry| entry.file()) {
             Some(known) => known.facts.clone(),
-            None => Rc::new(facts(&opened.identity, &name, length, etag)),
+            None => Rc::new(facts(&opened.identity, &name, length, etag, &self.rules)),
         };
         let body = text.clone().map_or_else(|| Body::File(file.clone()), Body::Text);
         if steady {
@@ -65,6 +69,7 @@ impl Inner {
                 None => {
                     let (identity, now) = (opened.identity, turn::began());
                     let known = KnownFile::new(identity, name, facts.clone(), now);
+                    let known = KnownFile { is_first, ..known };
                     self.names.learn(path, Known::File(known), opened.at)
                 }
             };

@@ -1,6 +1,7 @@
-//! Looks up a name that is not in the cache, or no longer valid: opens it from memory or by a helper, and
-//! finds the index of a directory. Used by the site.
+//! Looks up a name that is not in the cache, or no longer valid: opens it from memory or by a helper, at
+//! each place where the rules of the site have it looked for. Used by the site.
 
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
@@ -19,6 +20,7 @@ use crate::content::names::{Entry, Known};
 use crate::content::object::Found;
 use crate::content::open::{self, Opened};
 use crate::content::root::Look;
+use crate::content::rules::Spare;
 use crate::content::work::{DiskResult, Key};
 use crate::disk::{DiskError, Piece};
 use crate::runtime::turn;
@@ -35,51 +37,117 @@ impl Inner {
         known: Option<Rc<Entry>>,
         since: Time,
     ) -> Result<Found, StatusCode> {
-        let name = path.as_bytes();
-        if name.len() >= TOO_LONG {
+        if path.as_bytes().len() >= TOO_LONG {
             return Err(StatusCode::NOT_FOUND);
         }
-        let opened = match self.open_name(name, since).await {
-            Ok(opened) => opened,
-            Err(status) => return Err(self.learn_error(path, status)),
-        };
-        match opened.kind {
-            FileType::RegularFile if !path.wants_directory() => {
-                self.learn_file(path, name.into(), &opened, known, since).await
-            }
-            FileType::RegularFile => Err(self.learn_error(path, StatusCode::NOT_FOUND)),
-            FileType::Directory if path.wants_directory() => self.index(path, known, since).await,
-            FileType::Directory => {
-                self.names.learn(path, Known::Directory, turn::began());
-                Ok(Found::Directory)
-            }
-            _ => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
+        match path.wants_directory() {
+            true => self.look_up_directory(path, known, since).await,
+            false => self.look_up_file(path, known, since).await,
         }
     }
 
-    async fn index(
+    /// The first file at the places for `path`.
+    async fn look_up_file(
         &self,
         path: &SitePath<'_>,
         known: Option<Rc<Entry>>,
         since: Time,
     ) -> Result<Found, StatusCode> {
-        let mut name = path.as_bytes().to_vec();
-        if !name.is_empty() {
-            name.push(b'/');
+        let name = path.as_bytes();
+        if let Some(cut) = self.shorter(name, since).await {
+            return Ok(self.learn(path, Known::Shorter(cut), Found::Shorter(cut)));
         }
-        name.extend_from_slice(b"index.html");
-        let opened = match self.open_name(&name, since).await {
-            Ok(opened) => opened,
-            // There is no list of what the directory holds.
-            Err(StatusCode::NOT_FOUND) => return Err(self.learn_error(path, StatusCode::FORBIDDEN)),
-            Err(status) => return Err(self.learn_error(path, status)),
-        };
-        match opened.kind {
-            FileType::RegularFile => {
-                self.learn_file(path, name.into(), &opened, known, since).await
+        let mut is_directory = false;
+        let mut status = StatusCode::NOT_FOUND;
+        for (place, candidate) in self.rules.candidates(name).enumerate() {
+            match self.open_served(&candidate, since).await {
+                Ok(opened) => match opened.kind {
+                    FileType::RegularFile => {
+                        let candidate = Rc::from(&*candidate);
+                        let is_first = place == 0;
+                        return self
+                            .learn_file(path, candidate, is_first, &opened, known, since)
+                            .await;
+                    }
+                    FileType::Directory => is_directory |= *candidate == *name,
+                    _ => status = StatusCode::FORBIDDEN,
+                },
+                Err(StatusCode::NOT_FOUND) => {}
+                Err(status) => return Err(self.learn_error(path, status)),
             }
-            _ => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
         }
+        match is_directory {
+            true => Ok(self.learn(path, Known::Directory, Found::Directory)),
+            false => Err(self.learn_error(path, status)),
+        }
+    }
+
+    /// The first index of the directory, or that a list may be shown.
+    async fn look_up_directory(
+        &self,
+        path: &SitePath<'_>,
+        known: Option<Rc<Entry>>,
+        since: Time,
+    ) -> Result<Found, StatusCode> {
+        let directory = path.as_bytes();
+        match self.open_name(directory, since).await.map(|opened| opened.kind) {
+            Ok(FileType::Directory) => {}
+            Ok(FileType::RegularFile) => return Err(self.learn_error(path, StatusCode::NOT_FOUND)),
+            Ok(_) => return Err(self.learn_error(path, StatusCode::FORBIDDEN)),
+            Err(status) => return Err(self.learn_error(path, status)),
+        }
+        for (place, index) in self.rules.indexes(directory).enumerate() {
+            match self.open_served(&index, since).await {
+                Ok(opened) if opened.kind == FileType::RegularFile => {
+                    let (index, is_first) = (Rc::from(&*index), place == 0);
+                    return self.learn_file(path, index, is_first, &opened, known, since).await;
+                }
+                Ok(_) => return Err(self.learn_error(path, StatusCode::FORBIDDEN)),
+                Err(StatusCode::NOT_FOUND) => {}
+                Err(status) => return Err(self.learn_error(path, status)),
+            }
+        }
+        match self.rules.lists {
+            true => Ok(self.learn(path, Known::List, Found::List)),
+            // Nobody is told what the directory holds.
+            false => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
+        }
+    }
+
+    /// How many bytes at its end the name could do without: a shorter one stands for the very same file.
+    async fn shorter(&self, name: &[u8], since: Time) -> Option<usize> {
+        let spare = self.rules.spare_end(name)?;
+        let short = name.get(..name.len() - spare.bytes())?;
+        let is_same = match spare {
+            Spare::Index(_) => {
+                let directory = short.strip_suffix(b"/").unwrap_or(short);
+                self.leads_to(name, self.rules.indexes(directory), since).await
+            }
+            Spare::Extension(_) => self.leads_to(name, self.rules.candidates(short), since).await,
+        };
+        is_same.then(|| spare.bytes())
+    }
+
+    /// Whether the first of `candidates` that is a file is `name`.
+    async fn leads_to<'n>(
+        &self,
+        name: &[u8],
+        candidates: impl Iterator<Item = Cow<'n, [u8]>>,
+        since: Time,
+    ) -> bool {
+        for candidate in candidates {
+            let opened = self.open_served(&candidate, since).await;
+            if opened.is_ok_and(|opened| opened.kind == FileType::RegularFile) {
+                return *candidate == *name;
+            }
+        }
+        false
+    }
+
+    /// Remembers what was found.
+    fn learn(&self, path: &SitePath<'_>, known: Known, found: Found) -> Found {
+        self.names.learn(path, known, turn::began());
+        found
     }
 
     /// Remembers that a name leads nowhere, but not that something went wrong.
@@ -88,6 +156,14 @@ impl Inner {
             self.names.learn(path, Known::Error(status), turn::began());
         }
         status
+    }
+
+    /// Opens a name unless nobody is to see it.
+    async fn open_served(&self, name: &[u8], since: Time) -> Result<Arc<Opened>, StatusCode> {
+        match self.rules.keeps_back(name) {
+            true => Err(StatusCode::NOT_FOUND),
+            false => self.open_name(name, since).await,
+        }
     }
 
     /// Opens a name, and looks whether the root is still there if there is no such name.
@@ -162,7 +238,7 @@ impl Inner {
                 }
                 Ok(opened)
             }
-            DiskResult::Part(_) | DiskResult::Root(_) => Ok(Err(Errno::IO)),
+            DiskResult::Part(_) | DiskResult::Root(_) | DiskResult::Listed(_) => Ok(Err(Errno::IO)),
         }
     }
 
@@ -185,7 +261,7 @@ impl Inner {
 }
 
 /// The part of the site that a name lies in: mounts are mostly first segments.
-fn place(name: &[u8]) -> u64 {
+pub(super) fn place(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let first = name.split(|&byte| byte == b'/').next().filter(|first| first.len() < name.len());
     first.hash(&mut hasher);

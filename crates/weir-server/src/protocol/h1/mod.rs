@@ -153,7 +153,10 @@ fn read_head<'b>(service: &Service, port: PortKind, bytes: &'b [u8]) -> Head<'b>
                 PortKind::Redirecting => service.destination_with_tls(&request),
                 PortKind::Clear | PortKind::Tls => service.destination(&request),
             };
-            let fields = if to.wants_fields() { fields.to_fields() } else { Fields::default() };
+            let fields = match service.wants_fields(&to) {
+                true => fields.to_fields(),
+                false => Fields::default(),
+            };
             Head::Whole { request, fields, length, to }
         }
         Ok(Parsed::Partial) => Head::Partial,

@@ -39,7 +39,7 @@ fn serving(metrics: &Arc<Metrics>, routes: Option<&[RouteConfig]>) -> Serving {
     let times =
         Times { head: LONG, idle: LONG, handshake: LONG, send: LONG, stop: LONG, rate: NO_RATE };
     let shared = routes.map(|routes| proxy::Shared::new(routes, Space::new(0, 0, None)).unwrap());
-    let service = Service::new(Content::new(None), shared.map(Proxy::new));
+    let service = Service::new(Content::builtin(), shared.map(Proxy::new));
     Serving::new(service, LogHandle::default(), metrics, ProxyProtocol::Off, times)
 }
 

@@ -64,7 +64,7 @@ impl Admin {
         match request.path {
             "/" => Answer::whole(Object::text(self.page(), HTML)),
             "/metrics" => {
-                let format = Format::accepted(&accept(fields));
+                let format = Format::accepted(&fields.list("accept").unwrap_or_default());
                 Answer::whole(Object::text(self.figures(format).await, format.media()))
             }
             "/healthz" => Answer::whole(Object::text("ok\n", TEXT)),
@@ -135,11 +135,4 @@ impl Admin {
         }
         bytes
     }
-}
-
-/// All `Accept` fields of a request, as one.
-fn accept(fields: &Fields<'_>) -> String {
-    let is_accept = |(name, _): &(&str, &[u8])| name.eq_ignore_ascii_case("accept");
-    let values = fields.iter().filter(is_accept).map(|(_, value)| String::from_utf8_lossy(value));
-    values.collect::<Vec<_>>().join(",")
 }

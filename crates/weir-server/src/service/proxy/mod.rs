@@ -63,7 +63,8 @@ pub(crate) struct Shared {
 
 #[derive(Debug)]
 enum SharedAction {
-    Files,
+    /// Those of the site with this number: 0 is that of the server.
+    Files(usize),
     Redirect { to: String, status: StatusCode },
     Proxy(Arc<SharedRoute>),
 }
@@ -92,9 +93,14 @@ impl Shared {
     ) -> Result<Arc<Shared>, ServeError> {
         let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
+        let mut sites = 0;
         let action = |(number, route): (usize, &RouteConfig)| {
             let action = match &route.action {
-                Action::Files => SharedAction::Files,
+                Action::Files => SharedAction::Files(0),
+                Action::Directory(_) => {
+                    sites += 1;
+                    SharedAction::Files(sites)
+                }
                 Action::Redirect { to, status } => {
                     SharedAction::Redirect { to: to.clone(), status: *status }
                 }
@@ -124,7 +130,7 @@ impl Shared {
         let mut builder = TlsBuilder::default();
         let routes = self.routes.iter().filter_map(|(_, action)| match action {
             SharedAction::Proxy(route) => Some(route),
-            SharedAction::Files | SharedAction::Redirect { .. } => None,
+            SharedAction::Files(_) | SharedAction::Redirect { .. } => None,
         });
         let backends = routes
             .flat_map(|route| route.backends.all.iter().map(|backend| (backend, &route.config)));
@@ -149,7 +155,7 @@ impl Shared {
     fn unique(&self) -> impl Iterator<Item = &Arc<Backend>> + '_ {
         let routes = self.routes.iter().filter_map(|(_, action)| match action {
             SharedAction::Proxy(route) => Some(route),
-            SharedAction::Files | SharedAction::Redirect { .. } => None,
+            SharedAction::Files(_) | SharedAction::Redirect { .. } => None,
         });
         let mut seen = HashSet::new();
         let backends = routes.flat_map(|route| route.backends.all.iter());
@@ -174,7 +180,7 @@ impl Proxy {
     pub(crate) fn new(shared: Arc<Shared>) -> Proxy {
         let routes = shared.routes.iter().map(|(_, action)| match action {
             SharedAction::Proxy(route) => Some(Rc::new(Route::new(route.clone()))),
-            SharedAction::Files | SharedAction::Redirect { .. } => None,
+            SharedAction::Files(_) | SharedAction::Redirect { .. } => None,
         });
         Proxy { routes: routes.collect(), shared }
     }
@@ -194,7 +200,9 @@ impl Proxy {
                     Err(_) => Destination::Nowhere(StatusCode::BAD_REQUEST),
                 }
             }
-            _ => Destination::Files,
+            ((_, SharedAction::Files(site)), None) => Destination::Files(*site),
+            // Its route is there.
+            ((_, SharedAction::Proxy(_)), None) => Destination::Nowhere(StatusCode::NOT_FOUND),
         }
     }
 

@@ -1,0 +1,48 @@
+//! Begins the list of what a directory holds: its first part is there when the answer is, so that what
+//! goes wrong is still told by a status. Used by `service` for directories without an index.
+
+use std::rc::Rc;
+
+use http::StatusCode;
+use weir_http::message::path::SitePath;
+use weir_sched::Time;
+
+use super::Site;
+use super::lookup::place;
+use crate::body::Coming;
+use crate::content::file::FetchError;
+use crate::content::listing::{List, ListFormat, Listing, Place};
+
+/// The most lists that are under way in a site of a worker; each takes up to about 1 MB.
+const MOST: usize = 64;
+
+impl Site {
+    /// The list of the directory `path`, which pages call `shown`, the whole path of the request.
+    ///
+    /// # Errors
+    ///
+    /// The status of the answer, if the directory cannot be read now.
+    pub(crate) async fn list(
+        &self,
+        path: &SitePath<'_>,
+        shown: &SitePath<'_>,
+        format: ListFormat,
+        since: Time,
+    ) -> Result<Rc<dyn Coming>, StatusCode> {
+        let site = &self.0;
+        if Rc::strong_count(&site.lists) > MOST {
+            return Err(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        let (name, directory) = (path.as_bytes(), site.root.directory());
+        let place_of = place(name);
+        let disk = site.places.disk(place_of).unwrap_or(directory.disk);
+        let list = List::new(directory, site.rules.clone(), name, shown.as_bytes(), format);
+        let at = Place { disks: site.disks.clone(), disk, place: place_of };
+        let listing = Listing::begin(list, at, site.lists.clone(), since).await;
+        let listing = listing.map_err(|error| match error {
+            FetchError::Failed(error) => site.failed(name, error),
+            FetchError::Disk(_) => StatusCode::SERVICE_UNAVAILABLE,
+        })?;
+        Ok(Rc::new(listing))
+    }
+}

@@ -1,0 +1,213 @@
+//! The sites of a worker: which answer a request for files gets, with the options of its site if it has
+//! any. Used by [`super::Service`] for requests that no route sends elsewhere.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use tokio::time::timeout;
+use weir_http::message::path::SitePath;
+use weir_http::message::{Fields, Request};
+use weir_sched::Time;
+
+use super::files;
+use super::site_options::SiteOptions;
+use crate::answer::Answer;
+use crate::content::{Content, Found, SitesConfig};
+
+/// How long the answer to what went wrong waits for the page that tells so, which may be on the same disk.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// One site. Without options it costs nothing that there are any.
+#[derive(Debug)]
+pub(crate) struct Files {
+    content: Content,
+    options: Option<Arc<SiteOptions>>,
+}
+
+/// A request for files.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    request: &'a Request<'a>,
+    fields: &'a Fields<'a>,
+    /// When it had come.
+    begun: Time,
+}
+
+impl Files {
+    /// A site without options.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn plain(content: Content) -> Files {
+        Files { content, options: None }
+    }
+
+    /// All sites of a worker; `options`: those of each.
+    pub(crate) fn all(sites: SitesConfig, options: &[Option<Arc<SiteOptions>>]) -> Vec<Files> {
+        let sites = Content::all(sites).into_iter().zip(options.iter().cloned());
+        sites.map(|(content, options)| Files { content, options }).collect()
+    }
+
+    pub(super) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Whether answers depend on fields beside those that a [`Request`] names.
+    pub(super) fn wants_fields(&self) -> bool {
+        self.options.is_some()
+    }
+
+    /// The answer to a valid request, if it is in memory; otherwise [`Files::respond`] makes one.
+    pub(super) fn respond_from_memory(
+        &self,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+    ) -> Option<Answer> {
+        match &self.options {
+            None => files::respond_from_memory(&self.content, request),
+            Some(options) => self.from_memory(options, request, fields),
+        }
+    }
+
+    /// Answers a valid request that came at `begun`.
+    pub(super) async fn respond(
+        &self,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+        begun: Time,
+    ) -> Answer {
+        match &self.options {
+            None => files::respond(&self.content, request, begun).await,
+            Some(options) => {
+                let asked = Asked { request, fields, begun };
+                Box::pin(self.respond_with(options, asked)).await
+            }
+        }
+    }
+
+    fn from_memory(
+        &self,
+        options: &SiteOptions,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+    ) -> Option<Answer> {
+        if let Some(answer) = options.preflight(request, fields) {
+            return Some(answer);
+        }
+        let path = files::requested_path(request).ok()?;
+        let found = self.content.find_in_memory(&options.below(&path)?)?;
+        let found = match found {
+            Ok(Found::Object(object)) => Found::Object(options.for_origin(object, fields)),
+            Ok(Found::List) | Err(_) => return None,
+            Ok(found) => found,
+        };
+        let answer = files::present_found(request, &path, Ok(found));
+        if answer.is_own_error() {
+            // There may be a page for it.
+            return None;
+        }
+        Some(self.watched(options.finish(answer, fields)))
+    }
+
+    async fn respond_with(&self, options: &SiteOptions, asked: Asked<'_>) -> Answer {
+        let Asked { request, fields, begun } = asked;
+        if let Some(answer) = options.preflight(request, fields) {
+            return answer;
+        }
+        let is_head = request.method == Method::HEAD;
+        let answer = self.found(options, asked).await;
+        let answer = files::begin(answer, &self.content, is_head, begun).await;
+        let answer = self.with_error_page(answer, is_head, begun).await;
+        self.watched(options.finish(answer, fields))
+    }
+
+    /// The answer before its error, if it is one, has a page.
+    async fn found(&self, options: &SiteOptions, asked: Asked<'_>) -> Answer {
+        let Asked { request, fields, begun } = asked;
+        let path = match files::requested_path(request) {
+            Ok(path) => path,
+            Err(status) => return Answer::error(status),
+        };
+        let Some(below) = options.below(&path) else { return Answer::error(StatusCode::NOT_FOUND) };
+        let found = match self.content.find(&below, begun).await {
+            Ok(Found::Object(object)) => Ok(Found::Object(options.for_origin(object, fields))),
+            Ok(Found::List) => return self.list(options, asked, &below, &path).await,
+            Err(StatusCode::NOT_FOUND) => return self.missing(options, asked, &below).await,
+            found => found,
+        };
+        files::present_found(request, &path, found)
+    }
+
+    /// The answer where there is no file: the page that stands for others, if the client wants one.
+    async fn missing(
+        &self,
+        options: &SiteOptions,
+        asked: Asked<'_>,
+        below: &SitePath<'_>,
+    ) -> Answer {
+        let Asked { request, fields, begun } = asked;
+        if let Some(page) = options.fallback(below, fields)
+            && let Ok(Found::Object(object)) = self.content.find(&page, begun).await
+        {
+            let object = options.for_origin(options.as_fallback(object), fields);
+            return files::present(request, object);
+        }
+        Answer::error(StatusCode::NOT_FOUND)
+    }
+
+    /// The list of a directory; `path` is that of the request.
+    async fn list(
+        &self,
+        options: &SiteOptions,
+        asked: Asked<'_>,
+        below: &SitePath<'_>,
+        path: &SitePath<'_>,
+    ) -> Answer {
+        let Some(site) = self.content.site() else { return Answer::error(StatusCode::FORBIDDEN) };
+        let format = options.list_format(asked.fields);
+        match site.list(below, path, format, asked.begun).await {
+            Ok(body) => {
+                Answer::coming(body, format.media(), &options.changes(asked.fields, true))
+            }
+            Err(status) => Answer::error(status),
+        }
+    }
+
+    /// The answer with the page for its error, if it is one of weir's own and there is a page that can be
+    /// sent. A page is looked for once: what is wrong with it leads to no other.
+    pub(super) async fn with_error_page(
+        &self,
+        answer: Answer,
+        is_head: bool,
+        begun: Time,
+    ) -> Answer {
+        let Some(path) = self.error_page(&answer) else { return answer };
+        let found = match self.content.find_in_memory(&path) {
+            Some(found) => found,
+            None => {
+                let finding = timeout(PATIENCE, self.content.find(&path, begun));
+                finding.await.unwrap_or(Err(StatusCode::SERVICE_UNAVAILABLE))
+            }
+        };
+        let Ok(Found::Object(page)) = found else { return answer };
+        let begun_page = Answer::whole(page.clone());
+        let begun_page = files::begin(begun_page, &self.content, is_head, begun).await;
+        match begun_page.status {
+            StatusCode::OK => Answer { first: begun_page.first, ..answer.showing(page) },
+            _ => answer,
+        }
+    }
+
+    /// Whether there may be a page for an answer.
+    pub(super) fn has_error_page(&self, answer: &Answer) -> bool {
+        self.error_page(answer).is_some()
+    }
+
+    fn error_page(&self, answer: &Answer) -> Option<SitePath<'_>> {
+        let options = self.options.as_ref().filter(|_| answer.is_own_error())?;
+        options.error_page(answer.status)
+    }
+
+    fn watched(&self, answer: Answer) -> Answer {
+        Answer { abort_on: files::abort_on(&self.content), ..answer }
+    }
+}

@@ -1,0 +1,146 @@
+//! Shows what stands for files that are not there: the page of an application, pages for errors.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Refusing, Response, Server, eventually, route};
+use tempfile::TempDir;
+
+fn site() -> TempDir {
+    let site = tempfile::tempdir().expect("a directory");
+    for (name, text) in
+        [("index.html", "app"), ("app.js", "script"), ("404.html", "nothing"), ("50x.html", "broken")]
+    {
+        fs::write(site.path().join(name), text).expect("a file");
+    }
+    fs::create_dir(site.path().join("empty")).expect("a directory");
+    site
+}
+
+fn served(root: &Path, keys: &str) -> Server {
+    Server::configured(&format!("root = {root:?}\n{keys}\n"), &[])
+}
+
+const BROWSER: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+
+/// The lists that the answer varies by, as one.
+fn vary(answer: &Response) -> String {
+    let values = answer.head.lines().filter_map(|line| line.split_once(": "));
+    let values = values.filter(|(name, _)| name.eq_ignore_ascii_case("vary"));
+    values.map(|(_, value)| value).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn an_application_of_one_page_answers_for_paths_without_a_file() {
+    let site = site();
+    let server = served(site.path(), "fallback = \"/index.html\"");
+    let mut client = server.connect();
+    for _ in 0..2 {
+        for (path, accept, status, text) in [
+            ("/users/5", BROWSER, 200, "app"),
+            ("/users/5/", BROWSER, 200, "app"),
+            ("/users/5", "", 200, "app"),
+            ("/app.js", "Accept: */*\r\n", 200, "script"),
+            ("/old.js", "Accept: */*\r\n", 404, "404 Not Found\n"),
+            ("/users/5", "Accept: application/json\r\n", 404, "404 Not Found\n"),
+            ("/empty/", BROWSER, 403, "403 Forbidden\n"),
+            ("/.git/config", BROWSER, 404, "404 Not Found\n"),
+        ] {
+            let answer = client.get_with(path, accept);
+            assert_eq!((answer.status, answer.text().as_str()), (status, text), "{path} {accept}");
+            let varies = path.contains("users") || status == 404;
+            assert_eq!(vary(&answer).contains("Accept"), varies, "{path}: {}", answer.head);
+        }
+    }
+    let page = client.get_with("/users/5", BROWSER);
+    assert_eq!(page.field("Content-Type"), Some("text/html; charset=utf-8"));
+    assert_eq!(page.field("ETag"), client.get("/").field("ETag"), "it is the same page");
+    client.send("POST /users/5 HTTP/1.1\r\nHost: weir\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(client.response().status, 405);
+    client.send(format!("HEAD /users/5 HTTP/1.1\r\nHost: weir\r\n{BROWSER}\r\n"));
+    let head = client.head();
+    assert_eq!((head.status, head.field("Content-Length")), (200, Some("3")));
+    assert_eq!(client.get("/app.js").text(), "script");
+    // A file that comes is served at once it is noticed.
+    fs::write(site.path().join("new"), "new").unwrap();
+    eventually("the file is served", || client.get_with("/new", BROWSER).text() == "new");
+}
+
+#[test]
+fn an_application_with_clean_urls_has_its_page_too() {
+    let site = site();
+    let keys = "clean_urls = true\nfallback = \"/index.html\"\nerror_pages = { 405 = \"/404.html\" }";
+    let server = served(site.path(), keys);
+    let mut client = server.connect();
+    for _ in 0..2 {
+        assert_eq!(client.get_with("/users", BROWSER).text(), "app");
+        client.send("DELETE /users HTTP/1.1\r\nHost: weir\r\n\r\n");
+        let refused = client.response();
+        assert_eq!((refused.status, refused.text().as_str()), (405, "nothing"));
+        assert_eq!(refused.field("Allow"), Some("GET, HEAD"));
+    }
+}
+
+#[test]
+fn errors_have_pages_and_keep_their_statuses() {
+    let site = site();
+    let large = "large ".repeat(100_000);
+    fs::write(site.path().join("416.html"), &large).unwrap();
+    let keys = "error_pages = { 404 = \"/404.html\", 4xx = \"/gone.html\", 416 = \"/416.html\" }";
+    let server = served(site.path(), keys);
+    let said = server.log().join("\n");
+    assert!(said.contains("gone.html is named by `error_pages`"), "{said}");
+    let mut client = server.connect();
+    let tag = client.get("/404.html").field("ETag").unwrap().to_owned();
+    for _ in 0..3 {
+        let missing = client.get_with("/missing", &format!("If-None-Match: {tag}\r\n"));
+        assert_eq!((missing.status, missing.text().as_str()), (404, "nothing"));
+        assert_eq!(missing.field("Content-Type"), Some("text/html; charset=utf-8"));
+        for field in ["ETag", "Last-Modified", "Accept-Ranges"] {
+            assert_eq!(missing.field(field), None, "it is no copy of the page");
+        }
+        // A page for other errors is not there; that leads to no other error.
+        let forbidden = client.get("/empty/");
+        assert_eq!((forbidden.status, forbidden.text().as_str()), (403, "403 Forbidden\n"));
+        // A part is asked of the file, not of the page.
+        let part = client.get_with("/missing", "Range: bytes=0-1\r\n");
+        assert_eq!((part.status, part.text().as_str()), (404, "nothing"));
+        let beyond = client.get_with("/app.js", "Range: bytes=100-\r\n");
+        assert_eq!((beyond.status, beyond.field("Content-Range")), (416, Some("bytes */6")));
+        assert!(beyond.text() == large, "a large page comes whole");
+        client.send("HEAD /missing HTTP/1.1\r\nHost: weir\r\n\r\n");
+        assert_eq!(client.head().field("Content-Length"), Some("7"));
+        assert_eq!(client.get("/404.html").status, 200);
+    }
+    fs::write(site.path().join("404.html"), "changed").unwrap();
+    eventually("the new page is shown", || client.get("/missing").text() == "changed");
+    fs::remove_file(site.path().join("404.html")).unwrap();
+    eventually("the short text is back", || client.get("/missing").text() == "404 Not Found\n");
+}
+
+#[test]
+fn the_pages_of_the_server_stand_for_backends_that_fail() {
+    let site = site();
+    let refusing = Refusing::new();
+    let text = format!(
+        "error_pages = {{ 5xx = \"/50x.html\" }}\n{}",
+        route("/app", &[&refusing.url()])
+    );
+    let server = served(site.path(), &text);
+    for _ in 0..3 {
+        let answer = server.get("/app/x");
+        assert!([502, 503].contains(&answer.status), "{}", answer.head);
+        assert_eq!(answer.text(), "broken");
+    }
+    // What a backend answers itself is passed on.
+    let backend = crate::support::Backend::new(|call| {
+        call.send("HTTP/1.1 500 No\r\nContent-Length: 3\r\n\r\nown");
+        crate::support::Then::Keep
+    });
+    let text = format!(
+        "error_pages = {{ 5xx = \"/50x.html\" }}\n{}",
+        route("/app", &[&backend.url])
+    );
+    let answer = served(site.path(), &text).get("/app/x");
+    assert_eq!((answer.status, answer.text().as_str()), (500, "own"));
+}
