@@ -14,7 +14,7 @@
 //! 4. `metrics`
 //! 5. `runtime` (turns of a worker, steps of stopping)
 //! 6. `transport` (the bytes of a connection)
-//! 7. `disk`, `uplink` (the gates)
+//! 7. `disk`, `uplink` (the gates), `compress` (content codings, by threads of their own)
 //! 8. `client` (the other end of a connection), `content` (what can be sent)
 //! 9. `answer` (what services answer)
 //! 10. `response` (how an answer goes over a connection)
@@ -27,6 +27,7 @@ mod answer;
 mod app;
 mod body;
 mod client;
+mod compress;
 pub mod config;
 mod content;
 mod disk;

@@ -35,7 +35,7 @@ const ROOMS_OF_WEIR_SERVER: Floors = Floors(&[
     &["response"],
     &["answer"],
     &["client", "content"],
-    &["disk", "uplink"],
+    &["compress", "disk", "uplink"],
     &["transport"],
     &["runtime"],
     &["metrics"],

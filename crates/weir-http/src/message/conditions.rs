@@ -19,16 +19,21 @@ pub struct Validators {
 /// The digits of base 64.
 const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// A strong entity tag (RFC 9110, section 8.8.3) in at most 26 bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// An entity tag (RFC 9110, section 8.8.3) in at most 28 bytes: a strong one, unless [`ETag::weak`] made
+/// it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ETag {
     text: [u8; ETag::SPACE],
     used: u8,
 }
 
+/// What a weak tag begins with.
+const WEAK: &str = "W/";
+
 impl ETag {
-    /// Two quotes, two numbers of at most eleven digits in base 64, and a dot between them.
-    const SPACE: usize = 2 + 11 + 1 + 11;
+    /// The mark of a weak tag, two quotes, two numbers of at most eleven digits in base 64, and a dot
+    /// between them.
+    const SPACE: usize = WEAK.len() + 2 + 11 + 1 + 11;
 
     /// The tag of a file of `length` bytes, modified `seconds` and `nanoseconds` after 1970.
     ///
@@ -59,6 +64,24 @@ impl ETag {
         }
         tag.push(b'"');
         tag
+    }
+
+    /// The same as a weak tag: of what means the same as the representation with this tag, and may
+    /// differ from it in its bytes.
+    pub fn weak(&self) -> ETag {
+        let mut tag = ETag { text: [0; ETag::SPACE], used: 0 };
+        WEAK.bytes().chain(self.quoted().bytes()).for_each(|byte| tag.push(byte));
+        tag
+    }
+
+    /// Whether it is a weak tag.
+    pub fn is_weak(&self) -> bool {
+        self.as_str().starts_with(WEAK)
+    }
+
+    /// The tag without the mark of a weak one.
+    fn quoted(&self) -> &str {
+        self.as_str().trim_start_matches(WEAK)
     }
 
     /// The tag as sent, with its quotes.
@@ -120,13 +143,14 @@ pub fn not_modified(request: &Request<'_>, validators: &Validators) -> bool {
 }
 
 /// Whether the `Range` field applies (RFC 9110, section 13.1.5): `If-Range` is absent, or is this
-/// very tag, or is exactly this modification time. Otherwise the whole representation is sent.
+/// very tag, a strong one, or is exactly this modification time. Otherwise the whole representation is
+/// sent.
 pub fn range_applies(request: &Request<'_>, validators: &Validators) -> bool {
     let Some(condition) = request.if_range else {
         return true;
     };
     if condition == validators.etag.as_str() {
-        return true;
+        return !validators.etag.is_weak();
     }
     let date = date::parse(condition);
     date.is_some() && date == validators.modified
@@ -141,10 +165,12 @@ enum Compared {
     Weakly,
 }
 
-/// Whether a list of entity tags contains `etag`, which is a strong one. The list is read up to its first
-/// malformed member.
+/// Whether a list of entity tags contains `etag`. The list is read up to its first malformed member.
 fn contains(tags: &str, etag: &ETag, compared: Compared) -> bool {
-    let own = etag.as_str().trim_matches('"');
+    if compared == Compared::Strongly && etag.is_weak() {
+        return false;
+    }
+    let own = etag.quoted().trim_matches('"');
     let mut rest = tags;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ',']);

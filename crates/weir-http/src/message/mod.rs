@@ -2,9 +2,10 @@
 //! the values of fields. Used by [`crate::h1`], [`crate::forward`] and the file handler of
 //! `weir-server`.
 
-pub mod byteranges;
 pub mod accept;
+pub mod byteranges;
 pub(crate) mod changes;
+pub mod coding;
 pub mod conditions;
 pub mod date;
 pub(crate) mod fields;

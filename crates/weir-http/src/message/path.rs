@@ -24,18 +24,43 @@ const IN_PATH: &AsciiSet =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SitePath<'a> {
     bytes: Cow<'a, [u8]>,
-    directory: bool,
+    kind: PathKind,
+}
+
+/// What a [`SitePath`] is the path of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathKind {
+    /// What was asked for without a slash at the end.
+    File,
+    /// What was asked for with a slash at the end, or with a dot segment there, which means the same.
+    Directory,
+    /// The very file of this name, which nobody has asked for by it.
+    Beside,
+}
+
+impl PathKind {
+    /// That of a path that was asked for.
+    fn asked(directory: bool) -> PathKind {
+        if directory { PathKind::Directory } else { PathKind::File }
+    }
 }
 
 impl<'a> SitePath<'a> {
     /// The path with this name, which must be one that [`is_name`] accepts or empty, and a slash at its
     /// end if it is that of a `directory`.
     pub fn of_name(name: &'a [u8], directory: bool) -> SitePath<'a> {
-        SitePath { bytes: Cow::Borrowed(name), directory }
+        SitePath { bytes: Cow::Borrowed(name), kind: PathKind::asked(directory) }
     }
 }
 
 impl SitePath<'_> {
+    /// The file beside the file `name`, which is one that [`is_name`] accepts: called the same, with
+    /// `extension` behind one more dot.
+    pub fn beside(name: &[u8], extension: &str) -> SitePath<'static> {
+        let bytes = [name, b".", extension.as_bytes()].concat();
+        SitePath { bytes: Cow::Owned(bytes), kind: PathKind::Beside }
+    }
+
     /// The path, without a slash at either end.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -48,7 +73,7 @@ impl SitePath<'_> {
             rest if prefix.is_empty() || rest.is_empty() => rest,
             rest => rest.strip_prefix(b"/")?,
         };
-        Some(SitePath { bytes: Cow::Borrowed(rest), directory: self.directory })
+        Some(SitePath { bytes: Cow::Borrowed(rest), kind: self.kind })
     }
 
     /// The path without its last `cut` bytes, encoded for a `Location` field, with a slash before it and
@@ -65,9 +90,14 @@ impl SitePath<'_> {
         location
     }
 
+    /// What it is the path of.
+    pub fn kind(&self) -> PathKind {
+        self.kind
+    }
+
     /// Whether the path as sent ended in a slash, or in a dot segment, which means the same.
     pub fn wants_directory(&self) -> bool {
-        self.directory
+        self.kind == PathKind::Directory
     }
 
     /// The path encoded for a `Location` field, with a slash at both ends, and the query unchanged.
@@ -163,7 +193,8 @@ fn plain(path: &[u8]) -> Option<SitePath<'_>> {
         before = byte;
     }
     let ends_in_slash = before == b'/' && !name.is_empty();
-    (!ends_in_slash).then_some(SitePath { bytes: Cow::Borrowed(name), directory })
+    let kind = PathKind::asked(directory);
+    (!ends_in_slash).then_some(SitePath { bytes: Cow::Borrowed(name), kind })
 }
 
 fn normalize(path: &str) -> Result<SitePath<'_>, PathError> {
@@ -191,7 +222,7 @@ fn normalize(path: &str) -> Result<SitePath<'_>, PathError> {
     if has_hidden_segment(&bytes) {
         return Err(PathError::Hidden);
     }
-    Ok(SitePath { bytes: Cow::Owned(bytes), directory })
+    Ok(SitePath { bytes: Cow::Owned(bytes), kind: PathKind::asked(directory) })
 }
 
 /// Appends the decoded bytes of one segment.
@@ -222,7 +253,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::PathError::{self, AboveRoot, BadEncoding, Hidden, Nul};
-    use super::{SitePath, is_name, normalize, plain, reference, resolve};
+    use super::{PathKind, SitePath, is_name, normalize, plain, reference, resolve};
     use http::StatusCode;
 
     fn resolved(path: &str) -> Result<(Vec<u8>, bool), PathError> {
@@ -273,6 +304,13 @@ mod tests {
         assert_eq!(resolved("/.git/../a"), Ok((b"a".to_vec(), false)));
         assert_eq!(Hidden.status(), StatusCode::NOT_FOUND);
         assert_eq!(AboveRoot.status(), StatusCode::BAD_REQUEST);
+    }
+
+    #[test]
+    fn a_file_beside_another_is_not_what_somebody_has_asked_for() {
+        let beside = SitePath::beside(b"a/b.css", "br");
+        assert_eq!((beside.as_bytes(), beside.kind()), (&b"a/b.css.br"[..], PathKind::Beside));
+        assert_ne!(Ok(beside), resolve("/a/b.css.br"));
     }
 
     #[test]

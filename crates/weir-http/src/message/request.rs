@@ -49,6 +49,9 @@ pub struct Request<'b> {
     pub range: Option<&'b str>,
     /// `If-Range`, if there is exactly one. With several, `range` is `None`.
     pub if_range: Option<&'b str>,
+    /// `Accept-Encoding`, if there is exactly one. Whoever sends several gets content without a coding,
+    /// which is always acceptable (RFC 9110, section 12.5.3).
+    pub accept_encoding: Option<&'b str>,
     /// `User-Agent`, if there is exactly one.
     pub user_agent: Option<&'b str>,
     /// `Referer`, if there is exactly one.

@@ -5,6 +5,7 @@ use http::StatusCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::changes::{FieldChanges, Kept};
+use super::coding::Coding;
 use super::conditions::Validators;
 use super::date;
 use super::fields::FieldSink;
@@ -31,6 +32,10 @@ pub struct ResponseFields<'a> {
     pub length: Option<u64>,
     /// `Content-Type`. Not sent with 204 and 304, nor if it contains a control character.
     pub content_type: Option<&'a str>,
+    /// `Content-Encoding`. Not sent with 204 and 304.
+    pub coding: Option<Coding>,
+    /// `Vary: Accept-Encoding`: a client that accepts other codings may get something else.
+    pub varies: bool,
     /// `ETag` and `Last-Modified`; with 204 and 304 the tag alone (RFC 9110, section 15.4.5).
     pub validators: Option<&'a Validators>,
     /// `Content-Range`, for 206 and 416.
@@ -66,6 +71,9 @@ impl ResponseFields<'_> {
         if let Some(validators) = self.validators {
             sink.field("ETag", validators.etag.as_str().as_bytes());
         }
+        if self.varies {
+            sink.field("Vary", b"Accept-Encoding");
+        }
         if let Some(location) = self.location {
             let location: String = utf8_percent_encode(location, NOT_IN_URI).collect();
             sink.field("Location", location.as_bytes());
@@ -86,6 +94,9 @@ impl ResponseFields<'_> {
         if let Some(media_type) = self.content_type.filter(|text| !text.contains(char::is_control))
         {
             sink.field("Content-Type", media_type.as_bytes());
+        }
+        if let Some(coding) = self.coding {
+            sink.field("Content-Encoding", coding.name().as_bytes());
         }
         if let Some(range) = self.content_range {
             sink.field("Content-Range", range.to_string().as_bytes());

@@ -153,6 +153,30 @@ fn if_range_compares_strongly_or_by_the_exact_date() {
 }
 
 #[test]
+fn a_weak_tag_is_good_for_caches_and_not_for_ranges() {
+    let longest = ETag::new(-1, 999_999_999, u64::MAX);
+    assert_eq!(longest.weak().as_str(), "W/\"F__________.F__________\"");
+    for strong in [longest, ETag::from_hash([7; 12])] {
+        let weak = strong.weak();
+        assert!(weak.is_weak() && !strong.is_weak() && weak != strong);
+        assert_eq!(weak.weak(), weak);
+        let validators = Validators { etag: weak, modified: None };
+        for tag in [strong.as_str(), weak.as_str()] {
+            let text = format!(
+                "GET / HTTP/1.1\r\nHost: a\r\nIf-None-Match: {tag}\r\nIf-Range: {tag}\r\n\r\n"
+            );
+            let Ok(Some((request, _))) = parse_request(text.as_bytes(), &Limits::default()) else {
+                unreachable!("not a request: {text}");
+            };
+            assert!(not_modified(&request, &validators), "{tag}");
+            assert!(!range_applies(&request, &validators), "{tag}");
+            let fails = |request: &Request<'_>| precondition_failed(request, Some(&validators));
+            assert!(judged("GET", &format!("If-Match: {tag}\r\n"), fails), "{tag}");
+        }
+    }
+}
+
+#[test]
 fn without_a_modification_time_no_date_matches() {
     let validators = Validators { modified: None, ..validators() };
     judged("GET", "If-Range: junk\r\n", |request| {

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use proptest::prelude::*;
 use weir_http::h1::response::{Connection, write_head};
+use weir_http::message::coding::Coding;
 use weir_http::message::conditions::{ETag, Validators};
 use weir_http::message::range::ContentRange;
 use weir_http::message::status::{OWN, reason};
@@ -36,13 +37,15 @@ proptest! {
         (content_range, connection) in (prop::option::of(content_range()), connection()),
         location in prop::option::of("/(\\PC|[\r\n\0 %a]){0,20}"),
         (accept_ranges, allow, retry_after) in any::<(bool, bool, Option<u32>)>(),
+        coding in prop::option::of(prop::sample::select(Coding::ALL.to_vec())),
+        varies in any::<bool>(),
     ) {
         let tag = ETag::new(modified.unwrap_or(0), nanoseconds, length.unwrap_or(0));
         let validators = Validators { etag: tag, modified };
         let fields = ResponseFields {
             length, content_type: content_type.as_deref(),
             validators: modified.is_some().then_some(&validators), content_range, accept_ranges,
-            location: location.as_deref(), allow, retry_after,
+            location: location.as_deref(), allow, retry_after, coding, varies, changes: None,
         };
         let mut out = b"before".to_vec();
         write_head(&mut out, status, &date::format(seconds), &fields, connection);
@@ -73,6 +76,9 @@ proptest! {
         let range = content_range.filter(|_| sends_content).map(|range| range.to_string());
         prop_assert_eq!(value("Content-Range"), range);
         prop_assert_eq!(value("Accept-Ranges"), (accept_ranges && sends_content).then(|| "bytes".to_owned()));
+        let content_encoding = coding.filter(|_| sends_content).map(|coding| coding.name().to_owned());
+        prop_assert_eq!(value("Content-Encoding"), content_encoding);
+        prop_assert_eq!(value("Vary"), varies.then(|| "Accept-Encoding".to_owned()));
         prop_assert_eq!(value("Allow"), allow.then(|| "GET, HEAD, OPTIONS".to_owned()));
         prop_assert_eq!(value("Retry-After"), retry_after.map(|seconds| seconds.to_string()));
         let expected = match connection {

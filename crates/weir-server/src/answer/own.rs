@@ -44,7 +44,7 @@ impl Answer {
     pub(crate) fn parts(object: Object, parts: &[Span]) -> Answer {
         let Object { facts, body } = object;
         let (boundary, total) = (boundary(), facts.length);
-        let byteranges = Byteranges { boundary: &boundary, content_type: facts.media, total };
+        let byteranges = Byteranges { boundary: &boundary, content_type: &facts.media, total };
         let mut pieces = Pieces::default();
         for (number, part) in parts.iter().enumerate() {
             pieces.push_own(byteranges.before(*part, number == 0));

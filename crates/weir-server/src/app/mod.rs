@@ -21,6 +21,7 @@ use self::shutdown::Shutdown;
 use self::signals::Signals;
 use self::worker::Shared;
 use crate::client::Times;
+use crate::compress::Compressor;
 use crate::config::{Config, ListenAddress, PortKind};
 use crate::disk::Disks;
 use crate::error::ServeError;
@@ -49,9 +50,11 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         in_kernel.map(|link| uplink::build_in_kernel(&link, config.workers, metrics.clone()));
     let (uplink, gate) = paced.or(in_kernel).unzip();
     let certificates = Certificates::open(config, &metrics)?.map(Rc::new);
+    let compressor = Compressor::open(config, &metrics);
     let mut shared = Shared {
         disks: Disks::new(config.disk_timeout, metrics.clone()),
-        routes: proxy::Shared::open(config)?,
+        routes: proxy::Shared::open(config, compressor.as_ref())?,
+        compressor,
         proxy_protocol: config.proxy_protocol.clone(),
         uplink,
         exempt: config.uplink_exempt.clone(),

@@ -15,6 +15,7 @@ use weir_sched::Gate;
 use weir_tls::Server;
 
 use crate::client::Times;
+use crate::compress::Compressor;
 use crate::config::{Config, Prefix, ProxyProtocol};
 use crate::content::{FileDisks, SitesConfig, missing_pages};
 use crate::error::ServeError;
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub(super) disks: Arc<FileDisks>,
     /// The routes, if there are any.
     pub(super) routes: Option<Arc<proxy::Shared>>,
+    /// What compresses, if anything is compressed on the fly.
+    pub(super) compressor: Option<Arc<Compressor>>,
     /// Whether every connection begins with a PROXY header, and who may open one.
     pub(super) proxy_protocol: ProxyProtocol,
     pub(super) uplink: Option<Arc<Uplink>>,
@@ -102,7 +105,8 @@ pub(super) fn start_all(
         let (sender, queries) = mpsc::unbounded_channel();
         senders.push(sender);
         let (shared, options) = (shared.clone(), options.clone());
-        let sites = SitesConfig::open(config, &shared.disks, &shared.metrics)?;
+        let compressor = shared.compressor.as_ref();
+        let sites = SitesConfig::open(config, &shared.disks, &shared.metrics, compressor)?;
         let gate = gate.take();
         let thread = start(Plan { index, shared, sites, options, listeners, gate, queries });
         threads.push(thread.map_err(|error| ServeError::new("cannot start a worker", &error))?);

@@ -1,16 +1,18 @@
 //! Reads `weir.toml`: one strict file. An unknown key is an error that names the line. Used by the
 //! program for `--config`.
 
+use std::ops::Range;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use super::acme::AcmeKeys;
+use super::compression::CompressionKeys;
 use super::error::ConfigError;
 use super::given::Settings;
-use super::key::Table as _;
+use super::key::Table;
 use super::keys::{Keys, Source};
 use super::routes;
 use super::settings::ServerKeys;
@@ -42,29 +44,41 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let source = Source(text);
     let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
     let span = table.span();
-    let of_files = FileKeys::names();
-    let known = [ServerKeys::NAMES, AcmeKeys::NAMES, &of_files[..], &[ROUTE]].concat();
+    let known = [&Settings::names()[..], &[ROUTE]].concat();
     let of_routes = routes::key_names();
     let elsewhere = (&of_routes[..], "it belongs to a [[route]]");
     let keys = Keys { known: &known, place: "", elsewhere };
     let mut table = keys.check(source, table.into_inner())?;
     let tables = table.remove(ROUTE);
     let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
-    let (acme, table): (DeTable<'_>, DeTable<'_>) =
-        table.into_iter().partition(|(key, _)| AcmeKeys::NAMES.contains(&&**key.get_ref()));
-    let (files, table): (DeTable<'_>, DeTable<'_>) =
-        table.into_iter().partition(|(key, _)| of_files.contains(&&**key.get_ref()));
-    let keys = ServerKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), table)))
-        .map_err(|error| source.refused(&error))?;
-    let acme = AcmeKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), acme)))
-        .map_err(|error| source.refused(&error))?;
+    let (acme, table) = take_keys::<AcmeKeys>(source, &span, table)?;
+    let (compression, table) = take_keys::<CompressionKeys>(source, &span, table)?;
+    let (files, table) = apart(table, &FileKeys::names());
+    let (keys, _) = take_keys::<ServerKeys>(source, &span, table)?;
     let files = FileKeys::read(source, span, files)?;
-    let mut settings = Settings { keys, acme, files, routes: Vec::new() };
+    let mut settings = Settings { keys, acme, files, compression, routes: Vec::new() };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }
     routes::check_once(settings.keys.proxies(), &settings.routes, proxy_line)?;
     Ok(settings)
+}
+
+/// Reads those keys of the file, which spans `span`, that are of one table of keys, and returns the others.
+fn take_keys<'i, K: Table + DeserializeOwned>(
+    source: Source<'_>,
+    span: &Range<usize>,
+    table: DeTable<'i>,
+) -> Result<(K, DeTable<'i>), ConfigError> {
+    let (here, others) = apart(table, K::NAMES);
+    let keys = K::deserialize(Deserializer::from(Spanned::new(span.clone(), here)))
+        .map_err(|error| source.refused(&error))?;
+    Ok((keys, others))
+}
+
+/// The keys called `names`, and the others.
+fn apart<'i>(table: DeTable<'i>, names: &[&str]) -> (DeTable<'i>, DeTable<'i>) {
+    table.into_iter().partition(|(key, _)| names.contains(&&**key.get_ref()))
 }
 
 #[cfg(test)]

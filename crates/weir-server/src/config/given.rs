@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use super::acme::AcmeKeys;
-use super::key::Table as _;
+use super::compression::CompressionKeys;
+use super::key::{Key, Table as _};
 use super::routes::{FileRoute, ProxyFlag};
 use super::settings::ServerKeys;
 use super::site::FileKeys;
@@ -39,12 +40,33 @@ pub struct Settings {
     #[command(flatten)]
     pub(super) files: FileKeys,
 
+    #[command(flatten)]
+    pub(super) compression: CompressionKeys,
+
     /// The `[[route]]` tables of the file; there are no flags for them.
     #[arg(skip)]
     pub(super) routes: Vec<FileRoute>,
 }
 
 impl Settings {
+    /// All that is known of the keys that stand above the routes, in the order of the documentation.
+    pub(super) fn known() -> Vec<Key> {
+        let of_server = [ServerKeys::keys(), AcmeKeys::keys()].concat();
+        [of_server, FileKeys::keys(), CompressionKeys::keys()].concat()
+    }
+
+    /// The names of those keys.
+    pub(super) fn names() -> Vec<&'static str> {
+        let of_files = FileKeys::names();
+        [ServerKeys::NAMES, AcmeKeys::NAMES, &of_files[..], CompressionKeys::NAMES].concat()
+    }
+
+    /// The names of those that were given.
+    pub(super) fn given(&self) -> Vec<&'static str> {
+        let of_server = [self.keys.given(), self.acme.given()].concat();
+        [of_server, self.files.given(), self.compression.given()].concat()
+    }
+
     /// These settings where they say something, else those of `below`.
     ///
     /// A `proxy` replaces the routes of the tables below that have its path and no host.
@@ -59,6 +81,7 @@ impl Settings {
             keys: self.keys.over(below.keys),
             acme: self.acme.over(below.acme),
             files: self.files.over(below.files),
+            compression: self.compression.over(below.compression),
             routes,
         }
     }
@@ -67,6 +90,7 @@ impl Settings {
     pub(super) fn move_beside(&mut self, directory: &Path) {
         self.keys.move_beside(directory);
         self.acme.move_beside(directory);
+        self.compression.move_beside(directory);
         for route in &mut self.routes {
             route.move_beside(directory);
         }

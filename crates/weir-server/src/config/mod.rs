@@ -1,18 +1,22 @@
 //! What the operator wants: flags over the file over the defaults. The program reads [`Settings`] from
 //! both; every part of the server is built from the [`Config`] that they resolve to.
 //!
-//! `settings.rs` is the table of the server's keys, `routes/table.rs` that of routes, `site` has those
-//! about files, which both may have; from them come flags, help, keys of the file, defaults and
-//! docs/configuration.md. A value is read by its type (`value.rs`).
+//! `settings.rs` is the table of the server's keys, with `acme.rs` and `compression.rs` beside it,
+//! `routes/table.rs` that of routes, `site` has those about files, which both may have; from them come
+//! flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its type
+//! (`value.rs`).
 
 mod acme;
 mod address;
+mod compression;
 mod error;
 mod file;
 mod files;
 mod given;
+mod in_vain;
 mod key;
 mod keys;
+mod media_type;
 mod obtained;
 mod ports;
 mod proxy_protocol;
@@ -29,10 +33,12 @@ mod values;
 
 pub use acme::AcmeConfig;
 pub use address::ListenAddress;
+pub use compression::CompressionConfig;
 pub use error::ConfigError;
 pub use file::{parse, read};
 pub use files::{DiskWork, FileDepartures};
 pub use given::Settings;
+pub use media_type::MediaPattern;
 pub(crate) use ports::PortKind;
 pub use proxy_protocol::ProxyProtocol;
 pub use reference::reference;

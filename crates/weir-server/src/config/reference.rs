@@ -5,16 +5,12 @@ use std::fmt::Write;
 
 use clap::{Args, Command};
 
-use super::acme::AcmeKeys;
 use super::given::Settings;
 use super::key::Key;
-use super::key::Table as _;
 use super::routes;
-use super::settings::ServerKeys;
-use super::site::FileKeys;
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 26] = [
+const VALUES: [(&str, &str); 27] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
@@ -52,14 +48,15 @@ const VALUES: [(&str, &str); 26] = [
         "TIME",
         "a time above zero and up to a day, such as `500ms`, `30s` or `2m 30s`; a plain number is seconds",
     ),
+    ("TYPE", "a media type, such as `application/json`, or several: `text/*`, `*+xml`"),
     ("URL", "`http://host:port`, `https://host:port`, or as described"),
 ];
 
 const HEAD: &str = "\
 # Configuration
 
-<!-- Generated from the tables in crates/weir-server/src/config/settings.rs, acme.rs, site and routes/table.rs by
-     UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
+<!-- Generated from the tables in crates/weir-server/src/config (settings.rs, acme.rs, site, compression.rs,
+     routes/table.rs) by UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
 `weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
 
@@ -95,8 +92,7 @@ pub fn reference() -> String {
         page += &format!("| `{value}` | {how} |\n");
     }
     let flags = Settings::augment_args(Command::new("serve"));
-    let keys = [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys()].concat();
-    sections(&mut page, &keys, &|key| flag(&flags, key));
+    sections(&mut page, &Settings::known(), &|key| flag(&flags, key));
     page.push('\n');
     page += ROUTES.trim_end();
     page.push('\n');
@@ -174,12 +170,15 @@ fn flag(flags: &Command, key: &Key) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::compression::CompressionKeys;
+    use crate::config::key::Table as _;
+    use crate::config::settings::ServerKeys;
+    use crate::config::site::FileKeys;
     use crate::config::{Config, parse};
     use crate::documents;
 
     fn all() -> Vec<Key> {
-        let mut all =
-            [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys(), routes::keys()].concat();
+        let mut all = [Settings::known(), routes::keys()].concat();
         all.extend(all.clone().into_iter().flat_map(|key| key.keys));
         all
     }
@@ -221,8 +220,8 @@ mod tests {
             name => format!("{proxied}{name} = {}", key.example),
         };
         let of_server = |key: &Key| format!("{} = {}", key.name, key.example);
-        let mut texts: Vec<String> = ServerKeys::keys().iter().map(of_server).collect();
-        texts.extend(FileKeys::keys().iter().map(of_server));
+        let plain = [ServerKeys::keys(), FileKeys::keys(), CompressionKeys::keys()].concat();
+        let mut texts: Vec<String> = plain.iter().map(of_server).collect();
         for key in FileKeys::keys() {
             let route = "root = \".\"\n[[route]]\npath = \"/a\"\nfiles = true\n";
             texts.push(format!("{route}{} = {}", key.name, key.example));
@@ -252,7 +251,11 @@ mod tests {
     #[test]
     fn a_default_that_is_written_down_changes_nothing() {
         let without = format!("{:?}", Config::from_settings(parse("").unwrap()).unwrap());
-        for key in ServerKeys::keys() {
+        for key in [ServerKeys::keys(), CompressionKeys::keys()].concat() {
+            // A list is written down as an array, which its default is not.
+            if key.name == "compress_types" {
+                continue;
+            }
             let Some(default) = key.default.filter(|_| key.absent.is_none()) else { continue };
             let quoted = format!("{} = \"{default}\"", key.name);
             let plain = format!("{} = {default}", key.name);

@@ -1,19 +1,17 @@
-//! Makes the configuration of the server of what was given: fills in the defaults, and says what has
-//! no effect. Used by the program once flags and file are read.
+//! Makes the configuration of the server of what was given: fills in the defaults, and refuses what is
+//! invalid together. Used by the program once flags and file are read.
 
 use std::collections::HashSet;
 
 use weir_sched::policy::{self, PROTECTIVE, ProtectiveOrder};
 use weir_sched::{BitRate, PolicyKind, WireOverhead};
 
-use super::acme::AcmeKeys;
 use super::address::ListenAddress;
 use super::error::ConfigError;
 use super::given::Settings;
-use super::key::Table as _;
-use super::routes::{self, Action};
-use super::settings::{Config, ServerKeys};
-use super::site::FileKeys;
+use super::in_vain::{self, Has};
+use super::routes::{self, Action, RouteConfig};
+use super::settings::Config;
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::SwiftRoundTrip;
 
@@ -60,24 +58,28 @@ impl Config {
     /// # Errors
     ///
     /// What is invalid together, such as two routes for the same path.
-    pub fn from_settings(settings: Settings) -> Result<Config, ConfigError> {
-        let Settings { keys, acme, files, routes } = settings;
+    pub fn from_settings(mut settings: Settings) -> Result<Config, ConfigError> {
         let server = routes::Server {
-            has_root: keys.root.is_some(),
-            limit: keys.backend_limit,
-            order: keys.backend_order,
+            has_root: settings.keys.root.is_some(),
+            limit: settings.keys.backend_limit,
+            order: settings.keys.backend_order,
         };
-        let routes = routes::assemble(keys.proxies(), routes, server, &files)?;
-        let mut actions = routes.iter().map(|route| &route.action);
+        let routes = std::mem::take(&mut settings.routes);
+        let proxies = settings.keys.proxies();
+        let routes = routes::assemble(proxies, routes, server, &settings.files)?;
+        let is_proxied = |route: &RouteConfig| matches!(route.action, Action::Proxy(_));
         let has = Has {
-            backends: actions.clone().any(|action| matches!(action, Action::Proxy(_))),
-            files: server.has_root || actions.any(|action| matches!(action, Action::Directory(_))),
+            backends: routes.iter().any(is_proxied),
+            files: server.has_root || routes.iter().any(RouteConfig::has_site),
+            compression: settings.compression.is_on() || routes.iter().any(RouteConfig::compresses),
         };
-        let without_effect = without_effect(&keys, &acme, &files, has);
+        let without_effect = in_vain::without_effect(&settings, has);
+        let Settings { keys, acme, files, compression, .. } = settings;
         let given_order = keys.protective_order;
-        let site = files.site(None, None);
-        let mut config = keys.resolve(routes, acme.resolve(), site, without_effect);
-        config.without_effect.extend(round_trip_in_vain(&config, keys.swift_round_trip));
+        let (files, compression) = (files.site(None, None), compression.resolve());
+        let mut config =
+            keys.resolve(routes, acme.resolve(), files, compression, without_effect);
+        config.without_effect.extend(in_vain::round_trip(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;
         if config.listen.is_empty() {
@@ -111,7 +113,8 @@ impl Config {
         })
     }
 
-    fn policy_with_order(&self) -> PolicyKind {
+    /// The policy with the order inside it.
+    pub(super) fn policy_with_order(&self) -> PolicyKind {
         if self.policy == PROTECTIVE { self.protective_order.policy() } else { self.policy }
     }
 
@@ -125,6 +128,11 @@ impl Config {
             },
             cap: self.uplink_kernel_cap,
         })
+    }
+
+    /// Whether files are served, from the directory of the server or from that of a route.
+    pub(crate) fn serves_files(&self) -> bool {
+        self.root.is_some() || self.routes.iter().any(RouteConfig::has_site)
     }
 
     /// What is allowed and yet probably not meant.
@@ -189,87 +197,9 @@ fn check_order(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What keys need that no key of the server stands for alone: some route to backends, a directory to serve,
-/// an uplink that weir paces, an uplink in the kernel, certificates that weir obtains.
-const BACKENDS: &str = "backends";
-const FILES: &str = "a directory to serve";
-const PACED: &str = "a rate as uplink";
-const IN_KERNEL: &str = "kernel as uplink";
-const AUTO: &str = "auto among `tls`";
-
-/// What there is to serve.
-#[derive(Clone, Copy, Debug, Default)]
-struct Has {
-    /// Some route has backends.
-    backends: bool,
-    /// There is a directory, of the server or of a route.
-    files: bool,
-}
-
-/// The keys that were given and change nothing, with what they would need.
-fn without_effect(keys: &ServerKeys, acme: &AcmeKeys, files: &FileKeys, has: Has) -> Vec<String> {
-    let given = [keys.given(), acme.given(), files.given()].concat();
-    let is_auto = keys.tls.iter().flatten().any(|source| source.file().is_none());
-    let missing = |needs: &str| match needs {
-        BACKENDS if has.backends => None,
-        BACKENDS => Some("no route has backends".to_owned()),
-        FILES if has.files => None,
-        FILES => Some("no directory is served".to_owned()),
-        PACED if keys.is_in_kernel() => {
-            Some("with `uplink = \"kernel\"` the kernel keeps the queue".to_owned())
-        }
-        IN_KERNEL if keys.is_in_kernel() => None,
-        IN_KERNEL => Some("`uplink` is not `kernel`".to_owned()),
-        AUTO if is_auto => None,
-        AUTO => Some("`tls` does not say auto".to_owned()),
-        PACED if given.contains(&"uplink") => None,
-        key if given.contains(&key) => None,
-        // Who turned the uplink off knows.
-        "uplink" | PACED => Some(
-            "there is no `uplink`, so everything is sent as fast as the kernel takes it".to_owned(),
-        ),
-        key => Some(format!("there is no `{key}`")),
-    };
-    let all = [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys()].concat();
-    let in_vain = all.iter().filter(|key| given.contains(&key.name)).filter_map(|key| {
-        let why = missing(key.needs?)?;
-        Some(format!("`{}` has no effect: {why}", key.name))
-    });
-    let mut in_vain: Vec<String> = in_vain.collect();
-    if keys.is_in_kernel() && keys.policy == Some(policy::SWIFT) && keys.uplink_bands.is_some() {
-        in_vain
-            .push("`uplink_bands` has no effect: policy swift has cutoffs of its own".to_owned());
-    }
-    in_vain
-}
-
-/// Where the round trip comes from was given, and the policy does not look at it: neither its rule
-/// does, nor where fair sharing stands, which opens windows once a round trip.
-fn round_trip_in_vain(config: &Config, given: Option<SwiftRoundTrip>) -> Option<String> {
-    let policy = config.policy_with_order();
-    let needs = policy.needs();
-    let looks = needs.fair_server || needs.path_updates || policy == policy::SWIFT;
-    let in_vain = given.is_some() && config.uplink != UplinkMode::Off && !looks;
-    in_vain.then(|| {
-        format!(
-            "`swift_round_trip` has no effect: the policy {policy} does not look at the round trip"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_key_needs_is_a_key_or_a_route_to_backends() {
-        let names = [ServerKeys::NAMES, &FileKeys::names()[..]].concat();
-        for key in [ServerKeys::keys(), AcmeKeys::keys(), FileKeys::keys()].concat() {
-            let others = [BACKENDS, FILES, PACED, IN_KERNEL, AUTO];
-            let known = |needs| others.contains(&needs) || names.contains(&needs);
-            assert!(key.needs.is_none_or(known), "{}: {:?}", key.name, key.needs);
-        }
-    }
 
     #[test]
     fn a_variant_for_the_simulator_is_no_policy_of_a_server() {
@@ -333,26 +263,6 @@ mod tests {
     }
 
     #[test]
-    fn where_the_round_trip_comes_from_is_for_policies_that_look_at_it() {
-        let told = |text: &str| {
-            let text = format!("{text}\nswift_round_trip = \"request\"");
-            Config::from_settings(crate::config::parse(&text).unwrap()).unwrap().without_effect
-        };
-        for policy in ["swift", "srrt", "burst", "protective", "fsp"] {
-            let text = format!("uplink = \"1mbit\"\npolicy = \"{policy}\"");
-            assert_eq!(told(&text), [""; 0], "{policy}");
-        }
-        for (text, why) in [
-            ("uplink = \"1mbit\"\npolicy = \"srpt\"", "the policy srpt does not look at"),
-            ("uplink = \"kernel\"", "the policy bands does not look at the round trip"),
-            ("", "there is no `uplink`"),
-        ] {
-            let told = told(text);
-            assert!(told.len() == 1 && told[0].contains(why), "{told:?}");
-        }
-    }
-
-    #[test]
     fn a_device_has_a_name() {
         let read = |device: &str| {
             let text = format!("uplink = \"kernel\"\nuplink_device = \"{device}\"");
@@ -377,19 +287,5 @@ mod tests {
         }
         let long = format!("listen = \"unix:/{}\"", "a".repeat(107));
         assert!(read(&long).unwrap_err().to_string().contains("longer than 107 bytes"));
-    }
-
-    #[test]
-    fn a_key_without_what_it_needs_is_told() {
-        let keys = ServerKeys { policy: Some(PolicyKind::default()), ..ServerKeys::default() };
-        let told = |keys: &ServerKeys| {
-            without_effect(keys, &AcmeKeys::default(), &FileKeys::default(), Has::default())
-        };
-        let of_policy = told(&keys);
-        assert!(
-            of_policy.len() == 1 && of_policy[0].starts_with("`policy` has no effect: "),
-            "{of_policy:?}"
-        );
-        assert!(told(&ServerKeys::default()).is_empty());
     }
 }

@@ -12,6 +12,7 @@ use weir_units::Size;
 
 use super::acme::AcmeConfig;
 use super::address::ListenAddress;
+use super::compression::CompressionConfig;
 use super::files::{DiskWork, FileDepartures};
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{ProxyFlag, RouteConfig};
@@ -30,15 +31,16 @@ settings! {
 
     /// Everything the server needs to know, with the defaults filled in.
     pub struct Config {
-        /// Which requests are answered how, flags first, then in the order of the file. Empty: all
-        /// of them from the root, or from the built-in site. Otherwise what no route matches is
-        /// answered with 404; if there is a root, the last route is the root for everything, unless
-        /// a route for `/` on every host was given.
+        /// Which requests are answered how, flags first, then in the order of the file. Empty: all of them
+        /// from the root, or from the built-in site. Otherwise what no route matches gets 404; if there is a
+        /// root, the last route is the root for everything, unless one for `/` on every host was given.
         pub routes: Vec<RouteConfig>,
         /// How certificates are obtained for `tls = "auto"`.
         pub acme: AcmeConfig,
         /// How the files of `root` are served.
         pub files: FilesConfig,
+        /// What is compressed, and how much that may take.
+        pub compression: CompressionConfig,
         /// Keys that were given to no effect, and why.
         pub(super) without_effect: Vec<String>,
     }
@@ -46,12 +48,11 @@ settings! {
     "Listening" {
         /// Address to listen on, such as 0.0.0.0:80 or unix:/run/weir.sock; may be given several times
         ///
-        /// Names other than `localhost` are not looked up, since what they stand for may change. The
-        /// file of a Unix socket lets every user connect who can reach it (mode 0666): its directory,
-        /// which must exist, says who can. A socket that nobody answers on is replaced. A name
-        /// that begins with @, such as unix:@weir, has no file, and everybody may connect. Limits and
-        /// networks take a client of a Unix socket for 127.0.0.1; the access log says `unix:`, and
-        /// backends are told no address.
+        /// Names other than `localhost` are not looked up, since what they stand for may change. The file of
+        /// a Unix socket lets every user connect who can reach it (mode 0666): its directory, which must
+        /// exist, says who can. A socket that nobody answers on is replaced. A name that begins with @, such
+        /// as unix:@weir, has no file, and everybody may connect. Limits and networks take a client of a
+        /// Unix socket for 127.0.0.1; the access log says `unix:`, and backends are told no address.
         #[arg(long)]
         listen: Vec<ListenAddress> =
             vec![ListenAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)))],
@@ -74,10 +75,9 @@ settings! {
         /// Whether every connection begins with a PROXY header, and the networks of the load
         /// balancers that may open one
         ///
-        /// The header, of version 1 or 2, says who the client is. With networks, connections from
-        /// elsewhere are refused: the first is logged with the reason, the rest are counted. `true`
-        /// admits load balancers anywhere. On a Unix socket the permissions of its file say who may
-        /// connect, not the networks.
+        /// The header, of version 1 or 2, says who the client is. With networks, connections from elsewhere
+        /// are refused: the first is logged with the reason, the rest are counted. `true` admits load
+        /// balancers anywhere. On a Unix socket its file's permissions say who may connect, not the networks.
         #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         proxy_protocol: ProxyProtocol = ProxyProtocol::Off,
         example ["10.0.0.0/8"];

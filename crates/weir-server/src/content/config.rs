@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::coding::SiteCoding;
 use super::open::CHUNK;
 use super::root::Root;
 use super::rules::Rules;
 use super::work::FileDisks;
+use crate::compress::Compressor;
 use crate::config::{Action, Config, DiskWork, FileDepartures, FilesConfig};
 use crate::error::ServeError;
 use crate::metrics::Metrics;
@@ -38,6 +40,8 @@ pub(crate) struct SiteConfig {
     pub(crate) work: DiskWork,
     /// Whether work is given up whose client has left.
     pub(crate) departures: FileDepartures,
+    /// In which codings files are offered beside as they are.
+    pub(crate) coding: Option<SiteCoding>,
 }
 
 /// The sites of one worker: that of the server, and those of the routes that have one, in the order of the
@@ -51,7 +55,7 @@ pub(crate) struct SitesConfig {
 }
 
 impl SitesConfig {
-    /// Opens the directories.
+    /// Opens the directories. `compressor`: if there is one.
     ///
     /// # Errors
     ///
@@ -60,6 +64,7 @@ impl SitesConfig {
         config: &Config,
         disks: &Arc<FileDisks>,
         metrics: &Arc<Metrics>,
+        compressor: Option<&Arc<Compressor>>,
     ) -> Result<SitesConfig, ServeError> {
         let served: Vec<_> = served(config).collect();
         let shares = config.workers * served.len();
@@ -75,6 +80,7 @@ impl SitesConfig {
                 window: window(config.uplink.rate().map(|rate| rate.bits() / 8)),
                 work: config.disk_work,
                 departures: config.file_departures,
+                coding: SiteCoding::new(&config.compression, compressor),
             }))
         };
         let sites: Result<Vec<_>, ServeError> = served.into_iter().map(site).collect();

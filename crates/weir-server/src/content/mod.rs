@@ -2,6 +2,7 @@
 //! looks paths up here and makes responses of what is found; `send` reads the bodies.
 
 mod builtin;
+mod coding;
 mod config;
 mod file;
 mod hot;
@@ -19,6 +20,7 @@ mod site;
 mod sources;
 mod tag;
 mod uses;
+mod variants;
 mod work;
 
 use std::rc::Rc;
@@ -28,6 +30,7 @@ use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
 use self::builtin::Builtin;
+pub(crate) use self::coding::Accepts;
 pub(crate) use self::config::{SiteConfig, SitesConfig, missing_pages, open_root, served};
 pub(crate) use self::file::{DIRECT_FROM, ReadError};
 use self::hot::HotSet;
@@ -75,9 +78,13 @@ impl Content {
     }
 
     /// What `path` stands for, if that can be told and sent from memory; otherwise [`Content::find`] tells.
-    pub(crate) fn find_in_memory(&self, path: &SitePath<'_>) -> Option<Result<Found, StatusCode>> {
+    pub(crate) fn find_in_memory(
+        &self,
+        path: &SitePath<'_>,
+        accepts: &Accepts<'_>,
+    ) -> Option<Result<Found, StatusCode>> {
         match self {
-            Content::Files(site) => site.find_in_memory(path),
+            Content::Files(site) => site.find_in_memory(path, accepts),
             Content::Builtin(site) => Some(site.find(path).map(Found::Object)),
         }
     }
@@ -87,9 +94,14 @@ impl Content {
     /// # Errors
     ///
     /// The status of the answer, if there is nothing to send.
-    pub(crate) async fn find(&self, path: &SitePath<'_>, since: Time) -> Result<Found, StatusCode> {
+    pub(crate) async fn find(
+        &self,
+        path: &SitePath<'_>,
+        accepts: &Accepts<'_>,
+        since: Time,
+    ) -> Result<Found, StatusCode> {
         match self {
-            Content::Files(site) => site.find(path, since).await,
+            Content::Files(site) => site.find(path, accepts, since).await,
             Content::Builtin(site) => site.find(path).map(Found::Object),
         }
     }

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use http::StatusCode;
+use weir_http::message::coding::Coding;
 use weir_http::message::conditions::{ETag, Validators};
-use weir_http::message::path::SitePath;
+use weir_http::message::path::{PathKind, SitePath};
 use weir_sched::{ObjectId, Time};
 
 use super::file::File;
@@ -18,6 +19,7 @@ use super::object::{Facts, Found};
 use super::open::Identity;
 use super::rules::Rules;
 use super::uses::Uses;
+use super::variants::Variants;
 use crate::sys::clock;
 
 /// How long an entry is used without a check. With the time that a check may take, a change is noticed
@@ -34,7 +36,7 @@ const BYTES_EACH: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Entry {
     name: Rc<[u8]>,
-    is_directory: bool,
+    kind: PathKind,
     pub(super) known: Known,
     checked: Cell<Time>,
     pub(super) uses: Uses,
@@ -78,6 +80,8 @@ pub(super) struct KnownFile {
     pub(super) name: Rc<[u8]>,
     pub(super) hot: Rc<Hot>,
     pub(super) open: RefCell<Option<Rc<File>>>,
+    /// What may be sent in its place, if anything may.
+    pub(super) variants: Option<Box<Variants>>,
     pub(super) used: Cell<Time>,
     /// It is at the first place where it was looked for. If not, another may come to stand before it.
     pub(super) is_first: bool,
@@ -92,7 +96,8 @@ impl KnownFile {
         now: Time,
     ) -> KnownFile {
         let (hot, open) = Default::default();
-        KnownFile { identity, facts, name, hot, open, used: Cell::new(now), is_first: true }
+        let (variants, used) = (facts.varies.then(Box::default), Cell::new(now));
+        KnownFile { identity, facts, name, hot, open, variants, used, is_first: true }
     }
 }
 
@@ -133,8 +138,15 @@ impl Entry {
 
     /// Bytes of memory that it takes, approximately.
     fn cost(&self) -> usize {
-        let of_file = self.file().map_or(0, |file| file.name.len() + file.facts.head_bytes());
-        OVERHEAD + self.name.len() + of_file
+        let of_variants = |file: &KnownFile| match file.variants {
+            Some(_) => {
+                Variants::COST + Coding::COUNT * (file.name.len() + file.facts.head_bytes())
+            }
+            None => 0,
+        };
+        let of_file =
+            |file: &KnownFile| of_variants(file) + file.name.len() + file.facts.head_bytes();
+        OVERHEAD + self.name.len() + self.file().map_or(0, of_file)
     }
 
     /// It was found to be true at `now`.
@@ -150,6 +162,8 @@ type Map = HashMap<Rc<[u8]>, Rc<Entry>>;
 pub(super) struct Names {
     files: RefCell<Map>,
     directories: RefCell<Map>,
+    /// Files beside others, by their own names: paths of requests may stand for others.
+    beside: RefCell<Map>,
     ring: RefCell<VecDeque<Rc<Entry>>>,
     most: usize,
     /// Bytes of the entries in the ring.
@@ -160,31 +174,36 @@ pub(super) struct Names {
 impl Names {
     /// Room for `most` entries of ordinary length, at least 1.
     pub(super) fn new(most: usize) -> Names {
-        let (files, directories, ring, used) = Default::default();
+        let (files, directories, beside, ring, used) = Default::default();
         let most = most.max(1);
-        Names { files, directories, ring, most, used, most_bytes: most.saturating_mul(BYTES_EACH) }
+        let most_bytes = most.saturating_mul(BYTES_EACH);
+        Names { files, directories, beside, ring, most, used, most_bytes }
     }
 
-    fn map(&self, is_directory: bool) -> &RefCell<Map> {
-        if is_directory { &self.directories } else { &self.files }
+    fn map(&self, kind: PathKind) -> &RefCell<Map> {
+        match kind {
+            PathKind::File => &self.files,
+            PathKind::Directory => &self.directories,
+            PathKind::Beside => &self.beside,
+        }
     }
 
     pub(super) fn get(&self, path: &SitePath<'_>) -> Option<Rc<Entry>> {
-        self.map(path.wants_directory()).borrow().get(path.as_bytes()).cloned()
+        self.map(path.kind()).borrow().get(path.as_bytes()).cloned()
     }
 
     /// Puts what was found at `now` in the place of what was known.
     pub(super) fn learn(&self, path: &SitePath<'_>, known: Known, now: Time) -> Rc<Entry> {
         let entry = Rc::new(Entry {
             name: path.as_bytes().into(),
-            is_directory: path.wants_directory(),
+            kind: path.kind(),
             known,
             checked: Cell::new(now),
             uses: Uses::default(),
             dropped: Cell::new(false),
             checking: Cell::new(false),
         });
-        let map = self.map(entry.is_directory);
+        let map = self.map(entry.kind);
         if let Some(old) = map.borrow_mut().insert(entry.name.clone(), entry.clone()) {
             old.dropped.set(true);
         }
@@ -197,7 +216,7 @@ impl Names {
     /// Forgets an entry.
     pub(super) fn forget(&self, entry: &Entry) {
         if !entry.dropped.replace(true) {
-            self.map(entry.is_directory).borrow_mut().remove(&entry.name);
+            self.map(entry.kind).borrow_mut().remove(&entry.name);
         }
     }
 
@@ -209,6 +228,7 @@ impl Names {
         self.used.set(0);
         self.files.borrow_mut().clear();
         self.directories.borrow_mut().clear();
+        self.beside.borrow_mut().clear();
     }
 
     fn make_room(&self) {
@@ -286,8 +306,10 @@ mod tests {
         }
         learn(&names, "/b");
         assert!(knows(&names, "/a") && knows(&names, "/b"));
-        // With and without a slash are two names.
+        // With and without a slash are two names, and what lies beside a file has its own.
         assert!(!knows(&names, "/a/"));
+        names.learn(&SitePath::beside(b"c", "gz"), Known::Directory, Time::ZERO);
+        assert!(!knows(&names, "/c.gz") && names.get(&SitePath::beside(b"c", "gz")).is_some());
         let entry = names.get(&resolve("/a").unwrap()).unwrap();
         names.forget(&entry);
         names.forget(&entry);

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use weir_http::message::coding::Coding;
 use weir_http::message::conditions::Validators;
 use weir_http::message::{FieldChanges, ResponseFields};
 use weir_sched::ObjectId;
@@ -40,6 +41,10 @@ pub(crate) struct Facts {
     pub(crate) length: u64,
     pub(crate) media: Cow<'static, str>,
     pub(crate) validators: Option<Validators>,
+    /// In which coding the bytes are.
+    pub(crate) coding: Option<Coding>,
+    /// Clients that accept other codings may get something else under the same name.
+    pub(crate) varies: bool,
     pub(crate) id: ObjectId,
     /// What the configuration changes about the fields of a response with it.
     pub(crate) changes: Option<Arc<FieldChanges>>,
@@ -72,8 +77,9 @@ impl Object {
 
     /// The same with these changes to the fields of its responses.
     pub(crate) fn changed_by(self, changes: Arc<FieldChanges>) -> Object {
-        let Facts { length, validators, id, .. } = *self.facts;
+        let Facts { length, validators, coding, varies, id, .. } = *self.facts;
         let facts = Facts::new(length, self.facts.media.clone(), validators, id);
+        let facts = Facts { coding, varies, ..facts };
         Object { facts: Rc::new(facts.changed_by(Some(changes))), ..self }
     }
 }
@@ -88,8 +94,9 @@ impl Facts {
         validators: Option<Validators>,
         id: ObjectId,
     ) -> Facts {
+        let (coding, varies) = (None, false);
         let (changes, h1_lines) = Default::default();
-        Facts { length, media: media.into(), validators, id, changes, h1_lines }
+        Facts { length, media: media.into(), validators, coding, varies, id, changes, h1_lines }
     }
 
     /// The same with these changes to the fields of its responses.
@@ -103,13 +110,41 @@ impl Facts {
         Facts::HEAD + changes.map_or(0, FieldChanges::len_written)
     }
 
+    /// Of the same content in this coding, as `file` has it, which is a file of its own.
+    pub(super) fn in_file(&self, coding: Coding, file: &Facts) -> Facts {
+        self.variant(coding, file.length, file.validators, file.id)
+    }
+
+    /// Of the same content in this coding, as it was compressed on the fly. Another server may make other
+    /// bytes of it, so its tag is a weak one.
+    pub(super) fn compressed(&self, coding: Coding, length: u64) -> Facts {
+        let weak = |strong: Validators| Validators { etag: strong.etag.weak(), ..strong };
+        self.variant(coding, length, self.validators.map(weak), self.id)
+    }
+
+    /// Of the same content in this coding: fields that do not tell of its bytes are the same.
+    fn variant(
+        &self,
+        coding: Coding,
+        length: u64,
+        validators: Option<Validators>,
+        id: ObjectId,
+    ) -> Facts {
+        let facts = Facts::new(length, self.media.clone(), validators, id);
+        let facts = facts.changed_by(self.changes.clone());
+        Facts { coding: Some(coding), varies: true, ..facts }
+    }
+
     /// What the head of a response with the whole object says of it.
     pub(crate) fn fields(&self) -> ResponseFields<'_> {
+        let has_parts = self.validators.as_ref().is_some_and(|known| !known.etag.is_weak());
         ResponseFields {
             length: Some(self.length),
             content_type: Some(&*self.media),
+            coding: self.coding,
+            varies: self.varies,
             validators: self.validators.as_ref(),
-            accept_ranges: self.validators.is_some() && self.length > WORTH_RESUMING,
+            accept_ranges: has_parts && self.length > WORTH_RESUMING,
             changes: self.changes.as_deref(),
             ..ResponseFields::default()
         }

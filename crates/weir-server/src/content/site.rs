@@ -5,6 +5,7 @@
 mod learn;
 mod list;
 mod lookup;
+mod negotiate;
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
@@ -19,6 +20,7 @@ use tokio::time::timeout;
 use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
+use super::coding::{Accepts, SiteCoding};
 use super::config::SiteConfig;
 use super::file::{FetchError, File};
 use super::hot::HotSet;
@@ -65,6 +67,8 @@ struct Inner {
     places: Places,
     work: DiskWork,
     departures: FileDepartures,
+    /// `None`: files are sent as they are.
+    coding: Option<SiteCoding>,
     metrics: Arc<Metrics>,
 }
 
@@ -85,12 +89,17 @@ impl Site {
             places: Places::default(),
             work: config.work,
             departures: config.departures,
+            coding: config.coding,
             metrics: config.metrics,
         }))
     }
 
     /// What `path` stands for, if that and its bytes are in memory; otherwise [`Site::find`] tells.
-    pub(crate) fn find_in_memory(&self, path: &SitePath<'_>) -> Option<Result<Found, StatusCode>> {
+    pub(crate) fn find_in_memory(
+        &self,
+        path: &SitePath<'_>,
+        accepts: &Accepts<'_>,
+    ) -> Option<Result<Found, StatusCode>> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {
             return None;
@@ -98,9 +107,9 @@ impl Site {
         let entry = site.names.get(path).filter(|entry| site.is_fresh(entry))?;
         let found = match &entry.known {
             Known::File(file) => {
-                let body = Body::Text(file.hot.get()?);
+                let object = site.in_memory(file, accepts)?;
                 file.used.set(turn::began());
-                Ok(Found::Object(Object { facts: file.facts.clone(), body }))
+                Ok(Found::Object(object))
             }
             other => other.found()?,
         };
@@ -110,7 +119,12 @@ impl Site {
     }
 
     /// What `path` stands for; `since`: when it was asked for.
-    pub(crate) async fn find(&self, path: &SitePath<'_>, since: Time) -> Result<Found, StatusCode> {
+    pub(crate) async fn find(
+        &self,
+        path: &SitePath<'_>,
+        accepts: &Accepts<'_>,
+        since: Time,
+    ) -> Result<Found, StatusCode> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {
             Box::pin(site.look_for_root(since)).await;
@@ -124,11 +138,12 @@ impl Site {
         {
             site.metrics.cache_hits.inc();
             entry.uses.count();
-            return found;
+            return site.as_accepted(path, found, accepts, since).await;
         }
         site.metrics.cache_misses.inc();
         // Boxed, here and below: rare work must not make every connection larger.
-        Box::pin(site.look_up(path, known, since)).await
+        let found = Box::pin(site.look_up(path, known, since)).await;
+        site.as_accepted(path, found, accepts, since).await
     }
 
     pub(crate) fn disks(&self) -> &Arc<FileDisks> {
@@ -181,6 +196,22 @@ impl Inner {
             self.access.set(None);
         }
         look
+    }
+
+    /// What a name stands for that no client has asked for.
+    async fn plain(
+        self: &Rc<Self>,
+        path: &SitePath<'_>,
+        since: Time,
+    ) -> Result<Found, StatusCode> {
+        let known = self.names.get(path);
+        if let Some(entry) = &known
+            && let Some(found) = self.from_cache(entry, since).await
+        {
+            entry.uses.count();
+            return found;
+        }
+        self.look_up(path, known, since).await
     }
 
     /// What is known of a name, if it is still valid and enough to answer with.

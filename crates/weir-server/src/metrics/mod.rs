@@ -3,6 +3,7 @@
 //! every figure.
 
 mod backends;
+mod compression;
 mod exposition;
 mod fairness;
 mod handshakes;
@@ -28,6 +29,7 @@ use weir_http::message::status::OWN;
 use crate::logs::lines::{self, Kind};
 
 pub(crate) use backends::{Backends, Reading};
+pub(crate) use compression::{Compression, GivenUp};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
 pub(crate) use handshakes::{HandshakeEnd, Handshakes};
@@ -73,6 +75,7 @@ pub(crate) struct Metrics {
     pub(crate) in_force: InForce,
     pub(crate) handshakes: Handshakes,
     pub(crate) obtained: Obtained,
+    pub(crate) compression: Compression,
     /// Set when the figures are read.
     pub(crate) at_reading: AtReading,
 }
@@ -119,6 +122,7 @@ impl Metrics {
             in_force: InForce::register(&mut registry),
             handshakes: Handshakes::register(&mut registry),
             obtained: Obtained::register(&mut registry),
+            compression: Compression::register(&mut registry),
             stalls: Stalls::register(&mut registry),
             cache_hits,
             cache_misses,

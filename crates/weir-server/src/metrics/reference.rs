@@ -16,11 +16,12 @@ With `--admin ADDRESS`, `http://ADDRESS/metrics` has these figures, in the text 
 ";
 
 /// Sections, with what the names in each begin with, after `weir_`; the last one takes the rest.
-const SECTIONS: [(&str, &[&str]); 6] = [
+const SECTIONS: [(&str, &[&str]); 7] = [
     ("The uplink", &["uplink_", "pacer_", "fairness_"]),
     ("Applications", &["backend_", "proxy_"]),
     ("TLS", &["tls_"]),
     ("Files and disks", &["name_cache_", "disk_"]),
+    ("Compression", &["compress"]),
     ("The server itself", &["stalled_", "ready_", "access_log_", "messages_"]),
     ("Connections and responses", &[""]),
 ];

@@ -10,7 +10,7 @@ use weir_sched::Time;
 
 use super::methods;
 use crate::answer::{AbortOn, Answer, Part};
-use crate::content::{Body, Content, Found, Object};
+use crate::content::{Accepts, Body, Content, Found, Object};
 
 /// The answer to a valid request, if it is in memory; otherwise [`respond`] makes one.
 pub(super) fn respond_from_memory(content: &Content, request: &Request<'_>) -> Option<Answer> {
@@ -19,7 +19,8 @@ pub(super) fn respond_from_memory(content: &Content, request: &Request<'_>) -> O
     }
     match path::resolve(request.path) {
         Ok(path) => {
-            let mut answer = present_found(request, &path, content.find_in_memory(&path)?);
+            let found = content.find_in_memory(&path, &accepts(request))?;
+            let mut answer = present_found(request, &path, found);
             answer.abort_on = abort_on(content);
             Some(answer)
         }
@@ -34,7 +35,8 @@ pub(super) async fn respond(content: &Content, request: &Request<'_>, begun: Tim
     }
     match path::resolve(request.path) {
         Ok(path) => {
-            let answer = present_found(request, &path, content.find(&path, begun).await);
+            let found = content.find(&path, &accepts(request), begun).await;
+            let answer = present_found(request, &path, found);
             let mut answer = begin(answer, content, request.method == Method::HEAD, begun).await;
             answer.abort_on = abort_on(content);
             answer
@@ -48,16 +50,9 @@ pub(super) fn abort_on(content: &Content) -> AbortOn {
     if content.notices_departures() { AbortOn::FullClose } else { AbortOn::Never }
 }
 
-/// The path that is asked for.
-///
-/// # Errors
-///
-/// The status of the answer to a request that asks for none.
-pub(super) fn requested_path<'b>(request: &Request<'b>) -> Result<SitePath<'b>, StatusCode> {
-    if !is_get_or_head(&request.method) {
-        return Err(StatusCode::METHOD_NOT_ALLOWED);
-    }
-    path::resolve(request.path).map_err(|error| error.status())
+/// What a request says about codings.
+pub(super) fn accepts<'b>(request: &Request<'b>) -> Accepts<'b> {
+    Accepts { codings: request.accept_encoding, part: request.range.is_some() }
 }
 
 /// The answer with what `path`, the whole path of the request, stands for.

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use tokio::time::timeout;
-use weir_http::message::path::SitePath;
-use weir_http::message::{Fields, Request};
+use weir_http::message::path::{self, SitePath};
+use weir_http::message::{Fields, Request, is_get_or_head};
 use weir_sched::Time;
 
-use super::files;
 use super::site_options::SiteOptions;
+use super::{files, methods};
 use crate::answer::Answer;
-use crate::content::{Content, Found, SitesConfig};
+use crate::content::{Accepts, Content, Found, SitesConfig};
 
 /// How long the answer to what went wrong waits for the page that tells so, which may be on the same disk.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -93,8 +93,12 @@ impl Files {
         if let Some(answer) = options.preflight(request, fields) {
             return Some(answer);
         }
-        let path = files::requested_path(request).ok()?;
-        let found = self.content.find_in_memory(&options.below(&path)?)?;
+        if !is_get_or_head(&request.method) {
+            return None;
+        }
+        let path = path::resolve(request.path).ok()?;
+        let below = options.below(&path)?;
+        let found = self.content.find_in_memory(&below, &files::accepts(request))?;
         let found = match found {
             Ok(Found::Object(object)) => Found::Object(options.for_origin(object, fields)),
             Ok(Found::List) | Err(_) => return None,
@@ -123,12 +127,16 @@ impl Files {
     /// The answer before its error, if it is one, has a page.
     async fn found(&self, options: &SiteOptions, asked: Asked<'_>) -> Answer {
         let Asked { request, fields, begun } = asked;
-        let path = match files::requested_path(request) {
+        if !is_get_or_head(&request.method) {
+            return methods::answer(&request.method);
+        }
+        let path = match path::resolve(request.path) {
             Ok(path) => path,
-            Err(status) => return Answer::error(status),
+            Err(error) => return Answer::error(error.status()),
         };
         let Some(below) = options.below(&path) else { return Answer::error(StatusCode::NOT_FOUND) };
-        let found = match self.content.find(&below, begun).await {
+        let accepts = files::accepts(request);
+        let found = match self.content.find(&below, &accepts, begun).await {
             Ok(Found::Object(object)) => Ok(Found::Object(options.for_origin(object, fields))),
             Ok(Found::List) => return self.list(options, asked, &below, &path).await,
             Err(StatusCode::NOT_FOUND) => return self.missing(options, asked, &below).await,
@@ -145,8 +153,9 @@ impl Files {
         below: &SitePath<'_>,
     ) -> Answer {
         let Asked { request, fields, begun } = asked;
+        let accepts = files::accepts(request);
         if let Some(page) = options.fallback(below, fields)
-            && let Ok(Found::Object(object)) = self.content.find(&page, begun).await
+            && let Ok(Found::Object(object)) = self.content.find(&page, &accepts, begun).await
         {
             let object = options.for_origin(options.as_fallback(object), fields);
             return files::present(request, object);
@@ -181,10 +190,10 @@ impl Files {
         begun: Time,
     ) -> Answer {
         let Some(path) = self.error_page(&answer) else { return answer };
-        let found = match self.content.find_in_memory(&path) {
+        let found = match self.content.find_in_memory(&path, &Accepts::PLAIN) {
             Some(found) => found,
             None => {
-                let finding = timeout(PATIENCE, self.content.find(&path, begun));
+                let finding = timeout(PATIENCE, self.content.find(&path, &Accepts::PLAIN, begun));
                 finding.await.unwrap_or(Err(StatusCode::SERVICE_UNAVAILABLE))
             }
         };

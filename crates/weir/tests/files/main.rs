@@ -4,9 +4,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../coding/mod.rs"]
+mod coding;
+
 mod answered;
 mod changes;
 mod clients;
+mod compression;
 mod conditional;
 mod descriptors;
 mod disk;

@@ -4,8 +4,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../coding/mod.rs"]
+mod coding;
+
 mod apps;
 mod bodies;
+mod compression;
 mod faults;
 mod gate;
 mod hanging;

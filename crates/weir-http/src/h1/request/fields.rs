@@ -63,6 +63,7 @@ pub(super) struct KnownFields<'b> {
     pub(super) if_modified_since: Singleton<'b>,
     pub(super) range: Singleton<'b>,
     pub(super) if_range: Singleton<'b>,
+    pub(super) accept_encoding: Singleton<'b>,
     pub(super) user_agent: Singleton<'b>,
     pub(super) referer: Singleton<'b>,
 }
@@ -91,6 +92,7 @@ impl<'b> KnownFields<'b> {
             10 if is("User-Agent") => self.user_agent.add(value),
             13 if is("If-None-Match") => self.if_none_match.add(value),
             14 if is("Content-Length") => self.content_length.add(value),
+            15 if is("Accept-Encoding") => self.accept_encoding.add(value),
             17 if is("Transfer-Encoding") => self.transfer_encoding.add(value),
             17 if is("If-Modified-Since") => self.if_modified_since.add(value),
             19 if is("If-Unmodified-Since") => self.if_unmodified_since.add(value),

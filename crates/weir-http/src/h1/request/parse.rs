@@ -241,6 +241,7 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
             .filter(|_| fields.if_none_match.is_absent()),
         range: fields.range.text().filter(|_| !fields.if_range.is_unusable()),
         if_range: fields.if_range.text(),
+        accept_encoding: fields.accept_encoding.text(),
         user_agent: fields.user_agent.text(),
         referer: fields.referer.text(),
     })

@@ -30,7 +30,7 @@ fn status(text: &str) -> Option<StatusCode> {
 fn a_request_of_a_browser() {
     let text = "GET /a%20b?c=d HTTP/1.1\r\nHost: www.example:8080\r\nuser-agent: Browser/1.0\r\n\
                 Accept: */*\r\nREFERER: http://x/\r\nIf-None-Match: \"a\"\r\nIf-Range: \"b\"\r\n\
-                Range:\tbytes=0-1 \r\n\r\n";
+                accept-encoding: gzip, br\r\nRange:\tbytes=0-1 \r\n\r\n";
     let request = parse_all(text).unwrap();
     let expected = Request {
         method: Method::GET,
@@ -51,6 +51,7 @@ fn a_request_of_a_browser() {
         if_modified_since: None,
         range: Some("bytes=0-1"),
         if_range: Some("\"b\""),
+        accept_encoding: Some("gzip, br"),
         user_agent: Some("Browser/1.0"),
         referer: Some("http://x/"),
     };

@@ -24,6 +24,18 @@ pub struct RouteConfig {
     pub action: Action,
 }
 
+impl RouteConfig {
+    /// Whether it serves files in a way of its own.
+    pub(crate) fn has_site(&self) -> bool {
+        matches!(self.action, Action::Directory(_))
+    }
+
+    /// Whether answers of its backends are compressed.
+    pub(crate) fn compresses(&self) -> bool {
+        matches!(&self.action, Action::Proxy(proxy) if proxy.compress)
+    }
+}
+
 /// What becomes of the requests of a route.
 #[derive(Clone, Debug)]
 pub enum Action {

@@ -296,6 +296,13 @@ settings! {
         max_body: Size,
         else "no limit",
         example "10MB";
+
+        /// Compress answers for clients that accept it
+        ///
+        /// Those of the types in `compress_types`, from 1 KB on, unless the backend has compressed them,
+        /// sends a part or forbids it (`Cache-Control: no-transform`).
+        compress: bool = false,
+        example true;
     }
 }
 

@@ -13,7 +13,7 @@ use super::Inner;
 use crate::content::file::File;
 use crate::content::mount::{self, Access};
 use crate::content::names::{Entry, Known, KnownFile, facts};
-use crate::content::object::{Body, Found, Object};
+use crate::content::object::{Body, Facts, Found, Object};
 use crate::content::open::{CHUNK, Opened};
 use crate::content::tag;
 use crate::metrics::Cause;
@@ -56,7 +56,11 @@ impl Inner {
         let length = text.as_ref().map_or(opened.identity.length, |text| text.len() as u64);
         let facts = match same.and_then(|entry| entry.file()) {
             Some(known) => known.facts.clone(),
-            None => Rc::new(facts(&opened.identity, &name, length, etag, &self.rules)),
+            None => {
+                let facts = facts(&opened.identity, &name, length, etag, &self.rules);
+                let varies = self.coding.as_ref().is_some_and(|coding| coding.varies(&facts));
+                Rc::new(Facts { varies, ..facts })
+            }
         };
         let body = text.clone().map_or_else(|| Body::File(file.clone()), Body::Text);
         if steady {

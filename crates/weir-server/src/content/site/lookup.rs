@@ -10,7 +10,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use weir_http::message::path::SitePath;
+use weir_http::message::path::{PathKind, SitePath};
 use weir_sched::Time;
 
 use super::{Inner, OPENING};
@@ -40,9 +40,10 @@ impl Inner {
         if path.as_bytes().len() >= TOO_LONG {
             return Err(StatusCode::NOT_FOUND);
         }
-        match path.wants_directory() {
-            true => self.look_up_directory(path, known, since).await,
-            false => self.look_up_file(path, known, since).await,
+        match path.kind() {
+            PathKind::Directory => self.look_up_directory(path, known, since).await,
+            PathKind::File => self.look_up_file(path, known, since).await,
+            PathKind::Beside => self.look_up_beside(path, known, since).await,
         }
     }
 
@@ -79,6 +80,23 @@ impl Inner {
         match is_directory {
             true => Ok(self.learn(path, Known::Directory, Found::Directory)),
             false => Err(self.learn_error(path, status)),
+        }
+    }
+
+    /// The file of this very name: `try_files` are for paths of requests.
+    async fn look_up_beside(
+        &self,
+        path: &SitePath<'_>,
+        known: Option<Rc<Entry>>,
+        since: Time,
+    ) -> Result<Found, StatusCode> {
+        let name = Rc::from(path.as_bytes());
+        match self.open_served(path.as_bytes(), since).await {
+            Ok(opened) if opened.kind == FileType::RegularFile => {
+                self.learn_file(path, name, true, &opened, known, since).await
+            }
+            Ok(_) => Err(self.learn_error(path, StatusCode::NOT_FOUND)),
+            Err(status) => Err(self.learn_error(path, status)),
         }
     }
 

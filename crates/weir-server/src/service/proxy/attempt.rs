@@ -24,7 +24,7 @@ use super::request_body::{OutgoingBody, Pipe};
 use super::response::{self, RelayOptions};
 use super::response_wait::{self, ResponseWait};
 use super::timeouts::{ResponseTimeouts, TotalDeadline};
-use super::{client_watch, tunnel};
+use super::{client_watch, compression, tunnel};
 use crate::answer::{AbortOn, Answer};
 use crate::body::Limits;
 use crate::body::{Reader, RelayedBody};
@@ -99,7 +99,13 @@ pub(super) async fn attempt(
         (_, HalfClosed::Gone) => AbortOn::HalfClose,
         (_, HalfClosed::Alive | HalfClosed::Probe) => AbortOn::FullClose,
     };
-    Ok(outcome)
+    match &proxied.route.shared.compressor {
+        None => Ok(outcome),
+        // Boxed: on other routes calls need no room for this.
+        Some(compressor) => {
+            Ok(Box::pin(compression::compressed(compressor, proxied, outcome)).await)
+        }
+    }
 }
 
 /// Sends the request.

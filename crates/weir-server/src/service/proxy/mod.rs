@@ -7,6 +7,7 @@ mod backend;
 mod backends;
 mod call;
 mod client_watch;
+mod compression;
 mod connection;
 mod error;
 mod health_checks;
@@ -38,6 +39,7 @@ use weir_http::message::Request;
 
 use super::destination::Destination;
 use crate::body::{Space, open_space};
+use crate::compress::Compressor;
 use crate::config::{Action, Config, RouteConfig};
 use crate::error::ServeError;
 use crate::metrics::Reading;
@@ -70,16 +72,28 @@ enum SharedAction {
 }
 
 impl Shared {
-    /// The routes of `config`; `None` if it has none.
+    /// The routes of `config`; `None` if it has none. `compressor`: if there is one.
     ///
     /// # Errors
     ///
     /// If the directory for temporary files cannot be used, or TLS to a backend cannot be set up.
-    pub(crate) fn open(config: &Config) -> Result<Option<Arc<Shared>>, ServeError> {
+    pub(crate) fn open(
+        config: &Config,
+        compressor: Option<&Arc<Compressor>>,
+    ) -> Result<Option<Arc<Shared>>, ServeError> {
         match config.routes.as_slice() {
             [] => Ok(None),
-            routes => Shared::new(routes, open_space(config)?).map(Some),
+            routes => Shared::compressing(routes, open_space(config)?, compressor).map(Some),
         }
+    }
+
+    /// The same where nothing is compressed.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn new(
+        routes: &[RouteConfig],
+        space: Arc<Space>,
+    ) -> Result<Arc<Shared>, ServeError> {
+        Shared::compressing(routes, space, None)
     }
 
     /// `space` limits the bodies that are buffered on their way between clients and backends.
@@ -87,9 +101,10 @@ impl Shared {
     /// # Errors
     ///
     /// If TLS to a backend cannot be set up.
-    pub(crate) fn new(
+    fn compressing(
         routes: &[RouteConfig],
         space: Arc<Space>,
+        compressor: Option<&Arc<Compressor>>,
     ) -> Result<Arc<Shared>, ServeError> {
         let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
@@ -104,14 +119,13 @@ impl Shared {
                 Action::Redirect { to, status } => {
                     SharedAction::Redirect { to: to.clone(), status: *status }
                 }
-                Action::Proxy(config) => SharedAction::Proxy(Arc::new(SharedRoute::new(
-                    number as u32,
-                    route.priority,
-                    &route.path,
-                    config,
-                    &space,
-                    &mut registry,
-                )?)),
+                Action::Proxy(config) => {
+                    let (number, priority) = (number as u32, route.priority);
+                    let registry = &mut registry;
+                    let shared =
+                        SharedRoute::new(number, priority, &route.path, config, &space, registry)?;
+                    SharedAction::Proxy(Arc::new(shared.compressing_by(compressor)))
+                }
             };
             Ok((route.path.clone(), action))
         };

@@ -16,6 +16,7 @@ use super::tls::TlsBuilder;
 use crate::answer::{AnswerFields, HeaderMapPool, Relayed};
 use crate::body::Limits;
 use crate::body::Space;
+use crate::compress::Compressor;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 use crate::error::ServeError;
 
@@ -70,9 +71,17 @@ pub(super) struct SharedRoute {
     pub(super) prefix: String,
     pub(super) backends: Backends,
     pub(super) space: Arc<Space>,
+    /// What compresses answers, if they are compressed.
+    pub(super) compressor: Option<Arc<Compressor>>,
 }
 
 impl SharedRoute {
+    /// The same, whose answers are compressed by `compressor` if the route says so.
+    pub(super) fn compressing_by(self, compressor: Option<&Arc<Compressor>>) -> SharedRoute {
+        let compressor = compressor.filter(|_| self.config.compress).cloned();
+        SharedRoute { compressor, ..self }
+    }
+
     /// # Errors
     ///
     /// If TLS to a backend cannot be set up.
@@ -93,6 +102,7 @@ impl SharedRoute {
             prefix: prefix.to_owned(),
             backends: Backends::new(backends?, config.balance, u64::from(number)),
             space: space.clone(),
+            compressor: None,
         })
     }
 }

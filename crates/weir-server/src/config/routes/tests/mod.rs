@@ -80,6 +80,7 @@ fn every_key_is_read() {
         overflow = "spill"
         max_spill = "5mb"
         max_body = "10mb"
+        compress = true
 
         [route.response_headers]
         remove = ["Server"]
@@ -126,6 +127,7 @@ fn every_key_is_read() {
     assert_eq!((proxy.buffer, proxy.overflow), (65_536, Overflow::Spill));
     assert_eq!(proxy.max_spill, 5_000_000);
     assert_eq!(proxy.max_body, Some(10_000_000));
+    assert!(proxy.compress && routes[0].compresses());
     let set: Vec<(&str, &[u8])> =
         proxy.request_headers.set.iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect();
     assert_eq!(set, [("x-a", &b"one"[..]), ("x-b", &b"two"[..])]);

@@ -1,0 +1,248 @@
+//! Compresses content for clients that accept it, by threads of its own, and keeps what came of files.
+//! Used by `content` for files and by the proxy for answers of backends, which send content as it is where
+//! this gives up: it is the first thing that goes without when there is too much to do.
+
+mod encoder;
+mod pool;
+mod results;
+mod stream;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use weir_http::message::coding::Coding;
+
+use self::encoder::compress;
+use self::pool::Pool;
+use self::results::Results;
+pub(crate) use self::results::{Compressed, Key};
+pub(crate) use self::stream::Stream;
+use self::stream::Place;
+use crate::config::{Config, MediaPattern, RouteConfig};
+use crate::metrics::{GivenUp, Metrics};
+
+/// Bytes of the shortest content that is compressed: a shorter one fits the packet that its head is in.
+pub(crate) const SHORTEST: u64 = 1024;
+
+/// Bytes of the longest content that is compressed whole while its client waits.
+pub(crate) const LONGEST: u64 = 1_000_000;
+
+/// How long a request waits for what is compressed for it.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Streams for each thread that may be under way at once; each has an encoder with its window.
+const STREAMS: usize = 32;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Compressor {
+    types: Vec<MediaPattern>,
+    pool: Arc<Pool>,
+    results: Results,
+    /// Who waits for results that are being made.
+    claims: Mutex<HashMap<Key, Vec<Answer>>>,
+    streams: Arc<AtomicUsize>,
+    most_streams: usize,
+    metrics: Arc<Metrics>,
+}
+
+type Answer = oneshot::Sender<Result<Arc<Compressed>, GivenUp>>;
+
+/// Content that is to be compressed.
+pub(crate) type Content = Box<dyn AsRef<[u8]> + Send>;
+
+/// What a request can do for a result that is not there.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// Bring the content, and wait.
+    Mine(Ticket),
+    /// Wait: somebody has brought it, or is about to.
+    Others(Waiting),
+    /// Nothing: there is too much to do, which was counted.
+    Refused,
+}
+
+impl Compressor {
+    /// `None` if nothing is compressed on the fly.
+    pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Option<Arc<Compressor>> {
+        let of_files = config.serves_files() && config.compression.compress;
+        let is_used = of_files || config.routes.iter().any(RouteConfig::compresses);
+        is_used.then(|| Compressor::new(config, metrics))
+    }
+
+    fn new(config: &Config, metrics: &Arc<Metrics>) -> Arc<Compressor> {
+        let config = &config.compression;
+        let threads = config.compress_threads as usize;
+        Arc::new(Compressor {
+            types: config.compress_types.clone(),
+            pool: Pool::new(threads, metrics.clone()),
+            results: Results::new(usize::try_from(config.compress_cache).unwrap_or(usize::MAX)),
+            claims: Mutex::default(),
+            streams: Arc::default(),
+            most_streams: STREAMS * threads,
+            metrics: metrics.clone(),
+        })
+    }
+
+    /// Whether content of this type, the value of a `Content-Type` field, is compressed.
+    pub(crate) fn covers(&self, media: &str) -> bool {
+        self.types.iter().any(|pattern| pattern.matches(media))
+    }
+
+    /// The result, if it is kept.
+    pub(crate) fn find(&self, key: &Key) -> Option<Arc<Compressed>> {
+        self.results.get(key)
+    }
+
+    /// Claims to have a result made, unless somebody has already.
+    pub(crate) fn claim(self: &Arc<Self>, key: Key) -> Claim {
+        // Asked first, so that no lock is taken while another is held.
+        let refusal = self.pool.refusal();
+        match (self.claims().entry(key), refusal) {
+            (Entry::Occupied(mut claim), _) => {
+                let (answer, result) = oneshot::channel();
+                claim.get_mut().push(answer);
+                Claim::Others(Waiting { result, metrics: self.metrics.clone() })
+            }
+            (Entry::Vacant(_), Some(why)) => {
+                self.metrics.compression.gave_up(why);
+                Claim::Refused
+            }
+            (Entry::Vacant(claim), None) => {
+                claim.insert(Vec::new());
+                Claim::Mine(Ticket { compressor: self.clone(), key: Some(key) })
+            }
+        }
+    }
+
+    /// Compresses content that is not kept. `None`: it is to be sent as it is; if that is because there is
+    /// too much to do, it was counted.
+    pub(crate) async fn once(&self, coding: Coding, content: Arc<[u8]>) -> Option<Vec<u8>> {
+        let (answer, result) = oneshot::channel();
+        let work = {
+            let content = content.clone();
+            move || drop(answer.send(compress(coding, &content)))
+        };
+        let begun = self.pool.begin(content.len(), work);
+        let made = match begun {
+            Err(why) => Err(why),
+            Ok(()) => match timeout(PATIENCE, result).await {
+                Ok(Ok(Ok(made))) => Ok(made),
+                Ok(_) => Err(GivenUp::Failed),
+                Err(_) => Err(GivenUp::TooSlow),
+            },
+        };
+        made.unwrap_or_else(|why| {
+            self.metrics.compression.gave_up(why);
+            None
+        })
+    }
+
+    /// Begins to compress content that comes in pieces; `None`: there is too much to do, which was counted.
+    pub(crate) fn stream(&self, coding: Coding) -> Option<Stream> {
+        let place = Place::among(self.most_streams, &self.streams);
+        match (self.pool.refusal(), place) {
+            (None, Some(place)) => Some(Stream::new(coding, self.pool.clone(), place)),
+            (refusal, _) => {
+                self.metrics.compression.gave_up(refusal.unwrap_or(GivenUp::QueueFull));
+                None
+            }
+        }
+    }
+
+    /// A request is answered with content in this coding.
+    pub(crate) fn answered(&self, coding: Coding) {
+        self.metrics.compression.answered(coding);
+    }
+
+    /// Ends a claim.
+    fn end(&self, key: Key, result: Result<Arc<Compressed>, GivenUp>) {
+        if let Ok(result) = &result {
+            let used = self.results.keep(key, result);
+            self.metrics.compression.kept.set(i64::try_from(used).unwrap_or(i64::MAX));
+        }
+        let waiting = self.claims().remove(&key).unwrap_or_default();
+        for answer in waiting {
+            let _ = answer.send(result.clone());
+        }
+    }
+
+    fn claims(&self) -> MutexGuard<'_, HashMap<Key, Vec<Answer>>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The right to have a result made. Dropped without that, it lets all who wait go without.
+pub(crate) struct Ticket {
+    compressor: Arc<Compressor>,
+    key: Option<Key>,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl Ticket {
+    /// Has the content compressed.
+    pub(crate) fn submit(mut self, content: Content) -> Waiting {
+        let compressor = self.compressor.clone();
+        let (answer, result) = oneshot::channel();
+        let waiting = Waiting { result, metrics: compressor.metrics.clone() };
+        let Some(key) = self.key else { return waiting };
+        if let Some(claim) = compressor.claims().get_mut(&key) {
+            claim.push(answer);
+        }
+        let length = (*content).as_ref().len();
+        let work = move || {
+            let made = compress(key.coding, (*content).as_ref()).map(Compressed::new);
+            self.end(made.map_err(|_| GivenUp::Failed));
+        };
+        // If it is refused, the ticket goes with it.
+        let _ = compressor.pool.begin(length, work);
+        waiting
+    }
+
+    fn end(&mut self, result: Result<Arc<Compressed>, GivenUp>) {
+        if let Some(key) = self.key.take() {
+            self.compressor.end(key, result);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.end(Err(GivenUp::Failed));
+    }
+}
+
+/// A result that is being made.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    result: oneshot::Receiver<Result<Arc<Compressed>, GivenUp>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Waiting {
+    /// The result; `None`: it takes too long, or failed, which was counted.
+    pub(crate) async fn result(self) -> Option<Arc<Compressed>> {
+        let why = match timeout(PATIENCE, self.result).await {
+            Ok(Ok(Ok(result))) => return Some(result),
+            Ok(Ok(Err(why))) => why,
+            Ok(Err(_)) => GivenUp::Failed,
+            Err(_) => GivenUp::TooSlow,
+        };
+        self.metrics.compression.gave_up(why);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Chooses in which coding a file is sent: from memory where all is known, otherwise after a look at the
+//! files beside it, or at what the compressor makes of it. Used by the site for every file that it finds.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http::StatusCode;
+use tokio::time::timeout;
+use weir_http::message::coding::{AcceptedCodings, Coding};
+use weir_http::message::path::SitePath;
+use weir_sched::Time;
+
+use super::{CHECK, Inner};
+use crate::compress::{Claim, Compressor, Content, Key};
+use crate::content::coding::{Accepts, SiteCoding};
+use crate::content::file::{File, ReadError};
+use crate::content::names::KnownFile;
+use crate::content::object::{Body, Found, Object};
+use crate::content::open::CHUNK;
+use crate::content::variants::{Choice, Sibling, Variants};
+use crate::metrics::GivenUp;
+use crate::runtime::turn;
+
+impl Inner {
+    /// The file, in the coding that the client likes best, if that is known and in memory.
+    pub(super) fn in_memory(&self, file: &KnownFile, accepts: &Accepts<'_>) -> Option<Object> {
+        let plain = || Some(Object { facts: file.facts.clone(), body: Body::Text(file.hot.get()?) });
+        let (Some(coding), Some(variants), Some(accepted)) =
+            (&self.coding, &file.variants, accepts.codings)
+        else {
+            return plain();
+        };
+        let accepted = AcceptedCodings::parse(accepted);
+        if accepted.is_none() {
+            return plain();
+        }
+        let now = turn::began();
+        if coding.precompressed && variants.is_due(now) {
+            return None;
+        }
+        let object = match variants.choose(&accepted, compresses(coding, file, accepts)) {
+            Choice::Plain => return plain(),
+            Choice::Sibling(coding) => self.sibling_in_memory(file, &variants.sibling(coding)?),
+            Choice::Compressed(coding) => {
+                let object = variants.compressed(coding);
+                if object.is_none() && variants.is_given_up(now) {
+                    self.metrics.compression.gave_up(GivenUp::Busy);
+                    return plain();
+                }
+                object
+            }
+        };
+        object.map(|object| self.counted(object))
+    }
+
+    fn sibling_in_memory(&self, file: &KnownFile, sibling: &Sibling) -> Option<Object> {
+        let entry = self.names.get(&sibling.path).filter(|entry| self.is_fresh(entry))?;
+        let known = entry.file().filter(|known| stands_for(known, file))?;
+        let is_same = Rc::ptr_eq(&known.facts, &sibling.plain);
+        let body = Body::Text(known.hot.get().filter(|_| is_same)?);
+        known.used.set(turn::began());
+        entry.uses.count();
+        Some(Object { facts: sibling.facts.clone(), body })
+    }
+
+    /// What was found under `path`; a file in the coding that the client likes best.
+    pub(super) async fn as_accepted(
+        self: &Rc<Self>,
+        path: &SitePath<'_>,
+        found: Result<Found, StatusCode>,
+        accepts: &Accepts<'_>,
+        since: Time,
+    ) -> Result<Found, StatusCode> {
+        match (found?, accepts.codings) {
+            (Found::Object(object), Some(accepted)) if object.facts.varies => {
+                let accepted = AcceptedCodings::parse(accepted);
+                // Boxed: files that are never compressed need no room for it.
+                let other = Box::pin(self.variant(path, &object, &accepted, accepts, since)).await;
+                Ok(Found::Object(other.map_or(object, |other| self.counted(other))))
+            }
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// What is sent in place of the file as it is, if anything is.
+    async fn variant(
+        self: &Rc<Self>,
+        path: &SitePath<'_>,
+        object: &Object,
+        accepted: &AcceptedCodings,
+        accepts: &Accepts<'_>,
+        since: Time,
+    ) -> Option<Object> {
+        let coding = self.coding.as_ref().filter(|_| !accepted.is_none())?;
+        // A file that is not remembered changed just now: what is made of it would not last.
+        let entry = self.names.get(path)?;
+        let file = entry.file().filter(|file| Rc::ptr_eq(&file.facts, &object.facts))?;
+        let variants = file.variants.as_ref()?;
+        if coding.precompressed && variants.is_due(turn::began()) {
+            self.look_beside(file, variants, since).await;
+        }
+        match variants.choose(accepted, compresses(coding, file, accepts)) {
+            Choice::Plain => None,
+            Choice::Sibling(coding) => self.sibling(file, variants, coding, since).await,
+            Choice::Compressed(wanted) => match variants.compressed(wanted) {
+                Some(object) => Some(object),
+                None if variants.is_given_up(turn::began()) => {
+                    self.metrics.compression.gave_up(GivenUp::Busy);
+                    None
+                }
+                None => {
+                    let compressor = coding.compressor(&file.facts)?;
+                    self.compressed(compressor, file, variants, wanted, object, since).await
+                }
+            },
+        }
+    }
+
+    /// Looks which compressed files lie beside one. What a slow disk does not tell in 0.1 s stays as it was
+    /// known.
+    async fn look_beside(self: &Rc<Self>, file: &KnownFile, variants: &Variants, since: Time) {
+        variants.begin_look(turn::began());
+        let look = async |coding: Coding| {
+            let path = SitePath::beside(&file.name, coding.extension());
+            let Ok(found) = timeout(CHECK, self.plain(&path, since)).await else { return };
+            if found.is_err_and(|status| status.is_server_error()) {
+                // Nobody can tell.
+                return;
+            }
+            let entry = self.names.get(&path);
+            let known = entry.as_ref().and_then(|entry| entry.file());
+            let sibling = known.filter(|known| stands_for(known, file)).map(|known| Sibling {
+                path: Rc::new(path),
+                plain: known.facts.clone(),
+                facts: Rc::new(file.facts.in_file(coding, &known.facts)),
+            });
+            variants.found(coding, sibling);
+        };
+        let [first, second, third] = Coding::ALL;
+        tokio::join!(look(first), look(second), look(third));
+    }
+
+    /// The file beside this one, if it is still there.
+    async fn sibling(
+        self: &Rc<Self>,
+        file: &KnownFile,
+        variants: &Variants,
+        coding: Coding,
+        since: Time,
+    ) -> Option<Object> {
+        let sibling = variants.sibling(coding)?;
+        let found = self.plain(&sibling.path, since).await;
+        let entry = self.names.get(&sibling.path);
+        let known = entry.as_ref().and_then(|entry| entry.file());
+        match (found, known.filter(|known| stands_for(known, file))) {
+            (Ok(Found::Object(Object { facts, body })), Some(known))
+                if Rc::ptr_eq(&facts, &known.facts) =>
+            {
+                if Rc::ptr_eq(&facts, &sibling.plain) {
+                    return Some(Object { facts: sibling.facts, body });
+                }
+                // Another one lies there.
+                let other = Rc::new(file.facts.in_file(coding, &facts));
+                let path = sibling.path.clone();
+                variants.found(coding, Some(Sibling { path, plain: facts, facts: other.clone() }));
+                Some(Object { facts: other, body })
+            }
+            _ => {
+                variants.found(coding, None);
+                None
+            }
+        }
+    }
+
+    /// The file as the compressor makes it, or has made it.
+    async fn compressed(
+        &self,
+        compressor: &Arc<Compressor>,
+        file: &KnownFile,
+        variants: &Variants,
+        coding: Coding,
+        object: &Object,
+        since: Time,
+    ) -> Option<Object> {
+        let key = Key { etag: file.facts.validators.as_ref()?.etag, coding };
+        if let Some(result) = compressor.find(&key) {
+            return variants.learn(coding, &file.facts, &result);
+        }
+        let waiting = match compressor.claim(key) {
+            Claim::Mine(ticket) => ticket.submit(self.whole(object, since).await?),
+            Claim::Others(waiting) => waiting,
+            Claim::Refused => {
+                variants.give_up(turn::began());
+                return None;
+            }
+        };
+        match waiting.result().await {
+            Some(result) => variants.learn(coding, &file.facts, &result),
+            None => {
+                variants.give_up(turn::began());
+                None
+            }
+        }
+    }
+
+    /// All bytes of a file, which helpers fetch as far as they are not in memory; `None`: it cannot be
+    /// read, or has changed.
+    async fn whole(&self, object: &Object, since: Time) -> Option<Content> {
+        let file = match &object.body {
+            Body::Text(bytes) => return Some(Box::new(bytes.clone())),
+            Body::File(file) => file.clone(),
+            Body::Pattern | Body::Relayed(_) => return None,
+        };
+        let length = usize::try_from(object.facts.length).ok()?;
+        let mut bytes = Vec::with_capacity(length);
+        while bytes.len() < length {
+            let count = (length - bytes.len()).min(CHUNK as usize);
+            self.read_on(&file, &mut bytes, count, since).await?;
+            // Others have their turn between two chunks.
+            tokio::task::yield_now().await;
+        }
+        file.is_as_opened().then(|| Box::new(bytes) as Content)
+    }
+
+    /// Appends the next `count` bytes of a file, which begin a chunk.
+    async fn read_on(
+        &self,
+        file: &File,
+        bytes: &mut Vec<u8>,
+        count: usize,
+        since: Time,
+    ) -> Option<()> {
+        let at = bytes.len();
+        bytes.resize(at + count, 0);
+        match file.read(at as u64, &mut bytes[at..]) {
+            Ok(read) => (read == count).then_some(()),
+            Err(ReadError::Failed(_)) => None,
+            Err(ReadError::Cold) => {
+                let fetched = file.fetch(&self.disks, at as u64, self.window, since).await;
+                let (_, chunk) = fetched.ok()?;
+                bytes[at..].copy_from_slice(chunk.get(..count)?);
+                Some(())
+            }
+        }
+    }
+
+    /// The object, which is counted by its coding.
+    fn counted(&self, object: Object) -> Object {
+        if let Some(coding) = object.facts.coding {
+            self.metrics.compression.answered(coding);
+        }
+        object
+    }
+}
+
+/// Whether the file may be compressed on the fly for this request.
+fn compresses(coding: &SiteCoding, file: &KnownFile, accepts: &Accepts<'_>) -> bool {
+    !accepts.part && coding.compressor(&file.facts).is_some()
+}
+
+/// Whether a compressed file was made of `file` as it is: it is no older, and smaller.
+fn stands_for(compressed: &KnownFile, file: &KnownFile) -> bool {
+    compressed.identity.modified >= file.identity.modified
+        && compressed.facts.length < file.facts.length
+}
