@@ -1,15 +1,15 @@
 //! Arbitrary bytes as a request to pass on, and, after the first NUL, as the fields of the response.
-//! What is sent on must be understood as what was read.
+//! What is sent on must be understood as what was read, and a prefix that was put before paths stays one.
 
 #![no_main]
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, RelayedFields, RequestOptions, ResponseLength, request_head,
-    response_length,
+    FieldEdits, ForwardedStyle, Mount, MountHosts, RelayedFields, RequestOptions, ResponseLength,
+    request_head, response_length,
 };
 use weir_http::h1::body_framing::BodyFraming;
 use weir_http::h1::relayed::{
@@ -17,6 +17,7 @@ use weir_http::h1::relayed::{
 };
 use weir_http::h1::request::{FieldSpace, Limits, Parsed, parse, parse_request};
 use weir_http::h1::response::Connection;
+use weir_http::message::hops::{HopField, origin};
 
 fuzz_target!(|data: &[u8]| {
     let [choice, code, rest @ ..] = data else {
@@ -38,6 +39,12 @@ fn pass_request(choice: u8, head: &[u8]) {
     let Ok(Parsed::Complete { request: read, fields, .. }) = parsed else {
         return;
     };
+    let fields = fields.to_fields();
+    let peer = IpAddr::from(Ipv4Addr::LOCALHOST);
+    for field in [HopField::XForwardedFor, HopField::Forwarded] {
+        assert_eq!(origin(&fields, field, peer, |_| false).address, peer);
+        let _ = origin(&fields, field, peer, |address| address.is_loopback());
+    }
     let path = (choice & 3 == 0).then_some("/v2/a%20b");
     let to = RequestOptions {
         client: Some(Ipv4Addr::LOCALHOST.into()),
@@ -52,7 +59,7 @@ fn pass_request(choice: u8, head: &[u8]) {
         expect: choice & 64 != 0,
         upgrade: choice & 128 != 0,
     };
-    let Ok(parts) = request_head(&read, &fields.to_fields(), &to, HeaderMap::new()) else {
+    let Ok(parts) = request_head(&read, &fields, &to, HeaderMap::new()) else {
         return;
     };
     let mut sent = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
@@ -89,6 +96,14 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), value) {
             fields.append(name, value);
         }
+    }
+    if let Some(mount) = Mount::new("/app") {
+        let hosts = MountHosts { client: Some("weir"), backend: Some("local:9") };
+        let mut once = fields.clone();
+        mount.restore(&mut once, &hosts);
+        let mut twice = once.clone();
+        mount.restore(&mut twice, &hosts);
+        assert_eq!((once.len(), &once), (fields.len(), &twice));
     }
     let mut out = Vec::new();
     let edits = FieldEdits::default();

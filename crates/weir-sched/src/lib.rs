@@ -12,6 +12,7 @@ mod heap;
 pub mod policy;
 mod sizes;
 mod time;
+mod token_buckets;
 mod uplink;
 mod virtual_fair;
 
@@ -23,6 +24,7 @@ pub use disk::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined};
 pub use policy::{FairState, Path, Policy, PolicyKind};
 pub use sizes::RecentSizes;
 pub use time::Time;
+pub use token_buckets::{BucketRate, TokenBuckets};
 pub use uplink::{
     ClientId, FairnessRecord, FlowId, FlowSpec, Gate, GateConfig, Grant, JobId, JobSpec, LEASE,
     Next, ObjectId, Pacer, Packets, WireOverhead,

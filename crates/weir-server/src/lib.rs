@@ -10,7 +10,7 @@
 //!
 //! 1. `error`, `identity`, `sys` (the operating system: clock, descriptors)
 //! 2. `config`
-//! 3. `logs`, `body` (bodies that wait on their way to and from backends)
+//! 3. `logs`, `body` (bodies that wait on their way to and from backends), `access` (who may ask)
 //! 4. `metrics`
 //! 5. `runtime` (turns of a worker, steps of stopping)
 //! 6. `transport` (the bytes of a connection)
@@ -23,6 +23,7 @@
 //! 13. `listen`
 //! 14. `app`
 
+mod access;
 mod answer;
 mod app;
 mod body;

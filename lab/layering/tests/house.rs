@@ -39,7 +39,7 @@ const ROOMS_OF_WEIR_SERVER: Floors = Floors(&[
     &["transport"],
     &["runtime"],
     &["metrics"],
-    &["logs", "body"],
+    &["logs", "body", "access"],
     &["config"],
     &["error", "identity", "sys"],
 ]);

@@ -48,6 +48,8 @@ pub struct ResponseFields<'a> {
     pub allow: bool,
     /// `Retry-After` in seconds, for 429 and 503.
     pub retry_after: Option<u32>,
+    /// `WWW-Authenticate`, for 401. Not sent if it contains a control character.
+    pub authenticate: Option<&'a str>,
     /// What the configuration changes about all of these, and adds; with 304, too.
     pub changes: Option<&'a FieldChanges>,
 }
@@ -83,6 +85,9 @@ impl ResponseFields<'_> {
         }
         if let Some(seconds) = self.retry_after {
             sink.field("Retry-After", itoa::Buffer::new().format(seconds).as_bytes());
+        }
+        if let Some(challenge) = self.authenticate.filter(|text| !text.contains(char::is_control)) {
+            sink.field("WWW-Authenticate", challenge.as_bytes());
         }
     }
 

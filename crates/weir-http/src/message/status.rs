@@ -6,7 +6,7 @@ use http::StatusCode;
 
 /// The statuses that weir itself answers with, in the order of the codes. Those of backends are passed
 /// on whatever they are.
-pub const OWN: [StatusCode; 29] = [
+pub const OWN: [StatusCode; 30] = [
     StatusCode::OK,
     StatusCode::NO_CONTENT,
     StatusCode::PARTIAL_CONTENT,
@@ -16,6 +16,7 @@ pub const OWN: [StatusCode; 29] = [
     StatusCode::TEMPORARY_REDIRECT,
     StatusCode::PERMANENT_REDIRECT,
     StatusCode::BAD_REQUEST,
+    StatusCode::UNAUTHORIZED,
     StatusCode::FORBIDDEN,
     StatusCode::NOT_FOUND,
     StatusCode::METHOD_NOT_ALLOWED,

@@ -45,7 +45,8 @@ proptest! {
         let fields = ResponseFields {
             length, content_type: content_type.as_deref(),
             validators: modified.is_some().then_some(&validators), content_range, accept_ranges,
-            location: location.as_deref(), allow, retry_after, coding, varies, changes: None,
+            location: location.as_deref(), allow, retry_after, coding, varies,
+            authenticate: None, changes: None,
         };
         let mut out = b"before".to_vec();
         write_head(&mut out, status, &date::format(seconds), &fields, connection);

@@ -4,8 +4,14 @@
 //!
 //! Backends are told apart by their place in the list of the configuration.
 
+mod random;
+mod weights;
+
 use std::fmt;
 use std::str::FromStr;
+
+use self::random::{SplitMix, mixed};
+use self::weights::Weights;
 
 /// The ways to choose, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -83,13 +89,23 @@ pub struct Balancer {
     /// Who is first in turn.
     turn: usize,
     random: SplitMix,
+    /// If they differ.
+    weights: Option<Weights>,
 }
 
 impl Balancer {
     /// A balancer for `count` backends. The same `seed` makes the same random choices; hashes do not
     /// depend on it, so all workers and all servers agree on them.
     pub fn new(kind: Balance, count: usize, seed: u64) -> Balancer {
-        Balancer { kind, count, turn: 0, random: SplitMix(seed) }
+        Balancer { kind, count, turn: 0, random: SplitMix(seed), weights: None }
+    }
+
+    /// The same for backends with these weights, at least 1: each gets requests in proportion to its own.
+    /// For `LeastRequests` and `TwoChoices` that is the number under way at a time.
+    pub fn weighted(kind: Balance, weights: &[u32], seed: u64) -> Balancer {
+        let differ = weights.windows(2).any(|pair| pair[0] != pair[1]);
+        let uneven = differ.then(|| Weights::new(weights));
+        Balancer { weights: uneven, ..Balancer::new(kind, weights.len(), seed) }
     }
 
     /// The backend for the next request. `loads` holds the requests of each backend that wait or
@@ -105,6 +121,14 @@ impl Balancer {
             true => loads.get(backend).copied().flatten(),
             false => Some(0),
         };
+        if let Some(weights) = &mut self.weights {
+            return match self.kind {
+                Balance::RoundRobin => weights.in_turn(|backend| load(backend).is_some()),
+                Balance::LeastRequests => weights.least(load),
+                Balance::TwoChoices => weights.two_choices(load, &mut self.random),
+                Balance::Hash | Balance::HashPath => weights.hashed(load, key),
+            };
+        }
         match self.kind {
             Balance::RoundRobin => self.least(|backend| load(backend).map(|_| 0)),
             Balance::LeastRequests => self.least(load),
@@ -148,29 +172,6 @@ impl Balancer {
 fn rendezvous(count: usize, load: impl Fn(usize) -> Option<usize>, key: u64) -> Option<usize> {
     let weight = |backend: usize| mixed(key ^ mixed(backend as u64 + 1));
     (0..count).filter(|backend| load(*backend).is_some()).max_by_key(|backend| weight(*backend))
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014).
-#[derive(Clone, Debug)]
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mixed(self.0)
-    }
-
-    /// A number below `limit`, which is small: the bias of the multiplication does not count.
-    fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
-    }
-}
-
-/// The output function of SplitMix64: a permutation that spreads every bit over all.
-fn mixed(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]
@@ -234,6 +235,21 @@ mod tests {
         }
         let mut other = Balancer::new(Balance::HashPath, 5, 2);
         assert_eq!(picks(&mut other, &[Some(7); 5], 10_000), chosen);
+    }
+
+    #[test]
+    fn equal_weights_change_nothing_and_unequal_ones_do() {
+        let loads = [Some(0), None, Some(0)];
+        for kind in Balance::ALL {
+            let plain = picks(&mut Balancer::new(kind, 3, 5), &loads, 50);
+            let equal = picks(&mut Balancer::weighted(kind, &[4, 4, 4], 5), &loads, 50);
+            assert_eq!(plain, equal, "{kind}");
+            let uneven = picks(&mut Balancer::weighted(kind, &[1, 9, 4], 5), &loads, 50);
+            let heavy = uneven.iter().filter(|backend| **backend == 2).count();
+            assert!(heavy > 30 && !uneven.contains(&1), "{kind}: {uneven:?}");
+            let none_well = picks(&mut Balancer::weighted(kind, &[1, 9, 4], 5), &[None; 3], 50);
+            assert!(none_well.contains(&1), "{kind}: {none_well:?}");
+        }
     }
 
     proptest! {

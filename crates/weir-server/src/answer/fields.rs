@@ -63,6 +63,8 @@ pub(crate) struct PageFields {
     pub(super) allow: bool,
     pub(super) retry_after: Option<u32>,
     pub(super) content_range: Option<ContentRange>,
+    /// How the client can tell who it is.
+    pub(super) authenticate: Option<Box<str>>,
     /// What the configuration changes about all of these.
     pub(super) changes: Option<Arc<FieldChanges>>,
 }
@@ -77,6 +79,7 @@ impl PageFields {
             location: self.location.as_deref(),
             allow: self.allow,
             retry_after: self.retry_after,
+            authenticate: self.authenticate.as_deref(),
             changes: self.changes.as_deref(),
             ..ResponseFields::default()
         }

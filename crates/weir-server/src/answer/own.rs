@@ -114,9 +114,25 @@ impl Answer {
 
     /// 503: come again after `after`.
     pub(crate) fn refusal(after: Duration) -> Answer {
-        let seconds = u32::try_from(after.as_secs().max(1)).unwrap_or(u32::MAX);
-        let fields = PageFields { retry_after: Some(seconds), ..PageFields::default() };
-        Answer::page(StatusCode::SERVICE_UNAVAILABLE, fields)
+        Answer::later(StatusCode::SERVICE_UNAVAILABLE, after.as_secs())
+    }
+
+    /// 429: the client has asked too often, and may do so again after `after`.
+    pub(crate) fn too_many(after: Duration) -> Answer {
+        // Who comes a part of a second too early is refused again.
+        let seconds = after.as_secs().saturating_add(u64::from(after.subsec_nanos() > 0));
+        Answer::later(StatusCode::TOO_MANY_REQUESTS, seconds)
+    }
+
+    /// 401: `challenge` says how the client can tell who it is.
+    pub(crate) fn unauthorized(challenge: &str) -> Answer {
+        let authenticate = Some(challenge.into());
+        Answer::page(StatusCode::UNAUTHORIZED, PageFields { authenticate, ..PageFields::default() })
+    }
+
+    fn later(status: StatusCode, seconds: u64) -> Answer {
+        let seconds = u32::try_from(seconds.max(1)).unwrap_or(u32::MAX);
+        Answer::page(status, PageFields { retry_after: Some(seconds), ..PageFields::default() })
     }
 
     /// The answer to the challenge of a certificate authority (RFC 8555, section 8.3).

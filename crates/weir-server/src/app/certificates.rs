@@ -4,8 +4,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -19,6 +17,7 @@ use weir_tls::{
 use crate::config::Config;
 use crate::error::ServeError;
 use crate::metrics::Metrics;
+use crate::sys::file_stamp::FileStamp;
 
 /// How often it is looked whether files have changed. What has changed is read when it has not changed
 /// again in that time: a certificate and its key are seldom written at once.
@@ -39,21 +38,11 @@ pub(super) struct Certificates {
     server: Arc<Server>,
     metrics: Arc<Metrics>,
     /// What the files were like when they were read last.
-    seen: RefCell<Vec<Option<Stamp>>>,
+    seen: RefCell<Vec<Option<FileStamp>>>,
     /// The certificates in use, in the order of their files.
     used: RefCell<Vec<Certificate>>,
     /// What could not be used when they were read last.
     trouble: RefCell<Vec<String>>,
-}
-
-/// Tells whether a file has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    inode: u64,
-    length: u64,
-    modified: (i64, i64),
-    /// Of its permissions and its owner, too.
-    changed: (i64, i64),
 }
 
 impl Certificates {
@@ -183,7 +172,7 @@ impl Certificates {
         self.store.replace_files(certificates);
     }
 
-    fn stamps(&self) -> Vec<Option<Stamp>> {
+    fn stamps(&self) -> Vec<Option<FileStamp>> {
         stamps(&self.files, self.clients.as_ref())
     }
 }
@@ -227,15 +216,7 @@ fn read_clients(
 fn stamps(
     files: &[(PathBuf, PathBuf)],
     clients: Option<&(PathBuf, ClientCertificates)>,
-) -> Vec<Option<Stamp>> {
+) -> Vec<Option<FileStamp>> {
     let of_servers = files.iter().flat_map(|(chain, key)| [chain, key]);
-    of_servers.chain(clients.map(|(file, _)| file)).map(|file| stamp(file)).collect()
-}
-
-/// `None`: it cannot be told, such as of a file that is missing.
-fn stamp(file: &Path) -> Option<Stamp> {
-    let found = fs::metadata(file).ok()?;
-    let modified = (found.mtime(), found.mtime_nsec());
-    let changed = (found.ctime(), found.ctime_nsec());
-    Some(Stamp { inode: found.ino(), length: found.len(), modified, changed })
+    of_servers.chain(clients.map(|(file, _)| file)).map(|file| FileStamp::of(file)).collect()
 }

@@ -1,12 +1,13 @@
 //! `weir serve --check`: whether the server could start, beyond the text of the configuration. It looks
-//! at the directories, the access log, the certificates, the addresses to listen on, the names of backends,
-//! the files for TLS to them and the kernel's bands, and changes nothing.
+//! at the directories, the access log, the certificates, the files of passwords, the addresses to listen
+//! on, the names of backends, the files for TLS to them and the kernel's bands, and changes nothing.
 
 use std::collections::HashSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use super::certificates;
+use crate::access::Guards;
 use crate::body::open_space;
 use crate::config::{Action, BackendAddress, Config, ListenAddress, RouteConfig};
 use crate::content::{missing_pages, open_root, served};
@@ -32,6 +33,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     open_space(config)?;
     access_log::check(&config.access_log)?;
     certificates::check(config)?;
+    Guards::open(&config.routes)?;
     proxy::check_tls(&config.routes)?;
     let mut warnings = missing_pages(config);
     let mut seen = HashSet::new();

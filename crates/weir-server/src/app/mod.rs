@@ -20,6 +20,7 @@ pub use self::check::check;
 use self::shutdown::Shutdown;
 use self::signals::Signals;
 use self::worker::Shared;
+use crate::access::{self, Access};
 use crate::client::Times;
 use crate::compress::Compressor;
 use crate::config::{Config, ListenAddress, PortKind};
@@ -55,6 +56,7 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         disks: Disks::new(config.disk_timeout, metrics.clone()),
         routes: proxy::Shared::open(config, compressor.as_ref())?,
         compressor,
+        access: Access::new(&config.access),
         proxy_protocol: config.proxy_protocol.clone(),
         uplink,
         exempt: config.uplink_exempt.clone(),
@@ -89,6 +91,10 @@ pub fn serve(config: &Config) -> Result<(), ServeError> {
         let admin = admin.map(|admin| tokio::task::spawn_local(admin.run()));
         if let Some(certificates) = certificates.clone() {
             tokio::task::spawn_local(async move { certificates.watch().await });
+        }
+        if let Some(routes) = shared.routes.clone() {
+            let watch = async move { access::watch_passwords(routes.guards.files()).await };
+            tokio::task::spawn_local(watch);
         }
         announce(config, &served, admin_served.as_ref());
         let shutdown = Shutdown {

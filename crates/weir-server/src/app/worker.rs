@@ -14,6 +14,7 @@ use weir_acme::{Board, Challenges};
 use weir_sched::Gate;
 use weir_tls::Server;
 
+use crate::access::Access;
 use crate::client::Times;
 use crate::compress::Compressor;
 use crate::config::{Config, Prefix, ProxyProtocol};
@@ -45,6 +46,8 @@ pub(super) struct Shared {
     pub(super) routes: Option<Arc<proxy::Shared>>,
     /// What compresses, if anything is compressed on the fly.
     pub(super) compressor: Option<Arc<Compressor>>,
+    /// Who may ask, if not everybody, and who is believed who asks.
+    pub(super) access: Option<Arc<Access>>,
     /// Whether every connection begins with a PROXY header, and who may open one.
     pub(super) proxy_protocol: ProxyProtocol,
     pub(super) uplink: Option<Arc<Uplink>>,
@@ -163,11 +166,11 @@ async fn run(plan: Plan) -> io::Result<usize> {
 /// What the connections of worker `index` share.
 fn context(index: usize, shared: Shared, sites: Vec<Files>) -> Context {
     let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, .. } = shared;
-    let Shared { tls, hsts, tls_port, challenges, stop, .. } = shared;
+    let Shared { access, tls, hsts, tls_port, challenges, stop, .. } = shared;
     let service = Service::of_sites(sites, routes.map(Proxy::new));
     let service = service.redirecting_to(tls_port).answering(challenges);
     let serving = Serving::new(service, access_log, &metrics, proxy_protocol, times);
-    let serving = Serving { hsts, ..serving };
+    let serving = Serving { access, hsts, ..serving };
     Context {
         tls,
         uplink: uplink.map(|uplink| LocalUplink::new(uplink, exempt, index)),

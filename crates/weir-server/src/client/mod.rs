@@ -2,6 +2,7 @@
 //! whether it is still there. Used by connections to read requests, by `send` to write responses, and by
 //! the proxy to notice that a client has left.
 
+mod asker;
 pub(crate) mod deadlines;
 pub(crate) mod handshake;
 pub(crate) mod input;
@@ -9,6 +10,7 @@ pub(crate) mod rate;
 mod requester;
 mod times;
 
+pub(crate) use asker::{Asker, Behind};
 pub(crate) use requester::Requester;
 pub(crate) use times::Times;
 

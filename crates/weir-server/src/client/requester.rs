@@ -14,13 +14,19 @@ use crate::identity::PeerAddress;
 
 /// See the module.
 pub(crate) trait Requester {
-    /// The client's address: the peer, or whom the PROXY header named.
+    /// The client's address: the peer, or whom a trusted proxy names.
     fn address(&self) -> PeerAddress;
+
+    /// The other end of its connection, or whom the PROXY header named.
+    fn peer(&self) -> PeerAddress;
+
+    /// Who it is by a password that was checked.
+    fn user(&self) -> Option<&str>;
 
     /// Its account in `space`.
     fn account(&self, space: &Arc<Space>) -> &Account;
 
-    /// Whether it asks with TLS.
+    /// Whether it asks with TLS, as far as a trusted proxy in between tells.
     fn is_secure(&self) -> bool;
 
     /// Who it is by a certificate that was verified: its subject.

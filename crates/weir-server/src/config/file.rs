@@ -8,12 +8,13 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
+use super::access::AccessKeys;
 use super::acme::AcmeKeys;
 use super::compression::CompressionKeys;
 use super::error::ConfigError;
 use super::given::Settings;
 use super::key::Table;
-use super::keys::{Keys, Source};
+use super::keys::{Keys, Source, apart};
 use super::routes;
 use super::settings::ServerKeys;
 use super::site::FileKeys;
@@ -52,11 +53,12 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let tables = table.remove(ROUTE);
     let proxy_line = table.get_key_value("proxy").map(|(key, _)| source.line(key.span().start));
     let (acme, table) = take_keys::<AcmeKeys>(source, &span, table)?;
+    let (access, table) = take_keys::<AccessKeys>(source, &span, table)?;
     let (compression, table) = take_keys::<CompressionKeys>(source, &span, table)?;
     let (files, table) = apart(table, &FileKeys::names());
     let (keys, _) = take_keys::<ServerKeys>(source, &span, table)?;
     let files = FileKeys::read(source, span, files)?;
-    let mut settings = Settings { keys, acme, files, compression, routes: Vec::new() };
+    let mut settings = Settings { keys, acme, access, files, compression, routes: Vec::new() };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }
@@ -74,11 +76,6 @@ fn take_keys<'i, K: Table + DeserializeOwned>(
     let keys = K::deserialize(Deserializer::from(Spanned::new(span.clone(), here)))
         .map_err(|error| source.refused(&error))?;
     Ok((keys, others))
-}
-
-/// The keys called `names`, and the others.
-fn apart<'i>(table: DeTable<'i>, names: &[&str]) -> (DeTable<'i>, DeTable<'i>) {
-    table.into_iter().partition(|(key, _)| names.contains(&&**key.get_ref()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::access::AccessKeys;
 use super::acme::AcmeKeys;
 use super::compression::CompressionKeys;
 use super::key::{Key, Table as _};
@@ -38,6 +39,9 @@ pub struct Settings {
     pub(super) acme: AcmeKeys,
 
     #[command(flatten)]
+    pub(super) access: AccessKeys,
+
+    #[command(flatten)]
     pub(super) files: FileKeys,
 
     #[command(flatten)]
@@ -51,19 +55,19 @@ pub struct Settings {
 impl Settings {
     /// All that is known of the keys that stand above the routes, in the order of the documentation.
     pub(super) fn known() -> Vec<Key> {
-        let of_server = [ServerKeys::keys(), AcmeKeys::keys()].concat();
+        let of_server = [ServerKeys::keys(), AcmeKeys::keys(), AccessKeys::keys()].concat();
         [of_server, FileKeys::keys(), CompressionKeys::keys()].concat()
     }
 
     /// The names of those keys.
     pub(super) fn names() -> Vec<&'static str> {
-        let of_files = FileKeys::names();
-        [ServerKeys::NAMES, AcmeKeys::NAMES, &of_files[..], CompressionKeys::NAMES].concat()
+        let of_server = [ServerKeys::NAMES, AcmeKeys::NAMES, AccessKeys::NAMES].concat();
+        [&of_server[..], &FileKeys::names()[..], CompressionKeys::NAMES].concat()
     }
 
     /// The names of those that were given.
     pub(super) fn given(&self) -> Vec<&'static str> {
-        let of_server = [self.keys.given(), self.acme.given()].concat();
+        let of_server = [self.keys.given(), self.acme.given(), self.access.given()].concat();
         [of_server, self.files.given(), self.compression.given()].concat()
     }
 
@@ -80,6 +84,7 @@ impl Settings {
         Settings {
             keys: self.keys.over(below.keys),
             acme: self.acme.over(below.acme),
+            access: self.access.over(below.access),
             files: self.files.over(below.files),
             compression: self.compression.over(below.compression),
             routes,
@@ -90,6 +95,7 @@ impl Settings {
     pub(super) fn move_beside(&mut self, directory: &Path) {
         self.keys.move_beside(directory);
         self.acme.move_beside(directory);
+        self.access.move_beside(directory);
         self.compression.move_beside(directory);
         for route in &mut self.routes {
             route.move_beside(directory);

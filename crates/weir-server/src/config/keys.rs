@@ -37,6 +37,11 @@ pub(super) fn at_line(line: usize, what: impl fmt::Display) -> ConfigError {
     ConfigError::new(format!("{line}: {what}"))
 }
 
+/// The keys called `names`, and the others.
+pub(super) fn apart<'i>(table: DeTable<'i>, names: &[&str]) -> (DeTable<'i>, DeTable<'i>) {
+    table.into_iter().partition(|(key, _)| names.contains(&&**key.get_ref()))
+}
+
 /// Checks the keys of the table that is the value of `key`, if that has keys.
 pub(super) fn check_section(
     text: Source<'_>,

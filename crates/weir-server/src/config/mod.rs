@@ -1,13 +1,15 @@
 //! What the operator wants: flags over the file over the defaults. The program reads [`Settings`] from
 //! both; every part of the server is built from the [`Config`] that they resolve to.
 //!
-//! `settings.rs` is the table of the server's keys, with `acme.rs` and `compression.rs` beside it,
-//! `routes/table.rs` that of routes, `site` has those about files, which both may have; from them come
-//! flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its type
-//! (`value.rs`).
+//! `settings.rs` is the table of the server's keys, with `access.rs`, `acme.rs` and `compression.rs`
+//! beside it, `routes/table.rs` that of routes, `site` has those about files, which both may have; from
+//! them come flags, help, keys of the file, defaults and docs/configuration.md. A value is read by its
+//! type (`value.rs`).
 
+mod access;
 mod acme;
 mod address;
+mod client_width;
 mod compression;
 mod error;
 mod file;
@@ -31,8 +33,11 @@ mod uplink;
 mod value;
 mod values;
 
+pub(crate) use access::burst;
+pub use access::{AccessConfig, ClientAddressField};
 pub use acme::AcmeConfig;
 pub use address::ListenAddress;
+pub use client_width::ClientWidth;
 pub use compression::CompressionConfig;
 pub use error::ConfigError;
 pub use file::{parse, read};
@@ -47,7 +52,7 @@ pub(crate) use routes::ipv6_literal;
 pub use routes::{
     Action, BackendAddress, BackendTls, DetectWhen, Detection, DisconnectDetection, FieldEdits,
     FileRoute, Forwarded, HalfClosed, HealthCheck, HostHeader, Overflow, ProxyConfig, ProxyFlag,
-    RouteConfig,
+    RouteAccess, RouteConfig,
 };
 pub use settings::Config;
 pub use site::{

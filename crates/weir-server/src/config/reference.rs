@@ -10,7 +10,7 @@ use super::key::Key;
 use super::routes;
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 27] = [
+const VALUES: [(&str, &str); 28] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
@@ -36,6 +36,7 @@ const VALUES: [(&str, &str); 27] = [
         "RATE",
         "bits per second with a unit (`bit`, `kbit`, `mbit`, `gbit`), such as `300mbit` or `1.5gbit`, at least `8kbit`; or a word, as listed",
     ),
+    ("REQUESTS", "requests in a second, minute or hour, such as `100/s`, `5/m` or `1000/h`"),
     ("SHARE", "a fraction or a percentage, such as `0.99` or `99%`"),
     (
         "SIZE",
@@ -55,8 +56,8 @@ const VALUES: [(&str, &str); 27] = [
 const HEAD: &str = "\
 # Configuration
 
-<!-- Generated from the tables in crates/weir-server/src/config (settings.rs, acme.rs, site, compression.rs,
-     routes/table.rs) by UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
+<!-- Generated from the tables of keys in crates/weir-server/src/config by
+     UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
 `weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
 
@@ -170,6 +171,7 @@ fn flag(flags: &Command, key: &Key) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::access::AccessKeys;
     use crate::config::compression::CompressionKeys;
     use crate::config::key::Table as _;
     use crate::config::settings::ServerKeys;
@@ -209,6 +211,12 @@ mod tests {
                 format!("[[route]]\npath = \"/\"\nredirect = \"/\"\nstatus = {}", key.example)
             }
             "backends" => format!("[[route]]\npath = \"/\"\nbackends = {}", key.example),
+            "weights" => {
+                let two = proxied.replace("\"http://a\"", "[\"http://a\", \"http://b\"]");
+                format!("{two}weights = {}", key.example)
+            }
+            "basic_auth_realm" => format!("{proxied}basic_auth = \"f\"\n{} = {}", key.name, key.example),
+            "limit_burst" => format!("{proxied}limit_requests = 1\n{} = {}", key.name, key.example),
             name if key.group == "TLS to backends" => {
                 let certificate = match name {
                     "backend_key" => "backend_certificate = \"weir.pem\"\n",
@@ -220,8 +228,9 @@ mod tests {
             name => format!("{proxied}{name} = {}", key.example),
         };
         let of_server = |key: &Key| format!("{} = {}", key.name, key.example);
-        let plain = [ServerKeys::keys(), FileKeys::keys(), CompressionKeys::keys()].concat();
-        let mut texts: Vec<String> = plain.iter().map(of_server).collect();
+        let tables =
+            [ServerKeys::keys(), AccessKeys::keys(), FileKeys::keys(), CompressionKeys::keys()];
+        let mut texts: Vec<String> = tables.concat().iter().map(of_server).collect();
         for key in FileKeys::keys() {
             let route = "root = \".\"\n[[route]]\npath = \"/a\"\nfiles = true\n";
             texts.push(format!("{route}{} = {}", key.name, key.example));
@@ -251,7 +260,8 @@ mod tests {
     #[test]
     fn a_default_that_is_written_down_changes_nothing() {
         let without = format!("{:?}", Config::from_settings(parse("").unwrap()).unwrap());
-        for key in [ServerKeys::keys(), CompressionKeys::keys()].concat() {
+        let keys = [ServerKeys::keys(), AccessKeys::keys(), CompressionKeys::keys()].concat();
+        for key in keys {
             // A list is written down as an array, which its default is not.
             if key.name == "compress_types" {
                 continue;

@@ -63,6 +63,7 @@ impl Config {
             has_root: settings.keys.root.is_some(),
             limit: settings.keys.backend_limit,
             order: settings.keys.backend_order,
+            client_width: settings.access.client_width(),
         };
         let routes = std::mem::take(&mut settings.routes);
         let proxies = settings.keys.proxies();
@@ -74,11 +75,11 @@ impl Config {
             compression: settings.compression.is_on() || routes.iter().any(RouteConfig::compresses),
         };
         let without_effect = in_vain::without_effect(&settings, has);
-        let Settings { keys, acme, files, compression, .. } = settings;
+        let Settings { keys, acme, access, files, compression, .. } = settings;
         let given_order = keys.protective_order;
+        let (acme, access) = (acme.resolve(), access.resolve());
         let (files, compression) = (files.site(None, None), compression.resolve());
-        let mut config =
-            keys.resolve(routes, acme.resolve(), files, compression, without_effect);
+        let mut config = keys.resolve(routes, acme, access, files, compression, without_effect);
         config.without_effect.extend(in_vain::round_trip(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;

@@ -10,6 +10,7 @@ use weir_sched::{BackendOrder, CallLimit, PolicyKind, WireOverhead};
 use weir_tls::{ClientCertificates, Preset};
 use weir_units::Size;
 
+use super::access::AccessConfig;
 use super::acme::AcmeConfig;
 use super::address::ListenAddress;
 use super::compression::CompressionConfig;
@@ -37,6 +38,8 @@ settings! {
         pub routes: Vec<RouteConfig>,
         /// How certificates are obtained for `tls = "auto"`.
         pub acme: AcmeConfig,
+        /// Who may ask, and how often.
+        pub access: AccessConfig,
         /// How the files of `root` are served.
         pub files: FilesConfig,
         /// What is compressed, and how much that may take.
@@ -230,16 +233,14 @@ settings! {
         needs "a rate as uplink",
         example "pppoe";
 
-        /// Address or network of clients that are not behind this uplink, such as 192.168.0.0/16;
-        /// may be given several times
+        /// Network of clients that are not behind this uplink; may be given several times
         #[arg(long)]
         uplink_exempt: Vec<Prefix> = Vec::new(),
         else "none",
         needs "uplink",
         example ["192.168.0.0/16"];
 
-        /// Instead of pacing, keep at most this much unacknowledged in the kernel, over all
-        /// connections; for study
+        /// Instead of pacing, keep at most so much in all unacknowledged in the kernel; for study
         #[arg(long)]
         uplink_in_kernel: Size,
         else "off",
@@ -336,8 +337,7 @@ settings! {
         log: LogLevel = LogLevel(tracing::level_filters::LevelFilter::INFO),
         example "warn";
 
-        /// Address for /metrics, /healthz, /readyz and a page that shows the effect of the uplink's
-        /// order
+        /// Address for /metrics, /healthz, /readyz and a page about the effect of the uplink's order
         ///
         /// For operators only: whoever reaches it reads everything there.
         #[arg(long)]

@@ -23,6 +23,8 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) peer: PeerAddress,
+    /// Who it is by its password, if that was asked for.
+    pub(crate) user: Option<&'a str>,
     pub(crate) unix_seconds: i64,
     /// `None`: what the client sent was not a request.
     pub(crate) request: Option<&'a Request<'a>>,
@@ -137,9 +139,11 @@ fn line(entry: &Entry<'_>) -> String {
         Some(address) => write!(out, "{}", address.to_canonical()),
         None => write!(out, "{}", entry.peer),
     };
+    out.push_str(" - ");
+    escape_word(entry.user.unwrap_or("-"), &mut out);
     let _ = write!(
         out,
-        " - - [{}/{}/{}:{} +0000] \"",
+        " [{}/{}/{}:{} +0000] \"",
         part(5, 7),
         part(8, 11),
         part(12, 16),
@@ -180,10 +184,33 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
+/// Escapes what stands in a column without quotes, so that it cannot end it either.
+fn escape_word(text: &str, out: &mut String) {
+    for (number, part) in text.split(' ').enumerate() {
+        if number > 0 {
+            out.push_str("\\x20");
+        }
+        escape(part, out);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use weir_http::h1::request::{Limits, parse_request};
+
+    #[test]
+    fn a_user_cannot_forge_columns() {
+        for (user, column) in [
+            ("me", "me"),
+            ("me [6/Nov] \"GET / ", "me\\x20[6/Nov]\\x20\\\"GET\\x20/\\x20"),
+            ("é\n", "\\xc3\\xa9\\x0a"),
+        ] {
+            let mut out = String::new();
+            escape_word(user, &mut out);
+            assert_eq!(out, column);
+        }
+    }
 
     #[test]
     fn a_line_is_in_the_combined_format() {
@@ -193,6 +220,7 @@ mod tests {
         };
         let entry = Entry {
             peer: PeerAddress::Ip(([10, 0, 0, 1], 1234).into()),
+            user: None,
             unix_seconds: 784_111_777,
             request: Some(&request),
             code: 200,
@@ -205,5 +233,6 @@ mod tests {
             "10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] \"GET /a\\\"b HTTP/1.1\" 200 12 \"-\" \
              \"t\\\\\\xc3\\xa9\" 0.001500 -\n"
         );
+        assert!(line(&Entry { user: Some("me"), ..entry }).starts_with("10.0.0.1 - me [06/"));
     }
 }

@@ -58,6 +58,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) accepted: Counter,
     pub(crate) accept_errors: Counter,
+    pub(crate) refused_connections: Counter,
     pub(crate) given_up: Counter,
     pub(crate) grants: Counter,
     pub(crate) dead_jobs: Counter,
@@ -111,7 +112,7 @@ impl Metrics {
         );
         let (incomplete, bytes, connections, accepted, accept_errors, grants, dead_jobs) =
             Default::default();
-        let (cache_hits, cache_misses, given_up) = Default::default();
+        let (cache_hits, cache_misses, given_up, refused_connections) = Default::default();
         let (disk_jobs, disk_refused, disk_merged) = Default::default();
         let pacer_lateness = Histogram::new(exponential(0.000_01, 2.0, 12));
         let events_per_wake = Histogram::new(exponential(1.0, 2.0, 11));
@@ -143,6 +144,7 @@ impl Metrics {
             connections,
             accepted,
             accept_errors,
+            refused_connections,
             given_up,
             grants,
             dead_jobs,
@@ -168,6 +170,11 @@ impl Metrics {
                 "accept_errors",
                 "Connections that could not be accepted, such as for lack of descriptors",
                 &self.accept_errors,
+            ),
+            (
+                "refused_connections",
+                "Connections closed at once because their client had as many as limit_connections",
+                &self.refused_connections,
             ),
             (
                 "idle_connections_given_up",

@@ -6,16 +6,17 @@ use weir_sched::Time;
 
 use super::journal::Ended;
 use super::serving::Serving;
-use crate::client::Client;
+use crate::client::{Asker, Client};
 use crate::response::Response;
 use crate::send::{Outcome, Sending};
 use crate::uplink::Lane;
 
-/// Sends `response`, counts it and logs it. `request`: what it answers, if that was one; `begun`: when it
-/// had come.
+/// Sends `response`, counts it and logs it. `request`: what it answers, if that was one; `asker`: who has
+/// sent it, if that is more than the other end of the connection; `begun`: when it had come.
 pub(super) async fn deliver(
     serving: &Serving,
     client: &Client,
+    asker: Option<&Asker>,
     lane: Option<&Lane>,
     request: Option<&Request<'_>>,
     response: &Response<'_>,
@@ -24,7 +25,7 @@ pub(super) async fn deliver(
     let name = request.map_or("no request", |request| request.path);
     let sending = serving.sender.sending(client, response, name, begun);
     let mut under_way =
-        UnderWay { serving, client, request, response, begun, sending, is_over: false };
+        UnderWay { serving, client, asker, request, response, begun, sending, is_over: false };
     let sending = &mut under_way.sending;
     let mut outcome = match lane {
         // Boxed: a connection without an uplink need not be larger for it.
@@ -51,6 +52,7 @@ pub(super) async fn deliver(
 struct UnderWay<'a> {
     serving: &'a Serving,
     client: &'a Client,
+    asker: Option<&'a Asker>,
     request: Option<&'a Request<'a>>,
     response: &'a Response<'a>,
     begun: Time,
@@ -61,7 +63,8 @@ struct UnderWay<'a> {
 impl UnderWay<'_> {
     fn note(&self, complete: bool) {
         self.serving.journal.note(&Ended {
-            peer: self.client.peer,
+            peer: Asker::address(self.asker, self.client.peer),
+            user: Asker::user(self.asker),
             request: self.request,
             begun: self.begun,
             code: self.response.answer.status.as_u16(),

@@ -5,6 +5,7 @@ use http::{Method, StatusCode};
 use weir_http::message::{Fields, Request, RequestBody};
 use weir_sched::Time;
 
+use super::admission;
 use super::serving::Serving;
 use crate::answer::Answer;
 use crate::body::Charge;
@@ -58,8 +59,14 @@ pub(super) async fn exchange<R: Requester>(
     body: Option<&mut impl IncomingBody>,
 ) -> Option<Answered> {
     let Asked { requester, request, fields, begun } = asked;
-    let waiting = serving.journal.waiting(requester.address(), request, *begun);
+    let (client, user) = (requester.address(), requester.user());
+    let waiting = serving.journal.waiting(client, user, request, *begun);
+    // Files have the pages of their own site.
+    let may_have_page = !matches!(to, Destination::Files(_));
     let answered = match to {
+        Destination::Refused(refusal) => Some(Answered::own(admission::answer(&refusal))),
+        // Nobody has asked whether it may: it may not.
+        Destination::Guarded(_) => Some(Answered::own(Answer::error(StatusCode::FORBIDDEN))),
         Destination::Files(site) => {
             match serving.service.respond_from_memory(site, request, fields) {
                 Some(answer) => Some(Answered::own(answer)),
@@ -69,22 +76,20 @@ pub(super) async fn exchange<R: Requester>(
         }
         Destination::Challenge(page) => Some(Answered::own(Answer::challenge(page))),
         Destination::Admin => Box::pin(unless_left(serving, asked, 0)).await,
-        Destination::Backends(route) => {
-            let answered = match refusal(&route, request) {
-                Some(status) => Some(Answered::own(Answer::error(status))),
-                None => Box::pin(relayed(&route, asked, body)).await,
-            };
-            match answered {
-                Some(answered) if serving.service.has_error_page(&answered.answer) => {
-                    Some(Box::pin(with_error_page(serving, asked, answered)).await)
-                }
-                answered => answered,
-            }
-        }
+        Destination::Backends(route) => match refusal(&route, request) {
+            Some(status) => Some(Answered::own(Answer::error(status))),
+            None => Box::pin(relayed(&route, asked, body)).await,
+        },
         Destination::Redirect { location, status } => {
             Some(Answered::own(Answer::redirect(status, location)))
         }
         Destination::Nowhere(status) => Some(Answered::own(Answer::error(status))),
+    };
+    let answered = match answered {
+        Some(answered) if may_have_page && serving.service.has_error_page(&answered.answer) => {
+            Some(Box::pin(with_error_page(serving, asked, answered)).await)
+        }
+        answered => answered,
     };
     waiting.over(answered.is_some());
     answered
@@ -105,7 +110,7 @@ async fn unless_left<R: Requester>(
     }
 }
 
-/// An error that weir tells of in the place of a backend, with the page that there is for it.
+/// An error that weir tells of itself, with the page that the server has for it.
 async fn with_error_page<R: Requester>(
     serving: &Serving,
     asked: &Asked<'_, R>,

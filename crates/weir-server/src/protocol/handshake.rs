@@ -9,7 +9,7 @@ use weir_tls::certificates::ACME_TLS;
 use weir_tls::{Hello, Server, Session};
 
 use super::context::Context;
-use super::journal::Ended;
+use super::ready_text;
 use crate::client::handshake::Step;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
@@ -74,7 +74,7 @@ async fn begin(
         let bytes = input.bytes();
         // A record that begins a handshake begins with 22 (RFC 8446, section 5.1).
         if !has_begun && bytes.first().is_some_and(u8::is_ascii_alphabetic) {
-            refuse_clear_text(context, client, input);
+            ready_text::say(context, client, input, StatusCode::BAD_REQUEST, CLEAR_TEXT);
             return Err(HandshakeEnd::ClearText);
         }
         let count = bytes.len();
@@ -174,26 +174,12 @@ fn refused(client: &Client, failure: &weir_tls::Failure) -> HandshakeEnd {
     HandshakeEnd::Failed
 }
 
-fn refuse_clear_text(context: &Context, client: &Client, input: &mut Input) {
-    let begun = turn::began();
-    input.answered(input.bytes().len());
-    let complete = client.say(CLEAR_TEXT.as_bytes());
-    let length = CLEAR_TEXT.len() as u64;
-    let head = CLEAR_TEXT.find("\r\n\r\n").map_or(length, |end| end as u64 + 4);
-    let sent = if complete { length } else { 0 };
-    let (peer, code) = (client.peer, StatusCode::BAD_REQUEST.as_u16());
-    let ended = Ended { peer, request: None, begun, code, head, sent, complete };
-    context.serving.get().journal.note(&ended);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_answer_in_clear_text_is_as_long_as_it_says() {
-        let (head, body) = CLEAR_TEXT.split_once("\r\n\r\n").unwrap();
-        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
-        assert_eq!(length.unwrap().parse(), Ok(body.len()));
+        assert!(ready_text::is_as_long_as_it_says(CLEAR_TEXT));
     }
 }

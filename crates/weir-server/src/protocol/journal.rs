@@ -26,7 +26,10 @@ pub(crate) struct Journal {
 
 /// A response that has ended.
 pub(super) struct Ended<'a> {
+    /// The client's address.
     pub(super) peer: PeerAddress,
+    /// Who it is by its password, if that was asked for.
+    pub(super) user: Option<&'a str>,
     /// `None`: what came was no request.
     pub(super) request: Option<&'a Request<'a>>,
     /// When the request had come.
@@ -50,6 +53,7 @@ impl Journal {
         self.metrics.responded(ended.code, ended.sent, took, ended.complete);
         self.access_log.write(|| Entry {
             peer: ended.peer,
+            user: ended.user,
             unix_seconds: clock::unix_seconds(),
             request: ended.request,
             code: ended.code,
@@ -63,10 +67,11 @@ impl Journal {
     pub(super) fn waiting<'a>(
         &'a self,
         peer: PeerAddress,
+        user: Option<&'a str>,
         request: &'a Request<'a>,
         begun: Time,
     ) -> Waiting<'a> {
-        Waiting { journal: self, peer, request, begun, is_over: false }
+        Waiting { journal: self, peer, user, request, begun, is_over: false }
     }
 }
 
@@ -75,6 +80,7 @@ impl Journal {
 pub(super) struct Waiting<'a> {
     journal: &'a Journal,
     peer: PeerAddress,
+    user: Option<&'a str>,
     request: &'a Request<'a>,
     begun: Time,
     is_over: bool,
@@ -92,6 +98,7 @@ impl Waiting<'_> {
     fn note(&self, code: u16) {
         self.journal.note(&Ended {
             peer: self.peer,
+            user: self.user,
             request: Some(self.request),
             begun: self.begun,
             code,

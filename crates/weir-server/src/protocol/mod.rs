@@ -1,8 +1,10 @@
 //! One connection from its first byte to its last. [`run`] learns who the client is, has a handshake
 //! with it on a port with TLS, and hands the
 //! connection to the driver of its protocol, which reads requests and frames responses; between them,
-//! [`exchange`] and [`deliver`] are the same for all. The accept loop starts it for every connection.
+//! [`admission`], [`exchange`] and [`deliver`] are the same for all. The accept loop starts it for every
+//! connection.
 
+mod admission;
 mod context;
 mod deliver;
 mod exchange;
@@ -11,7 +13,9 @@ mod handshake;
 mod journal;
 mod open;
 mod origin;
+mod ready_text;
 mod serving;
+mod surplus;
 
 use std::rc::Rc;
 
@@ -41,10 +45,19 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, pe
         true => Some(peer),
         false => Box::pin(origin::read(headers, times, &client, &mut input)).await,
     };
+    // Its place among the connections of its client, if those are limited, for as long as it is open.
+    let place = match (&serving.access, source) {
+        (Some(access), Some(source)) => access.enter(source),
+        _ => Ok(None),
+    };
     drop(serving);
     if let Some(source) = source {
         client.peer = source;
         let is_ready = match server {
+            _ if place.is_err() => {
+                Box::pin(surplus::refuse(&context, &client, &mut input)).await;
+                false
+            }
             // Boxed: what is needed for a handshake is not needed any more afterwards.
             Some(server) => {
                 Box::pin(handshake::secure(&context, server, &client, &mut input)).await
@@ -57,5 +70,6 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, pe
             h1::serve(&context, &client, &mut input, lane).await;
         }
     }
+    drop(place);
     context.metrics.connections.dec();
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::journal::Journal;
 use super::origin::ProxyHeaders;
+use crate::access::Access;
 use crate::client::Times;
 use crate::config::ProxyProtocol;
 use crate::logs::access_log::LogHandle;
@@ -26,6 +27,8 @@ pub(crate) struct Serving {
     pub(crate) journal: Journal,
     /// Whether connections begin with a PROXY header.
     pub(crate) proxy_headers: ProxyHeaders,
+    /// Who may ask, if not everybody, and who is believed who asks.
+    pub(crate) access: Option<Arc<Access>>,
     /// How long clients may take.
     pub(crate) times: Times,
     /// The line that responses have on connections with TLS (HSTS).
@@ -48,6 +51,7 @@ impl Serving {
             sender,
             journal,
             proxy_headers: ProxyHeaders::new(proxy_protocol),
+            access: None,
             times,
             hsts: None,
         }

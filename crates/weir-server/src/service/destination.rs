@@ -2,10 +2,12 @@
 //! protocol.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use http::StatusCode;
 
 use super::proxy::Route;
+use crate::access::{Guard, Refusal};
 
 /// See the module.
 pub(crate) enum Destination {
@@ -20,4 +22,14 @@ pub(crate) enum Destination {
         status: StatusCode,
     },
     Nowhere(StatusCode),
+    /// Somewhere that not everybody may go to: the protocol asks first.
+    Guarded(Box<Guarded>),
+    /// It was asked, and the request is not answered with what it asks for.
+    Refused(Refusal),
+}
+
+/// A destination with something before it.
+pub(crate) struct Guarded {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) to: Destination,
 }

@@ -17,7 +17,7 @@ use weir_http::message::{Fields, Request, is_get_or_head};
 use weir_sched::Time;
 
 use self::admin::Admin;
-pub(crate) use self::destination::Destination;
+pub(crate) use self::destination::{Destination, Guarded};
 use self::proxy::Proxy;
 pub(crate) use self::site_options::SiteOptions;
 pub(crate) use self::sites::Files;
@@ -125,6 +125,9 @@ impl Service {
                 self.own_sites().get(*site).is_some_and(Files::wants_fields)
             }
             Destination::Backends(_) | Destination::Admin => true,
+            Destination::Guarded(guarded) => {
+                guarded.guard.passwords().is_some() || self.wants_fields(&guarded.to)
+            }
             _ => false,
         }
     }

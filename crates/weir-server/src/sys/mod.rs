@@ -3,6 +3,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod descriptors;
+pub(crate) mod file_stamp;
 pub(crate) mod keep_alive;
 pub(crate) mod queues;
 

@@ -32,7 +32,8 @@ pub(crate) struct Banded {
     registry: Rc<Registry>,
     classes: Rc<Classes>,
     socket: Rc<Transport>,
-    peer: PeerAddress,
+    /// The client whose responses it carries.
+    peer: Cell<PeerAddress>,
     worker: usize,
     /// The socket's, so that it is set only where it changes.
     priority: Cell<u32>,
@@ -58,6 +59,7 @@ impl Banded {
         let socket = socket.clone();
         let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(LEAST_UNSENT));
         let (asked, size, round_trip) = Default::default();
+        let peer = Cell::new(peer);
         Banded {
             uplink,
             registry,
@@ -76,6 +78,11 @@ impl Banded {
     /// The next response answers a request with this query.
     pub(crate) fn answers(&self, query: Option<&str>) {
         self.asked.set(self.uplink.asked(query));
+    }
+
+    /// The responses from now on are for the client at this address.
+    pub(super) fn serves(&self, client: PeerAddress) {
+        self.peer.set(client);
     }
 
     /// A response of `left` bytes begins, `u64::MAX` if nobody knows how many.
@@ -142,7 +149,7 @@ impl Banded {
     /// Its place at the gate, for a response that waits.
     pub(crate) fn at_gate(&self) -> Flow {
         let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
-        let flow = Flow::open(uplink, registry, self.worker, &self.socket, self.peer);
+        let flow = Flow::open(uplink, registry, self.worker, &self.socket, self.peer.get());
         flow.asked.set(self.asked.get());
         flow
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use weir_sched::{FairnessRecord, FlowSpec, Packets, Path, WireOverhead};
+use weir_sched::{ClientId, FairnessRecord, FlowSpec, Packets, Path, WireOverhead};
 
 use super::events::Event;
 use super::meter::Meter;
@@ -29,7 +29,10 @@ pub(super) const USUAL_MSS: u32 = 1448;
 pub(crate) struct Flow {
     pub(super) uplink: Arc<Uplink>,
     pub(super) registry: Rc<Registry>,
-    pub(super) number: u64,
+    worker: usize,
+    /// What the gate knows it by, for as long as it serves this client.
+    pub(super) number: Cell<u64>,
+    client: Cell<ClientId>,
     socket: Rc<Transport>,
     packets: Packets,
     /// Bytes that a record adds to what it carries; 0 in clear text.
@@ -57,13 +60,9 @@ impl Flow {
             tracing::debug!("TCP_NOTSENT_LOWAT: {error}");
         }
         uplink.open.fetch_add(1, Ordering::Relaxed);
-        let number = uplink.next_number();
-        registry.add_flow(number, socket.clone());
         let record = socket.record_overhead();
         let packets = packets(mss, record, uplink.overhead_to(peer));
         let path = info.map(|info| path(&info)).unwrap_or_default();
-        let spec = FlowSpec { client: client(peer), packets, path };
-        uplink.inbox.post(Event::Open { flow: number, worker, spec });
         let meter = Meter::new(uplink.overhead_to(peer));
         let beside = socket.take_beside();
         // Until now there is only the handshake of TLS, and the kernel has counted its packets.
@@ -74,9 +73,45 @@ impl Flow {
             _ => beside,
         };
         uplink.charge_extra(meter.handshake() + of_tls);
-        let (socket, meter) = (socket.clone(), RefCell::new(meter));
-        let asked = Cell::new(None);
-        Flow { uplink, registry, number, socket, packets, record, meter, asked }
+        let flow = Flow {
+            number: Cell::new(uplink.next_number()),
+            uplink,
+            registry,
+            worker,
+            client: Cell::new(client(peer)),
+            socket: socket.clone(),
+            packets,
+            record,
+            meter: RefCell::new(meter),
+            asked: Cell::new(None),
+        };
+        flow.enter(path);
+        flow
+    }
+
+    /// The responses from now on are for the client at this address; none is under way. To the gate it is
+    /// another connection.
+    pub(super) fn serves(&self, address: PeerAddress) {
+        let client = client(address);
+        if self.client.replace(client) == client {
+            return;
+        }
+        self.leave();
+        self.number.set(self.uplink.next_number());
+        self.enter(self.path().unwrap_or_default());
+    }
+
+    /// Makes it known by its number.
+    fn enter(&self, path: Path) {
+        let flow = self.number.get();
+        self.registry.add_flow(flow, self.socket.clone());
+        let spec = FlowSpec { client: self.client.get(), packets: self.packets, path };
+        self.post(Event::Open { flow, worker: self.worker, spec });
+    }
+
+    fn leave(&self) {
+        self.registry.remove_flow(self.number.get());
+        self.post(Event::Close { flow: self.number.get() });
     }
 
     /// Takes the bytes of a whole response from the pacer, if they fit one grant and nobody waits. True if
@@ -164,8 +199,7 @@ fn path(info: &TcpInfo) -> Path {
 
 impl Drop for Flow {
     fn drop(&mut self) {
-        self.registry.remove_flow(self.number);
-        self.post(Event::Close { flow: self.number });
+        self.leave();
         // What was sent again after the last response had been handed over counts as well: on a
         // lossy path that is most of what is sent again. The last acknowledgement is among it, or
         // still to come.

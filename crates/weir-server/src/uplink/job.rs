@@ -45,7 +45,8 @@ impl Flow {
         job.count(true);
         // The window has opened, or closed, since the last response.
         let path = self.path();
-        self.post(Event::Arrive { job: number, flow: self.number, size, range_of, path });
+        let flow = self.number.get();
+        self.post(Event::Arrive { job: number, flow, size, range_of, path });
         job
     }
 }
@@ -85,7 +86,7 @@ impl Job<'_> {
     pub(crate) fn ready(&mut self) {
         match std::mem::replace(&mut self.blocked, Blocked::No) {
             Blocked::No => {}
-            Blocked::Flow => self.flow.post(Event::FlowReady { flow: self.flow.number }),
+            Blocked::Flow => self.flow.post(Event::FlowReady { flow: self.flow.number.get() }),
             Blocked::Job => {
                 self.count(true);
                 self.flow.post(Event::JobReady { job: self.number });
@@ -112,7 +113,7 @@ impl Job<'_> {
         self.grants_since_measure = 0;
         let path = self.flow.charge_extra();
         if let Some(path) = path.filter(|_| self.flow.uplink.path_updates) {
-            self.flow.post(Event::PathChanged { flow: self.flow.number, path });
+            self.flow.post(Event::PathChanged { flow: self.flow.number.get(), path });
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::banded::Banded;
 use super::flow::Flow;
+use crate::identity::PeerAddress;
 
 /// See the module.
 #[derive(Debug)]
@@ -18,6 +19,15 @@ impl Lane {
     pub(crate) fn receives(&self) {
         if let Lane::Banded(banded) = self {
             banded.receives();
+        }
+    }
+
+    /// The responses from now on are for the client at this address, whose share of the link they have: a
+    /// connection of a trusted proxy serves many. No response is under way.
+    pub(crate) fn serves(&self, client: PeerAddress) {
+        match self {
+            Lane::Paced(flow) => flow.serves(client),
+            Lane::Banded(banded) => banded.serves(client),
         }
     }
 }

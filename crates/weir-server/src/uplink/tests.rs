@@ -194,6 +194,37 @@ fn what_blocked_a_job_does_not_block_the_next_of_its_connection() {
 }
 
 #[test]
+fn a_connection_that_serves_another_client_is_another_flow_and_its_responses_are_sent() {
+    let mut bench = Bench::new();
+    let flow = bench.open();
+    bench.own();
+    let mut events = Vec::new();
+    // The client that it has, wherever that asks from.
+    flow.serves(PeerAddress::Ip(([127, 0, 0, 1], 9).into()));
+    bench.uplink.inbox.take(&mut events);
+    assert!(events.is_empty(), "{events:?}");
+    let before = flow.number.get();
+    let other = PeerAddress::Ip(([192, 0, 2, 1], 0).into());
+    flow.serves(other);
+    bench.uplink.inbox.take(&mut events);
+    let [Event::Close { flow: closed }, Event::Open { flow: opened, spec, .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!((*closed, *opened), (before, flow.number.get()));
+    assert_eq!(spec.client, client(other));
+    for event in events {
+        bench.uplink.inbox.post(event);
+    }
+    let mut job = flow.begin(Some(1_000), None);
+    let grant = bench.grant(&mut job).expect("it is alone");
+    job.used(&grant, 1_000, Blocked::No);
+    job.end(true);
+    drop(flow);
+    assert_eq!(bench.at_the_gate(), (0, 0));
+    assert!(bench.owner.flows.is_empty() && bench.uplink.open.load(Ordering::Relaxed) == 0);
+}
+
+#[test]
 fn the_round_trip_that_a_request_names_counts_only_where_it_is_asked_for() {
     let named = Duration::from_millis(70);
     for (round_trip, counts) in [(SwiftRoundTrip::Measured, false), (SwiftRoundTrip::Request, true)]

@@ -7,6 +7,7 @@ mod support;
 #[path = "../coding/mod.rs"]
 mod coding;
 
+mod access;
 mod answered;
 mod changes;
 mod clients;

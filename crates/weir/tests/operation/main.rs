@@ -9,6 +9,7 @@ mod admin;
 mod cli;
 mod examples;
 mod kernel_bands;
+mod limits;
 mod logs;
 mod messages;
 mod signals;

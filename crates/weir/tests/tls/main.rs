@@ -9,6 +9,7 @@ mod bad_input;
 mod certificates;
 mod clients;
 mod handshakes;
+mod limits;
 mod memory;
 mod programs;
 mod proxying;

@@ -88,6 +88,13 @@ fn fields_of_refusals() {
         written_with(StatusCode::METHOD_NOT_ALLOWED, fields, Connection::KeepAlive)
             .ends_with("\r\nConnection: keep-alive\r\nAllow: GET, HEAD, OPTIONS\r\n\r\n")
     );
+    let asking = |challenge| {
+        let fields = ResponseFields { authenticate: Some(challenge), ..ResponseFields::default() };
+        written(StatusCode::UNAUTHORIZED, fields)
+    };
+    let basic = asking("Basic realm=\"a\"");
+    assert!(basic.ends_with("\r\nWWW-Authenticate: Basic realm=\"a\"\r\n\r\n"), "{basic}");
+    assert!(!asking("Basic\r\nA: b").contains("Authenticate"));
     assert_eq!(page(StatusCode::NOT_FOUND), "404 Not Found\n");
 }
 

@@ -3,11 +3,13 @@
 
 use weir_sched::{BackendOrder, CallLimit};
 
+use super::access::RouteAccess;
 use super::backend_tls::check_agreement;
 use super::build::FileRoute;
 use super::config::{Action, PRIORITY, RouteConfig};
 use super::flag::ProxyFlag;
 use super::table::ProxyConfig;
+use crate::config::client_width::ClientWidth;
 use crate::config::error::ConfigError;
 use crate::config::keys::at_line;
 use crate::config::site::FileKeys;
@@ -21,6 +23,8 @@ pub(in crate::config) struct Server {
     pub(in crate::config) limit: Option<CallLimit>,
     /// `backend_order`, for routes that name none.
     pub(in crate::config) order: Option<BackendOrder>,
+    /// How much of an address tells clients apart for the limits of routes.
+    pub(in crate::config) client_width: ClientWidth,
 }
 
 /// All routes: those of `proxy`, then those of tables; if there are any and there is a root, the
@@ -42,13 +46,14 @@ pub(in crate::config) fn assemble(
              directory to serve"
         )));
     }
-    let Server { has_root, limit, order } = server;
+    let Server { has_root, limit, order, client_width } = server;
     let of_flags = proxies.iter().map(|flag| with_gate(route(flag), limit, order));
     let of_tables = tables.into_iter().map(|route| {
         let (limit, order) = (route.limit.or(limit), route.order.or(order));
         with_gate(route.with_files(files), limit, order)
     });
     let mut routes: Vec<RouteConfig> = of_flags.chain(of_tables).collect();
+    routes.iter_mut().for_each(|route| route.access.client_width = client_width);
     for route in &routes {
         if let Action::Proxy(proxy) = &route.action {
             let mut backends = proxy.backends.iter();
@@ -57,8 +62,9 @@ pub(in crate::config) fn assemble(
     }
     check_agreement(&routes)?;
     if has_root && !routes.is_empty() && !routes.iter().any(is_of_everything) {
-        let path = "/".to_owned();
-        routes.push(RouteConfig { host: None, path, priority: PRIORITY, action: Action::Files });
+        let (path, access) = ("/".to_owned(), RouteAccess::default());
+        let action = Action::Files;
+        routes.push(RouteConfig { host: None, path, priority: PRIORITY, access, action });
     }
     Ok(routes)
 }
@@ -69,6 +75,7 @@ fn route(flag: &ProxyFlag) -> RouteConfig {
         host: None,
         path: flag.path.clone(),
         priority: PRIORITY,
+        access: RouteAccess::default(),
         action: Action::Proxy(Box::new(ProxyConfig::to(flag.backends.clone()))),
     }
 }

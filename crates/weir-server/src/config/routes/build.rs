@@ -6,12 +6,15 @@ use std::path::Path;
 
 use weir_sched::{BackendOrder, CallLimit};
 
+use super::access::RouteAccessKeys;
 use super::backend_tls;
 use super::choices::{DisconnectDetection, HalfClosed};
 use super::config::{Action, RouteConfig};
 use super::flag::check_backends;
+use super::health::HealthCheck;
 use super::own_files::OwnFiles;
-use super::table::{HealthCheck, ProxyConfig, ProxyKeys, RouteKeys};
+use super::table::{ProxyConfig, ProxyKeys, RouteKeys};
+use crate::config::client_width::ClientWidth;
 use crate::config::key::Table as _;
 use crate::config::site::FileKeys;
 use crate::config::value::Value;
@@ -56,6 +59,7 @@ impl FileRoute {
 
     /// Takes the sockets of its backends, its files and its directory to be named relative to `directory`.
     pub(in crate::config) fn move_beside(&mut self, directory: &Path) {
+        self.config.access.move_beside(directory);
         if let Action::Proxy(proxy) = &mut self.config.action {
             proxy.backends.move_beside(directory);
             let files =
@@ -101,7 +105,7 @@ fn of_route(what: impl Into<String>) -> Wrong {
     Wrong { key: None, what: what.into() }
 }
 
-/// Keys that every route may have.
+/// Keys that every route may have, beside those of [`RouteAccessKeys`].
 const EVERY: [&str; 3] = ["host", "path", "priority"];
 
 /// Keys that a route of files may have beside those about files.
@@ -109,13 +113,15 @@ const OF_FILES: [&str; 3] = ["files", "root", STRIP_PREFIX];
 
 const STRIP_PREFIX: &str = "strip_prefix";
 
-/// The route that `keys`, `of_proxy` and `of_files` describe; its keys are in `lines`.
+/// The route that `keys`, `of_access`, `of_proxy` and `of_files` describe; its keys are in `lines`.
 pub(super) fn build(
     keys: &RouteKeys,
+    of_access: &RouteAccessKeys,
     of_proxy: &ProxyKeys,
     of_files: FileKeys,
     lines: &Lines,
 ) -> Result<FileRoute, Wrong> {
+    of_access.check().map_err(|(key, what)| of_key(key, what))?;
     let matching = keys.resolve();
     let path = matching.path.ok_or_else(|| {
         of_route("a route needs a `path`; write path = \"/\" for one of everything")
@@ -150,8 +156,14 @@ pub(super) fn build(
             ));
         }
     };
-    let config =
-        RouteConfig { host: matching.host, path, priority: matching.priority as u8, action };
+    let access = of_access.resolve(ClientWidth::default());
+    let config = RouteConfig {
+        host: matching.host,
+        path,
+        priority: matching.priority as u8,
+        access,
+        action,
+    };
     let (limit, order) = (of_proxy.backend_limit, of_proxy.backend_order);
     Ok(FileRoute { config, files, limit, order, line: lines.first })
 }
@@ -172,6 +184,9 @@ fn only(lines: &Lines, kind: &str, useful: &[&str]) -> Result<(), Wrong> {
 fn proxy(keys: &ProxyKeys) -> Result<ProxyConfig, Wrong> {
     let proxy = keys.resolve();
     check_backends(&proxy.backends).map_err(|what| of_key("backends", what))?;
+    if let Some(weights) = &keys.weights {
+        weights.check(proxy.backends.len()).map_err(|what| of_key("weights", what))?;
+    }
     if proxy.half_closed != HalfClosed::Gone
         && proxy.disconnect_detection != DisconnectDetection::Event
     {

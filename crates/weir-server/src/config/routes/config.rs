@@ -3,6 +3,7 @@
 
 use http::StatusCode;
 
+use super::access::RouteAccess;
 use super::table::ProxyConfig;
 use crate::config::site::FilesConfig;
 
@@ -20,6 +21,8 @@ pub struct RouteConfig {
     pub path: String,
     /// Which calls go first where several routes share a backend's gate: least first. Default 100.
     pub priority: u8,
+    /// Who may use it, and how often.
+    pub access: RouteAccess,
     /// What becomes of the request.
     pub action: Action,
 }

@@ -1,30 +1,31 @@
 //! Reads the `[[route]]` tables of the file: keys, values and their lines. Used by the reader of the
 //! file.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
+use super::access::RouteAccessKeys;
 use super::build::{FileRoute, Lines, build};
 use super::table::{ProxyKeys, RouteKeys};
 use crate::config::error::ConfigError;
 use crate::config::key::{Key, Table as _};
-use crate::config::keys::{Keys, Source, at_line, check_section};
+use crate::config::keys::{Keys, Source, apart, at_line, check_section};
 use crate::config::site::FileKeys;
 
 const NO_TABLES: &str = "write each route as a table that begins with [[route]]";
 
 /// All that is known of the keys that belong to a route alone.
 pub(in crate::config) fn keys() -> Vec<Key> {
-    [RouteKeys::keys(), ProxyKeys::keys()].concat()
+    [RouteKeys::keys(), RouteAccessKeys::keys(), ProxyKeys::keys()].concat()
 }
 
 /// The names of the keys that a route may have: those, and those about files.
 pub(in crate::config) fn key_names() -> Vec<&'static str> {
-    [RouteKeys::NAMES, ProxyKeys::NAMES, &FileKeys::names()[..]].concat()
+    let of_files = FileKeys::names();
+    [RouteKeys::NAMES, RouteAccessKeys::NAMES, ProxyKeys::NAMES, &of_files[..]].concat()
 }
 
 /// Reads all tables; `settings` are the keys that belong above them.
@@ -58,16 +59,14 @@ fn read_one(
     }
     let of_keys = table.keys().map(|key| (key.get_ref().to_string(), text.line(key.span().start)));
     let lines = Lines { first: text.line(span.start), keys: of_keys.collect() };
-    let is_of_proxy = |key: &Spanned<Cow<'_, str>>| ProxyKeys::NAMES.contains(&&**key.get_ref());
-    let (of_proxy, rest): (DeTable<'_>, DeTable<'_>) =
-        table.into_iter().partition(|(key, _)| is_of_proxy(key));
-    let names = FileKeys::names();
-    let (of_files, of_route): (DeTable<'_>, DeTable<'_>) =
-        rest.into_iter().partition(|(key, _)| names.contains(&&**key.get_ref()));
+    let (of_proxy, table) = apart(table, ProxyKeys::NAMES);
+    let (of_access, table) = apart(table, RouteAccessKeys::NAMES);
+    let (of_files, of_route) = apart(table, &FileKeys::names());
     let of_route: RouteKeys = keys_in(text, span.clone(), of_route)?;
+    let of_access: RouteAccessKeys = keys_in(text, span.clone(), of_access)?;
     let of_proxy: ProxyKeys = keys_in(text, span.clone(), of_proxy)?;
     let of_files = FileKeys::read(text, span, of_files)?;
-    build(&of_route, &of_proxy, of_files, &lines)
+    build(&of_route, &of_access, &of_proxy, of_files, &lines)
         .map_err(|wrong| at_line(wrong.line(&lines), wrong.what))
 }
 

@@ -3,7 +3,6 @@
 //! together.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use weir_sched::balance::Balance;
 use weir_sched::health::PassiveConfig;
@@ -14,12 +13,13 @@ use super::address::BackendAddress;
 use super::certificate_name::CertificateName;
 use super::choices::{DetectWhen, DisconnectDetection, Forwarded, HalfClosed, Overflow};
 use super::edits::Edits;
+use super::health::HealthKeys;
 use super::host::{HostHeader, HostPattern};
 use super::path::{RoutePath, SentPath};
 use super::redirect::{Status, Target};
+use super::weights::Weights;
 use crate::config::table::settings;
 use crate::config::tls::FilePath;
-use crate::config::value::table_value;
 use crate::config::values::Timeout;
 
 settings! {
@@ -102,6 +102,14 @@ settings! {
         /// the request would wait.
         balance: Balance = Balance::default(),
         example "least-requests";
+
+        /// How much of the requests each backend gets, in proportion, in the order of `backends`
+        ///
+        /// With `least-requests` and `two-choices` that is the number of requests under way at a time, with
+        /// `hash` and `hash-path` the number of clients or paths.
+        weights: Weights,
+        else "the same for all",
+        example [3, 1];
 
         /// How often a request is sent again when a backend could not be asked
         ///
@@ -238,6 +246,10 @@ settings! {
 
     "Paths and header fields" {
         /// Take the path of the route off the path of the request
+        ///
+        /// The backend is told of it as `X-Forwarded-Prefix`, unless `forwarded` says `standard` or `off`.
+        /// It is put before the paths in `Location`, `Content-Location` and cookies of the answer, but
+        /// where it stands already.
         strip_prefix: bool = false,
         example true;
 
@@ -254,9 +266,9 @@ settings! {
         forwarded: Forwarded = Forwarded::default(),
         example "standard";
 
-        /// Keep what the client says in the fields of `forwarded`, and add to it
+        /// Keep what everybody who connects says in the fields of `forwarded`, and add to it
         ///
-        /// Otherwise it is replaced.
+        /// Otherwise it is replaced. `trusted_proxies` believes only those that are named there.
         trust_forwarded: bool = false,
         example true;
 
@@ -282,6 +294,13 @@ settings! {
         buffer: Size = Size(1_000_000),
         example "64KiB";
 
+        /// Keep what a backend answers while its client is slow
+        ///
+        /// Otherwise the backend waits for the client, as it should for streams of events; `buffer` and
+        /// `overflow` are for requests then. Either way what has come goes on at once.
+        buffering: bool = true,
+        example false;
+
         /// What happens to a body that is larger than `buffer`
         overflow: Overflow = Overflow::default(),
         example "push-back";
@@ -305,47 +324,6 @@ settings! {
         example true;
     }
 }
-
-settings! {
-    /// The keys of `[route.health]`.
-    pub struct HealthKeys;
-
-    /// How backends are checked.
-    #[derive(PartialEq, Eq)]
-    pub struct HealthCheck {}
-
-    "Health of backends" {
-        /// The path to ask for
-        path: SentPath<true> = SentPath("/".to_owned()),
-        example "/healthz";
-
-        /// Time from one check to the next
-        interval: Timeout = Timeout::seconds(5),
-        example "10s";
-
-        /// Longest time for an answer, at most `interval`
-        timeout: Timeout => |given| given.usual_timeout(),
-        else "2s, or `interval` if that is less",
-        example "1s";
-
-        /// Consecutive good checks that bring an unhealthy backend back
-        healthy: Count<1, 100> = Count::clamped(2),
-        example 1;
-
-        /// Consecutive bad checks that mark a backend unhealthy
-        unhealthy: Count<1, 100> = Count::clamped(3),
-        example 5;
-    }
-}
-
-impl HealthKeys {
-    fn usual_timeout(&self) -> Timeout {
-        let interval = self.interval.unwrap_or(Timeout::seconds(5));
-        Timeout(interval.0.min(Duration::from_secs(2)))
-    }
-}
-
-table_value!(HealthKeys => HealthCheck);
 
 impl ProxyConfig {
     /// A proxy for `backends` with the defaults.

@@ -28,7 +28,7 @@ pub use self::pages::{PagesConfig, Template};
 pub use self::types::MediaTypes;
 use super::error::ConfigError;
 use super::key::{Key, Table as _};
-use super::keys::{Source, check_section};
+use super::keys::{Source, apart, check_section};
 
 /// The keys about files, as far as they were given.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -100,8 +100,7 @@ impl FileKeys {
         }
         let starts: Vec<(String, usize)> =
             table.keys().map(|key| (key.get_ref().to_string(), key.span().start)).collect();
-        let (pages, fields): (DeTable<'_>, DeTable<'_>) =
-            table.into_iter().partition(|(key, _)| PageKeys::NAMES.contains(&&**key.get_ref()));
+        let (pages, fields) = apart(table, PageKeys::NAMES);
         let pages = PageKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), pages)));
         let pages = pages.map_err(|error| source.refused(&error))?;
         let fields = FieldKeys::deserialize(Deserializer::from(Spanned::new(span.clone(), fields)));

@@ -11,8 +11,8 @@ use super::request_body::H1Body;
 use super::requester::H1Requester;
 use super::unread;
 use crate::answer::Answer;
-use crate::client::Client;
 use crate::client::input::Input;
+use crate::client::{Asker, Client};
 use crate::content::Body;
 use crate::protocol::context::Context;
 use crate::protocol::deliver::deliver;
@@ -29,8 +29,22 @@ pub(super) struct Exchanging<'a> {
     pub(super) context: &'a Context,
     pub(super) serving: &'a Serving,
     pub(super) client: &'a Client,
+    /// Who has sent the request, if that is more than the other end of the connection.
+    pub(super) asker: Option<&'a Asker>,
     /// When the request had come.
     pub(super) begun: Time,
+}
+
+impl<'a> Exchanging<'a> {
+    /// Where what came is no request.
+    pub(super) fn of_none(
+        context: &'a Context,
+        serving: &'a Serving,
+        client: &'a Client,
+        begun: Time,
+    ) -> Exchanging<'a> {
+        Exchanging { context, serving, client, asker: None, begun }
+    }
 }
 
 impl Exchanging<'_> {
@@ -43,7 +57,8 @@ impl Exchanging<'_> {
         fields: &Fields<'_>,
         to: Destination,
     ) -> Option<End> {
-        let requester = H1Requester { client: self.client, version: request.version };
+        let (client, asker, version) = (self.client, self.asker, request.version);
+        let requester = H1Requester { client, asker, version };
         let asked = Asked { requester: &requester, request, fields, begun: self.begun };
         let Some(mut answered) = exchange(self.serving, &asked, to, None::<&mut H1Body<'_>>).await
         else {
@@ -88,7 +103,8 @@ impl Exchanging<'_> {
         request: Option<&Request<'_>>,
         response: &Response<'_>,
     ) -> Outcome {
-        deliver(self.serving, self.client, lane, request, response, self.begun).await
+        let Exchanging { serving, client, asker, begun, .. } = *self;
+        deliver(serving, client, asker, lane, request, response, begun).await
     }
 
     /// What follows on the connection after a response; `None`: the next request.

@@ -19,13 +19,15 @@ use weir_sched::Time;
 
 use self::close::{End, LINGER_AT_STOP, close};
 use self::exchanging::Exchanging;
+use self::requester::H1Requester;
+use super::admission::{self, Admitted};
 use super::context::Context;
+use super::serving::Serving;
 use crate::client::input::Input;
-use crate::client::{Client, Read, Times, Waits};
+use crate::client::{Asker, Client, Read, Times, Waits};
 use crate::config::PortKind;
 use crate::runtime::turn;
 use crate::service::Destination;
-use crate::service::Service;
 use crate::uplink::Lane;
 
 /// Serves a connection to its end.
@@ -71,14 +73,26 @@ async fn answer_requests(
         let begun = turn::began();
         let head = match received.bytes() {
             [] => Head::Partial,
-            bytes => read_head(&serving.service, client.port, bytes),
+            bytes => read_head(&serving, client, bytes),
         };
         // The body of a request that is answered without it.
         let mut unwanted = None;
         let end = match head {
             Head::Whole { request, fields, length, to } => {
                 client.has_requested();
-                let exchanging = Exchanging { context, serving: &serving, client, begun };
+                let admitted = match admission::is_needed(&serving, &to) {
+                    false => Some(Admitted { asker: None, to }),
+                    // Boxed: most requests need no room for it.
+                    true => {
+                        Box::pin(admit(&serving, client, lane, &request, &fields, begun, to)).await
+                    }
+                };
+                let Some(Admitted { asker, to }) = admitted else {
+                    input.put_back(received, length);
+                    return End::Broken;
+                };
+                let (serving, asker) = (&*serving, asker.as_deref());
+                let exchanging = Exchanging { context, serving, client, asker, begun };
                 if needs_input(&request, &to) {
                     input.refill(&received.bytes()[length..]);
                     let answered =
@@ -105,7 +119,7 @@ async fn answer_requests(
                     }
                     Read::TimedOut if !input.bytes().is_empty() => {
                         let serving = context.serving.get();
-                        let exchanging = Exchanging { context, serving: &serving, client, begun };
+                        let exchanging = Exchanging::of_none(context, &serving, client, begun);
                         exchanging.refuse(input, lane, StatusCode::REQUEST_TIMEOUT).await
                     }
                     Read::Stopped => {
@@ -125,7 +139,7 @@ async fn answer_requests(
             }
             Head::Bad(status) => {
                 input.put_back(received, 0);
-                let exchanging = Exchanging { context, serving: &serving, client, begun };
+                let exchanging = Exchanging::of_none(context, &serving, client, begun);
                 exchanging.refuse(input, lane, status).await
             }
         };
@@ -145,23 +159,41 @@ async fn answer_requests(
 }
 
 /// Reads what has come.
-fn read_head<'b>(service: &Service, port: PortKind, bytes: &'b [u8]) -> Head<'b> {
+fn read_head<'b>(serving: &Serving, client: &Client, bytes: &'b [u8]) -> Head<'b> {
     let mut space = FieldSpace::new();
     match request::parse(bytes, &Limits::default(), &mut space) {
         Ok(Parsed::Complete { request, fields, head_len: length }) => {
-            let to = match port {
+            let service = &serving.service;
+            let to = match client.port {
                 PortKind::Redirecting => service.destination_with_tls(&request),
                 PortKind::Clear | PortKind::Tls => service.destination(&request),
             };
-            let fields = match service.wants_fields(&to) {
-                true => fields.to_fields(),
-                false => Fields::default(),
-            };
+            let wants_fields =
+                service.wants_fields(&to) || admission::wants_fields(serving, client.peer);
+            let fields = if wants_fields { fields.to_fields() } else { Fields::default() };
             Head::Whole { request, fields, length, to }
         }
         Ok(Parsed::Partial) => Head::Partial,
         Err(bad) => Head::Bad(bad.status),
     }
+}
+
+/// Looks whether a request is let in, and from now on has the uplink know its client; `None`: it has left.
+async fn admit(
+    serving: &Serving,
+    client: &Client,
+    lane: Option<&Lane>,
+    request: &Request<'_>,
+    fields: &Fields<'_>,
+    begun: Time,
+    to: Destination,
+) -> Option<Admitted> {
+    let requester = H1Requester { client, asker: None, version: request.version };
+    let admitted = admission::admit(serving, &requester, request, fields, begun, to).await?;
+    if let Some(lane) = lane {
+        lane.serves(Asker::address(admitted.asker.as_deref(), client.peer));
+    }
+    Some(admitted)
 }
 
 /// Whether something is read from the client while the request is answered.

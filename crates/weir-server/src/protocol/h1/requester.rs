@@ -10,7 +10,7 @@ use weir_http::h1::relayed::interim_head;
 use weir_http::h1::response::{CONTINUE, disconnect_probe};
 
 use crate::body::{Account, Space};
-use crate::client::{Client, Left, Requester};
+use crate::client::{Asker, Behind, Client, Left, Requester};
 use crate::config::DisconnectDetection;
 use crate::identity::PeerAddress;
 
@@ -18,11 +18,18 @@ use crate::identity::PeerAddress;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct H1Requester<'c> {
     pub(super) client: &'c Client,
+    /// If it is more than the other end of the connection.
+    pub(super) asker: Option<&'c Asker>,
     /// Of its request.
     pub(super) version: Version,
 }
 
 impl H1Requester<'_> {
+    /// The client behind a trusted proxy, if there is one.
+    fn behind(&self) -> Option<&Behind> {
+        self.asker?.behind.as_ref()
+    }
+
     /// Asks for the body of the request; false if the connection cannot be used any more.
     pub(super) fn go_on(&self) -> bool {
         self.client.say(CONTINUE)
@@ -31,15 +38,27 @@ impl H1Requester<'_> {
 
 impl Requester for H1Requester<'_> {
     fn address(&self) -> PeerAddress {
+        Asker::address(self.asker, self.client.peer)
+    }
+
+    fn peer(&self) -> PeerAddress {
         self.client.peer
     }
 
+    fn user(&self) -> Option<&str> {
+        Asker::user(self.asker)
+    }
+
     fn account(&self, space: &Arc<Space>) -> &Account {
-        self.client.account(space)
+        match self.behind() {
+            Some(behind) => behind.account(space),
+            None => self.client.account(space),
+        }
     }
 
     fn is_secure(&self) -> bool {
-        self.client.socket.is_tls()
+        let told = self.behind().and_then(|behind| behind.is_secure);
+        told.unwrap_or_else(|| self.client.socket.is_tls())
     }
 
     fn subject(&self) -> Option<&HeaderValue> {

@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::body::Space;
 use crate::client::Times;
 use crate::client::rate::MinRate;
-use crate::config::{PortKind, ProxyProtocol, RouteConfig};
+use crate::config::{Config, PortKind, ProxyProtocol, RouteConfig, parse};
 use crate::content::Content;
 use crate::identity::PeerAddress;
 use crate::logs::access_log::LogHandle;
@@ -113,6 +113,29 @@ fn what_replaces_the_serving_answers_the_next_request() {
 }
 
 #[test]
+fn what_nobody_has_admitted_is_not_answered() {
+    let text = "[[route]]\npath = \"/\"\nredirect = \"/elsewhere\"\nallow = \"::1\"\n";
+    let config = Config::from_settings(parse(text).unwrap()).unwrap();
+    let metrics = Arc::new(Metrics::new());
+    let (context, serving) = (context(&metrics), serving(&metrics, Some(&config.routes)));
+    let (socket, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let socket = Socket::new(OwnedFd::from(socket));
+    let client = Client::new(socket.into(), PeerAddress::Unix, context.open.deadlines());
+    let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let (request, _) = request::parse_request(head, &Limits::default()).unwrap().unwrap();
+    let to = serving.service.destination(&request);
+    assert!(matches!(to, Destination::Guarded(_)));
+    let exchanging = Exchanging::of_none(&context, &serving, &client, turn::began());
+    let fields = Fields::default();
+    let answering = exchanging.answer(None, &request, &fields, to);
+    assert_eq!(runtime::build(&metrics).unwrap().block_on(answering), None);
+    let mut answer = [0; 12];
+    there.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 403");
+}
+
+#[test]
 fn who_may_be_sending_still_is_read_before_the_connection_closes() {
     let metrics = Arc::new(Metrics::new());
     let (context, serving) = (context(&metrics), serving(&metrics, None));
@@ -120,7 +143,7 @@ fn who_may_be_sending_still_is_read_before_the_connection_closes() {
     let socket = Socket::new(OwnedFd::from(socket));
     let client = Client::new(socket.into(), PeerAddress::Unix, context.open.deadlines());
     let begun = turn::began();
-    let exchanging = Exchanging { context: &context, serving: &serving, client: &client, begun };
+    let exchanging = Exchanging::of_none(&context, &serving, &client, begun);
     let ended = |head: &str, code: u16, close: bool, outcome| {
         let (request, _) =
             request::parse_request(head.as_bytes(), &Limits::default()).unwrap().unwrap();

@@ -33,11 +33,11 @@ pub(super) async fn answer(
     fields: &Fields<'_>,
     to: Destination,
 ) -> Option<End> {
-    let Exchanging { serving, client, begun, .. } = *exchanging;
+    let Exchanging { serving, client, asker, begun, .. } = *exchanging;
     if let Some(lane) = lane {
         lane.receives();
     }
-    let requester = H1Requester { client, version: request.version };
+    let requester = H1Requester { client, asker, version: request.version };
     let asked = Asked { requester: &requester, request, fields, begun };
     let most = match &to {
         Destination::Backends(route) => route.max_body(),

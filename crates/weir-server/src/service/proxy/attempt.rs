@@ -82,6 +82,7 @@ pub(super) async fn attempt(
     }
     let options = RelayOptions {
         route: proxied.route,
+        backend,
         account: proxied.account(),
         timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };

@@ -17,9 +17,19 @@ pub(super) struct Backends {
 }
 
 impl Backends {
-    pub(super) fn new(all: Vec<Arc<Backend>>, balance: Balance, seed: u64) -> Backends {
-        let balancer = Mutex::new(Balancer::new(balance, all.len(), seed));
-        Backends { all, balancer, sticky: matches!(balance, Balance::Hash | Balance::HashPath) }
+    /// `weights`: one for each of `all`, if they differ.
+    pub(super) fn new(
+        all: Vec<Arc<Backend>>,
+        balance: Balance,
+        weights: Option<&[u32]>,
+        seed: u64,
+    ) -> Backends {
+        let balancer = match weights {
+            Some(weights) => Balancer::weighted(balance, weights, seed),
+            None => Balancer::new(balance, all.len(), seed),
+        };
+        let sticky = matches!(balance, Balance::Hash | Balance::HashPath);
+        Backends { all, balancer: Mutex::new(balancer), sticky }
     }
 
     /// The number of the backend to try next for `client`. `key` is what a hashing balance hashes;

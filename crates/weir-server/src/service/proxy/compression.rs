@@ -52,7 +52,7 @@ pub(super) async fn compressed(
         }
         Body::Relayed(content) => {
             let Some(stream) = compressor.stream(coding) else { return outcome };
-            let compressed = RelayedBody::new(proxied.route.limits(), proxied.account());
+            let compressed = RelayedBody::new(proxied.route.answer_limits(), proxied.account());
             let writer = Writer(compressed.clone());
             tokio::task::spawn_local(pass_through(content.clone(), stream, writer));
             answer.body_length = None;

@@ -37,7 +37,8 @@ use std::sync::Arc;
 use http::StatusCode;
 use weir_http::message::Request;
 
-use super::destination::Destination;
+use super::destination::{Destination, Guarded};
+use crate::access::Guards;
 use crate::body::{Space, open_space};
 use crate::compress::Compressor;
 use crate::config::{Action, Config, RouteConfig};
@@ -60,6 +61,8 @@ pub(crate) use tunnel::Upstream;
 pub(crate) struct Shared {
     table: Routes,
     routes: Vec<(String, SharedAction)>,
+    /// What stands before routes.
+    pub(crate) guards: Guards,
     pub(crate) space: Arc<Space>,
 }
 
@@ -76,7 +79,8 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// If the directory for temporary files cannot be used, or TLS to a backend cannot be set up.
+    /// If the directory for temporary files or a file of passwords cannot be used, or TLS to a backend
+    /// cannot be set up.
     pub(crate) fn open(
         config: &Config,
         compressor: Option<&Arc<Compressor>>,
@@ -100,12 +104,13 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// If TLS to a backend cannot be set up.
+    /// If a file of passwords cannot be used, or TLS to a backend cannot be set up.
     fn compressing(
         routes: &[RouteConfig],
         space: Arc<Space>,
         compressor: Option<&Arc<Compressor>>,
     ) -> Result<Arc<Shared>, ServeError> {
+        let guards = Guards::open(routes)?;
         let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
         let mut sites = 0;
@@ -130,7 +135,7 @@ impl Shared {
             Ok((route.path.clone(), action))
         };
         let routes: Result<Vec<_>, ServeError> = routes.iter().enumerate().map(action).collect();
-        Ok(Arc::new(Shared { table, routes: routes?, space }))
+        Ok(Arc::new(Shared { table, routes: routes?, guards, space }))
     }
 
     /// The address and the metrics of each backend.
@@ -206,7 +211,7 @@ impl Proxy {
             Err(_) => return Destination::Nowhere(StatusCode::BAD_REQUEST),
         };
         let Some(number) = found else { return Destination::Nowhere(StatusCode::NOT_FOUND) };
-        match (&self.shared.routes[number], &self.routes[number]) {
+        let to = match (&self.shared.routes[number], &self.routes[number]) {
             (_, Some(route)) => Destination::Backends(route.clone()),
             ((prefix, SharedAction::Redirect { to, status }), None) => {
                 match rewrite::redirect_location(to, prefix, request.path, request.query) {
@@ -217,6 +222,10 @@ impl Proxy {
             ((_, SharedAction::Files(site)), None) => Destination::Files(*site),
             // Its route is there.
             ((_, SharedAction::Proxy(_)), None) => Destination::Nowhere(StatusCode::NOT_FOUND),
+        };
+        match self.shared.guards.of(number) {
+            Some(guard) => Destination::Guarded(Box::new(Guarded { guard: guard.clone(), to })),
+            None => to,
         }
     }
 

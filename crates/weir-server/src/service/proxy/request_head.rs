@@ -33,8 +33,14 @@ pub(super) fn request(
     {
         return Err(invalid_path("the rewritten path leads out of the prefix of the route"));
     }
+    // To what everybody who connects may say, the end of the connection is added; otherwise the client is
+    // named alone.
+    let named = match config.trust_forwarded {
+        true => proxied.client.peer(),
+        false => proxied.client.address(),
+    };
     let options = RequestOptions {
-        client: proxied.client.address().known_ip(),
+        client: named.known_ip(),
         scheme: if proxied.client.is_secure() { "https" } else { "http" },
         local_host: "localhost",
         style: route.forwarded_style(),
@@ -48,6 +54,7 @@ pub(super) fn request(
     };
     let mut head =
         forward::request_head(request, proxied.fields, &options, route.header_maps.take())?;
+    route.tell_prefix(&mut head.headers);
     if let Some(subject) = proxied.client.subject() {
         head.headers.insert(SUBJECT, subject.clone());
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
-use weir_http::forward::{FieldEdits, ForwardedStyle};
+use weir_http::forward::{FieldEdits, ForwardedStyle, Mount, MountHosts};
 
 use super::backend::Backend;
 use super::backends::Backends;
@@ -22,6 +22,10 @@ use crate::error::ServeError;
 
 /// How long an idle connection is kept while descriptors are short.
 const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
+
+/// Bytes of an answer between a backend and its client where answers are not buffered: what one task hands
+/// to the other at a time.
+const UNBUFFERED: u64 = 16 * 1024;
 
 /// The backends of all routes, by address: routes to one backend share its gate.
 #[derive(Debug, Default)]
@@ -69,6 +73,8 @@ pub(super) struct SharedRoute {
     pub(super) config: ProxyConfig,
     /// The path prefix of the route.
     pub(super) prefix: String,
+    /// The same, if it is taken off requests and put before the paths of answers.
+    pub(super) mount: Option<Mount>,
     pub(super) backends: Backends,
     pub(super) space: Arc<Space>,
     /// What compresses answers, if they are compressed.
@@ -95,12 +101,14 @@ impl SharedRoute {
     ) -> Result<SharedRoute, ServeError> {
         let backends: Result<Vec<_>, _> =
             config.backends.iter().map(|address| registry.get(address, config)).collect();
+        let (weights, seed) = (config.weights.as_deref(), u64::from(number));
         Ok(SharedRoute {
             number,
             priority,
             config: config.clone(),
             prefix: prefix.to_owned(),
-            backends: Backends::new(backends?, config.balance, u64::from(number)),
+            mount: if config.strip_prefix { Mount::new(prefix) } else { None },
+            backends: Backends::new(backends?, config.balance, weights, seed),
             space: space.clone(),
             compressor: None,
         })
@@ -158,6 +166,28 @@ impl Route {
         &self.shared.config.response_headers
     }
 
+    /// Tells a backend of the path that was taken off its request.
+    pub(super) fn tell_prefix(&self, fields: &mut HeaderMap) {
+        if let (Some(mount), Forwarded::XForwarded | Forwarded::Both) =
+            (&self.shared.mount, self.shared.config.forwarded)
+        {
+            mount.tell(fields, self.request_edits());
+        }
+    }
+
+    /// Puts that path before the paths in a backend's answer; `client`: the host that the client named.
+    pub(super) fn restore_prefix(
+        &self,
+        fields: &mut HeaderMap,
+        client: Option<&str>,
+        backend: &Backend,
+    ) {
+        if let Some(mount) = &self.shared.mount {
+            let backend = self.host(backend).and_then(|host| host.to_str().ok());
+            mount.restore(fields, &MountHosts { client, backend });
+        }
+    }
+
     /// What of a backend's fields is passed on to clients.
     pub(super) fn relayed(&self, received: HeaderMap) -> AnswerFields {
         let (edits, maps) = (self.response_edits().clone(), self.header_maps.clone());
@@ -174,5 +204,13 @@ impl Route {
         let config = &self.shared.config;
         let file = if config.overflow == Overflow::Spill { config.max_spill } else { 0 };
         Limits { memory: config.buffer, file }
+    }
+
+    /// How much of an answer may be buffered.
+    pub(super) fn answer_limits(&self) -> Limits {
+        match self.shared.config.buffering {
+            true => self.limits(),
+            false => Limits { memory: UNBUFFERED.min(self.shared.config.buffer), file: 0 },
+        }
     }
 }

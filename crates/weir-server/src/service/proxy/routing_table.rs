@@ -116,13 +116,14 @@ impl Prefixes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Action;
+    use crate::config::{Action, RouteAccess};
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
 
     fn route(host: Option<&str>, path: &str) -> RouteConfig {
         let (host, path) = (host.map(str::to_owned), path.to_owned());
-        RouteConfig { host, path, priority: 100, action: Action::Files }
+        let access = RouteAccess::default();
+        RouteConfig { host, path, priority: 100, access, action: Action::Files }
     }
 
     fn table(routes: &[(&str, &str)]) -> Routes {

@@ -49,7 +49,14 @@ fn every_key_is_read() {
         host = "App.Example.org"
         path = "/app/"
         priority = 7
+        allow = ["10.0.0.0/8", "2001:db8::1"]
+        deny = "10.1.0.0/16"
+        basic_auth = "/etc/passwords"
+        basic_auth_realm = "Staff \"only\""
+        limit_requests = "30/m"
+        limit_burst = 4
         backends = ["http://127.0.0.1:9000", "http://[::1]", "https://Name:81/", "unix:/run/app.sock"]
+        weights = [3, 1, 1, 1000]
         backend_ca = "/etc/ca.pem"
         backend_name = "App.Internal"
         backend_certificate = "/etc/weir.pem"
@@ -77,6 +84,7 @@ fn every_key_is_read() {
         trust_forwarded = true
         request_headers = { set = { "X-B" = " two ", "x-a" = "one" }, remove = ["Cookie"] }
         buffer = "64kib"
+        buffering = false
         overflow = "spill"
         max_spill = "5mb"
         max_body = "10mb"
@@ -93,10 +101,19 @@ fn every_key_is_read() {
         unhealthy = 2
     "#;
     let routes = routes(text);
-    let [RouteConfig { host, path, priority, action: Action::Proxy(proxy) }] = &routes[..] else {
+    let [RouteConfig { host, path, priority, access, action: Action::Proxy(proxy) }] = &routes[..]
+    else {
         panic!("{routes:?}")
     };
     assert_eq!((host.as_deref(), path.as_str(), *priority), (Some("app.example.org"), "/app", 7));
+    let printed: Vec<String> =
+        access.allow.iter().chain(&access.deny).map(ToString::to_string).collect();
+    assert_eq!(printed, ["10.0.0.0/8", "2001:db8::1/128", "10.1.0.0/16"]);
+    assert_eq!(access.basic_auth.as_deref(), Some(std::path::Path::new("/etc/passwords")));
+    assert_eq!(access.basic_auth_realm, "Staff \"only\"");
+    let rate = access.limit_requests.map(|rate| rate.per_second());
+    assert_eq!((rate, access.limit_burst), (Some(0.5), Some(4)));
+    assert_eq!((proxy.weights.as_deref(), proxy.buffering), (Some(&[3, 1, 1, 1000][..]), false));
     let printed: Vec<String> = proxy.backends.iter().map(ToString::to_string).collect();
     let expected =
         ["http://127.0.0.1:9000", "http://[::1]:80", "https://name:81", "unix:/run/app.sock"];
@@ -286,14 +303,31 @@ fn what_no_route_matches_is_of_the_root_or_of_nobody() {
 }
 
 #[test]
+fn every_kind_of_route_can_be_guarded() {
+    let keys = "allow = \"10.0.0.0/8\"\nbasic_auth = \"users\"\nlimit_requests = 5\n";
+    let kinds = ["files = true", "root = \".\"", "redirect = \"/\"", "backends = \"http://a\""];
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let text = format!(
+            "root = \".\"\nlimit_ipv4_prefix = 24\n[[route]]\npath = \"/{number}\"\n{kind}\n{keys}"
+        );
+        let routes = routes(&text);
+        let [guarded, rest] = &routes[..] else { panic!("{routes:?}") };
+        assert_eq!((guarded.access.allow.len(), guarded.access.client_width.ipv4), (1, 24));
+        assert_eq!(format!("{:?}", rest.access), format!("{:?}", RouteAccess::default()));
+    }
+}
+
+#[test]
 fn sockets_and_certificates_are_beside_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("weir.toml");
     let text = "proxy = \"/=unix:a.sock\"\n[[route]]\npath = \"/b\"\n\
                 backends = [\"unix:/b.sock\", \"https://b\"]\nbackend_ca = \"ca.pem\"\n\
-                backend_certificate = \"/weir.pem\"\nbackend_key = \"weir.key\"";
+                backend_certificate = \"/weir.pem\"\nbackend_key = \"weir.key\"\nbasic_auth = \"users\"";
     std::fs::write(&file, text).unwrap();
     let settings = crate::config::read(&file).unwrap();
+    let users = settings.routes[0].config.access.basic_auth.as_deref();
+    assert_eq!(users, Some(&*directory.path().join("users")));
     let near = BackendAddress::Unix(directory.path().join("a.sock"));
     assert_eq!(settings.keys.proxy.as_ref().unwrap()[0].backends, [near]);
     let far = BackendAddress::Unix("/b.sock".into());
