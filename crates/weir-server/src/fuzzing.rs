@@ -139,7 +139,8 @@ impl Bench {
     }
 
     fn context(&self) -> io::Result<Context> {
-        let routes = proxy::Shared::new(&self.routes, Space::new(self.memory, 0, None));
+        let space = Space::new(self.memory, 0, None);
+        let routes = proxy::Shared::new(&self.routes, space, &self.metrics);
         let routes = routes.map_err(io::Error::other)?;
         let service = Service::new(Content::builtin(), Some(Proxy::new(routes)));
         let times = Times {

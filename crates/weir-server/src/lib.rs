@@ -1,6 +1,6 @@
 //! The server: listens, reads requests, answers them from files, backends or the admin address, and
-//! sends the responses, over the uplink if there is one. The program `weir` calls [`serve`] and
-//! [`check`]; the fuzz targets use `fuzzing`, the lab's opener what tells whether files are in memory.
+//! sends the responses, over the uplink if there is one. The program `weir` calls [`serve`], [`check`] and
+//! [`reload`]; the fuzz targets use `fuzzing`, the lab's opener what tells whether files are in memory.
 //!
 //! A request's path reads in order: `listen` accepts its connection, `protocol` reads it, `service`
 //! answers it, `protocol` frames the answer, `send` sends it, and `protocol` has it counted and logged.
@@ -8,7 +8,7 @@
 //!
 //! Modules use only those that stand before them in this order:
 //!
-//! 1. `error`, `identity`, `sys` (the operating system: clock, descriptors)
+//! 1. `error`, `identity`, `sys` (the operating system: clock, descriptors, the service manager)
 //! 2. `config`
 //! 3. `logs`, `body` (bodies that wait on their way to and from backends), `access` (who may ask)
 //! 4. `metrics`
@@ -50,10 +50,11 @@ mod sys;
 mod transport;
 mod uplink;
 
-pub use app::{check, serve};
+pub use app::{Program, check, reload, serve};
 pub use config::{Config, ConfigError, Settings};
 pub use content::{FileAccess, file_access};
 pub use error::ServeError;
 pub use logs::messages;
+pub use metrics::Build;
 pub use sys::pages_in_memory;
 pub use uplink::bands;

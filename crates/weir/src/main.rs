@@ -2,6 +2,8 @@
 //! calls the command.
 
 mod failure;
+mod message_lines;
+mod reload;
 mod serve;
 mod uplink;
 
@@ -11,7 +13,10 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use tracing::Level;
 use weir_server::messages;
+
+use self::failure::Failure;
 
 /// A web server that stays fast when it is overloaded.
 #[derive(Debug, Parser)]
@@ -29,8 +34,13 @@ struct Arguments {
 enum Command {
     /// Serve a directory, or the small built-in site
     Serve(Box<serve::Arguments>),
+    /// Have the server that runs read its configuration anew, whole or not at all
+    Reload(reload::Arguments),
     /// Make, show and remove the kernel's priority bands of a device
     Uplink(uplink::Arguments),
+    /// Write man pages and shell completions, for packages
+    #[command(hide = true)]
+    Documents(weir_manual::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -41,13 +51,19 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Some(Command::Serve(arguments)) => serve::run(*arguments),
+        Some(Command::Reload(arguments)) => reload::run(arguments),
         Some(Command::Uplink(arguments)) => uplink::run(arguments),
+        Some(Command::Documents(arguments)) => {
+            let see_also = [("weir.toml", 5)];
+            weir_manual::write(&Arguments::command(), &see_also, &arguments.directory)
+                .map_err(|error| Failure { message: error.to_string(), code: 1 })
+        }
         None => serve::run(serve::Arguments::default()),
     };
     let code = match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            messages::say(format_args!("weir: {}", failure.message));
+            messages::tell(Level::ERROR, failure.message);
             ExitCode::from(failure.code)
         }
     };

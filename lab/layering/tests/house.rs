@@ -22,7 +22,7 @@ const CRATES: Floors = Floors(&[
     &["weir-server"],
     &["weir-acme"],
     &["weir-sched", "weir-http", "weir-tls"],
-    &["weir-units"],
+    &["weir-units", "weir-manual"],
 ]);
 
 /// The modules at the top of weir-server, from the top down; the head of its lib.rs says the same.

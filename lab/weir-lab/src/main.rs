@@ -16,7 +16,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Load, traces, simulation and experiments: what a server does under overload.
 #[derive(Debug, Parser)]
@@ -38,6 +38,9 @@ enum Command {
     Blame(blame::Arguments),
     /// Open files for Apache, so that its processes do not wait for the disk
     Opener(opener::Arguments),
+    /// Write man pages and shell completions, for packages
+    #[command(hide = true)]
+    Documents(weir_manual::Arguments),
     #[command(flatten)]
     Experiments(run::Command),
 }
@@ -49,6 +52,10 @@ fn main() -> ExitCode {
         Command::Sim(arguments) => sim::run(*arguments),
         Command::Blame(arguments) => blame::run(&arguments),
         Command::Opener(arguments) => opener::run(arguments),
+        Command::Documents(arguments) => {
+            weir_manual::write(&Arguments::command(), &[("weir", 1)], &arguments.directory)
+                .map_err(failure::failed)
+        }
         Command::Experiments(command) => run::run(command),
     };
     match done {

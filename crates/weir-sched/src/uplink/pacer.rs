@@ -14,7 +14,8 @@ use weir_units::BitRate;
 /// After a pause at most [`Pacer::depth`] of the link's time is caught up.
 #[derive(Debug)]
 pub struct Pacer {
-    rate: BitRate,
+    /// In bits per second.
+    rate: AtomicU64,
     free_at: AtomicU64,
     depth: AtomicU64,
     lateness: AtomicU64,
@@ -35,7 +36,7 @@ impl Pacer {
     /// A pacer that lets `rate` through.
     pub fn new(rate: BitRate) -> Pacer {
         Pacer {
-            rate,
+            rate: AtomicU64::new(rate.bits()),
             free_at: AtomicU64::new(0),
             depth: AtomicU64::new(DEPTH.0.as_nanos() as u64),
             lateness: AtomicU64::new(0),
@@ -46,7 +47,13 @@ impl Pacer {
 
     /// The rate that is let through.
     pub fn rate(&self) -> BitRate {
-        self.rate
+        // It was never zero.
+        BitRate::new(self.rate.load(Ordering::Relaxed)).unwrap_or(BitRate::LARGEST)
+    }
+
+    /// From now on `rate` is let through; what was charged before has its time at the rate before.
+    pub fn set_rate(&self, rate: BitRate) {
+        self.rate.store(rate.bits(), Ordering::Relaxed);
     }
 
     /// Bytes on the wire since the beginning: all that was charged or taken and not given back.
@@ -92,7 +99,7 @@ impl Pacer {
             .is_ok();
         if taken {
             self.charged.fetch_add(wire_bytes, Ordering::Relaxed);
-            let span = self.rate.time_for(wire_bytes).as_nanos() as u64;
+            let span = self.rate().time_for(wire_bytes).as_nanos() as u64;
             self.ungranted.fetch_add(span, Ordering::Relaxed);
         }
         taken
@@ -107,7 +114,7 @@ impl Pacer {
     /// Gives back what was charged and not sent.
     pub fn refund(&self, wire_bytes: u64) {
         self.charged.fetch_sub(wire_bytes, Ordering::Relaxed);
-        let span = self.rate.time_for(wire_bytes).as_nanos() as u64;
+        let span = self.rate().time_for(wire_bytes).as_nanos() as u64;
         let _ = self.free_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| {
             Some(free.saturating_sub(span))
         });
@@ -134,7 +141,7 @@ impl Pacer {
     fn after(&self, free: u64, now: Time, wire_bytes: u64) -> u64 {
         let earliest = now.before(self.depth()).as_nanos();
         let start = Time::from_nanos(free.max(earliest));
-        (start + self.rate.time_for(wire_bytes)).as_nanos()
+        (start + self.rate().time_for(wire_bytes)).as_nanos()
     }
 }
 

@@ -1,83 +1,157 @@
-//! The admin address: a listener of its own, served on the main thread, which has nothing else to do. It
+//! The admin address: a listener of its own, served on the main thread, which has little else to do. It
 //! is not a worker: it has neither routes nor an uplink, and what operators ask is not logged and not
 //! counted among what the server serves. Started by the server if an address is configured.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::task::spawn_local;
 
 use super::worker::{Queries, Shared, keep_deadlines};
-use crate::config::Config;
-use crate::config::ProxyProtocol;
-use crate::listen::{self, Listener};
+use crate::config::{Config, ListenAddress, ProxyProtocol};
+use crate::listen::{Listener, Listening};
 use crate::logs::access_log::LogHandle;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, WatchedSockets};
 use crate::protocol::{Context, OpenConnections, Serving};
 use crate::runtime::stop::Stop;
 use crate::service::Service;
 use crate::service::admin::{Admin, History, Link};
 use crate::sys::descriptors;
 
-/// The admin address before it runs.
+/// What the admin address shows of the server for as long as that runs.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) started: Instant,
+    pub(super) history: Arc<History>,
+    pub(super) workers: Vec<Queries>,
+    pub(super) watched: WatchedSockets,
+    /// When the address itself is to close, which is later than the workers' listeners.
+    pub(super) stop: Stop,
+}
+
+/// The admin address while it is served.
+#[derive(Debug)]
 pub(super) struct AdminAddress {
-    context: Context,
-    listener: Listener,
-    /// What its page shows of the uplink.
-    link: Option<Link>,
+    context: Rc<Context>,
+    listening: Rc<Listening>,
+    shown: Shown,
+    /// Nobody reads these.
+    metrics: Arc<Metrics>,
+    at: Option<At>,
+}
+
+/// Where it listens.
+#[derive(Debug)]
+struct At {
+    id: u64,
+    address: ListenAddress,
+    /// A copy of its socket, to be handed over.
+    copy: OwnedFd,
 }
 
 impl AdminAddress {
-    /// `watched`: copies of the workers' listeners; `stop`: when the address itself is to close, which
-    /// is later than the workers' listeners.
-    pub(super) fn new(
+    /// Serves operators on `listener`, until the address is to close.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor.
+    pub(super) fn start(
         config: &Config,
         shared: &Shared,
-        workers: Vec<Queries>,
-        watched: Arc<Mutex<Vec<OwnedFd>>>,
+        shown: Shown,
         listener: Listener,
-        stop: Stop,
-    ) -> AdminAddress {
-        let link = config.uplink_config().zip(shared.uplink.clone());
-        let link = link.map(|(config, uplink)| Link {
-            config,
-            uplink,
-            history: Arc::<History>::default(),
-        });
-        let admin = Admin {
-            metrics: shared.metrics.clone(),
-            link: link.clone(),
-            started: Instant::now(),
-            disks: shared.disks.clone(),
-            routes: shared.routes.clone(),
-            obtained: shared.obtained.clone(),
-            workers,
-            listeners: watched,
-            stop: shared.stop.clone(),
-        };
-        // Nobody reads these.
+    ) -> io::Result<AdminAddress> {
         let metrics = Arc::new(Metrics::new());
-        let (log, off) = (LogHandle::default(), ProxyProtocol::Off);
         let open = OpenConnections::at_most(descriptors::admin_connections());
-        let serving = Serving::new(Service::admin(admin), log, &metrics, off, shared.times);
-        let context = Context::new(serving, open, metrics, stop);
-        AdminAddress { context, listener, link }
-    }
-
-    /// Serves operators until the address is to close.
-    pub(super) async fn run(self) {
-        let AdminAddress { context, listener, link } = self;
-        if let Some(Link { uplink, history, .. }) = link {
-            spawn_local(async move { history.keep(&uplink).await });
-        }
+        let serving = serving(config, shared, &shown, &metrics);
+        let context = Context::new(serving, open, metrics.clone(), shown.stop.clone());
         let context = Rc::new(context);
         spawn_local(keep_deadlines(context.clone()));
-        if let Err(error) = listen::serve(&context, vec![listener]).await {
-            tracing::error!("the admin address failed: {error}");
+        if let Some(uplink) = shared.uplink.clone().filter(|_| config.uplink_config().is_some()) {
+            let history = shown.history.clone();
+            spawn_local(async move { history.keep(&uplink).await });
         }
-        // Idle connections end now.
-        context.open.deadlines().wake_all();
+        let listening = Rc::new(Listening::new(context.clone()));
+        spawn_local(end(context.clone(), listening.clone()));
+        let mut admin = AdminAddress { context, listening, shown, metrics, at: None };
+        admin.move_to(Some(listener))?;
+        Ok(admin)
     }
+
+    /// Where it listens, with the port that the kernel chose.
+    pub(super) fn address(&self) -> Option<&ListenAddress> {
+        self.at.as_ref().map(|at| &at.address)
+    }
+
+    /// A copy of its socket.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor.
+    pub(super) fn copy(&self) -> io::Result<Option<OwnedFd>> {
+        self.at.as_ref().map(|at| at.copy.try_clone()).transpose()
+    }
+
+    /// From the next request on it shows what is served by this configuration.
+    pub(super) fn show(&self, config: &Config, shared: &Shared) {
+        let serving = serving(config, shared, &self.shown, &self.metrics);
+        self.context.serving.replace(serving);
+    }
+
+    /// Listens elsewhere, or nowhere; connections that are open go on.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor; then it listens where it did.
+    pub(super) fn move_to(&mut self, listener: Option<Listener>) -> io::Result<()> {
+        let next = self.at.as_ref().map_or(0, |at| at.id + 1);
+        let listener = listener.map(|listener| listener.numbered(next));
+        let at = listener.as_ref().map(|listener| {
+            let (address, copy) = (listener.address.clone(), listener.copy_socket()?);
+            Ok::<_, io::Error>(At { id: next, address, copy })
+        });
+        let at = at.transpose()?;
+        self.listening.open(listener.into_iter().collect());
+        if let Some(before) = std::mem::replace(&mut self.at, at) {
+            self.listening.close(&[before.id]);
+        }
+        Ok(())
+    }
+
+    /// Closes the copy of its socket: the address closes with its listener.
+    pub(super) fn forget_copy(&mut self) {
+        self.at = None;
+    }
+}
+
+fn serving(config: &Config, shared: &Shared, shown: &Shown, metrics: &Arc<Metrics>) -> Serving {
+    let link = config.uplink_config().zip(shared.uplink.clone());
+    let history = shown.history.clone();
+    let link = link.map(|(config, uplink)| Link { config, uplink, history });
+    let admin = Admin {
+        metrics: shared.metrics.clone(),
+        link,
+        started: shown.started,
+        disks: shared.disks.clone(),
+        routes: shared.routes.clone(),
+        ready_routes: config.ready_routes(),
+        obtained: shared.obtained.clone(),
+        workers: shown.workers.clone(),
+        listeners: shown.watched.clone(),
+        stop: shared.stop.clone(),
+    };
+    let (log, off) = (LogHandle::default(), ProxyProtocol::Off);
+    Serving::new(Service::admin(admin), log, metrics, off, shared.times)
+}
+
+/// Ends idle connections when the address closes.
+async fn end(context: Rc<Context>, listening: Rc<Listening>) {
+    context.stop.requested().await;
+    if let Err(error) = listening.ended().await {
+        tracing::error!("the admin address failed: {error}");
+    }
+    context.open.deadlines().wake_all();
 }

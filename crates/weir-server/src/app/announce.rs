@@ -1,13 +1,11 @@
-//! The first messages of a server: what it serves, and where. Used when it has started.
+//! The first messages of a server: what it serves, and where. Used when it has started, and for addresses
+//! that a new configuration brings.
 
 use crate::config::{Action, Config, ListenAddress, PortKind, RouteConfig};
+use crate::listen::Served;
 
 /// Says what is served on which addresses.
-pub(super) fn announce(
-    config: &Config,
-    addresses: &[(ListenAddress, PortKind)],
-    admin: Option<&ListenAddress>,
-) {
+pub(super) fn announce(config: &Config, addresses: &[Served], admin: Option<&ListenAddress>) {
     let what = described(config);
     let how = match config.uplink_config() {
         Some(link) => format!(", uplink {} with policy {}", link.rate, link.policy),
@@ -16,7 +14,7 @@ pub(super) fn announce(
         }
         None => String::new(),
     };
-    for (address, kind) in addresses {
+    for Served { address, port: kind, .. } in addresses {
         let (scheme, with) = match kind {
             PortKind::Tls => ("https", " with TLS"),
             PortKind::Clear | PortKind::Redirecting => ("http", ""),

@@ -37,6 +37,8 @@ pub(super) struct Certificates {
     store: Arc<CertificateStore>,
     server: Arc<Server>,
     metrics: Arc<Metrics>,
+    /// What was read first, until it is in use.
+    first: RefCell<Option<Vec<Certificate>>>,
     /// What the files were like when they were read last.
     seen: RefCell<Vec<Option<FileStamp>>>,
     /// The certificates in use, in the order of their files.
@@ -46,7 +48,9 @@ pub(super) struct Certificates {
 }
 
 impl Certificates {
-    /// Reads the certificates that the configuration names; `None`: it names none.
+    /// Reads the certificates that the configuration names; `None`: it names none. They are in use after
+    /// [`Certificates::begin`]. `before`: those of the configuration before, beside which the ones that were
+    /// obtained stay.
     ///
     /// # Errors
     ///
@@ -54,6 +58,7 @@ impl Certificates {
     pub(super) fn open(
         config: &Config,
         metrics: &Arc<Metrics>,
+        before: Option<&Certificates>,
     ) -> Result<Option<Certificates>, ServeError> {
         if !config.has_tls() {
             return Ok(None);
@@ -61,18 +66,45 @@ impl Certificates {
         let owned = |(chain, key): (&Path, &Path)| (chain.to_owned(), key.to_owned());
         let files: Vec<_> = config.certificate_files().map(owned).collect();
         let clients = config.tls_client_ca.clone().map(|ca| (ca, config.tls_client_certificate));
-        let store = CertificateStore::new();
+        let store = match before {
+            Some(before) if config.obtains_certificates() => before.store.clone(),
+            _ => CertificateStore::new(),
+        };
         let seen = stamps(&files, clients.as_ref());
         let read = read_all(&files).map_err(ServeError::told)?;
         let authorities = read_clients(clients.as_ref()).map_err(ServeError::told)?;
         let server = Server::new(&store, config.tls_preset, authorities.as_ref());
         let server = Arc::new(server.map_err(ServeError::told)?);
         let (metrics, seen) = (metrics.clone(), RefCell::new(seen));
-        let (used, trouble) = Default::default();
-        let certificates =
-            Certificates { files, clients, store, server, metrics, seen, used, trouble };
-        certificates.take(read);
-        Ok(Some(certificates))
+        let (used, trouble) = (RefCell::default(), RefCell::default());
+        let first = RefCell::new(Some(read));
+        Ok(Some(Certificates {
+            files,
+            clients,
+            store,
+            server,
+            metrics,
+            first,
+            seen,
+            used,
+            trouble,
+        }))
+    }
+
+    /// What was read is in use from now on, instead of those `before`.
+    pub(super) fn begin(&self, before: Option<&Certificates>) {
+        if let Some(before) = before {
+            self.used.replace(before.used.borrow().clone());
+        }
+        if let Some(first) = self.first.take() {
+            self.take(first);
+        }
+    }
+
+    /// They are not in use any more, and no others.
+    pub(super) fn end(&self) {
+        let names = names(&self.used.borrow()).map(str::to_owned).collect();
+        self.metrics.handshakes.of_files(&BTreeMap::new(), &names);
     }
 
     /// What ports with TLS offer.
@@ -183,7 +215,7 @@ impl Certificates {
 ///
 /// As [`Certificates::open`] and [`Certificates::obtain`].
 pub(super) fn check(config: &Config) -> Result<(), ServeError> {
-    Certificates::open(config, &Arc::new(Metrics::new()))?;
+    Certificates::open(config, &Arc::new(Metrics::new()), None)?;
     external_account(config)?;
     match config.acme_settings().map_err(ServeError::told)? {
         Some(settings) => Manager::check(&settings).map_err(ServeError::told),

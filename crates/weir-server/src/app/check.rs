@@ -31,7 +31,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
         open_root(root)?;
     }
     open_space(config)?;
-    access_log::check(&config.access_log)?;
+    access_log::check(&config.logs.access_log)?;
     certificates::check(config)?;
     Guards::open(&config.routes)?;
     proxy::check_tls(&config.routes)?;

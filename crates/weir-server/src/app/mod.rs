@@ -1,123 +1,197 @@
 //! `weir serve` from top to bottom: every part is built from the configuration, workers are started, and
-//! a signal ends it. [`serve`] and [`check`] are what the program `weir` calls.
+//! a signal or a successor ends it. [`serve`], [`check`] and [`reload`] are what the program `weir` calls.
 
 mod admin_address;
 mod announce;
 mod certificates;
 mod check;
+mod command;
+mod control;
+mod live;
+mod main_loop;
+mod messages;
+mod program;
+mod reload;
 mod shutdown;
 mod signals;
+mod sites;
+mod take_over;
+mod watchdog;
 mod worker;
 
 use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
-use self::admin_address::AdminAddress;
+use tokio::task::{JoinHandle, spawn_local};
+
+use self::admin_address::{AdminAddress, Shown};
 use self::announce::announce;
 use self::certificates::Certificates;
 pub use self::check::check;
+pub use self::command::reload;
+use self::control::{Control, ControlSocket};
+use self::live::{Live, Watched, watch_passwords};
+pub use self::program::Program;
 use self::shutdown::Shutdown;
 use self::signals::Signals;
+use self::take_over::Predecessor;
+use self::watchdog::Beats;
 use self::worker::Shared;
-use crate::access::{self, Access};
+use crate::access::Access;
 use crate::client::Times;
 use crate::compress::Compressor;
-use crate::config::{Config, ListenAddress, PortKind};
+use crate::config::Config;
 use crate::disk::Disks;
 use crate::error::ServeError;
-use crate::listen::Listeners;
+use crate::listen::{Listeners, Passed};
 use crate::logs::access_log;
 use crate::metrics::Metrics;
 use crate::runtime::{self, stop};
 use crate::service::proxy;
 use crate::sys::descriptors;
+use crate::sys::service_manager::{self, ServiceManager};
 use crate::uplink;
 
-/// Serves until a signal ends it: SIGTERM or SIGINT, or SIGHUP on a terminal.
+/// Serves until a signal ends it (SIGTERM or SIGINT, or SIGHUP on a terminal) or a successor takes over.
 ///
 /// # Errors
 ///
 /// Why it could not start, or what ended it.
-pub fn serve(config: &Config) -> Result<(), ServeError> {
+pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
+    let Inherited { mut passed, manager, predecessor } = inherited(&config, program)?;
     descriptors::raise_limit();
     let metrics = Arc::new(Metrics::new());
+    metrics.process.is(program.build);
     let (stop_sender, stop) = stop::channel();
-    let access_log = access_log::open(&config.access_log)?;
+    let access_log = access_log::open(&config.logs.access_log, config.logs.log_format)?;
     let paced = config.uplink_config();
     let paced = paced.map(|link| uplink::build(link, config.workers, metrics.clone()));
     let in_kernel = config.kernel_config();
     let in_kernel =
         in_kernel.map(|link| uplink::build_in_kernel(&link, config.workers, metrics.clone()));
     let (uplink, gate) = paced.or(in_kernel).unzip();
-    let certificates = Certificates::open(config, &metrics)?.map(Rc::new);
-    let compressor = Compressor::open(config, &metrics);
-    let mut shared = Shared {
+    let certificates = Certificates::open(&config, &metrics, None)?;
+    certificates.iter().for_each(|certificates| certificates.begin(None));
+    let compressor = Compressor::open(&config, &metrics);
+    let routes = proxy::Shared::open(&config, compressor.as_ref(), &metrics)?;
+    let Listeners { workers, addresses, admin } = Listeners::open(&config, &mut passed)?;
+    let control = ControlSocket::open(&config, &mut passed)?;
+    passed.must_be_taken()?;
+    // Names are proved where the server listens. Those that are obtained are looked after to the end.
+    let obtained = certificates.as_ref().map(|certificates| certificates.obtain(&config));
+    let obtained = obtained.transpose()?.flatten();
+    let beats = Beats::new(&manager, config.workers);
+    let shared = Shared {
         disks: Disks::new(config.disk_timeout, metrics.clone()),
-        routes: proxy::Shared::open(config, compressor.as_ref())?,
+        uplink,
+        metrics,
+        stop,
+        challenges: obtained.as_ref().map(|manager| manager.challenges().clone()),
+        obtained: obtained.as_ref().map(|manager| manager.board().clone()),
+        beats: beats.clone(),
+        routes,
         compressor,
         access: Access::new(&config.access),
         proxy_protocol: config.proxy_protocol.clone(),
-        uplink,
         exempt: config.uplink_exempt.clone(),
-        metrics,
         access_log,
-        times: Times::new(config),
+        times: Times::new(&config),
         tls: certificates.as_ref().map(|certificates| certificates.server().clone()),
         hsts: config.hsts.map(|hsts| hsts.line().into()),
-        tls_port: None,
-        challenges: None,
-        obtained: None,
-        stop,
+        tls_port: addresses.tls_port(),
     };
-    let Listeners { workers, served, admin, watched } = Listeners::open(config)?;
-    shared.tls_port = tls_port(&served);
-    // Names are proved where the server listens. Those that are obtained are looked after to the end.
-    let obtained = certificates.as_ref().map(|certificates| certificates.obtain(config));
-    let obtained = obtained.transpose()?.flatten();
-    shared.challenges = obtained.as_ref().map(|manager| manager.challenges().clone());
-    shared.obtained = obtained.as_ref().map(|manager| manager.board().clone());
-    let (threads, queries) = worker::start_all(config, &shared, gate, workers)?;
-    let (admin_stop_sender, admin_stop) = stop::channel();
-    let admin_served = admin.as_ref().map(|listener| listener.address.clone());
-    let admin = admin.map(|listener| {
-        AdminAddress::new(config, &shared, queries, watched.clone(), listener, admin_stop)
-    });
+    let (threads, links) = worker::start_all(&config, &shared, gate, workers)?;
+    let links = links.into_iter().map(|link| (link.queries, link.orders));
+    let (queries, orders): (Vec<_>, Vec<_>) = links.unzip();
+    let (admin_stop, admin_stopped) = stop::channel();
+    let shown = Shown {
+        started: Instant::now(),
+        history: Arc::default(),
+        workers: queries,
+        watched: addresses.watched().clone(),
+        stop: admin_stopped,
+    };
 
     let runtime = runtime::build(&shared.metrics)
         .map_err(|error| ServeError::new("cannot start the main thread", &error))?;
     let ended = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let admin = admin.map(|admin| tokio::task::spawn_local(admin.run()));
-        if let Some(certificates) = certificates.clone() {
-            tokio::task::spawn_local(async move { certificates.watch().await });
-        }
-        if let Some(routes) = shared.routes.clone() {
-            let watch = async move { access::watch_passwords(routes.guards.files()).await };
-            tokio::task::spawn_local(watch);
-        }
-        announce(config, &served, admin_served.as_ref());
-        let shutdown = Shutdown {
+        let admin = admin.map(|at| AdminAddress::start(&config, &shared, shown.clone(), at));
+        let admin = admin.transpose()?;
+        announce(&config, addresses.served(), admin.as_ref().and_then(AdminAddress::address));
+        let certificates = certificates.map(Watched::new);
+        let passwords = shared.routes.clone().map(watch_passwords);
+        relieve(predecessor, &passed);
+        let mut control = Control::serve(control)?;
+        let watchdog = beats.map(|beats| watch(beats, manager.clone()));
+        let mut live = Live {
+            program,
             config,
-            access_log: &shared.access_log,
-            certificates: certificates.as_deref(),
-            routes: shared.routes.as_deref(),
-            stop: stop_sender,
-            admin_stop: admin_stop_sender,
-            watched: &watched,
+            shared,
+            workers: orders,
+            addresses,
+            certificates,
+            passwords,
+            admin,
+            shown,
+            manager,
+            is_offered: false,
         };
-        shutdown.on_signal(&mut signals, threads).await?;
-        shared.access_log.finish();
-        admin.iter().for_each(tokio::task::JoinHandle::abort);
+        live.manager.ready(&live.status());
+        let end = main_loop::run(&mut live, &mut signals, &mut control).await;
+        let shutdown = Shutdown { stop: stop_sender, admin_stop };
+        shutdown.run(end, &mut live, &mut control, &mut signals, threads).await?;
+        live.shared.access_log.finish();
+        watchdog.iter().for_each(JoinHandle::abort);
         Ok(())
     });
     ended.map_err(|error: io::Error| ServeError::new("the server failed", &error))
 }
 
-/// The first port with TLS.
-fn tls_port(served: &[(ListenAddress, PortKind)]) -> Option<u16> {
-    served.iter().find_map(|(address, kind)| match (address, kind) {
-        (ListenAddress::Tcp(address), PortKind::Tls) => Some(address.port()),
-        _ => None,
+/// What others have prepared for this server.
+struct Inherited {
+    passed: Passed,
+    manager: ServiceManager,
+    predecessor: Option<Predecessor>,
+}
+
+/// Listening sockets of the service manager, or of the server that is taken over.
+fn inherited(config: &Config, program: &Program) -> Result<Inherited, ServeError> {
+    // Before anything else is opened: they have the first numbers.
+    let sockets = service_manager::passed_sockets();
+    let sockets = sockets.map_err(|error| {
+        ServeError::new("cannot use the sockets that the service manager announces", &error)
+    })?;
+    let passed = Passed::by_service_manager(sockets)?;
+    let own = ServiceManager::from_environment();
+    let inheritance = if program.take_over { take_over::ask(config)? } else { None };
+    Ok(match inheritance {
+        None => Inherited { passed, manager: own, predecessor: None },
+        Some(inheritance) => Inherited {
+            passed: inheritance.sockets,
+            // One that was started by hand tells whom its predecessor told.
+            manager: match inheritance.manager {
+                Some(manager) if own.socket().is_none() => manager,
+                _ => own,
+            },
+            predecessor: Some(inheritance.predecessor),
+        },
     })
+}
+
+/// Tells the predecessor, if there is one, that this server serves. `passed`: the sockets that have found no
+/// use here.
+fn relieve(predecessor: Option<Predecessor>, passed: &Passed) {
+    match predecessor.map(|predecessor| predecessor.relieve(passed.left())) {
+        None => {}
+        Some(Ok(())) => tracing::info!("taken over from the server before"),
+        Some(Err(error)) => {
+            tracing::warn!("the server before may go on beside this one, stop it: {error}");
+        }
+    }
+}
+
+fn watch(beats: Arc<Beats>, manager: ServiceManager) -> JoinHandle<()> {
+    spawn_local(async move { beats.watch(&manager).await })
 }

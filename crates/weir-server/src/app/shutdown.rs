@@ -1,82 +1,114 @@
 //! How the server stops: first it is not ready any more, then new connections are refused, then what is
-//! under way ends by itself or is cut. [`super::serve`] runs it once everything has started.
+//! under way ends by itself or is cut. After a hand-over the first two are left out: nobody is refused.
+//! [`super::serve`] runs it after the main loop.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-use super::certificates::Certificates;
+use super::control::Control;
+use super::live::{FIRST_BYTES, Live};
+use super::main_loop::End;
 use super::signals::{Command, Signals};
 use super::worker::Worker;
-use crate::config::{AccessLog, Config};
-use crate::listen;
-use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::runtime::stop::StopSender;
-use crate::service::proxy;
 
 /// How long workers may take to cut what is under way; then the process exits without them.
 const CUT_WITHIN: Duration = Duration::from_secs(1);
 
-/// How long clients that have just connected may take for their first bytes, for which the kernel waits
-/// before it lets them in: closing the listener resets them.
-const FIRST_BYTES: Duration = Duration::from_millis(100);
-
 /// What is needed to stop.
-pub(super) struct Shutdown<'a> {
-    pub(super) config: &'a Config,
-    pub(super) access_log: &'a LogHandle,
-    pub(super) certificates: Option<&'a Certificates>,
-    pub(super) routes: Option<&'a proxy::Shared>,
+#[derive(Debug)]
+pub(super) struct Shutdown {
     pub(super) stop: StopSender,
     /// For the admin address, which answers until the last response has ended. Where a successor listens
-    /// on the same address (`reuse_port`), it closes earlier.
+    /// on the same address, it closes earlier.
     pub(super) admin_stop: StopSender,
-    /// Copies of the listening sockets. While they are open, the kernel goes on accepting connections,
-    /// which nobody would serve.
-    pub(super) watched: &'a Mutex<Vec<OwnedFd>>,
 }
 
-impl Shutdown<'_> {
-    /// Serves until a signal asks to stop, and returns when all workers have ended.
+impl Shutdown {
+    /// Stops for that reason, and returns when all workers have ended.
     ///
-    /// The first SIGTERM or SIGINT (or SIGHUP on a terminal) makes `/readyz` say 503. After
-    /// `stop_delay`, or at the next signal, nobody new is served. After `stop_timeout`, or at the next
-    /// signal, what is under way is cut. Signals to reopen logs are obeyed all the while.
+    /// A signal (SIGTERM or SIGINT, or SIGHUP on a terminal) makes `/readyz` say 503. After `stop_delay`, or
+    /// at the next signal, nobody new is served. After `stop_timeout`, or at the next signal, what is under
+    /// way is cut. Signals to reopen logs are obeyed all the while.
     ///
     /// # Errors
     ///
     /// What ended a worker.
-    pub(super) async fn on_signal(
+    pub(super) async fn run(
         self,
+        end: End,
+        live: &mut Live<'_>,
+        control: &mut Control,
         signals: &mut Signals,
         workers: Vec<Worker>,
     ) -> io::Result<()> {
-        while matches!(self.next(signals).await, Command::Reopen | Command::Reload) {}
-        self.listeners().iter().for_each(listen::wait_for_nothing);
+        match end {
+            End::Signal => {
+                control.close(false);
+                self.close(live, signals).await;
+            }
+            End::HandedOver(mut successor) => {
+                tracing::info!(
+                    "process {} has taken over: responses under way may take {:?}",
+                    successor.said.pid,
+                    live.config.stop_timeout
+                );
+                control.close(true);
+                self.leave(live);
+                successor.confirm().await;
+            }
+        }
+        self.finish(live, signals, workers).await
+    }
+
+    /// Closes all addresses.
+    async fn close(&self, live: &mut Live<'_>, signals: &mut Signals) {
+        let all = live.ids();
+        live.addresses.wait_for_nothing(&all);
         self.stop.leave();
-        if let Some(delay) = self.config.stop_delay {
+        live.manager.stopping();
+        if let Some(delay) = live.config.stop_delay {
             tracing::info!("stopping in {delay:?}: /readyz says 503, requests are still answered");
             tokio::select! {
                 () = sleep(delay) => {}
-                () = self.until_hurried(signals) => {}
+                () = until_hurried(live, signals) => {}
             }
         } else {
             sleep(FIRST_BYTES).await;
         }
-        tracing::info!("stopping: responses under way may take {:?}", self.config.stop_timeout);
-        self.listeners().clear();
+        tracing::info!("stopping: responses under way may take {:?}", live.config.stop_timeout);
+        // While the copies are open, the kernel goes on accepting connections, which nobody would serve.
+        live.addresses.close(&all);
         self.stop.stop();
-        if self.config.reuse_port {
+        if live.config.reuse_port {
+            live.admin.iter_mut().for_each(|admin| admin.forget_copy());
             self.admin_stop.stop();
         }
+    }
+
+    /// Leaves all addresses to the successor.
+    fn leave(&self, live: &mut Live<'_>) {
+        let all = live.ids();
+        self.stop.hand_over();
+        self.admin_stop.hand_over();
+        live.addresses.close(&all);
+        live.admin.iter_mut().for_each(|admin| admin.forget_copy());
+    }
+
+    /// Waits for what is under way.
+    async fn finish(
+        self,
+        live: &Live<'_>,
+        signals: &mut Signals,
+        workers: Vec<Worker>,
+    ) -> io::Result<()> {
         let mut ended = tokio::task::spawn_blocking(move || join(workers));
         let (ended, why) = tokio::select! {
             ended = &mut ended => (ended, "longer than stop_timeout"),
-            () = self.until_hurried(signals) => {
+            () = until_hurried(live, signals) => {
                 self.stop.cut();
                 let Ok(ended) = timeout(CUT_WITHIN, ended).await else {
                     tracing::error!("a worker hangs: the process exits without it");
@@ -93,38 +125,18 @@ impl Shutdown<'_> {
         }
         Ok(())
     }
+}
 
-    fn listeners(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a signal that asks to hurry: SIGTERM or SIGINT again.
-    async fn until_hurried(&self, signals: &mut Signals) {
-        while self.next(signals).await != Command::Stop {}
-    }
-
-    /// Reads the files of certificates anew; false if the configuration names none.
-    fn reload(&self) -> bool {
-        self.certificates.iter().for_each(|certificates| certificates.reload());
-        let of_backends = self.routes.is_some_and(proxy::Shared::reload_tls);
-        of_backends || self.certificates.is_some()
-    }
-
-    /// The next command; logs have been reopened, and certificates read anew, if it was that.
-    async fn next(&self, signals: &mut Signals) -> Command {
-        let command = signals.next().await;
-        let is_reloaded = command == Command::Reload && self.reload();
-        if matches!(command, Command::Reopen | Command::Reload) {
-            match &self.config.access_log {
-                AccessLog::File(_) => self.access_log.reopen(),
-                // The signal has had an effect all the same.
-                _ if is_reloaded => {}
-                AccessLog::Stderr | AccessLog::Stdout | AccessLog::Off => {
-                    tracing::info!("signal to reopen the access log ignored: it is not a file");
-                }
+/// Waits for a signal that asks to hurry: SIGTERM or SIGINT again.
+async fn until_hurried(live: &Live<'_>, signals: &mut Signals) {
+    loop {
+        match signals.next().await {
+            Command::Stop => return,
+            Command::HangUp => {}
+            Command::Reopen | Command::Reload => {
+                live.reopen_log();
             }
         }
-        command
     }
 }
 

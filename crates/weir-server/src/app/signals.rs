@@ -1,4 +1,4 @@
-//! The signals that the server obeys, as commands. Used by the shutdown, which also has logs reopened.
+//! The signals that the server obeys, as commands. Used by the main loop, and by the shutdown after it.
 
 use std::io::{self, IsTerminal};
 
@@ -13,7 +13,7 @@ pub(super) enum Command {
     HangUp,
     /// SIGUSR1: reopen the log, whose file was renamed.
     Reopen,
-    /// SIGHUP without a terminal: the same, and read certificates anew.
+    /// SIGHUP without a terminal: the same, and read configuration and certificates anew.
     Reload,
 }
 

@@ -1,5 +1,5 @@
 //! A worker: one thread, one runtime, its own connections. Workers share only the gates and counts. The
-//! server starts as many as the configuration says.
+//! server starts as many as the configuration says, and gives them orders while they run.
 
 use std::io;
 use std::rc::Rc;
@@ -7,20 +7,22 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 use weir_acme::{Board, Challenges};
 use weir_sched::Gate;
 use weir_tls::Server;
 
+use super::sites::{NextSites, Sites};
+use super::watchdog::Beats;
 use crate::access::Access;
 use crate::client::Times;
 use crate::compress::Compressor;
-use crate::config::{Config, Prefix, ProxyProtocol};
-use crate::content::{FileDisks, SitesConfig, missing_pages};
+use crate::config::{Config, PortKind, Prefix, ProxyProtocol};
+use crate::content::{FileDisks, missing_pages};
 use crate::error::ServeError;
-use crate::listen::{self, Listener};
+use crate::listen::{Listener, Listening};
 use crate::logs::access_log::LogHandle;
 use crate::logs::messages;
 use crate::metrics::Metrics;
@@ -28,7 +30,7 @@ use crate::protocol::{Context, OpenConnections, Serving};
 use crate::runtime;
 use crate::runtime::stop::Stop;
 use crate::service::proxy::{self, Proxy};
-use crate::service::{Files, Service, SiteOptions};
+use crate::service::{Files, Service};
 use crate::sys::descriptors::Shortages;
 use crate::uplink::{self, InFlightQuery, LocalUplink, Uplink};
 
@@ -38,10 +40,19 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// How often a worker checks whether descriptors are short.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What all workers share.
+/// What all workers share. All of it but what stands first can change while they run.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub(super) disks: Arc<FileDisks>,
+    pub(super) uplink: Option<Arc<Uplink>>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) stop: Stop,
+    /// The pages that prove names to a certificate authority, if certificates are obtained.
+    pub(super) challenges: Option<Challenges>,
+    /// How the certificates are that are obtained.
+    pub(super) obtained: Option<Board>,
+    /// Whether the workers turn, if somebody wants to know.
+    pub(super) beats: Option<Arc<Beats>>,
     /// The routes, if there are any.
     pub(super) routes: Option<Arc<proxy::Shared>>,
     /// What compresses, if anything is compressed on the fly.
@@ -50,10 +61,8 @@ pub(super) struct Shared {
     pub(super) access: Option<Arc<Access>>,
     /// Whether every connection begins with a PROXY header, and who may open one.
     pub(super) proxy_protocol: ProxyProtocol,
-    pub(super) uplink: Option<Arc<Uplink>>,
     /// Clients that are not behind the uplink.
     pub(super) exempt: Vec<Prefix>,
-    pub(super) metrics: Arc<Metrics>,
     pub(super) access_log: LogHandle,
     pub(super) times: Times,
     /// What ports with TLS offer, if there are any.
@@ -62,11 +71,34 @@ pub(super) struct Shared {
     pub(super) hsts: Option<Box<str>>,
     /// Where requests in clear text are redirected to.
     pub(super) tls_port: Option<u16>,
-    /// The pages that prove names to a certificate authority, if certificates are obtained.
-    pub(super) challenges: Option<Challenges>,
-    /// How the certificates are that are obtained.
-    pub(super) obtained: Option<Board>,
-    pub(super) stop: Stop,
+}
+
+/// What a worker is told while it runs.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// To serve by another configuration; `taken` is told when it does.
+    Take { change: Box<Change>, taken: oneshot::Sender<()> },
+    /// To close the listeners of the addresses with these numbers.
+    Close(Vec<u64>),
+}
+
+/// Another configuration, as a worker takes it: nothing in it can fail any more.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) shared: Shared,
+    pub(super) sites: NextSites,
+    /// Listeners on new addresses.
+    pub(super) opened: Vec<Listener>,
+    /// What is spoken on addresses that stay.
+    pub(super) ports: Vec<(u64, PortKind)>,
+}
+
+/// What the server has of a worker that runs.
+#[derive(Debug)]
+pub(super) struct WorkerLink {
+    /// Asks for the unacknowledged bytes of its connections.
+    pub(super) queries: Queries,
+    pub(super) orders: mpsc::UnboundedSender<Order>,
 }
 
 /// What one worker starts with.
@@ -74,14 +106,12 @@ pub(super) struct Shared {
 struct Plan {
     index: usize,
     shared: Shared,
-    /// The directories it serves.
-    sites: SitesConfig,
-    /// What each of their sites has beside files.
-    options: Vec<Option<Arc<SiteOptions>>>,
+    sites: Sites,
     listeners: Vec<Listener>,
     /// The worker that owns the gate has it here.
     gate: Option<Gate>,
     queries: mpsc::UnboundedReceiver<InFlightQuery>,
+    orders: mpsc::UnboundedReceiver<Order>,
 }
 
 /// A worker's thread, which returns how many connections it has cut.
@@ -100,21 +130,20 @@ pub(super) fn start_all(
     shared: &Shared,
     mut gate: Option<Gate>,
     listeners: Vec<Vec<Listener>>,
-) -> Result<(Vec<Worker>, Vec<Queries>), ServeError> {
-    let (mut threads, mut senders) = (Vec::new(), Vec::new());
+) -> Result<(Vec<Worker>, Vec<WorkerLink>), ServeError> {
+    let (mut threads, mut links) = (Vec::new(), Vec::new());
     missing_pages(config).iter().for_each(|missing| tracing::warn!("{missing}"));
-    let options = SiteOptions::all(config);
-    for (index, listeners) in listeners.into_iter().enumerate() {
-        let (sender, queries) = mpsc::unbounded_channel();
-        senders.push(sender);
-        let (shared, options) = (shared.clone(), options.clone());
-        let compressor = shared.compressor.as_ref();
-        let sites = SitesConfig::open(config, &shared.disks, &shared.metrics, compressor)?;
-        let gate = gate.take();
-        let thread = start(Plan { index, shared, sites, options, listeners, gate, queries });
+    let (disks, metrics, compressor) = (&shared.disks, &shared.metrics, shared.compressor.as_ref());
+    let sites = Sites::open(config, disks, metrics, compressor, listeners.len())?;
+    for (index, (listeners, sites)) in listeners.into_iter().zip(sites).enumerate() {
+        let (queries_sender, queries) = mpsc::unbounded_channel();
+        let (orders_sender, orders) = mpsc::unbounded_channel();
+        links.push(WorkerLink { queries: queries_sender, orders: orders_sender });
+        let (shared, gate) = (shared.clone(), gate.take());
+        let thread = start(Plan { index, shared, sites, listeners, gate, queries, orders });
         threads.push(thread.map_err(|error| ServeError::new("cannot start a worker", &error))?);
     }
-    Ok((threads, senders))
+    Ok((threads, links))
 }
 
 fn start(plan: Plan) -> io::Result<Worker> {
@@ -126,26 +155,31 @@ fn start(plan: Plan) -> io::Result<Worker> {
 /// Serves until the server stops, then waits for responses under way. Returns how many connections had
 /// one that did not end in time.
 async fn run(plan: Plan) -> io::Result<usize> {
-    let Plan { index, shared, sites, options, listeners, gate, queries } = plan;
+    let Plan { index, shared, sites, listeners, gate, queries, orders } = plan;
     let owned = shared.uplink.clone().zip(gate).map(|(uplink, gate)| {
         spawn_local(own_gate(uplink.clone(), gate));
         spawn_local(watch_bands(uplink.clone()));
         uplink
     });
-    let context = Rc::new(context(index, shared, Files::all(sites, &options)));
+    if let Some(beats) = shared.beats.clone() {
+        spawn_local(async move { beats.keep(index).await });
+    }
+    let context = Rc::new(context(index, shared, sites.files()));
     if context.uplink.is_some() {
         spawn_local(distribute(context.clone()));
         spawn_local(count_in_kernel(context.clone()));
         spawn_local(answer_queries(context.clone(), queries));
     }
-    if context.tls.is_some() {
-        spawn_local(let_handshakes_pass(context.clone()));
-    }
+    spawn_local(let_handshakes_pass(context.clone()));
     spawn_local(keep_deadlines(context.clone()));
     spawn_local(keep_routes(context.clone(), index == 0));
     spawn_local(sweep(context.clone()));
     spawn_local(keep_descriptors(context.clone()));
-    listen::serve(&context, listeners).await?;
+    let listening = Rc::new(Listening::new(context.clone()));
+    listening.open(listeners);
+    spawn_local(obey(context.clone(), listening.clone(), orders, index == 0));
+    context.stop.requested().await;
+    listening.ended().await?;
     // Idle connections end now.
     context.open.deadlines().wake_all();
     let ended = async {
@@ -164,18 +198,65 @@ async fn run(plan: Plan) -> io::Result<usize> {
 }
 
 /// What the connections of worker `index` share.
-fn context(index: usize, shared: Shared, sites: Vec<Files>) -> Context {
-    let Shared { routes, proxy_protocol, uplink, exempt, metrics, access_log, times, .. } = shared;
-    let Shared { access, tls, hsts, tls_port, challenges, stop, .. } = shared;
-    let service = Service::of_sites(sites, routes.map(Proxy::new));
-    let service = service.redirecting_to(tls_port).answering(challenges);
-    let serving = Serving::new(service, access_log, &metrics, proxy_protocol, times);
-    let serving = Serving { access, hsts, ..serving };
+fn context(index: usize, shared: Shared, files: Rc<[Files]>) -> Context {
+    let serving = serving(&shared, files, None);
+    let Shared { uplink, exempt, metrics, stop, .. } = shared;
     Context {
-        tls,
         uplink: uplink.map(|uplink| LocalUplink::new(uplink, exempt, index)),
         ..Context::new(serving, OpenConnections::new(), metrics, stop)
     }
+}
+
+/// What a worker serves by; `before`: the routes whose idle connections it takes over.
+fn serving(shared: &Shared, files: Rc<[Files]>, before: Option<&Proxy>) -> Serving {
+    let routes = shared.routes.clone().map(|routes| Proxy::following(routes, before));
+    let service = Service::of_sites(files, routes);
+    let service = service.redirecting_to(shared.tls_port).answering(shared.challenges.clone());
+    let (log, balancers) = (shared.access_log.clone(), shared.proxy_protocol.clone());
+    let serving = Serving::new(service, log, &shared.metrics, balancers, shared.times);
+    let (access, tls, hsts) = (shared.access.clone(), shared.tls.clone(), shared.hsts.clone());
+    Serving { access, tls, hsts, ..serving }
+}
+
+/// Does what the worker is told, for as long as it runs.
+async fn obey(
+    context: Rc<Context>,
+    listening: Rc<Listening>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    is_first: bool,
+) {
+    while let Some(order) = orders.recv().await {
+        match order {
+            Order::Take { change, taken } => {
+                take(&context, &listening, *change, is_first);
+                let _ = taken.send(());
+            }
+            Order::Close(ids) => listening.close(&ids),
+        }
+    }
+}
+
+/// From the next request of each connection on, the worker serves by another configuration.
+fn take(context: &Context, listening: &Listening, change: Change, is_first: bool) {
+    let Change { shared, sites, opened, ports } = change;
+    let before = context.serving.get();
+    before.proxy_headers.flush();
+    let files = match sites {
+        NextSites::Same { window } => {
+            before.service.sites().for_each(|site| site.set_window(window));
+            before.service.files()
+        }
+        NextSites::Other(sites) => sites.files(),
+    };
+    context.serving.replace(serving(&shared, files, before.service.proxy()));
+    if let Some(link) = &context.uplink {
+        link.set_exempt(shared.exempt);
+    }
+    if is_first && let Some(proxy) = context.serving.get().service.proxy() {
+        proxy.check_health();
+    }
+    ports.into_iter().for_each(|(id, port)| listening.speak(id, port));
+    listening.open(opened);
 }
 
 async fn own_gate(uplink: Arc<Uplink>, gate: Gate) {
@@ -218,15 +299,17 @@ pub(super) async fn keep_deadlines(context: Rc<Context>) {
     context.open.deadlines().run().await;
 }
 
-/// Sweeps the idle connections to backends and the requests that wait for them. The `first` worker also
-/// checks the backends' health.
+/// Sweeps the idle connections to backends and the requests that wait for them, those of an earlier
+/// configuration included. The `first` worker also checks the backends' health.
 async fn keep_routes(context: Rc<Context>, is_first: bool) {
     if is_first && let Some(proxy) = context.serving.get().service.proxy() {
         proxy.check_health();
     }
     loop {
         tokio::time::sleep(proxy::SWEEP_INTERVAL).await;
-        context.serving.get().service.proxy().iter().for_each(|proxy| proxy.sweep());
+        for serving in context.serving.in_use() {
+            serving.service.proxy().iter().for_each(|proxy| proxy.sweep());
+        }
     }
 }
 
@@ -234,7 +317,9 @@ async fn keep_routes(context: Rc<Context>, is_first: bool) {
 async fn sweep(context: Rc<Context>) {
     loop {
         tokio::time::sleep(SWEEP).await;
-        context.serving.get().service.sites().for_each(|site| site.sweep());
+        for serving in context.serving.in_use() {
+            serving.service.sites().for_each(|site| site.sweep());
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod space;
 mod temporary;
 
 pub(crate) use buffer::{Buffer, Limits, Next, Room};
-pub(crate) use open::open_space;
+pub(crate) use open::{Resizing, open_space};
 pub(crate) use relayed::{Coming, Reader, RelayedBody, Truncated, Writer};
 pub(crate) use space::{Account, Charge, Kind, Space};
 use temporary::TemporaryFiles;

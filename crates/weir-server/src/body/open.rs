@@ -1,5 +1,5 @@
 //! Makes room for bodies as the configuration says: memory, and a directory for temporary files. Used
-//! when the server starts, and by `weir serve --check`.
+//! when the server starts or takes a new configuration, and by `weir serve --check`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,15 +19,46 @@ const TEMPORARY: &str = "/var/tmp";
 ///
 /// No temporary files can be made in the directory that was named for them.
 pub(crate) fn open_space(config: &Config) -> Result<Arc<Space>, ServeError> {
+    let files = if needs_files(config) { temporary_files(config)? } else { None };
+    Ok(Space::new(config.proxy_memory, config.proxy_disk, files))
+}
+
+/// What makes a space that is in use that of another configuration.
+#[derive(Debug)]
+pub(crate) struct Resizing {
+    space: Arc<Space>,
+    memory: u64,
+    files: u64,
+    temporary: Option<TemporaryFiles>,
+}
+
+impl Resizing {
+    /// `space` is to be as `config` says. Nothing has changed yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_space`].
+    pub(crate) fn prepare(space: &Arc<Space>, config: &Config) -> Result<Resizing, ServeError> {
+        let temporary = match needs_files(config) && !space.has_temporary() {
+            true => temporary_files(config)?,
+            false => None,
+        };
+        let (memory, files) = (config.proxy_memory, config.proxy_disk);
+        Ok(Resizing { space: space.clone(), memory, files, temporary })
+    }
+
+    /// Now it is.
+    pub(crate) fn commit(self) {
+        self.space.resize(self.memory, self.files, self.temporary);
+    }
+}
+
+fn needs_files(config: &Config) -> bool {
     let spills = config.routes.iter().any(|route| match &route.action {
         Action::Proxy(proxy) => proxy.overflow == Overflow::Spill,
         Action::Files | Action::Directory(_) | Action::Redirect { .. } => false,
     });
-    let files = match config.proxy_disk {
-        0 => None,
-        _ => spills.then(|| temporary_files(config)).transpose()?.flatten(),
-    };
-    Ok(Space::new(config.proxy_memory, config.proxy_disk, files))
+    spills && config.proxy_disk > 0
 }
 
 /// Temporary files. A directory that was not asked for may be of no use.

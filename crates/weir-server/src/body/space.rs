@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::temporary::TemporaryFiles;
 use crate::identity;
@@ -21,15 +21,15 @@ pub(crate) struct Space {
     memory: Level,
     files: Level,
     clients: Mutex<HashMap<IpAddr, Weak<Usage>>>,
-    /// `None`: bodies are buffered in memory only.
-    temporary: Option<TemporaryFiles>,
+    /// Without any, bodies are buffered in memory only.
+    temporary: OnceLock<TemporaryFiles>,
 }
 
 /// How much of a resource is used, and how much there is, in bytes.
 #[derive(Debug)]
 struct Level {
     used: AtomicU64,
-    capacity: u64,
+    capacity: AtomicU64,
 }
 
 /// How much one client uses, in bytes.
@@ -64,9 +64,26 @@ impl Space {
     /// At most `memory` bytes and, with `temporary` files, `files` bytes of those. Both may be
     /// exceeded a little: by one piece of each body, and by a batch on its way to each file.
     pub(crate) fn new(memory: u64, files: u64, temporary: Option<TemporaryFiles>) -> Arc<Space> {
-        let level = |capacity| Level { used: AtomicU64::new(0), capacity };
+        let level = |capacity| Level { used: AtomicU64::new(0), capacity: AtomicU64::new(capacity) };
         let (memory, files) = (level(memory), level(files));
+        let temporary = temporary.map(OnceLock::from).unwrap_or_default();
         Arc::new(Space { memory, files, clients: Mutex::default(), temporary })
+    }
+
+    /// From now on there is so much, for bodies that are here, too. `temporary`: files for a space that has
+    /// had none.
+    pub(super) fn resize(&self, memory: u64, files: u64, temporary: Option<TemporaryFiles>) {
+        self.memory.capacity.store(memory, Ordering::Relaxed);
+        self.files.capacity.store(files, Ordering::Relaxed);
+        if let Some(temporary) = temporary {
+            // Those that are there stay.
+            let _ = self.temporary.set(temporary);
+        }
+    }
+
+    /// Whether bodies can be buffered in files.
+    pub(super) fn has_temporary(&self) -> bool {
+        self.temporary.get().is_some()
     }
 
     /// The account of the client at `address`: of IPv6 a whole network of 64 bits.
@@ -120,7 +137,8 @@ impl Account {
     /// Whether this client may take more.
     pub(crate) fn has_room(&self, kind: Kind) -> bool {
         let (own, level) = self.0.of(kind);
-        let free = level.capacity.saturating_sub(level.used.load(Ordering::Relaxed));
+        let capacity = level.capacity.load(Ordering::Relaxed);
+        let free = capacity.saturating_sub(level.used.load(Ordering::Relaxed));
         own.load(Ordering::Relaxed) < free / FREE_DIVISOR
     }
 
@@ -133,7 +151,7 @@ impl Account {
 
     /// The temporary files, if bodies may go there.
     pub(crate) fn temporary(&self) -> Option<&TemporaryFiles> {
-        self.0.space.temporary.as_ref()
+        self.0.space.temporary.get()
     }
 }
 
@@ -183,6 +201,20 @@ mod tests {
         assert_eq!(space.clients().len(), 4);
         drop((one, mapped, other, near, far, _held, _also));
         assert_eq!((space.clients().len(), space.memory_used()), (0, 0));
+    }
+
+    #[test]
+    fn a_space_that_is_in_use_can_become_larger_and_smaller() {
+        let space = Space::new(1000, 0, None);
+        let (one, other) = (space.account(address("10.0.0.1")), space.account(address("10.0.0.2")));
+        let held = one.charge(Kind::Memory, 900);
+        assert!(!one.has_room(Kind::Memory) && other.has_room(Kind::Memory));
+        space.resize(100_000, 1000, None);
+        assert!(one.has_room(Kind::Memory) && other.has_room(Kind::Files));
+        space.resize(500, 0, None);
+        assert!(!other.has_room(Kind::Memory) && !other.has_room(Kind::Files));
+        drop(held);
+        assert!(other.has_room(Kind::Memory) && !space.has_temporary());
     }
 
     proptest! {

@@ -9,10 +9,12 @@ pub(crate) mod input;
 pub(crate) mod rate;
 mod requester;
 mod times;
+mod wait;
 
 pub(crate) use asker::{Asker, Behind};
 pub(crate) use requester::Requester;
 pub(crate) use times::Times;
+pub(crate) use wait::Wait;
 
 pub(crate) use crate::transport::Left;
 
@@ -34,6 +36,7 @@ use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
 use crate::config::{DisconnectDetection, PortKind};
 use crate::identity::PeerAddress;
+use crate::logs::access_log::Details;
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
@@ -63,6 +66,8 @@ pub(crate) struct Client {
     served: OnceCell<Deadline>,
     /// What its bodies to and from backends are charged to; opened with the first such request.
     account: OnceCell<Account>,
+    /// What is collected of its request, made with the first one of which something is.
+    details: OnceCell<Box<Details>>,
     /// Bytes may have come without an event: the next read tries before it waits.
     look_first: Cell<bool>,
     /// It has sent a request.
@@ -116,6 +121,7 @@ impl Client {
             writing: OnceCell::new(),
             served: OnceCell::new(),
             account: OnceCell::new(),
+            details: OnceCell::new(),
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
             has_asked: Cell::new(false),
@@ -127,6 +133,16 @@ impl Client {
     /// Its account in `space`; its address must be known by now.
     pub(crate) fn account(&self, space: &Arc<Space>) -> &Account {
         self.account.get_or_init(|| space.account(self.peer.ip()))
+    }
+
+    /// Begins to collect what is told of its next request, which has come at `begun` and takes this route.
+    pub(crate) fn begin_details(&self, begun: Time, route: Option<Arc<str>>) {
+        self.details.get_or_init(Box::default).begin(begun, route);
+    }
+
+    /// What is collected of its request; `None`: nothing.
+    pub(crate) fn details(&self) -> Option<&Details> {
+        self.details.get().map(|details| &**details)
     }
 
     /// Waits for more bytes: at most for `wait`, and if `stop` is given, until the server stops.

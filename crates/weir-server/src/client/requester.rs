@@ -11,6 +11,7 @@ use super::Left;
 use crate::body::{Account, Space};
 use crate::config::DisconnectDetection;
 use crate::identity::PeerAddress;
+use crate::logs::access_log::Details;
 
 /// See the module.
 pub(crate) trait Requester {
@@ -22,6 +23,9 @@ pub(crate) trait Requester {
 
     /// Who it is by a password that was checked.
     fn user(&self) -> Option<&str>;
+
+    /// What is collected of its request, if the access log tells of that.
+    fn details(&self) -> Option<&Details>;
 
     /// Its account in `space`.
     fn account(&self, space: &Arc<Space>) -> &Account;

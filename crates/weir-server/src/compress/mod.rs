@@ -71,9 +71,13 @@ pub(crate) enum Claim {
 impl Compressor {
     /// `None` if nothing is compressed on the fly.
     pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Option<Arc<Compressor>> {
+        Compressor::is_used(config).then(|| Compressor::new(config, metrics))
+    }
+
+    /// Whether anything is compressed on the fly.
+    pub(crate) fn is_used(config: &Config) -> bool {
         let of_files = config.serves_files() && config.compression.compress;
-        let is_used = of_files || config.routes.iter().any(RouteConfig::compresses);
-        is_used.then(|| Compressor::new(config, metrics))
+        of_files || config.routes.iter().any(RouteConfig::compresses)
     }
 
     fn new(config: &Config, metrics: &Arc<Metrics>) -> Arc<Compressor> {

@@ -11,10 +11,13 @@ use toml::de::{DeTable, Deserializer};
 use super::access::AccessKeys;
 use super::acme::AcmeKeys;
 use super::compression::CompressionKeys;
+use super::environment;
 use super::error::ConfigError;
 use super::given::Settings;
 use super::key::Table;
 use super::keys::{Keys, Source, apart};
+use super::logs::LogKeys;
+use super::operation::OperationKeys;
 use super::routes;
 use super::settings::ServerKeys;
 use super::site::FileKeys;
@@ -43,7 +46,8 @@ pub fn read(path: &Path) -> Result<Settings, ConfigError> {
 /// What is wrong in it, beginning with the line.
 pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let source = Source(text);
-    let table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
+    let mut table = DeTable::parse(text).map_err(|error| source.refused(&error))?;
+    environment::expand(source, table.get_mut(), &environment::of_process)?;
     let span = table.span();
     let known = [&Settings::names()[..], &[ROUTE]].concat();
     let of_routes = routes::key_names();
@@ -55,10 +59,14 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let (acme, table) = take_keys::<AcmeKeys>(source, &span, table)?;
     let (access, table) = take_keys::<AccessKeys>(source, &span, table)?;
     let (compression, table) = take_keys::<CompressionKeys>(source, &span, table)?;
+    let (logs, table) = take_keys::<LogKeys>(source, &span, table)?;
+    let (operation, table) = take_keys::<OperationKeys>(source, &span, table)?;
     let (files, table) = apart(table, &FileKeys::names());
     let (keys, _) = take_keys::<ServerKeys>(source, &span, table)?;
     let files = FileKeys::read(source, span, files)?;
-    let mut settings = Settings { keys, acme, access, files, compression, routes: Vec::new() };
+    let routes = Vec::new();
+    let mut settings =
+        Settings { keys, operation, logs, acme, access, files, compression, routes };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }

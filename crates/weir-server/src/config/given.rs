@@ -7,6 +7,8 @@ use super::access::AccessKeys;
 use super::acme::AcmeKeys;
 use super::compression::CompressionKeys;
 use super::key::{Key, Table as _};
+use super::logs::LogKeys;
+use super::operation::OperationKeys;
 use super::routes::{FileRoute, ProxyFlag};
 use super::settings::ServerKeys;
 use super::site::FileKeys;
@@ -36,6 +38,12 @@ pub struct Settings {
     pub(super) keys: ServerKeys,
 
     #[command(flatten)]
+    pub(super) operation: OperationKeys,
+
+    #[command(flatten)]
+    pub(super) logs: LogKeys,
+
+    #[command(flatten)]
     pub(super) acme: AcmeKeys,
 
     #[command(flatten)]
@@ -55,20 +63,23 @@ pub struct Settings {
 impl Settings {
     /// All that is known of the keys that stand above the routes, in the order of the documentation.
     pub(super) fn known() -> Vec<Key> {
-        let of_server = [ServerKeys::keys(), AcmeKeys::keys(), AccessKeys::keys()].concat();
-        [of_server, FileKeys::keys(), CompressionKeys::keys()].concat()
+        let running = [ServerKeys::keys(), OperationKeys::keys(), LogKeys::keys()].concat();
+        let clients = [AcmeKeys::keys(), AccessKeys::keys()].concat();
+        [running, clients, FileKeys::keys(), CompressionKeys::keys()].concat()
     }
 
     /// The names of those keys.
     pub(super) fn names() -> Vec<&'static str> {
-        let of_server = [ServerKeys::NAMES, AcmeKeys::NAMES, AccessKeys::NAMES].concat();
-        [&of_server[..], &FileKeys::names()[..], CompressionKeys::NAMES].concat()
+        let running = [ServerKeys::NAMES, OperationKeys::NAMES, LogKeys::NAMES].concat();
+        let clients = [AcmeKeys::NAMES, AccessKeys::NAMES].concat();
+        [&running[..], &clients[..], &FileKeys::names()[..], CompressionKeys::NAMES].concat()
     }
 
     /// The names of those that were given.
     pub(super) fn given(&self) -> Vec<&'static str> {
-        let of_server = [self.keys.given(), self.acme.given(), self.access.given()].concat();
-        [of_server, self.files.given(), self.compression.given()].concat()
+        let running = [self.keys.given(), self.operation.given(), self.logs.given()].concat();
+        let clients = [self.acme.given(), self.access.given()].concat();
+        [running, clients, self.files.given(), self.compression.given()].concat()
     }
 
     /// These settings where they say something, else those of `below`.
@@ -83,6 +94,8 @@ impl Settings {
         routes.extend(below.routes.into_iter().filter(|route| !replaced(route)));
         Settings {
             keys: self.keys.over(below.keys),
+            operation: self.operation.over(below.operation),
+            logs: self.logs.over(below.logs),
             acme: self.acme.over(below.acme),
             access: self.access.over(below.access),
             files: self.files.over(below.files),
@@ -94,6 +107,8 @@ impl Settings {
     /// Takes relative paths to be relative to `directory`, which is that of the file.
     pub(super) fn move_beside(&mut self, directory: &Path) {
         self.keys.move_beside(directory);
+        self.operation.move_beside(directory);
+        self.logs.move_beside(directory);
         self.acme.move_beside(directory);
         self.access.move_beside(directory);
         self.compression.move_beside(directory);

@@ -69,6 +69,12 @@ impl Key {
     }
 }
 
+/// What the server works with of one table. The macro `settings!` implements it.
+pub(super) trait Resolved {
+    /// The names of the keys whose values differ in `other`, in the order of the table.
+    fn differing(&self, other: &Self) -> Vec<&'static str>;
+}
+
 /// The keys of one table, as they were given. The macro `settings!` implements it.
 pub(super) trait Table: Sized {
     /// The names of the keys, in the order of the table.

@@ -10,7 +10,7 @@ use super::key::Key;
 use super::routes;
 
 /// How values are written, by what stands for them.
-const VALUES: [(&str, &str); 28] = [
+const VALUES: [(&str, &str); 29] = [
     (
         "ADDRESS",
         "an IP address and a port, such as `127.0.0.1:8080` or `[::1]:8080`; `localhost` is `127.0.0.1`, other names are not looked up",
@@ -37,6 +37,10 @@ const VALUES: [(&str, &str); 28] = [
         "bits per second with a unit (`bit`, `kbit`, `mbit`, `gbit`), such as `300mbit` or `1.5gbit`, at least `8kbit`; or a word, as listed",
     ),
     ("REQUESTS", "requests in a second, minute or hour, such as `100/s`, `5/m` or `1000/h`"),
+    (
+        "ROUTE",
+        "the path of a route, after its host if it has one, such as `/app` or `www.example.org/app`",
+    ),
     ("SHARE", "a fraction or a percentage, such as `0.99` or `99%`"),
     (
         "SIZE",
@@ -61,7 +65,7 @@ const HEAD: &str = "\
 
 `weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
 
-The file is [TOML](https://toml.io). An unknown key or an invalid value is an error that names the line and what would be right. Paths in the file are relative to its own directory. Keys of the server stand above the first `[[route]]`; each `[[route]]` begins a table for one route:
+The file is [TOML](https://toml.io). An unknown key or an invalid value is an error that names the line and what would be right. Paths in the file are relative to its own directory. In texts `${NAME}` stands for an environment variable, `${NAME:-default}` for one that may be missing, and `$$` for a dollar; a variable that is not set is an error. Keys of the server stand above the first `[[route]]`; each `[[route]]` begins a table for one route:
 
 ```toml
 root = \"public\"
@@ -174,6 +178,8 @@ mod tests {
     use crate::config::access::AccessKeys;
     use crate::config::compression::CompressionKeys;
     use crate::config::key::Table as _;
+    use crate::config::logs::LogKeys;
+    use crate::config::operation::OperationKeys;
     use crate::config::settings::ServerKeys;
     use crate::config::site::FileKeys;
     use crate::config::{Config, parse};
@@ -227,10 +233,14 @@ mod tests {
             }
             name => format!("{proxied}{name} = {}", key.example),
         };
-        let of_server = |key: &Key| format!("{} = {}", key.name, key.example);
-        let tables =
-            [ServerKeys::keys(), AccessKeys::keys(), FileKeys::keys(), CompressionKeys::keys()];
-        let mut texts: Vec<String> = tables.concat().iter().map(of_server).collect();
+        let alone = |key: &Key| format!("{} = {}", key.name, key.example);
+        let keys = [ServerKeys::keys(), LogKeys::keys(), AccessKeys::keys()].concat();
+        let keys = [keys, FileKeys::keys(), CompressionKeys::keys()].concat();
+        let mut texts: Vec<String> = keys.iter().map(alone).collect();
+        // The route is the one that `ready_routes` names.
+        let app = "[[route]]\npath = \"/app\"\nbackends = \"http://a\"\n";
+        let beside_route = |key: &Key| format!("{}\n{app}", alone(key));
+        texts.extend(OperationKeys::keys().iter().map(beside_route));
         for key in FileKeys::keys() {
             let route = "root = \".\"\n[[route]]\npath = \"/a\"\nfiles = true\n";
             texts.push(format!("{route}{} = {}", key.name, key.example));
@@ -260,8 +270,8 @@ mod tests {
     #[test]
     fn a_default_that_is_written_down_changes_nothing() {
         let without = format!("{:?}", Config::from_settings(parse("").unwrap()).unwrap());
-        let keys = [ServerKeys::keys(), AccessKeys::keys(), CompressionKeys::keys()].concat();
-        for key in keys {
+        let keys = [ServerKeys::keys(), OperationKeys::keys(), LogKeys::keys()].concat();
+        for key in [keys, AccessKeys::keys(), CompressionKeys::keys()].concat() {
             // A list is written down as an array, which its default is not.
             if key.name == "compress_types" {
                 continue;

@@ -75,11 +75,21 @@ impl Config {
             compression: settings.compression.is_on() || routes.iter().any(RouteConfig::compresses),
         };
         let without_effect = in_vain::without_effect(&settings, has);
-        let Settings { keys, acme, access, files, compression, .. } = settings;
+        let Settings { keys, acme, access, files, compression, logs, operation, .. } = settings;
         let given_order = keys.protective_order;
         let (acme, access) = (acme.resolve(), access.resolve());
         let (files, compression) = (files.site(None, None), compression.resolve());
-        let mut config = keys.resolve(routes, acme, access, files, compression, without_effect);
+        let (logs, operation) = (logs.resolve(), operation.resolve());
+        let mut config = keys.resolve(
+            routes,
+            acme,
+            access,
+            files,
+            compression,
+            logs,
+            operation,
+            without_effect,
+        );
         config.without_effect.extend(in_vain::round_trip(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;
@@ -92,6 +102,8 @@ impl Config {
             return Err(ConfigError::new(wrong));
         }
         config.check_keys().map_err(ConfigError::new)?;
+        config.check_ready_routes().map_err(ConfigError::new)?;
+        config.check_control().map_err(ConfigError::new)?;
         config.acme_settings().map_err(ConfigError::new)?;
         let all = || config.listen.iter().chain(&config.listen_clear).chain(&config.admin);
         let mut addresses = all();

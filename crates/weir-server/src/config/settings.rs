@@ -15,15 +15,15 @@ use super::acme::AcmeConfig;
 use super::address::ListenAddress;
 use super::compression::CompressionConfig;
 use super::files::{DiskWork, FileDepartures};
+use super::logs::LogConfig;
+use super::operation::OperationConfig;
 use super::proxy_protocol::ProxyProtocol;
 use super::routes::{ProxyFlag, RouteConfig};
 use super::site::FilesConfig;
 use super::table::settings;
 use super::tls::{CertificateSource, FilePath, Hsts};
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
-use super::values::{
-    AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers,
-};
+use super::values::{Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};
 
 settings! {
     /// Flags of `weir serve` and keys of `weir.toml`, as far as they were given.
@@ -44,6 +44,10 @@ settings! {
         pub files: FilesConfig,
         /// What is compressed, and how much that may take.
         pub compression: CompressionConfig,
+        /// What is logged, where and how.
+        pub logs: LogConfig,
+        /// How the server is reached while it runs, and what its readiness depends on.
+        pub operation: OperationConfig,
         /// Keys that were given to no effect, and why.
         pub(super) without_effect: Vec<String>,
     }
@@ -323,20 +327,7 @@ settings! {
         example "/srv/tmp";
     }
 
-    "Logs and operations" {
-        /// Where to log requests
-        ///
-        /// A file is opened anew at SIGHUP and SIGUSR1, as for logrotate. Nobody waits for a log:
-        /// what it does not take is counted in `weir_access_log_lines_lost_total`.
-        #[arg(long)]
-        access_log: AccessLog = AccessLog::Stderr,
-        example "/var/log/weir.log";
-
-        /// The least severe messages of the server to write to standard error
-        #[arg(long)]
-        log: LogLevel = LogLevel(tracing::level_filters::LevelFilter::INFO),
-        example "warn";
-
+    "Operation" {
         /// Address for /metrics, /healthz, /readyz and a page about the effect of the uplink's order
         ///
         /// For operators only: whoever reaches it reads everything there.

@@ -66,6 +66,19 @@ macro_rules! settings {
             $($(#[$about_extra])* $extra_visibility $extra: $extra_type,)*
         }
 
+        impl $crate::config::key::Resolved for $resolved {
+            fn differing(&self, other: &Self) -> Vec<&'static str> {
+                // Every value can be shown, and not every one compared.
+                let pairs = [$($((
+                    stringify!($key),
+                    format!("{:?}", self.$key),
+                    format!("{:?}", other.$key),
+                )),+),+];
+                let differing = pairs.iter().filter(|(_, own, others)| own != others);
+                differing.map(|(name, ..)| *name).collect()
+            }
+        }
+
         impl $crate::config::key::Table for $given {
             const NAMES: &'static [&'static str] = &[$($(stringify!($key)),+),+];
 
@@ -107,6 +120,10 @@ macro_rules! settings {
 
         impl $given {
             /// Fills in the defaults.
+            #[allow(
+                clippy::too_many_arguments,
+                reason = "one for each part of a table's result that is no key of it"
+            )]
             $given_visibility fn resolve(&self, $($extra: $extra_type),*) -> $resolved {
                 $resolved {
                     $($($key: settings!(

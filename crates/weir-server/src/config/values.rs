@@ -233,20 +233,33 @@ pub enum AccessLog {
     Stderr,
     /// To standard output.
     Stdout,
+    /// To systemd's journal, which listens on this socket.
+    Journal(PathBuf),
     /// To the end of a file.
     File(PathBuf),
 }
+
+/// The socket of systemd's journal (systemd-journald.service(8)).
+const JOURNAL: &str = "/run/systemd/journal/socket";
 
 impl FromStr for AccessLog {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "off" => Ok(AccessLog::Off),
-            "stderr" => Ok(AccessLog::Stderr),
-            "stdout" => Ok(AccessLog::Stdout),
-            "" => Err("an access log needs a name; write off, stderr, stdout or a file".to_owned()),
-            file => Ok(AccessLog::File(file.into())),
+        match (text, text.strip_prefix("journal:")) {
+            ("off", _) => Ok(AccessLog::Off),
+            ("stderr", _) => Ok(AccessLog::Stderr),
+            ("stdout", _) => Ok(AccessLog::Stdout),
+            ("journal", _) => Ok(AccessLog::Journal(JOURNAL.into())),
+            ("", _) => Err("an access log needs a name; write off, stderr, stdout, journal or a \
+                            file"
+                .to_owned()),
+            (_, Some("")) => Err(format!(
+                "the path of the journal's socket is missing; write journal for {JOURNAL}, or \
+                 journal:/run/systemd/journal.NAME/socket"
+            )),
+            (_, Some(socket)) => Ok(AccessLog::Journal(socket.into())),
+            (file, None) => Ok(AccessLog::File(file.into())),
         }
     }
 }
@@ -257,6 +270,8 @@ impl fmt::Display for AccessLog {
             AccessLog::Off => f.write_str("off"),
             AccessLog::Stderr => f.write_str("stderr"),
             AccessLog::Stdout => f.write_str("stdout"),
+            AccessLog::Journal(socket) if socket == Path::new(JOURNAL) => f.write_str("journal"),
+            AccessLog::Journal(socket) => write!(f, "journal:{}", socket.display()),
             AccessLog::File(path) => path.display().fmt(f),
         }
     }
@@ -265,12 +280,12 @@ impl fmt::Display for AccessLog {
 value! {
     AccessLog, "TARGET", |log| -> AccessLog { log }
     fn words() -> Vec<(&'static str, &'static str)> {
-        ["off", "stderr", "stdout", "a file"].map(|word| (word, "")).into()
+        ["off", "stderr", "stdout", "journal", "a file"].map(|word| (word, "")).into()
     }
 
     fn move_beside(&mut self, directory: &Path) {
-        if let AccessLog::File(file) = self {
-            *file = directory.join(&*file);
+        if let AccessLog::File(path) | AccessLog::Journal(path) = self {
+            *path = directory.join(&*path);
         }
     }
 }
@@ -287,5 +302,16 @@ mod tests {
         assert!("2d".parse::<Timeout>().is_err());
         assert!("::1".parse::<Prefix>().is_ok());
         assert!("10.0.0.0/33".parse::<Prefix>().is_err());
+    }
+
+    #[test]
+    fn targets_of_the_access_log() {
+        for text in ["off", "stderr", "stdout", "journal", "journal:/run/j/socket", "/a/journal"] {
+            assert_eq!(text.parse::<AccessLog>().unwrap().to_string(), text);
+        }
+        assert_eq!("journal".parse(), Ok(AccessLog::Journal(JOURNAL.into())));
+        assert_eq!("./journal".parse(), Ok(AccessLog::File("./journal".into())));
+        assert!("".parse::<AccessLog>().unwrap_err().contains("write off, stderr"));
+        assert!("journal:".parse::<AccessLog>().unwrap_err().contains("socket is missing"));
     }
 }

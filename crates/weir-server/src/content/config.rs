@@ -1,5 +1,5 @@
 //! What the sites of a worker are made of, taken from the configuration. Opened for each worker when the
-//! server starts; `weir serve --check` only opens the directories.
+//! server starts, and by a reload that changes them; `weir serve --check` only opens the directories.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl SitesConfig {
                 metrics: metrics.clone(),
                 names: (NAMES / shares).max(1024),
                 open: (descriptors::limit() / 8 / shares).min(MOST_OPEN),
-                window: window(config.uplink.rate().map(|rate| rate.bits() / 8)),
+                window: window_for(config),
                 work: config.disk_work,
                 departures: config.file_departures,
                 coding: SiteCoding::new(&config.compression, compressor),
@@ -128,9 +128,20 @@ pub(crate) fn missing_pages(config: &Config) -> Vec<String> {
     missing
 }
 
-/// How much of a file a helper fetches at once: what an uplink of `bytes_per_second` sends in a tenth
-/// of a second, within limits that suit disks and memory.
-fn window(bytes_per_second: Option<u64>) -> u64 {
+/// Whether the sites of both configurations are made alike, so that those of `one` can stay when it gives
+/// way to `other`, which differs only in what can change while the server runs.
+pub(crate) fn has_same_sites(one: &Config, other: &Config) -> bool {
+    let made_of = |config: &Config| {
+        let sites: Vec<_> = served(config).collect();
+        format!("{sites:?} {:?}", config.compression)
+    };
+    made_of(one) == made_of(other)
+}
+
+/// How much of a file a helper fetches at once: what the uplink sends in a tenth of a second, within limits
+/// that suit disks and memory.
+pub(crate) fn window_for(config: &Config) -> u64 {
+    let bytes_per_second = config.uplink.rate().map(|rate| rate.bits() / 8);
     let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);
     wanted.clamp(CHUNK, 8 * CHUNK).next_multiple_of(CHUNK)
 }

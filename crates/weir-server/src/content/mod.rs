@@ -31,7 +31,9 @@ use weir_sched::Time;
 
 use self::builtin::Builtin;
 pub(crate) use self::coding::Accepts;
-pub(crate) use self::config::{SiteConfig, SitesConfig, missing_pages, open_root, served};
+pub(crate) use self::config::{
+    SiteConfig, SitesConfig, has_same_sites, missing_pages, open_root, served, window_for,
+};
 pub(crate) use self::file::{DIRECT_FROM, ReadError};
 use self::hot::HotSet;
 pub(crate) use self::listing::ListFormat;

@@ -59,7 +59,7 @@ struct Inner {
     open: OpenFiles,
     /// Shared by the lists under way, which are counted so.
     lists: Rc<()>,
-    window: u64,
+    window: Cell<u64>,
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
     scratch: RefCell<Box<[u8]>>,
@@ -82,7 +82,7 @@ impl Site {
             hot,
             open: OpenFiles::new(config.open),
             lists: Rc::default(),
-            window: config.window,
+            window: Cell::new(config.window),
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
             disks: config.disks,
@@ -163,7 +163,12 @@ impl Site {
 
     /// How much of a file a helper fetches at once.
     pub(crate) fn window(&self) -> u64 {
-        self.0.window
+        self.0.window.get()
+    }
+
+    /// From now on so much of a file is fetched at once.
+    pub(crate) fn set_window(&self, window: u64) {
+        self.0.window.set(window);
     }
 
     /// The answer when a helper did not fetch what is to be sent.

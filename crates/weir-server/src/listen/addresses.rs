@@ -1,111 +1,261 @@
-//! The listening sockets that the configuration names, opened before anything starts: one set to a
-//! worker, and one socket for the admin address. Used by the server when it starts.
+//! The addresses that the server listens on: opened before anything starts, one set of sockets to a worker
+//! and one socket for the admin address, and changed while it runs. A new address is listened on before an
+//! old one is closed, and one that stays keeps its sockets.
 
-use std::fmt::Display;
 use std::io;
 use std::iter;
-use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{MutexGuard, PoisonError};
+
+use socket2::SockRef;
 
 use super::listener::Listener;
+use super::opening::{check_free, open_for_admin, open_for_workers};
+use super::passed::{Passed, Role};
 use super::sockets;
 use crate::config::{Config, ListenAddress, PortKind};
 use crate::error::ServeError;
+use crate::metrics::{Watched, WatchedSockets};
 
-/// See the module.
+/// The listening sockets of a server that starts.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     /// One set to a worker.
     pub(crate) workers: Vec<Vec<Listener>>,
-    /// The addresses on which all workers listen, and what is spoken there.
-    pub(crate) served: Vec<(ListenAddress, PortKind)>,
+    /// Where all workers listen.
+    pub(crate) addresses: Addresses,
     /// The listener of the admin address, if there is one.
     pub(crate) admin: Option<Listener>,
-    /// Copies of the workers' sockets, to see how many connections wait there.
-    pub(crate) watched: Arc<Mutex<Vec<OwnedFd>>>,
 }
 
 impl Listeners {
-    /// Listens on all addresses of the configuration.
+    /// Listens on all addresses of the configuration, on sockets that were `passed` where there are any.
     ///
     /// # Errors
     ///
     /// An address that cannot be listened on, such as one that another server has.
-    pub(crate) fn open(config: &Config) -> Result<Listeners, ServeError> {
-        let workers = open_all(config)?;
-        let first = workers.first().map(Vec::as_slice).unwrap_or_default();
-        let served =
-            first.iter().map(|listener| (listener.address.clone(), listener.port)).collect();
-        let copies = workers.iter().flatten().map(|listener| listener.socket.try_clone());
-        let watched = copies.collect::<io::Result<_>>();
-        let watched = watched.map_err(|error| ServeError::new("cannot listen", &error))?;
+    pub(crate) fn open(config: &Config, passed: &mut Passed) -> Result<Listeners, ServeError> {
+        let own = |(address, _): (&'_ ListenAddress, PortKind)| !passed.have(Role::Workers, address);
+        check_free(config, config.ports().filter(|port| own(*port)).map(|(address, _)| address))?;
+        let mut addresses = Addresses::default();
+        let mut moves = addresses.no_moves(config.workers);
+        for (address, port) in config.ports() {
+            moves.open(config, address, port, passed)?;
+        }
+        addresses.take(&mut moves);
         let admin = config.admin.as_ref();
-        let admin = admin.map(|address| open(config, address, PortKind::Clear, config.reuse_port));
-        let admin = admin.transpose()?;
-        Ok(Listeners { workers, served, admin, watched: Arc::new(Mutex::new(watched)) })
+        let admin = admin.map(|address| open_for_admin(config, address, passed)).transpose()?;
+        Ok(Listeners { workers: moves.opened, addresses, admin })
     }
 }
 
-fn open_all(config: &Config) -> Result<Vec<Vec<Listener>>, ServeError> {
-    let shared = config.workers > 1 || config.reuse_port;
-    for (address, _) in config.ports().filter(|_| shared && !config.reuse_port) {
-        if let ListenAddress::Tcp(address) = address {
-            sockets::is_free(*address).map_err(|error| cannot_listen(address, &error))?;
+/// Listens on an admin address that the server had not when it started.
+///
+/// # Errors
+///
+/// As [`Listeners::open`].
+pub(crate) fn open_admin(config: &Config, address: &ListenAddress) -> Result<Listener, ServeError> {
+    open_for_admin(config, address, &mut Passed::default())
+}
+
+/// An address on which all workers listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Served {
+    /// Its number.
+    pub(crate) id: u64,
+    /// As the configuration has it.
+    pub(crate) configured: ListenAddress,
+    /// With the port that the kernel chose.
+    pub(crate) address: ListenAddress,
+    /// What is spoken there.
+    pub(crate) port: PortKind,
+}
+
+/// Where all workers listen.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses {
+    served: Vec<Served>,
+    /// The number of the next one.
+    next: u64,
+    watched: WatchedSockets,
+}
+
+/// How the addresses of one configuration become those of another.
+#[derive(Debug)]
+pub(crate) struct Moves {
+    /// New listeners, by worker.
+    pub(crate) opened: Vec<Vec<Listener>>,
+    /// What is spoken on addresses that stay, where that changes.
+    pub(crate) ports: Vec<(u64, PortKind)>,
+    /// The numbers of those that are not listened on any more.
+    pub(crate) closed: Vec<u64>,
+    served: Vec<Served>,
+    watched: Vec<Watched>,
+    next: u64,
+}
+
+impl Addresses {
+    /// Where they listen, in the order of the configuration.
+    pub(crate) fn served(&self) -> &[Served] {
+        &self.served
+    }
+
+    /// Copies of the sockets, to see how many connections wait there.
+    pub(crate) fn watched(&self) -> &WatchedSockets {
+        &self.watched
+    }
+
+    /// The first port with TLS.
+    pub(crate) fn tls_port(&self) -> Option<u16> {
+        tls_port(&self.served)
+    }
+
+    /// Listens on the addresses of `config` that are new. Those that stay are left alone, and nothing is
+    /// closed yet: dropped, this has changed nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listeners::open`].
+    pub(crate) fn prepare(&self, config: &Config) -> Result<Moves, ServeError> {
+        let mut before = self.served.clone();
+        let stays = config.ports().map(|(address, port)| {
+            let place = before.iter().position(|served| served.configured == *address);
+            (address, port, place.map(|place| before.remove(place)))
+        });
+        let stays: Vec<_> = stays.collect();
+        let new = stays.iter().filter(|(.., served)| served.is_none());
+        check_free(config, new.map(|(address, ..)| *address))?;
+        let mut moves = self.no_moves(config.workers);
+        moves.closed = before.iter().map(|served| served.id).collect();
+        for (address, port, served) in stays {
+            match served {
+                Some(served) => moves.keep(served, port),
+                None => moves.open(config, address, port, &mut Passed::default())?,
+            }
+        }
+        Ok(moves)
+    }
+
+    /// Nothing is opened or closed, and nothing listened on.
+    fn no_moves(&self, workers: usize) -> Moves {
+        Moves {
+            opened: iter::repeat_with(Vec::new).take(workers).collect(),
+            ports: Vec::new(),
+            closed: Vec::new(),
+            served: Vec::new(),
+            watched: Vec::new(),
+            next: self.next,
         }
     }
-    let mut all: Vec<_> = iter::repeat_with(Vec::new).take(config.workers).collect();
-    for (address, port) in config.ports() {
-        let first = open(config, address, port, shared)?;
-        let others = (1..config.workers).map(|_| first.another(config));
-        let others = others.collect::<io::Result<Vec<_>>>();
-        let others = others.map_err(|error| cannot_listen(address, &error))?;
-        for (listeners, listener) in all.iter_mut().zip(iter::once(first).chain(others)) {
-            listener.wait_for_requests().map_err(|error| cannot_listen(address, &error))?;
-            listeners.push(listener);
+
+    /// The server listens as `moves` say, but for what is closed by [`Addresses::close`].
+    pub(crate) fn take(&mut self, moves: &mut Moves) {
+        self.served = std::mem::take(&mut moves.served);
+        self.next = moves.next;
+        self.lock().append(&mut moves.watched);
+    }
+
+    /// Has clients of these addresses let in at once from now on: those who wait with nothing sent would be
+    /// reset when their listener closes.
+    pub(crate) fn wait_for_nothing(&self, ids: &[u64]) {
+        let watched = self.lock();
+        let of_these = watched.iter().filter(|watched| ids.contains(&watched.id));
+        of_these.for_each(sockets::wait_for_nothing);
+    }
+
+    /// Closes the copies of the sockets of these addresses. The workers close their own.
+    pub(crate) fn close(&self, ids: &[u64]) {
+        self.lock().retain(|watched| !ids.contains(&watched.id));
+    }
+
+    /// How long clients that connect from now on may take no data.
+    pub(crate) fn set_patience(&self, config: &Config) {
+        for watched in self.lock().iter() {
+            // On a Unix socket nobody vanishes silently, and there is no such option.
+            let _ = sockets::set_patience(&SockRef::from(&watched.socket), config.send_timeout);
         }
     }
-    Ok(all)
+
+    /// Copies of all sockets, each with the number of its address.
+    ///
+    /// # Errors
+    ///
+    /// There are no descriptors.
+    pub(crate) fn copies(&self) -> io::Result<Vec<(u64, OwnedFd)>> {
+        let watched = self.lock();
+        let copies = watched.iter().map(|watched| {
+            Ok((watched.id, watched.as_fd().try_clone_to_owned()?))
+        });
+        copies.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn open(
-    config: &Config,
-    address: &ListenAddress,
-    port: PortKind,
-    shared: bool,
-) -> Result<Listener, ServeError> {
-    Listener::open(config, address, port, shared).map_err(|error| cannot_listen(address, &error))
+impl Moves {
+    /// The first port with TLS, afterwards.
+    pub(crate) fn tls_port(&self) -> Option<u16> {
+        tls_port(&self.served)
+    }
+
+    /// The addresses that are new.
+    pub(crate) fn new_addresses(&self) -> Vec<Served> {
+        let opened = self.opened.iter().flatten().map(|listener| listener.id);
+        let opened: Vec<u64> = opened.collect();
+        self.served.iter().filter(|served| opened.contains(&served.id)).cloned().collect()
+    }
+
+    fn keep(&mut self, served: Served, port: PortKind) {
+        if served.port != port {
+            self.ports.push((served.id, port));
+        }
+        self.served.push(Served { port, ..served });
+    }
+
+    fn open(
+        &mut self,
+        config: &Config,
+        configured: &ListenAddress,
+        port: PortKind,
+        passed: &mut Passed,
+    ) -> Result<(), ServeError> {
+        let id = self.next;
+        let listeners = open_for_workers(config, id, configured, port, passed)?;
+        self.watched.append(&mut copies(&listeners)?);
+        let first = listeners.first();
+        let address = first.map_or_else(|| configured.clone(), |first| first.address.clone());
+        self.served.push(Served { id, configured: configured.clone(), address, port });
+        self.next = id + 1;
+        deal(listeners, &mut self.opened);
+        Ok(())
+    }
 }
 
-pub(crate) fn cannot_listen(address: impl Display, error: &io::Error) -> ServeError {
-    ServeError::new(format!("cannot listen on {address}"), error)
+fn tls_port(served: &[Served]) -> Option<u16> {
+    served.iter().find_map(|served| match (&served.address, served.port) {
+        (ListenAddress::Tcp(address), PortKind::Tls) => Some(address.port()),
+        _ => None,
+    })
+}
+
+fn copies(listeners: &[Listener]) -> Result<Vec<Watched>, ServeError> {
+    let copies = listeners.iter().map(|listener| {
+        Ok(Watched { id: listener.id, socket: listener.copy_socket()? })
+    });
+    copies.collect::<io::Result<_>>().map_err(|error| ServeError::new("cannot listen", &error))
+}
+
+/// Gives each worker its listeners, one after the other.
+fn deal(listeners: Vec<Listener>, workers: &mut [Vec<Listener>]) {
+    let count = workers.len().max(1);
+    for (place, listener) in listeners.into_iter().enumerate() {
+        if let Some(worker) = workers.get_mut(place % count) {
+            worker.push(listener);
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::listener::take;
-    use super::*;
-    use crate::config;
-    use crate::identity::PeerAddress;
-    use std::os::unix::net::UnixStream;
-
-    #[test]
-    fn workers_share_a_unix_socket_that_goes_with_the_last() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("weir.sock");
-        let text = format!("workers = 3\nlisten = \"unix:{}\"\n", path.display());
-        let config = Config::from_settings(config::parse(&text).unwrap()).unwrap();
-        let listeners = Listeners::open(&config).unwrap();
-        let served: Vec<_> =
-            config.listen.iter().cloned().map(|at| (at, PortKind::Clear)).collect();
-        assert_eq!(listeners.served, served);
-        assert_eq!((listeners.workers.len(), listeners.watched.lock().unwrap().len()), (3, 3));
-        for mut worker in listeners.workers {
-            assert!(path.exists());
-            let _client = UnixStream::connect(&path).unwrap();
-            let Listener { socket, file, .. } = worker.pop().unwrap();
-            assert_eq!(take(&socket, false).unwrap().1, PeerAddress::Unix);
-            drop(file);
-        }
-        assert!(!path.exists());
-    }
-}
+mod tests;

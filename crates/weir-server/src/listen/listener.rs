@@ -1,14 +1,16 @@
-//! A listening socket of one worker, on a TCP port or a Unix socket. Opened by [`super::Listeners`]; the
-//! accept loop takes its connections.
+//! A listening socket of one worker, on a TCP port or a Unix socket. Opened by [`super::Listeners`] and
+//! [`super::Addresses`]; the accept loop takes its connections.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, acceptfrom_with};
+use socket2::SockRef;
 
-use super::unix::SocketFile;
+use super::unix::{EVERYBODY, SocketFile};
 use super::{sockets, unix};
 use crate::config::{Config, ListenAddress, PortKind};
 use crate::identity::PeerAddress;
@@ -16,6 +18,8 @@ use crate::identity::PeerAddress;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Listener {
+    /// The number of its address, the same for all workers.
+    pub(crate) id: u64,
     /// Where it listens, with the port that the kernel chose.
     pub(crate) address: ListenAddress,
     /// What is spoken there.
@@ -40,22 +44,52 @@ impl Listener {
         match address {
             ListenAddress::Tcp(address) => {
                 let listener = sockets::open(*address, shared, config.send_timeout)?;
-                if config.kernel_config().is_some() {
-                    sockets::give_handshakes_priority(&listener);
-                }
-                let address = ListenAddress::Tcp(listener.local_addr()?);
-                Ok(Listener { address, port, file: None, socket: listener.into() })
+                Listener::on_port(config, port, listener)
             }
             ListenAddress::Unix(path) => {
-                let (socket, file) = unix::open(path)?;
+                let (socket, file) = unix::open(path, EVERYBODY)?;
                 let (address, file) = (address.clone(), Some(Arc::new(file)));
-                Ok(Listener { address, port, file, socket })
+                Ok(Listener { id: 0, address, port, file, socket })
             }
             ListenAddress::Abstract(name) => {
                 let socket = unix::open_abstract(name)?;
-                Ok(Listener { address: address.clone(), port, file: None, socket })
+                Ok(Listener { id: 0, address: address.clone(), port, file: None, socket })
             }
         }
+    }
+
+    /// One on a socket that somebody else has opened on `address`; `file`: its file, if it is ours.
+    ///
+    /// # Errors
+    ///
+    /// It is not a socket that connections could be accepted from.
+    pub(super) fn passed(
+        config: &Config,
+        address: &ListenAddress,
+        port: PortKind,
+        socket: OwnedFd,
+        file: Option<Arc<SocketFile>>,
+    ) -> io::Result<Listener> {
+        match address {
+            ListenAddress::Tcp(_) => {
+                sockets::listen(&SockRef::from(&socket), config.send_timeout)?;
+                Listener::on_port(config, port, socket.into())
+            }
+            ListenAddress::Unix(_) | ListenAddress::Abstract(_) => {
+                let view = SockRef::from(&socket);
+                view.set_nonblocking(true)?;
+                view.listen(sockets::BACKLOG)?;
+                Ok(Listener { id: 0, address: address.clone(), port, file, socket })
+            }
+        }
+    }
+
+    fn on_port(config: &Config, port: PortKind, listener: TcpListener) -> io::Result<Listener> {
+        if config.kernel_config().is_some() {
+            sockets::give_handshakes_priority(&listener);
+        }
+        let address = ListenAddress::Tcp(listener.local_addr()?);
+        Ok(Listener { id: 0, address, port, file: None, socket: listener.into() })
     }
 
     /// A listener on the same address for another worker. On a port it is a socket of its own, with its
@@ -68,13 +102,37 @@ impl Listener {
     pub(super) fn another(&self, config: &Config) -> io::Result<Listener> {
         match &self.address {
             ListenAddress::Tcp(_) => Listener::open(config, &self.address, self.port, true),
-            ListenAddress::Unix(_) | ListenAddress::Abstract(_) => Ok(Listener {
-                address: self.address.clone(),
-                port: self.port,
-                file: self.file.clone(),
-                socket: self.socket.try_clone()?,
-            }),
+            ListenAddress::Unix(_) | ListenAddress::Abstract(_) => self.copy(),
         }
+    }
+
+    /// A listener on the same socket, which takes connections from the same queue.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor.
+    pub(super) fn copy(&self) -> io::Result<Listener> {
+        Ok(Listener {
+            id: self.id,
+            address: self.address.clone(),
+            port: self.port,
+            file: self.file.clone(),
+            socket: self.copy_socket()?,
+        })
+    }
+
+    /// The same, whose address has this number.
+    pub(crate) fn numbered(self, id: u64) -> Listener {
+        Listener { id, ..self }
+    }
+
+    /// The same socket under another descriptor.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(crate) fn copy_socket(&self) -> io::Result<OwnedFd> {
+        self.socket.try_clone()
     }
 
     /// Has connections accepted together with their first bytes, where the kernel can tell.

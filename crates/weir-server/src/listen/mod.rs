@@ -1,11 +1,15 @@
 //! Accepts connections, gives each its first turn and, if it goes on, a task. Workers and the admin
-//! address run it on the listening sockets that [`Listeners`] has opened.
+//! address do it with [`Listening`], on the sockets that [`Listeners`] has opened and those that [`Addresses`]
+//! opens later.
 
 mod addresses;
 mod listener;
+mod opening;
+mod passed;
 mod sockets;
 mod unix;
 
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,16 +22,19 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
 use tokio::task::coop::consume_budget;
-use tokio::task::{spawn_local, yield_now};
+use tokio::task::{JoinHandle, spawn_local, yield_now};
 use tokio::time::sleep;
 use weir_sched::Time;
 
-pub(crate) use self::addresses::{Listeners, cannot_listen};
+pub(crate) use self::addresses::{Addresses, Listeners, Moves, Served, open_admin};
 pub(crate) use self::listener::Listener;
 use self::listener::take;
-pub(crate) use self::sockets::{bind, wait_for_nothing};
-pub(crate) use self::unix::check as check_unix;
+pub(crate) use self::opening::cannot_listen;
+pub(crate) use self::passed::{Passed, PassedSocket, Role};
+pub(crate) use self::sockets::bind;
+pub(crate) use self::unix::{SocketFile, check as check_unix, open_for_owner};
 use crate::config::{ListenAddress, PortKind};
 use crate::identity::PeerAddress;
 use crate::logs::messages;
@@ -45,24 +52,89 @@ const RECOVER: Duration = Duration::from_millis(50);
 /// An error that comes again within this time is not logged again.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Serves everybody who connects to `listeners` until the server stops. Connections that the kernel has
-/// let in by then are accepted as well.
-///
-/// # Errors
-///
-/// A task that accepts was ended from outside.
-pub(crate) async fn serve(context: &Rc<Context>, listeners: Vec<Listener>) -> io::Result<()> {
-    let accept = |listener| spawn_local(accept_or_abort(context.clone(), listener));
-    let accepting: Vec<_> = listeners.into_iter().map(accept).collect();
-    context.stop.requested().await;
-    for accepting in accepting {
-        accepting.await.map_err(io::Error::other)?;
-    }
-    Ok(())
+/// The listeners of a worker, or of the admin address: everybody who connects to them is served until they
+/// are closed or the server stops.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    context: Rc<Context>,
+    accepting: RefCell<Vec<Accepting>>,
 }
 
-async fn accept_or_abort(context: Rc<Context>, listener: Listener) {
-    if let Err(error) = accept(context, listener).await {
+/// A listener from which connections are accepted.
+#[derive(Debug)]
+struct Accepting {
+    /// The number of its address.
+    id: u64,
+    /// What is spoken there from the next connection on.
+    port: Rc<Cell<PortKind>>,
+    closing: Rc<Closing>,
+    task: JoinHandle<()>,
+}
+
+/// Tells a task that its listener is to close.
+#[derive(Debug, Default)]
+struct Closing {
+    is_told: Cell<bool>,
+    told: Notify,
+}
+
+impl Listening {
+    pub(crate) fn new(context: Rc<Context>) -> Listening {
+        Listening { context, accepting: RefCell::default() }
+    }
+
+    /// Serves everybody who connects to `listeners`, too.
+    pub(crate) fn open(&self, listeners: Vec<Listener>) {
+        for listener in listeners {
+            let (id, port) = (listener.id, Rc::new(Cell::new(listener.port)));
+            let closing = Rc::<Closing>::default();
+            let (context, told) = (self.context.clone(), closing.clone());
+            let task = spawn_local(accept_or_abort(context, listener, port.clone(), told));
+            self.accepting.borrow_mut().push(Accepting { id, port, closing, task });
+        }
+    }
+
+    /// From the next connection on, `port` is what is spoken on the address with this number.
+    pub(crate) fn speak(&self, id: u64, port: PortKind) {
+        let accepting = self.accepting.borrow();
+        accepting.iter().filter(|accepting| accepting.id == id).for_each(|it| it.port.set(port));
+    }
+
+    /// Closes the listeners of the addresses with these numbers. Connections that the kernel has let in by
+    /// then are accepted as well.
+    pub(crate) fn close(&self, ids: &[u64]) {
+        self.accepting.borrow_mut().retain(|accepting| {
+            let is_to_close = ids.contains(&accepting.id);
+            if is_to_close {
+                accepting.closing.is_told.set(true);
+                accepting.closing.told.notify_one();
+            }
+            !is_to_close
+        });
+    }
+
+    /// Waits until all listeners have closed after the server has stopped. Connections that the kernel has
+    /// let in by then have been accepted, unless a successor has the sockets.
+    ///
+    /// # Errors
+    ///
+    /// A task that accepts was ended from outside.
+    pub(crate) async fn ended(&self) -> io::Result<()> {
+        let accepting = self.accepting.take();
+        for Accepting { task, .. } in accepting {
+            task.await.map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+}
+
+async fn accept_or_abort(
+    context: Rc<Context>,
+    listener: Listener,
+    port: Rc<Cell<PortKind>>,
+    closing: Rc<Closing>,
+) {
+    if let Err(error) = accept(context, listener, &port, &closing).await {
         // Nobody could reach the server: better to end than to hang.
         tracing::error!("a listening socket cannot be watched: {error}");
         messages::finish();
@@ -70,19 +142,29 @@ async fn accept_or_abort(context: Rc<Context>, listener: Listener) {
     }
 }
 
-/// Accepts connections until the server stops.
-async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
-    let Listener { address, port, file, socket } = listener;
+/// Accepts connections until the server stops or the listener is to close.
+async fn accept(
+    context: Rc<Context>,
+    listener: Listener,
+    port: &Cell<PortKind>,
+    closing: &Closing,
+) -> io::Result<()> {
+    let Listener { address, file, socket, .. } = listener;
     let is_tcp = matches!(address, ListenAddress::Tcp(_));
     let listener = sys::watch(socket, Interest::READABLE)?;
     let mut failed: Option<Time> = None;
-    let mut stop = pin!(context.stop.requested());
-    while !context.stop.is_stopping() {
+    let mut over = pin!(async {
+        tokio::select! {
+            () = context.stop.requested() => {}
+            () = closing.told.notified() => {}
+        }
+    });
+    while !context.stop.is_stopping() && !closing.is_told.get() {
         consume_budget().await;
         let accepted = tokio::select! {
             biased;
             accepted = next(&listener, is_tcp) => accepted,
-            () = &mut stop => break,
+            () = &mut over => break,
         };
         match accepted {
             Ok((socket, peer)) => {
@@ -91,10 +173,10 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
                     0 => socket,
                     count => tokio::select! {
                         socket = make_room(&context, socket, count) => socket,
-                        () = &mut stop => break,
+                        () = &mut over => break,
                     },
                 };
-                start(&context, Socket::new(socket), port, peer);
+                start(&context, Socket::new(socket), port.get(), peer);
             }
             Err(error) => {
                 context.metrics.accept_errors.inc();
@@ -115,9 +197,14 @@ async fn accept(context: Rc<Context>, listener: Listener) -> io::Result<()> {
             }
         }
     }
+    if context.stop.is_handed_over() && !closing.is_told.get() {
+        // What waits there is for the successor, and so is the file.
+        file.iter().for_each(|file| file.leave());
+        return Ok(());
+    }
     // Nobody finds it any more, and those who have are served.
     drop(file);
-    take_waiting(&context, listener.get_ref(), port, is_tcp);
+    take_waiting(&context, listener.get_ref(), port.get(), is_tcp);
     Ok(())
 }
 

@@ -28,18 +28,30 @@ pub(crate) fn open(
     patience: Duration,
 ) -> io::Result<TcpListener> {
     let socket = bind(address, shared)?;
+    listen(&socket, patience)?;
+    Ok(socket.into())
+}
+
+/// Has a socket that is bound listen, or listen as if it had been opened here. `patience`: how long a client
+/// may take no data.
+pub(super) fn listen(socket: &socket2::Socket, patience: Duration) -> io::Result<()> {
+    socket.set_nonblocking(true)?;
     // Connections inherit these: no waiting for acknowledgements before the last segment, and a
     // client that has silently vanished is noticed, by probes when nothing is under way to it.
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_user_timeout(Some(patience))?;
-    socket.set_tcp_keepalive(&keep_alive(patience))?;
+    set_patience(socket, patience)?;
     // What a slow client has not taken stays in the file, not in the kernel's memory.
     socket.set_tcp_notsent_lowat(LEAST_UNSENT)?;
     // An acknowledgement of its own for each request would cost the uplink a packet: the response
     // carries it, or a timer of 40 ms.
-    set_tcp_quickack(&socket, false)?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
+    set_tcp_quickack(socket, false)?;
+    socket.listen(BACKLOG)
+}
+
+/// How long clients that connect from now on may take no data.
+pub(super) fn set_patience(socket: &socket2::Socket, patience: Duration) -> io::Result<()> {
+    socket.set_tcp_user_timeout(Some(patience))?;
+    socket.set_tcp_keepalive(&keep_alive(patience))
 }
 
 /// Has SYN-ACKs of `listener` go before all responses in the kernel's bands: they carry its priority.

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -16,7 +17,10 @@ use super::sockets::BACKLOG;
 
 /// Who may connect: everybody who can reach the file, whatever the umask says, so that a proxy of
 /// another user can. nginx does the same; the directory says who reaches it.
-const MODE: u32 = 0o666;
+pub(super) const EVERYBODY: u32 = 0o666;
+
+/// The same for the user of the server alone.
+const OWNER: u32 = 0o600;
 
 /// The file of a socket that this process listens on. It is removed when this is dropped, unless it is
 /// another's by then.
@@ -25,10 +29,29 @@ pub(crate) struct SocketFile {
     path: PathBuf,
     /// Device and inode, which are not used again while the socket is open.
     identity: (u64, u64),
+    /// A successor listens on the same socket.
+    stays: AtomicBool,
+}
+
+impl SocketFile {
+    /// The file at `path`, if there is one: that of a socket which a predecessor has opened.
+    pub(crate) fn of(path: &Path) -> Option<SocketFile> {
+        let found = fs::symlink_metadata(path).ok()?;
+        let (path, identity) = (path.to_owned(), identity(&found));
+        Some(SocketFile { path, identity, stays: AtomicBool::new(false) })
+    }
+
+    /// It is not removed: a successor listens on the same socket.
+    pub(crate) fn leave(&self) {
+        self.stays.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
+        if self.stays.load(Ordering::Relaxed) {
+            return;
+        }
         let found = fs::symlink_metadata(&self.path);
         if found.is_ok_and(|found| identity(&found) == self.identity)
             && let Err(error) = fs::remove_file(&self.path)
@@ -38,12 +61,21 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens on `path`.
+/// Listens on `path` for nobody but the user of the server.
+///
+/// # Errors
+///
+/// As [`open`].
+pub(crate) fn open_for_owner(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
+    open(path, OWNER)
+}
+
+/// Listens on `path`; `mode`: who may connect.
 ///
 /// # Errors
 ///
 /// Another server answers there, something that is no socket is there, or no file can be created.
-pub(super) fn open(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
+pub(super) fn open(path: &Path, mode: u32) -> io::Result<(OwnedFd, SocketFile)> {
     if has_socket(path)? {
         if is_answered(path)? {
             let why = "another server answers there; stop it, or listen elsewhere";
@@ -58,9 +90,9 @@ pub(super) fn open(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
         }
     }
     let socket = bind(&SockAddr::unix(path)?)?;
-    let found = fs::symlink_metadata(path)?;
-    let file = SocketFile { path: path.to_owned(), identity: identity(&found) };
-    fs::set_permissions(path, Permissions::from_mode(MODE))?;
+    let file = SocketFile::of(path).ok_or(ErrorKind::NotFound)?;
+    // Nobody can connect before it listens.
+    fs::set_permissions(path, Permissions::from_mode(mode))?;
     socket.listen(BACKLOG)?;
     Ok((socket.into(), file))
 }

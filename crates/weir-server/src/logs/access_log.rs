@@ -1,39 +1,35 @@
-//! The access log: Combined Log Format with two more columns, the response time in seconds and `cut` for
-//! a response that did not end. Connections leave lines here; a thread of its own writes them.
+//! The access log: a line for each response, in the format and to the target that the configuration names.
+//! Connections leave lines here; a thread of its own writes them.
 
-use std::fmt::Write as _;
+mod clf;
+mod details;
+mod entry;
+#[cfg(test)]
+mod tests;
+mod values;
+
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use weir_http::message::{Request, version_text};
 
-use crate::config::AccessLog;
+use crate::config::{AccessLog, LogFormat};
 use crate::error::ServeError;
-use crate::identity::PeerAddress;
+use crate::logs::date::{Date, Dates};
 use crate::logs::lines::{Kind, Lines, Output};
 use crate::logs::messages;
+
+pub(crate) use details::{Details, GateKind};
+pub(crate) use entry::{Ending, Entry};
 
 /// How long the server waits at its end for lines that are not written yet.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// One response.
-#[derive(Debug)]
-pub(crate) struct Entry<'a> {
-    pub(crate) peer: PeerAddress,
-    /// Who it is by its password, if that was asked for.
-    pub(crate) user: Option<&'a str>,
-    pub(crate) unix_seconds: i64,
-    /// `None`: what the client sent was not a request.
-    pub(crate) request: Option<&'a Request<'a>>,
-    pub(crate) code: u16,
-    /// Bytes of the body.
-    pub(crate) sent: u64,
-    pub(crate) complete: bool,
-    pub(crate) took: Duration,
-}
+/// Bytes that lines mostly have, by what is in them: more make a line grow.
+const USUAL: usize = 160;
+const USUAL_WITH_NAMES: usize = 512;
 
 /// Where connections leave their lines; the default is no access log.
 #[derive(Clone, Debug, Default)]
@@ -41,33 +37,42 @@ pub(crate) struct LogHandle {
     lines: Option<Lines>,
     /// The log is standard error, which the server's messages go to, too.
     shared: bool,
+    format: LogFormat,
+    /// The log is the journal, which has fields beside the line.
+    has_fields: bool,
+    dates: Dates,
 }
 
 /// Opens the log.
 ///
 /// # Errors
 ///
-/// Its file cannot be opened, or there can be no thread to write it.
-pub(crate) fn open(target: &AccessLog) -> Result<LogHandle, ServeError> {
-    start(target).map_err(|error| cannot_open(target, &error))
+/// Its file cannot be opened, there is no journal, or there can be no thread to write it.
+pub(crate) fn open(target: &AccessLog, format: LogFormat) -> Result<LogHandle, ServeError> {
+    start(target, format).map_err(|error| cannot_open(target, &error))
 }
 
 fn cannot_open(target: &AccessLog, error: &io::Error) -> ServeError {
     ServeError::new(format!("cannot open the access log {target}"), error)
 }
 
-fn start(target: &AccessLog) -> io::Result<LogHandle> {
+fn start(target: &AccessLog, format: LogFormat) -> io::Result<LogHandle> {
+    let has_fields = matches!(target, AccessLog::Journal(_));
+    let handle = LogHandle { format, has_fields, ..LogHandle::default() };
     let output = match target {
-        AccessLog::Off => return Ok(LogHandle::default()),
+        AccessLog::Off => return Ok(handle),
         // Lines and messages must not be mixed up within a line.
         AccessLog::Stderr => match messages::lines() {
-            Some(lines) => return Ok(LogHandle { lines: Some(lines.clone()), shared: true }),
+            Some(lines) => {
+                return Ok(LogHandle { lines: Some(lines.clone()), shared: true, ..handle });
+            }
             None => Output::stderr()?,
         },
         AccessLog::Stdout => Output::stdout()?,
+        AccessLog::Journal(socket) => Output::journal(socket)?,
         AccessLog::File(path) => Output::file(path)?,
     };
-    Ok(LogHandle { lines: Some(Lines::start(output)?), shared: false })
+    Ok(LogHandle { lines: Some(Lines::start(output)?), ..handle })
 }
 
 /// Whether the log could be opened, as far as can be told without making it.
@@ -76,8 +81,12 @@ fn start(target: &AccessLog) -> io::Result<LogHandle> {
 ///
 /// Why it could not.
 pub(crate) fn check(target: &AccessLog) -> Result<(), ServeError> {
-    let AccessLog::File(path) = target else { return Ok(()) };
-    check_file(path).map_err(|error| cannot_open(target, &error))
+    let checked = match target {
+        AccessLog::File(path) => check_file(path),
+        AccessLog::Journal(socket) => Output::check_journal(socket),
+        AccessLog::Off | AccessLog::Stderr | AccessLog::Stdout => Ok(()),
+    };
+    checked.map_err(|error| cannot_open(target, &error))
 }
 
 fn check_file(path: &Path) -> io::Result<()> {
@@ -104,9 +113,20 @@ fn check_file(path: &Path) -> io::Result<()> {
 }
 
 impl LogHandle {
+    /// Whether entries are to have [`Details`].
+    pub(crate) fn wants_details(&self) -> bool {
+        self.lines.is_some() && self.has_names()
+    }
+
+    /// The same log, with lines in another format from now on.
+    pub(crate) fn in_format(&self, format: LogFormat) -> LogHandle {
+        LogHandle { format, ..self.clone() }
+    }
+
+    /// Leaves a line.
     pub(crate) fn write<'a>(&self, entry: impl FnOnce() -> Entry<'a>) {
         if let Some(lines) = &self.lines {
-            lines.push(Kind::Request, line(&entry()));
+            lines.push(Kind::Request, self.line(&entry()));
         }
     }
 
@@ -127,112 +147,33 @@ impl LogHandle {
             tracing::error!("{} is stuck: the last lines are lost", lines.name());
         }
     }
-}
 
-fn line(entry: &Entry<'_>) -> String {
-    let date = weir_http::message::date::format(entry.unix_seconds);
-    let date = std::str::from_utf8(&date).unwrap_or_default();
-    // "Sun, 06 Nov 1994 08:49:37 GMT" in the order of the log.
-    let part = |from: usize, to: usize| date.get(from..to).unwrap_or_default();
-    let mut out = String::with_capacity(160);
-    let _ = match entry.peer.known_ip() {
-        Some(address) => write!(out, "{}", address.to_canonical()),
-        None => write!(out, "{}", entry.peer),
-    };
-    out.push_str(" - ");
-    escape_word(entry.user.unwrap_or("-"), &mut out);
-    let _ = write!(
-        out,
-        " [{}/{}/{}:{} +0000] \"",
-        part(5, 7),
-        part(8, 11),
-        part(12, 16),
-        part(17, 25),
-    );
-    match entry.request {
-        Some(request) => {
-            escape(request.method.as_str(), &mut out);
-            out.push(' ');
-            escape(request.target, &mut out);
-            out.push(' ');
-            out.push_str(version_text(request.version));
-        }
-        None => out.push('-'),
-    }
-    let _ = write!(out, "\" {} {} \"", entry.code, entry.sent);
-    escape(entry.request.and_then(|r| r.referer).unwrap_or("-"), &mut out);
-    out.push_str("\" \"");
-    escape(entry.request.and_then(|r| r.user_agent).unwrap_or("-"), &mut out);
-    let _ = write!(out, "\" {:.6}", entry.took.as_secs_f64());
-    out.push_str(if entry.complete { " -\n" } else { " cut\n" });
-    out
-}
-
-/// Escapes what a client sent so that it cannot end the field or the line.
-fn escape(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(char::from(byte));
-            }
-            b' '..=b'~' => out.push(char::from(byte)),
-            _ => {
-                let _ = write!(out, "\\x{byte:02x}");
-            }
-        }
-    }
-}
-
-/// Escapes what stands in a column without quotes, so that it cannot end it either.
-fn escape_word(text: &str, out: &mut String) {
-    for (number, part) in text.split(' ').enumerate() {
-        if number > 0 {
-            out.push_str("\\x20");
-        }
-        escape(part, out);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use weir_http::h1::request::{Limits, parse_request};
-
-    #[test]
-    fn a_user_cannot_forge_columns() {
-        for (user, column) in [
-            ("me", "me"),
-            ("me [6/Nov] \"GET / ", "me\\x20[6/Nov]\\x20\\\"GET\\x20/\\x20"),
-            ("é\n", "\\xc3\\xa9\\x0a"),
-        ] {
-            let mut out = String::new();
-            escape_word(user, &mut out);
-            assert_eq!(out, column);
-        }
+    /// Whether values are written with their names, and all of them.
+    fn has_names(&self) -> bool {
+        self.has_fields || self.format == LogFormat::Json
     }
 
-    #[test]
-    fn a_line_is_in_the_combined_format() {
-        let head = b"GET /a\"b HTTP/1.1\r\nHost: x\r\nUser-Agent: t\\\xc3\xa9\r\n\r\n";
-        let Ok(Some((request, _))) = parse_request(head, &Limits::default()) else {
-            panic!("a valid head")
-        };
-        let entry = Entry {
-            peer: PeerAddress::Ip(([10, 0, 0, 1], 1234).into()),
-            user: None,
-            unix_seconds: 784_111_777,
-            request: Some(&request),
-            code: 200,
-            sent: 12,
-            complete: true,
-            took: Duration::from_micros(1500),
-        };
-        assert_eq!(
-            line(&entry),
-            "10.0.0.1 - - [06/Nov/1994:08:49:37 +0000] \"GET /a\\\"b HTTP/1.1\" 200 12 \"-\" \
-             \"t\\\\\\xc3\\xa9\" 0.001500 -\n"
-        );
-        assert!(line(&Entry { user: Some("me"), ..entry }).starts_with("10.0.0.1 - me [06/"));
+    /// A line with its end; for the journal all lines of an entry.
+    fn line(&self, entry: &Entry<'_>) -> String {
+        let date = self.dates.at(entry.at);
+        let mut out =
+            String::with_capacity(if self.has_names() { USUAL_WITH_NAMES } else { USUAL });
+        if self.has_fields {
+            values::fields(&mut out, entry, |out| self.add(out, entry, &date));
+        } else {
+            self.add(&mut out, entry, &date);
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Adds a line without its end.
+    fn add(&self, out: &mut String, entry: &Entry<'_>, date: &Date) {
+        match self.format {
+            LogFormat::Weir => clf::weir(out, entry, date),
+            LogFormat::Combined => clf::combined(out, entry, date),
+            LogFormat::Common => clf::common(out, entry, date),
+            LogFormat::Json => values::json(out, entry, date),
+        }
     }
 }

@@ -10,6 +10,10 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
+use tracing::Level;
+
+use super::message_format;
+use crate::config::MessageFormat;
 use crate::logs::lines::{Kind, Lines, Output};
 
 /// How long the process waits at its end for standard error.
@@ -23,9 +27,30 @@ pub(crate) fn lines() -> Option<&'static Lines> {
     LINES.get_or_init(|| Output::stderr().and_then(Lines::start).ok()).as_ref()
 }
 
-/// Writes a line.
-pub fn say(line: impl fmt::Display) {
-    leave(format!("{line}\n"));
+/// From now on messages are written so.
+pub fn write_as(format: MessageFormat) {
+    message_format::write_as(format);
+}
+
+/// Whether each message is an object of JSON at present.
+pub fn are_json() -> bool {
+    message_format::is_json()
+}
+
+/// Writes a text as it stands.
+pub fn say(text: impl fmt::Display) {
+    leave(message_format::verbatim(Level::INFO, text));
+}
+
+/// Writes what the program has to tell; as text it begins with `weir:`.
+pub fn tell(level: Level, text: impl fmt::Display) {
+    leave(message_format::told(level, text));
+}
+
+/// A message as an object of JSON, with its line end. `fields`: more of its values, by names of letters,
+/// digits and underscores.
+pub fn json(level: Level, message: &str, fields: &[(&str, String)]) -> String {
+    message_format::json(level, message, fields)
 }
 
 /// Waits until all messages are written, up to a second. Called before the process ends.
@@ -67,6 +92,6 @@ pub fn tell_of_panics() {
         if backtrace.status() == BacktraceStatus::Captured {
             let _ = write!(text, "\n{backtrace}");
         }
-        say(text);
+        leave(message_format::verbatim(Level::ERROR, text));
     }));
 }

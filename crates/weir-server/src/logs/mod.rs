@@ -2,7 +2,11 @@
 //! so no worker ever waits for a disk or a terminal. Used by all modules that report something.
 
 pub(crate) mod access_log;
+mod date;
+mod json;
 pub(crate) mod lines;
+mod message_format;
 pub mod messages;
+mod numbers;
 pub(crate) mod printable;
 pub(crate) mod refusals;

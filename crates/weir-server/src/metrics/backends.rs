@@ -117,6 +117,21 @@ impl Backends {
         all
     }
 
+    /// No route names `backend` any more.
+    pub(crate) fn forget(&self, backend: &str) {
+        let label: Label = [("backend", backend.to_owned())];
+        for level in [&self.up, &self.waiting, &self.under_way, &self.aside, &self.limit] {
+            level.remove(&label);
+        }
+        let counts = [&self.calls, &self.failed, &self.refused, &self.dead_in_queue];
+        for count in counts.into_iter().chain([&self.dead_in_service, &self.dead_while_sending]) {
+            count.remove(&label);
+        }
+        for seconds in [&self.saved, &self.wasted] {
+            seconds.remove(&label);
+        }
+    }
+
     /// These are the figures of `backend` now.
     pub(crate) fn read(&self, backend: &str, reading: &Reading) {
         let label: Label = [("backend", backend.to_owned())];

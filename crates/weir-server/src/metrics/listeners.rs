@@ -1,8 +1,27 @@
-//! What the kernel says of listen queues. Read by the admin address when figures are asked for.
+//! What the kernel says of listen queues. Read by the admin address when figures are asked for, from copies
+//! of the sockets that the server keeps while it listens.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex};
 
 use crate::sys;
+
+/// A copy of a listening socket of a worker. While it is open, the kernel goes on listening.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// The number of its address.
+    pub(crate) id: u64,
+    pub(crate) socket: OwnedFd,
+}
+
+impl AsFd for Watched {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Copies of all listening sockets of the workers.
+pub(crate) type WatchedSockets = Arc<Mutex<Vec<Watched>>>;
 
 /// Connections that wait to be accepted at `listeners`.
 pub(crate) fn listen_queue<S: AsFd>(listeners: &[S]) -> i64 {

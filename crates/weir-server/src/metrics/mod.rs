@@ -2,6 +2,7 @@
 //! disk, proxy; the admin address shows it. Counting is a few atomic additions. docs/metrics.md lists
 //! every figure.
 
+mod answers;
 mod backends;
 mod compression;
 mod exposition;
@@ -10,6 +11,7 @@ mod handshakes;
 mod kernel_bands;
 mod listeners;
 mod obtained;
+mod process;
 #[cfg(test)]
 mod reference;
 mod size_classes;
@@ -19,6 +21,7 @@ mod wakes;
 
 use std::time::Duration;
 
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -28,14 +31,17 @@ use weir_http::message::status::OWN;
 
 use crate::logs::lines::{self, Kind};
 
+pub(crate) use answers::{Answers, BackendAnswers};
 pub(crate) use backends::{Backends, Reading};
 pub(crate) use compression::{Compression, GivenUp};
 pub(crate) use exposition::Format;
 pub(crate) use fairness::{Fairness, Settlement};
 pub(crate) use handshakes::{HandshakeEnd, Handshakes};
 pub(crate) use kernel_bands::InForce;
-pub(crate) use listeners::{listen_overflows, listen_queue};
+pub(crate) use listeners::{Watched, WatchedSockets, listen_overflows, listen_queue};
 pub(crate) use obtained::Obtained;
+pub use process::Build;
+pub(crate) use process::Process;
 pub(crate) use size_classes::{Label, SIZES, size_class};
 pub(crate) use stalls::{Cause, Stalls};
 pub(crate) use waiting::Waiting;
@@ -48,6 +54,8 @@ type Code = [(&'static str, u64); 1];
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
+    /// Of what is called the same for every program.
+    of_process: Registry,
     /// By status codes that the server gives itself.
     responses: Vec<(u16, Counter)>,
     /// By all status codes, those of backends included.
@@ -72,6 +80,8 @@ pub(crate) struct Metrics {
     pub(crate) stalls: Stalls,
     pub(crate) fairness: Fairness,
     pub(crate) backends: Backends,
+    pub(crate) answers: BackendAnswers,
+    pub(crate) process: Process,
     pub(crate) waiting: Waiting,
     pub(crate) in_force: InForce,
     pub(crate) handshakes: Handshakes,
@@ -100,7 +110,7 @@ pub(crate) struct AtReading {
 
 impl Metrics {
     pub(crate) fn new() -> Metrics {
-        let mut registry = Registry::with_prefix("weir");
+        let (mut registry, mut of_process) = (Registry::with_prefix("weir"), Registry::default());
         let responses = Family::<Code, Counter>::default();
         registry.register("responses", "Responses by status", responses.clone());
         let times = Family::<Label, Histogram>::new_with_constructor(response_times);
@@ -119,6 +129,8 @@ impl Metrics {
         let metrics = Metrics {
             fairness: Fairness::register(&mut registry),
             backends: Backends::register(&mut registry),
+            answers: BackendAnswers::register(&mut registry),
+            process: Process::register(&mut registry, &mut of_process),
             waiting: Waiting::register(&mut registry),
             in_force: InForce::register(&mut registry),
             handshakes: Handshakes::register(&mut registry),
@@ -152,6 +164,7 @@ impl Metrics {
             events_per_wake,
             at_reading: AtReading::default(),
             registry,
+            of_process,
         };
         metrics.registered()
     }
@@ -315,7 +328,10 @@ impl Metrics {
     /// The figures as text.
     pub(crate) fn text(&self, format: Format) -> String {
         let mut text = String::new();
-        if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+        let written = encode_registry(&mut text, &self.registry)
+            .and_then(|()| encode_registry(&mut text, &self.of_process))
+            .and_then(|()| encode_eof(&mut text));
+        if let Err(error) = written {
             tracing::error!("metrics could not be written: {error}");
         }
         match format {

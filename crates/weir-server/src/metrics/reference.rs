@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Format, Metrics, Reading, SIZES};
+use super::{Build, Format, Metrics, Reading, SIZES};
 use crate::documents;
 
 const HEAD: &str = "\
@@ -22,16 +22,21 @@ const SECTIONS: [(&str, &[&str]); 7] = [
     ("TLS", &["tls_"]),
     ("Files and disks", &["name_cache_", "disk_"]),
     ("Compression", &["compress"]),
-    ("The server itself", &["stalled_", "ready_", "access_log_", "messages_"]),
+    (
+        "The server itself",
+        &["stalled_", "ready_", "access_log_", "messages_", "build_", "process_"],
+    ),
     ("Connections and responses", &[""]),
 ];
 
 /// Labels whose values are not few and known.
-const OPEN: [(&str, &str); 4] = [
+const OPEN: [(&str, &str); 6] = [
     ("backend", "its address"),
+    ("commit", "its hash"),
     ("device", "its name"),
     ("name", "the name"),
     ("status", "the status code"),
+    ("version", "its number"),
 ];
 
 /// What is known of a metric.
@@ -47,6 +52,8 @@ struct Family {
 fn registry() -> Metrics {
     let metrics = Metrics::new();
     metrics.backends.read("http://127.0.0.1:9000", &Reading::default());
+    metrics.answers.of("http://127.0.0.1:9000").count(200, std::time::Duration::ZERO);
+    metrics.process.is(Build { version: "0.2.0", commit: "0123456789" });
     metrics.in_force.bands("eth0", true);
     metrics.handshakes.expires("www.example.org", std::time::SystemTime::UNIX_EPOCH);
     metrics.obtained.read(&weir_acme::CertificateStatus {
@@ -126,7 +133,8 @@ fn the_reference_in_git_is_current() {
 #[test]
 fn no_registered_metric_is_missing() {
     let metrics = registry();
-    let registered = format!("{:?}", metrics.registry).matches("Descriptor {").count();
+    let registries = format!("{:?} {:?}", metrics.registry, metrics.of_process);
+    let registered = registries.matches("Descriptor {").count();
     let families = families(&metrics.text(Format::Prometheus));
     assert_eq!(families.len(), registered);
     let page = reference();

@@ -60,8 +60,13 @@ pub(super) async fn admit(
     if let Err(refusal) = guard.admit(address, begun) {
         return Some(Admitted { asker, to: Destination::Refused(refusal) });
     }
-    if let Some(passwords) = guard.passwords() {
-        let waiting = serving.journal.waiting(client, None, request, begun);
+    // It comes without a password, and asks for nothing that one protects.
+    let is_preflight = || serving.service.is_preflight(&to, request, fields);
+    if let Some(passwords) = guard.passwords()
+        && !is_preflight()
+    {
+        let details = requester.details();
+        let waiting = serving.journal.waiting(client, None, request, begun, details);
         let checked = tokio::select! {
             biased;
             checked = passwords.user(fields, address) => Some(checked),

@@ -4,8 +4,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_tls::Server;
-
 use super::open::OpenConnections;
 use super::serving::{CurrentServing, Serving};
 use crate::client::input::Buffers;
@@ -26,8 +24,6 @@ pub(crate) struct Context {
     pub(crate) serving: CurrentServing,
     /// The way to clients that are behind the uplink, if there is one.
     pub(crate) uplink: Option<LocalUplink>,
-    /// What is offered on ports with TLS, if there are any.
-    pub(crate) tls: Option<Arc<Server>>,
     /// Handshakes pass here before they are computed.
     pub(crate) handshakes: Turnstile,
     pub(crate) open: OpenConnections,
@@ -48,7 +44,6 @@ impl Context {
         Context {
             serving: CurrentServing::new(serving),
             uplink: None,
-            tls: None,
             handshakes: Turnstile::new(HANDSHAKES),
             open,
             metrics,

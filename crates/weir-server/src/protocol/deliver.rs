@@ -7,6 +7,7 @@ use weir_sched::Time;
 use super::journal::Ended;
 use super::serving::Serving;
 use crate::client::{Asker, Client};
+use crate::logs::access_log::Ending;
 use crate::response::Response;
 use crate::send::{Outcome, Sending};
 use crate::uplink::Lane;
@@ -43,7 +44,12 @@ pub(super) async fn deliver(
         outcome = Box::pin(sending.flushed()).await;
     }
     under_way.is_over = true;
-    under_way.note(outcome == Outcome::Complete);
+    under_way.note(match outcome {
+        Outcome::Complete => Ending::Complete,
+        Outcome::ClientLeft => Ending::ClientLeft,
+        Outcome::TimedOut => Ending::TimedOut,
+        Outcome::ContentFailed => Ending::Failed,
+    });
     outcome
 }
 
@@ -61,7 +67,7 @@ struct UnderWay<'a> {
 }
 
 impl UnderWay<'_> {
-    fn note(&self, complete: bool) {
+    fn note(&self, ending: Ending) {
         self.serving.journal.note(&Ended {
             peer: Asker::address(self.asker, self.client.peer),
             user: Asker::user(self.asker),
@@ -70,7 +76,9 @@ impl UnderWay<'_> {
             code: self.response.answer.status.as_u16(),
             head: self.response.head.len() as u64,
             sent: self.sending.sent(),
-            complete,
+            ending,
+            // Without a request they are those of the one before.
+            details: self.request.and(self.client.details()),
         });
     }
 }
@@ -78,7 +86,7 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.note(false);
+            self.note(Ending::Stopped);
         }
     }
 }

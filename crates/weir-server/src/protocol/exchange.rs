@@ -9,7 +9,8 @@ use super::admission;
 use super::serving::Serving;
 use crate::answer::Answer;
 use crate::body::Charge;
-use crate::client::Requester;
+use crate::client::{Requester, Wait};
+use crate::logs::access_log::GateKind;
 use crate::service::Destination;
 use crate::service::proxy::{
     self, IncomingBody, ProxyOutcome, ProxyRequest, Route, UnreadBody, Upstream,
@@ -59,8 +60,8 @@ pub(super) async fn exchange<R: Requester>(
     body: Option<&mut impl IncomingBody>,
 ) -> Option<Answered> {
     let Asked { requester, request, fields, begun } = asked;
-    let (client, user) = (requester.address(), requester.user());
-    let waiting = serving.journal.waiting(client, user, request, *begun);
+    let (client, user, details) = (requester.address(), requester.user(), requester.details());
+    let waiting = serving.journal.waiting(client, user, request, *begun, details);
     // Files have the pages of their own site.
     let may_have_page = !matches!(to, Destination::Files(_));
     let answered = match to {
@@ -101,6 +102,8 @@ async fn unless_left<R: Requester>(
     asked: &Asked<'_, R>,
     site: usize,
 ) -> Option<Answered> {
+    // What is not in memory comes from a disk.
+    let _wait = Wait::at(GateKind::Disk, asked.requester.details());
     tokio::select! {
         biased;
         answer = serving.service.respond(site, asked.request, asked.fields, asked.begun) => {

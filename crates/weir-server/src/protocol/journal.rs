@@ -7,7 +7,7 @@ use weir_http::message::Request;
 use weir_sched::Time;
 
 use crate::identity::PeerAddress;
-use crate::logs::access_log::{Entry, LogHandle};
+use crate::logs::access_log::{Details, Ending, Entry, LogHandle};
 use crate::metrics::Metrics;
 use crate::sys::clock;
 
@@ -39,7 +39,10 @@ pub(super) struct Ended<'a> {
     pub(super) head: u64,
     /// Bytes that were sent, of head and body.
     pub(super) sent: u64,
-    pub(super) complete: bool,
+    /// Why it ended.
+    pub(super) ending: Ending,
+    /// What was collected of the request.
+    pub(super) details: Option<&'a Details>,
 }
 
 impl Journal {
@@ -47,31 +50,39 @@ impl Journal {
         Journal { metrics, access_log }
     }
 
+    /// Whether the log tells of what must be collected while a request is answered.
+    pub(super) fn wants_details(&self) -> bool {
+        self.access_log.wants_details()
+    }
+
     /// Counts and logs a response.
     pub(super) fn note(&self, ended: &Ended<'_>) {
         let took = clock::now().since(ended.begun);
-        self.metrics.responded(ended.code, ended.sent, took, ended.complete);
+        let is_complete = ended.ending == Ending::Complete;
+        self.metrics.responded(ended.code, ended.sent, took, is_complete);
         self.access_log.write(|| Entry {
             peer: ended.peer,
             user: ended.user,
-            unix_seconds: clock::unix_seconds(),
+            at: clock::since_1970(),
             request: ended.request,
             code: ended.code,
             sent: ended.sent.saturating_sub(ended.head),
-            complete: ended.complete,
+            ending: ended.ending,
             took,
+            details: ended.details,
         });
     }
 
-    /// `request` waits for its response from now on.
+    /// `request` waits for its response from now on. `details`: what is collected of it.
     pub(super) fn waiting<'a>(
         &'a self,
         peer: PeerAddress,
         user: Option<&'a str>,
         request: &'a Request<'a>,
         begun: Time,
+        details: Option<&'a Details>,
     ) -> Waiting<'a> {
-        Waiting { journal: self, peer, user, request, begun, is_over: false }
+        Waiting { journal: self, peer, user, request, begun, details, is_over: false }
     }
 }
 
@@ -83,6 +94,7 @@ pub(super) struct Waiting<'a> {
     user: Option<&'a str>,
     request: &'a Request<'a>,
     begun: Time,
+    details: Option<&'a Details>,
     is_over: bool,
 }
 
@@ -91,11 +103,11 @@ impl Waiting<'_> {
     pub(super) fn over(mut self, is_answered: bool) {
         self.is_over = true;
         if !is_answered {
-            self.note(LEFT_EARLY);
+            self.note(LEFT_EARLY, Ending::ClientLeft);
         }
     }
 
-    fn note(&self, code: u16) {
+    fn note(&self, code: u16, ending: Ending) {
         self.journal.note(&Ended {
             peer: self.peer,
             user: self.user,
@@ -104,7 +116,8 @@ impl Waiting<'_> {
             code,
             head: 0,
             sent: 0,
-            complete: false,
+            ending,
+            details: self.details,
         });
     }
 }
@@ -112,7 +125,7 @@ impl Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.note(CUT);
+            self.note(CUT, Ending::Stopped);
         }
     }
 }

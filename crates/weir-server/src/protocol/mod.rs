@@ -31,7 +31,8 @@ use crate::transport::{Socket, Transport};
 /// Serves `socket`, which was accepted on a port of that kind, until either side ends it.
 pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, peer: PeerAddress) {
     context.metrics.connections.inc();
-    let server = context.tls.as_ref().filter(|_| port == PortKind::Tls);
+    let serving = context.serving.get();
+    let server = serving.tls.as_ref().filter(|_| port == PortKind::Tls).cloned();
     let transport = match server {
         Some(_) => Transport::for_tls(socket),
         None => Transport::from(socket),
@@ -39,7 +40,6 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, pe
     let mut client = Client::new(transport, peer, context.open.deadlines());
     client.port = port;
     let mut input = Input::new(context.buffers.clone());
-    let serving = context.serving.get();
     let Serving { proxy_headers: headers, times, .. } = &*serving;
     let source = match headers.are_off() {
         true => Some(peer),
@@ -53,7 +53,7 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, pe
     drop(serving);
     if let Some(source) = source {
         client.peer = source;
-        let is_ready = match server {
+        let is_ready = match &server {
             _ if place.is_err() => {
                 Box::pin(surplus::refuse(&context, &client, &mut input)).await;
                 false

@@ -7,6 +7,7 @@ use super::context::Context;
 use super::journal::Ended;
 use crate::client::Client;
 use crate::client::input::Input;
+use crate::logs::access_log::Ending;
 use crate::runtime::turn;
 
 /// Sends `text`, a whole response with this status, in place of an answer to what has come.
@@ -23,8 +24,10 @@ pub(super) fn say(
     let length = text.len() as u64;
     let head = text.find("\r\n\r\n").map_or(length, |end| end as u64 + 4);
     let sent = if complete { length } else { 0 };
-    let (peer, user, code) = (client.peer, None, status.as_u16());
-    let ended = Ended { peer, user, request: None, begun, code, head, sent, complete };
+    let ending = if complete { Ending::Complete } else { Ending::ClientLeft };
+    let (peer, code) = (client.peer, status.as_u16());
+    let (user, request, details) = (None, None, None);
+    let ended = Ended { peer, user, request, begun, code, head, sent, ending, details };
     context.serving.get().journal.note(&ended);
 }
 

@@ -2,7 +2,7 @@
 //! shutdown takes the steps; connections, listeners and `/readyz` follow them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tokio::sync::watch;
 
@@ -24,6 +24,7 @@ enum Step {
 pub(crate) struct StopSender {
     step: Arc<AtomicU8>,
     told: watch::Sender<Step>,
+    handed_over: Arc<AtomicBool>,
 }
 
 /// Sees the steps, and waits for them.
@@ -31,12 +32,15 @@ pub(crate) struct StopSender {
 pub(crate) struct Stop {
     step: Arc<AtomicU8>,
     told: watch::Receiver<Step>,
+    handed_over: Arc<AtomicBool>,
 }
 
 pub(crate) fn channel() -> (StopSender, Stop) {
     let (sender, receiver) = watch::channel(Step::Serving);
     let step = Arc::new(AtomicU8::new(Step::Serving as u8));
-    (StopSender { step: step.clone(), told: sender }, Stop { step, told: receiver })
+    let handed_over = Arc::new(AtomicBool::new(false));
+    let stop = Stop { step: step.clone(), told: receiver, handed_over: handed_over.clone() };
+    (StopSender { step, told: sender, handed_over }, stop)
 }
 
 impl StopSender {
@@ -48,6 +52,12 @@ impl StopSender {
     /// Requests under way are answered, and nothing else.
     pub(crate) fn stop(&self) {
         self.tell(Step::Stopping);
+    }
+
+    /// The same, because a successor has the listening sockets: what waits there is for it.
+    pub(crate) fn hand_over(&self) {
+        self.handed_over.store(true, Ordering::Release);
+        self.stop();
     }
 
     /// What is under way is cut.
@@ -69,6 +79,11 @@ impl Stop {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.step.load(Ordering::Acquire) >= Step::Stopping as u8
+    }
+
+    /// Whether it stops because a successor has the listening sockets.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        self.handed_over.load(Ordering::Acquire)
     }
 
     /// Waits until the server stops.

@@ -6,7 +6,9 @@ use std::future::poll_fn;
 use super::{Outcome, Sending};
 use crate::answer::{Part, Place};
 use crate::body::Truncated;
+use crate::client::Wait;
 use crate::content::{Body, CHUNK};
+use crate::logs::access_log::GateKind;
 use crate::runtime::turn;
 
 impl Sending<'_> {
@@ -34,6 +36,7 @@ impl Sending<'_> {
             return Err(self.content_failed("it is not a file, and not in memory"));
         };
         let (disks, window) = (site.disks(), site.window());
+        let _wait = Wait::at(GateKind::Disk, self.client.details());
         let since = self.age.of_next(turn::began());
         let fetched = tokio::select! {
             biased;

@@ -14,9 +14,10 @@ use weir_sched::Time;
 use self::push::{Pushed, SCRATCH};
 use crate::answer::{AbortOn, Part, Place};
 use crate::client::rate::Pace;
-use crate::client::{Client, Left, Times};
+use crate::client::{Client, Left, Times, Wait};
 use crate::content::{CHUNK, Site};
 use crate::disk::Age;
+use crate::logs::access_log::GateKind;
 use crate::metrics::Metrics;
 use crate::response::Response;
 use crate::runtime::turn;
@@ -39,8 +40,10 @@ const AT_ONCE_SEALED: u64 = 256 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Complete,
-    /// The client left, or took nothing for `send_timeout`, or less than `min_rate`.
+    /// The client left.
     ClientLeft,
+    /// The client took nothing for `send_timeout`, or less than `min_rate`.
+    TimedOut,
     /// The body could not be read to its end; the connection must be closed.
     ContentFailed,
 }
@@ -220,6 +223,7 @@ impl Sending<'_> {
         let mut half_closed = false;
         let until = if lane.is_some() { WHOLE } else { 0 };
         while self.left() > until {
+            let wait = Wait::at(GateKind::Uplink, self.client.details());
             let grant = tokio::select! {
                 biased;
                 grant = job.granted() => grant,
@@ -233,6 +237,7 @@ impl Sending<'_> {
                 }
                 () = self.client.reset(), if half_closed => return Outcome::ClientLeft,
             };
+            drop(wait);
             let last = grant.bytes >= self.left();
             // The end of a record must not wait in the kernel: without it the client can read none of it.
             let may_wait = self.client.socket.takes_files();
@@ -307,7 +312,7 @@ impl Sending<'_> {
                 );
                 // The kernel must not keep the rest.
                 self.client.reset_when_closed();
-                return Err(Outcome::ClientLeft);
+                return Err(Outcome::TimedOut);
             }
             if writable {
                 break;
@@ -316,7 +321,7 @@ impl Sending<'_> {
                 // The kernel says so only when the client has taken a good part: it may have taken some.
                 let before = std::mem::replace(&mut seen, taken());
                 if before == seen {
-                    return Err(Outcome::ClientLeft);
+                    return Err(Outcome::TimedOut);
                 }
                 since = now;
             }

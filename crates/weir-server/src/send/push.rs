@@ -204,6 +204,11 @@ impl Sending<'_> {
     fn write(&mut self, bytes: &[u8], more: bool) -> Result<Pushed, Outcome> {
         match self.client.socket.write(bytes, more) {
             Ok(Some(count)) => {
+                if self.sent == 0
+                    && let Some(details) = self.client.details()
+                {
+                    details.has_begun_to_send(turn::began());
+                }
                 self.sent += count as u64;
                 Ok(if count == bytes.len() { Pushed::All } else { Pushed::Full })
             }

@@ -11,6 +11,9 @@ mod site_options;
 mod sites;
 mod to_tls;
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use http::StatusCode;
 use weir_acme::Challenges;
 use weir_http::message::{Fields, Request, is_get_or_head};
@@ -40,7 +43,7 @@ pub(crate) struct Service {
 #[derive(Debug)]
 enum Own {
     /// That of the server, then those of routes.
-    Sites(Vec<Files>),
+    Sites(Rc<[Files]>),
     Admin(Admin),
 }
 
@@ -48,11 +51,11 @@ impl Service {
     /// The service of a worker with one site, which has no options.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn new(content: crate::content::Content, proxy: Option<Proxy>) -> Service {
-        Service::of_sites(vec![Files::plain(content)], proxy)
+        Service::of_sites([Files::plain(content)].into(), proxy)
     }
 
     /// The service of a worker: the site of the server, and those of routes in their order.
-    pub(crate) fn of_sites(sites: Vec<Files>, proxy: Option<Proxy>) -> Service {
+    pub(crate) fn of_sites(sites: Rc<[Files]>, proxy: Option<Proxy>) -> Service {
         Service { own: Own::Sites(sites), challenges: None, proxy, tls_port: None }
     }
 
@@ -75,6 +78,14 @@ impl Service {
     pub(crate) fn notices_departures(&self) -> bool {
         let mut sites = self.own_sites().iter();
         sites.all(|site| site.content().notices_departures())
+    }
+
+    /// The sites, for a service that follows on this one; none of the admin address.
+    pub(crate) fn files(&self) -> Rc<[Files]> {
+        match &self.own {
+            Own::Sites(sites) => sites.clone(),
+            Own::Admin(_) => Rc::default(),
+        }
     }
 
     /// The directories that are served.
@@ -105,6 +116,11 @@ impl Service {
         }
     }
 
+    /// What logs call the route that a request takes, if there are routes and it takes one.
+    pub(crate) fn route_name(&self, request: &Request<'_>) -> Option<Arc<str>> {
+        self.proxy.as_ref()?.route_name(request)
+    }
+
     fn challenge(&self, request: &Request<'_>) -> Option<String> {
         let challenges = self.challenges.as_ref()?;
         is_get_or_head(&request.method).then(|| challenges.page(request.path)).flatten()
@@ -130,6 +146,18 @@ impl Service {
             }
             _ => false,
         }
+    }
+
+    /// Whether a request for `to` asks what scripts of other origins may do, and is answered here. Browsers
+    /// send no password with it.
+    pub(crate) fn is_preflight(
+        &self,
+        to: &Destination,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+    ) -> bool {
+        let Destination::Files(site) = to else { return false };
+        self.own_sites().get(*site).is_some_and(|site| site.is_preflight(request, fields))
     }
 
     /// The answer to a request for the files of `site`, if it is in memory; otherwise

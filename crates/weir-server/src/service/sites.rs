@@ -56,6 +56,12 @@ impl Files {
         self.options.is_some()
     }
 
+    /// Whether a request asks what scripts of other origins may do, and is told so.
+    pub(super) fn is_preflight(&self, request: &Request<'_>, fields: &Fields<'_>) -> bool {
+        let options = self.options.as_ref();
+        options.is_some_and(|options| options.preflight(request, fields).is_some())
+    }
+
     /// The answer to a valid request, if it is in memory; otherwise [`Files::respond`] makes one.
     pub(super) fn respond_from_memory(
         &self,

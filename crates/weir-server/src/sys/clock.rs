@@ -29,10 +29,14 @@ pub(crate) fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// The time since 1970.
+pub(crate) fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO)
+}
+
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    i64::try_from(since_1970().as_secs()).unwrap_or(i64::MAX)
 }
 
 /// The date as HTTP writes it, made anew once a second.
@@ -52,7 +56,7 @@ impl DateLine {
     /// The date at `now`. A clock that is set is noticed within a second.
     pub(crate) fn at(&self, now: Time) -> [u8; 29] {
         if now >= self.until.get() {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+            let since = since_1970();
             let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
             self.line.set(weir_http::message::date::format(seconds));
             let rest = Duration::from_nanos(1_000_000_000 - u64::from(since.subsec_nanos()));

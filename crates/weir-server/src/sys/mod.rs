@@ -6,11 +6,14 @@ pub(crate) mod descriptors;
 pub(crate) mod file_stamp;
 pub(crate) mod keep_alive;
 pub(crate) mod queues;
+pub(crate) mod rights;
+pub(crate) mod service_manager;
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::Interest;
@@ -220,6 +223,33 @@ pub fn pages_in_memory(file: impl AsFd, offset: u64, count: u64) -> io::Result<b
         return Err(io::Error::last_os_error());
     }
     Ok(pages.cached > (offset + count - 1) / page - offset / page)
+}
+
+/// The `count` descriptors that a service manager has opened for this process, from 3 on
+/// (sd_listen_fds(3)). Programs that this one starts do not get them. A second call returns none: they have
+/// an owner then.
+///
+/// # Errors
+///
+/// One of them is not open.
+fn descriptors_from_start(count: usize) -> io::Result<Vec<OwnedFd>> {
+    /// SD_LISTEN_FDS_START.
+    const FIRST: RawFd = 3;
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if count == 0 || TAKEN.swap(true, Ordering::Relaxed) {
+        return Ok(Vec::new());
+    }
+    let end = FIRST.saturating_add(RawFd::try_from(count).unwrap_or(RawFd::MAX));
+    let owned = (FIRST..end).map(|number| {
+        // SAFETY: it is given no pointer, and an error if nothing is open under the number.
+        if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it is open. The service manager opened it for this process before that began, so nobody
+        // here has been told of it, and this happens once.
+        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    });
+    owned.collect()
 }
 
 /// What stays the same descriptor for as long as it is held.

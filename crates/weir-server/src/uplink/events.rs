@@ -1,11 +1,16 @@
 //! What connections and responses tell the gate's owner. Posted by flows and jobs, read by the owner;
 //! both are known by numbers that the uplink gives them.
 
-use weir_sched::{FlowSpec, Grant, ObjectId, Path};
+use weir_sched::{BitRate, FlowSpec, Grant, ObjectId, Path, PolicyKind};
 
-/// What has happened to a connection, a response or a grant.
+/// What has happened to a connection, a response, a grant or the link.
 #[derive(Debug)]
 pub(super) enum Event {
+    /// The link has another rate from now on, or another policy.
+    Change {
+        policy: PolicyKind,
+        rate: BitRate,
+    },
     Open {
         flow: u64,
         worker: usize,

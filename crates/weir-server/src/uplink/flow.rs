@@ -118,7 +118,7 @@ impl Flow {
     /// they were taken.
     pub(crate) fn take_if_free(&self, bytes: u64) -> bool {
         self.uplink.in_kernel.is_none()
-            && bytes <= self.uplink.grant.max(u64::from(self.packets.mss))
+            && bytes <= self.uplink.grant.load(Ordering::Relaxed).max(u64::from(self.packets.mss))
             && self.uplink.waiting.load(Ordering::Relaxed) == 0
             && self.uplink.pacer.take(clock::now(), self.packets.wire(bytes))
     }

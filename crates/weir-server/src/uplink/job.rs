@@ -2,6 +2,7 @@
 //! its connection's [`Flow`] and used by `send`, for each response that cannot be sent at once.
 
 use std::future::poll_fn;
+use std::sync::atomic::Ordering;
 
 use weir_sched::{Grant, ObjectId};
 
@@ -112,7 +113,8 @@ impl Job<'_> {
     fn measure(&mut self) {
         self.grants_since_measure = 0;
         let path = self.flow.charge_extra();
-        if let Some(path) = path.filter(|_| self.flow.uplink.path_updates) {
+        let updates = &self.flow.uplink.path_updates;
+        if let Some(path) = path.filter(|_| updates.load(Ordering::Relaxed)) {
             self.flow.post(Event::PathChanged { flow: self.flow.number.get(), path });
         }
     }

@@ -1,6 +1,7 @@
 //! The uplink as one worker sees it: its connections that send over it, and the clients that are not
 //! behind it. Connections open their flows here; the worker runs the task that hands out grants.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub(crate) struct LocalUplink {
     uplink: Arc<Uplink>,
     registry: Rc<Registry>,
     /// Clients that are not behind this uplink.
-    exempt: Vec<Prefix>,
+    exempt: RefCell<Vec<Prefix>>,
     /// The worker's number.
     worker: usize,
     /// In kernel mode: which band responses belong to.
@@ -35,13 +36,19 @@ impl LocalUplink {
     /// For the worker of that number.
     pub(crate) fn new(uplink: Arc<Uplink>, exempt: Vec<Prefix>, worker: usize) -> LocalUplink {
         let classes = uplink.bands.as_ref().map(|(_, order)| Rc::new(Classes::new(*order)));
+        let exempt = RefCell::new(exempt);
         LocalUplink { uplink, registry: Rc::default(), exempt, worker, classes }
+    }
+
+    /// From the next connection on these clients are not behind the uplink, and no others.
+    pub(crate) fn set_exempt(&self, exempt: Vec<Prefix>) {
+        self.exempt.replace(exempt);
     }
 
     /// How a connection sends over the uplink; `None` if its client is not behind it.
     pub(crate) fn open_lane(&self, socket: &Rc<Transport>, peer: PeerAddress) -> Option<Lane> {
         let address = peer.ip().to_canonical();
-        if self.exempt.iter().any(|Prefix(network)| network.contains(&address)) {
+        if self.exempt.borrow().iter().any(|Prefix(network)| network.contains(&address)) {
             return None;
         }
         let (uplink, registry) = (self.uplink.clone(), self.registry.clone());

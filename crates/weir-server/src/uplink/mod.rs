@@ -33,11 +33,11 @@ mod tests;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, WireOverhead, policy};
+use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, PolicyKind, WireOverhead, policy};
 
 use crate::config::{KernelCap, KernelConfig, KernelOrder, SwiftRoundTrip, UplinkConfig};
 use crate::identity::{self, PeerAddress};
@@ -68,9 +68,9 @@ pub(crate) struct Uplink {
     /// What a packet costs over IPv4.
     overhead: WireOverhead,
     /// Bytes of one grant before it is cut to segments.
-    grant: u64,
+    grant: AtomicU64,
     /// The policy is told of every reading of a path.
-    path_updates: bool,
+    path_updates: AtomicBool,
     /// The round trip that a request names stands for the measured one.
     round_trip_is_asked: bool,
     /// Instead of the pacer, the bytes in the kernel tell when the link may be given more.
@@ -109,7 +109,7 @@ pub(crate) fn build(
     let gate = Gate::new(gate_config, Arc::new(Pacer::new(rate)));
     let uplink = Uplink {
         overhead: config.framing,
-        path_updates: config.policy.needs().path_updates,
+        path_updates: AtomicBool::new(config.policy.needs().path_updates),
         round_trip_is_asked: config.round_trip == SwiftRoundTrip::Request,
         in_kernel,
         ..Uplink::new(&gate, workers, metrics)
@@ -149,8 +149,8 @@ impl Uplink {
         Uplink {
             pacer: gate.pacer().clone(),
             overhead: WireOverhead::ETHERNET,
-            grant: gate.grant_size(),
-            path_updates: false,
+            grant: AtomicU64::new(gate.grant_size()),
+            path_updates: AtomicBool::new(false),
             round_trip_is_asked: false,
             in_kernel: None,
             bands: None,
@@ -162,6 +162,19 @@ impl Uplink {
             outboxes: (0..workers).map(|_| Mailbox::default()).collect(),
             metrics,
         }
+    }
+
+    /// From the owner's next turn on the link has the rate and the policy of `config`. For an uplink that
+    /// weir paces: nothing else has a rate.
+    pub(crate) fn change(&self, config: &UplinkConfig) {
+        let (policy, rate) = (config.policy, config.rate.scaled(config.pace));
+        self.inbox.post(Event::Change { policy, rate });
+    }
+
+    /// The gate gives grants of so many bytes now, by this policy.
+    fn changed(&self, grant: u64, policy: PolicyKind) {
+        self.grant.store(grant, Ordering::Relaxed);
+        self.path_updates.store(policy.needs().path_updates, Ordering::Relaxed);
     }
 
     /// In kernel mode, looks again and again whether a device has bands.

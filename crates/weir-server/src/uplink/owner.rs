@@ -79,6 +79,10 @@ impl Owner {
 
     fn handle(&mut self, now: Time, event: Event) {
         match event {
+            Event::Change { policy, rate } => {
+                self.gate.replace(now, policy, rate);
+                self.uplink.changed(self.gate.grant_size(), policy);
+            }
             Event::Open { flow, worker, spec } => {
                 self.flows.insert(flow, OpenFlow { flow: self.gate.open(spec), worker });
             }

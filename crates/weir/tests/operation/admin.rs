@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::process::Stdio;
 
-use crate::support::{Backend, Client, Server, chromium_command, eventually, tool, weir};
+use crate::support::{
+    Backend, Client, Metrics, Refusing, Server, Then, chromium_command, eventually, route, tool,
+    weir,
+};
 use rustix::process::Signal;
 
 /// What a metric's name ends in beside the name that HELP and TYPE say.
@@ -33,7 +36,8 @@ fn metrics_are_open_metrics() {
                 Some("UNIT") => assert!(name.ends_with(what.unwrap()), "{line}"),
                 _ => panic!("no such comment: {line}"),
             }
-            assert!(name.starts_with("weir_") && what.is_some_and(|what| !what.is_empty()));
+            assert!(name.starts_with("weir_") || name.starts_with("process_"), "{line}");
+            assert!(what.is_some_and(|what| !what.is_empty()), "{line}");
             continue;
         }
         let (name_and_labels, value) = line.rsplit_once(' ').unwrap();
@@ -57,6 +61,69 @@ fn metrics_are_open_metrics() {
     assert_eq!(metrics.value("weir_responses_total", "{status=\"404\"}"), Some(1.0));
     assert!(metrics.sum("weir_response_bytes_total") > 1000.0);
     assert!(metrics.sum("weir_response_time_seconds_count") >= 2.0);
+}
+
+#[test]
+fn the_process_and_the_program_are_told() {
+    let server = Server::builtin(&[]);
+    let before = server.metrics();
+    assert_eq!(server.get("/files/1mb.bin").status, 200);
+    let metrics = server.metrics();
+    let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    let build = metrics.samples().find(|(name, ..)| *name == "weir_build_info").unwrap();
+    assert!(build.1.contains(&version) && build.1.contains("commit=\"") && build.2 == 1.0);
+    let cpu = |metrics: &Metrics| metrics.sum("process_cpu_seconds_total");
+    assert!(0.0 < cpu(&before) && cpu(&before) < cpu(&metrics));
+    let resident = metrics.sum("process_resident_memory_bytes");
+    assert!(resident > 1e6 && resident < 1e9, "{resident}");
+    let (open, most) = (metrics.sum("process_open_fds"), metrics.sum("process_max_fds"));
+    assert!(3.0 < open && open < most, "{open} of {most}");
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+    let up_for = now - metrics.sum("process_start_time_seconds");
+    assert!((0.0..600.0).contains(&up_for), "{up_for} s");
+}
+
+#[test]
+fn answers_of_backends_are_counted_by_status_with_their_times() {
+    let backend = Backend::new(|call| match call.asked.target() {
+        "/missing" => {
+            call.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+            Then::Keep
+        }
+        _ => call.ok("yes"),
+    });
+    let server = Server::before(&backend, &[]);
+    for path in ["/", "/missing", "/again"] {
+        server.get(path);
+    }
+    let metrics = server.metrics();
+    let count = |status: u16| {
+        let labels = format!("{{backend=\"{}\",status=\"{status}\"}}", backend.url);
+        metrics.value("weir_backend_responses_total", &labels)
+    };
+    assert_eq!((count(200), count(404), count(502)), (Some(2.0), Some(1.0), None));
+    let of_backend = format!("{{backend=\"{}\"}}", backend.url);
+    let times = metrics.value("weir_backend_response_time_seconds_count", &of_backend);
+    assert_eq!(times, Some(3.0));
+    assert!(metrics.sum("weir_backend_response_time_seconds_sum") > 0.0);
+}
+
+#[test]
+fn readiness_can_depend_on_a_route() {
+    let refusing = Refusing::new();
+    let app = route("/app", &[&refusing.url()]) + "max_fails = 1\nretries = 0\n";
+    let server = Server::configured(&format!("ready_routes = \"/app\"\n{app}"), &[]);
+    let ready = || Client::connect(server.admin()).get("/readyz");
+    assert_eq!(ready().status, 200);
+    assert_eq!(server.get("/app").status, 502);
+    eventually("the backend is marked unhealthy", || ready().status == 503);
+    assert_eq!(ready().text(), "no backend of /app is healthy\n");
+    // It is alive, and a server whose readiness depends on no route is ready.
+    assert_eq!(Client::connect(server.admin()).get("/healthz").status, 200);
+    let other = Server::configured(&app, &[]);
+    assert_eq!(other.get("/app").status, 502);
+    other.wait_for_metric("weir_backend_up", 0.0);
+    assert_eq!(Client::connect(other.admin()).get("/readyz").status, 200);
 }
 
 /// What `promtool` (Debian package prometheus) finds in what readers get who ask for nothing else.
@@ -99,10 +166,10 @@ fn every_figure_of_a_scrape_is_documented() {
     for (name, kind) in &families {
         assert!(documented.contains(&format!("| `{name}` | {kind} |")), "{name}");
     }
-    // Certificates are told of where there are any.
     // Where no certificates are served, nothing is told of them.
-    let of_certificates = documented.matches("| `weir_tls_certificate").count();
-    assert_eq!(documented.matches("| `weir_").count() - of_certificates, families.len());
+    let count = |begin: &str| documented.matches(&format!("| `{begin}")).count();
+    let without_certificates = count("weir_") - count("weir_tls_certificate");
+    assert_eq!(without_certificates + count("process_"), families.len());
 }
 
 #[test]

@@ -183,6 +183,40 @@ fn lines_that_wait_for_a_stuck_log_take_little_memory_and_the_rest_is_counted() 
     assert_eq!(server.process.wait().code(), Some(0));
 }
 
+/// As when the program that reads the log has died.
+#[test]
+fn lines_that_nobody_reads_any_more_are_counted_and_hold_nobody_up() {
+    let (gone, stdout) = pipe().unwrap();
+    let (stderr, writer) = pipe().unwrap();
+    let mut command = weir();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]);
+    command.args(["--access-log", "stdout"]).stdin(Stdio::null()).stdout(stdout).stderr(writer);
+    let mut process = Running(command.spawn().unwrap());
+    // This process has no end of either pipe to write to.
+    drop(command);
+    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+    let mut line_with = |part: &str| lines.find(|line| line.contains(part)).expect("it is said");
+    let address_in = |line: String| -> SocketAddr {
+        let (_, rest) = line.rsplit_once("http://").expect("an address");
+        rest.split('/').next().and_then(|address| address.parse().ok()).expect("an address")
+    };
+    let address = address_in(line_with("serving"));
+    let admin = address_in(line_with("metrics on"));
+    drop(gone);
+    let mut client = Client::connect(address);
+    for _ in 0..20 {
+        assert_eq!(client.get("/files/1kb.bin").status, 200);
+    }
+    eventually("all lines are counted", || {
+        Metrics::read(admin).sum("weir_access_log_lines_lost_total") == 20.0
+    });
+    let said = line_with("loses lines");
+    assert!(said.contains("standard output") && said.contains("Broken pipe"), "{said}");
+    drop(client);
+    process.signal();
+    assert_eq!(process.wait().code(), Some(0));
+}
+
 #[test]
 fn lines_that_a_full_disk_does_not_take_are_counted() {
     let server = Server::builtin(&["--access-log", "/dev/full"]);

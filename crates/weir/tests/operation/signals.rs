@@ -49,7 +49,7 @@ fn signals_without_a_meaning_are_said_and_ignored() {
     let mut server = Server::builtin(&["--access-log", "off"]);
     for (signal, said) in [
         (Signal::USR2, "SIGUSR2 is ignored"),
-        (Signal::HUP, "it is not a file"),
+        (Signal::HUP, "the configuration was read anew"),
         (Signal::USR1, "it is not a file"),
     ] {
         let times = || server.log().iter().filter(|line| line.contains(said)).count();
@@ -93,7 +93,7 @@ fn on_a_terminal_a_hang_up_ends_the_server_unless_it_is_ignored() {
         for (place, signal) in signals.iter().enumerate() {
             kill_process(pid, *signal).unwrap();
             if place + 1 < signals.len() {
-                eventually("it goes on", || said("it is not a file"));
+                eventually("it goes on", || said("the configuration was read anew"));
             }
         }
         let mut status = None;

@@ -5,7 +5,9 @@
 
 mod backend;
 mod client;
+mod configuration;
 pub mod link;
+pub mod load;
 pub mod loops;
 mod metrics;
 mod programs;
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 
 pub use backend::{Asked, Backend, Barrier, Call, Refusing, Silent, Then};
 pub use client::{Client, Response, get_anew};
+pub use configuration::{Configuration, LARGE, SMALL};
+pub use load::Load;
 pub use metrics::Metrics;
 pub use programs::{App, chromium, chromium_command, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};

@@ -297,6 +297,7 @@ fn text_of(file: &mut File) -> Vec<u8> {
 
 fn address(line: &str, before: &str, word: &str) -> Option<SocketAddr> {
     let rest = line.contains(word).then(|| line.rsplit_once(before))??.1;
-    let end = rest.find([',', '/', ' ']).unwrap_or(rest.len());
+    // The quote ends a message in JSON.
+    let end = rest.find([',', '/', ' ', '"']).unwrap_or(rest.len());
     rest.get(..end)?.parse().ok()
 }

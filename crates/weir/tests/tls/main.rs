@@ -17,6 +17,7 @@ mod redirects;
 mod reload;
 mod secure_client;
 mod uplink;
+mod without_loss;
 
 use support::Server;
 

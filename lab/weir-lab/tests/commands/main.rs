@@ -9,6 +9,7 @@ mod backend;
 mod blame;
 mod cell;
 mod disk;
+mod documents;
 mod experiments;
 mod load;
 mod load_errors;

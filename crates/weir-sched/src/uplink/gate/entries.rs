@@ -111,6 +111,14 @@ impl Entries {
         self.all.len()
     }
 
+    /// All entries, those that have departed included, in the order in which they arrived.
+    pub(super) fn in_order(&self) -> Vec<EntryId> {
+        let numbered = self.all.iter().map(|(id, entry)| (entry.number, id as EntryId));
+        let mut all: Vec<_> = numbered.collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, id)| id).collect()
+    }
+
     /// The entry, if it is still the one with this number.
     pub(super) fn numbered(&mut self, id: EntryId, number: u64) -> Option<&mut Entry> {
         self.all.get_mut(id as usize).filter(|entry| entry.number == number)

@@ -3,7 +3,8 @@
 //!
 //! Contract. Calls in, for a connection: [`Gate::open`], [`Gate::flow_ready`], [`Gate::flow_blocked`],
 //! [`Gate::path_changed`], [`Gate::close`]; for a response: [`Gate::arrive`], [`Gate::job_ready`],
-//! [`Gate::job_blocked`], [`Gate::finished`], [`Gate::abandoned`]; for a grant: [`Gate::used`]. Calls
+//! [`Gate::job_blocked`], [`Gate::finished`], [`Gate::abandoned`]; for a grant: [`Gate::used`]; for another
+//! rate or policy: [`Gate::replace`]. Calls
 //! out: [`Gate::next`] returns grants, each for one response. A grant is a lease: what was not used
 //! comes back with its receipt, all of it after [`LEASE`]. A gate belongs to one owner.
 
@@ -17,6 +18,7 @@ mod flow_jobs;
 mod flows;
 mod leases;
 mod link_queue;
+mod replace;
 mod short_queue;
 mod starvation;
 

@@ -28,6 +28,11 @@ pub struct RouteConfig {
 }
 
 impl RouteConfig {
+    /// What logs call it: its path, after its host if it has one.
+    pub(crate) fn name(&self) -> String {
+        format!("{}{}", self.host.as_deref().unwrap_or_default(), self.path)
+    }
+
     /// Whether it serves files in a way of its own.
     pub(crate) fn has_site(&self) -> bool {
         matches!(self.action, Action::Directory(_))

@@ -27,7 +27,7 @@ use self::pages::PageKeys;
 pub use self::pages::{PagesConfig, Template};
 pub use self::types::MediaTypes;
 use super::error::ConfigError;
-use super::key::{Key, Table as _};
+use super::key::{Key, Resolved as _, Table as _};
 use super::keys::{Source, apart, check_section};
 
 /// The keys about files, as far as they were given.
@@ -124,6 +124,11 @@ impl FileKeys {
 }
 
 impl FilesConfig {
+    /// The names of the keys whose values differ in `other`.
+    pub(super) fn differing(&self, other: &FilesConfig) -> Vec<&'static str> {
+        [self.pages.differing(&other.pages), self.fields.differing(&other.fields)].concat()
+    }
+
     /// What is changed about the fields of all answers.
     pub(crate) fn changes(&self) -> FieldChanges {
         let edits = &self.fields.headers;

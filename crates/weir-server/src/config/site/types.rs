@@ -1,7 +1,7 @@
 //! The value of `types`: media types by file name extension that stand in place of weir's own. Read by
 //! the table of keys; `content` asks when it opens a file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use http::HeaderValue;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -11,7 +11,7 @@ use crate::config::value::Value;
 
 /// Media types by extension, which is in lower case and without its dot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MediaTypes(HashMap<String, String>);
+pub struct MediaTypes(BTreeMap<String, String>);
 
 impl MediaTypes {
     /// The type of a file of this name, if it was given for its extension.
@@ -24,7 +24,7 @@ impl MediaTypes {
     }
 
     fn read_from(table: BTreeMap<String, String>) -> Result<MediaTypes, String> {
-        let mut types = HashMap::new();
+        let mut types = BTreeMap::new();
         for (written, media) in table {
             let Some(extension) = written.strip_prefix('.').filter(|rest| is_extension(rest)) else {
                 return Err(format!(

@@ -99,7 +99,7 @@ impl Inner {
         if let Some(found) = self.tag_from_memory(file, opened.identity.length) {
             return Ok(found);
         }
-        let fetched = file.fetch(&self.disks, 0, self.window, since).await;
+        let fetched = file.fetch(&self.disks, 0, self.window.get(), since).await;
         let (_, bytes) = fetched.map_err(|error| self.fetch_failed(file, &error))?;
         Ok((tag::of_content(&bytes), Some(bytes)))
     }

@@ -236,7 +236,7 @@ impl Inner {
             Ok(read) => (read == count).then_some(()),
             Err(ReadError::Failed(_)) => None,
             Err(ReadError::Cold) => {
-                let fetched = file.fetch(&self.disks, at as u64, self.window, since).await;
+                let fetched = file.fetch(&self.disks, at as u64, self.window.get(), since).await;
                 let (_, chunk) = fetched.ok()?;
                 bytes[at..].copy_from_slice(chunk.get(..count)?);
                 Some(())

@@ -2,9 +2,12 @@
 //! Nobody who leaves a line waits; lines that a stuck or full log does not take are lost, and counted.
 //! Used by the access log and by the server's messages.
 
+mod journal;
 mod output;
+mod stream;
 
 use std::io;
+use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, LazyLock};
@@ -12,7 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
+use tracing::Level;
 
+use super::message_format;
 pub(crate) use output::Output;
 
 /// Bytes of lines that may wait for one log: about 20,000 lines of ordinary length.
@@ -210,7 +215,8 @@ impl Writer {
         if self.batch.ends.is_empty() {
             return;
         }
-        let written = self.output.write(&self.batch.bytes);
+        let ends = self.batch.ends.iter().map(|(end, _)| *end);
+        let written = self.output.write(&self.batch.bytes, ends);
         self.shared.waiting.fetch_sub(self.batch.cost, Ordering::Relaxed);
         if let Err((count, error)) = written {
             for kind in [Kind::Request, Kind::Message] {
@@ -232,10 +238,9 @@ impl Writer {
         }
         if messages > 0 {
             // Only standard error has messages.
-            let _ = self.output.write(
-                format!("weir: {messages} messages were lost: standard error did not take them\n")
-                    .as_bytes(),
-            );
+            let what = format!("{messages} messages were lost: standard error did not take them");
+            let line = message_format::told(Level::ERROR, what);
+            let _ = self.output.write(line.as_bytes(), iter::once(line.len()));
         }
     }
 

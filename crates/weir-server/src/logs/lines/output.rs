@@ -1,37 +1,30 @@
-//! Where the lines of a log go: a file, standard output or standard error. It is written line by line,
-//! even if the disk fills up in the middle of one. Used by the thread that writes a log, which may wait.
+//! Where the lines of a log go: a file, standard output, standard error or systemd's journal. Used by the
+//! thread that writes a log, which may wait.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use super::journal::{self, Journal};
+use super::stream::Stream;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Output {
-    to: File,
-    /// What it is called in messages: with its path, or the name of the stream.
-    name: String,
-    /// That of a file.
-    path: Option<PathBuf>,
-    /// The last line is incomplete: the length of the file after it.
-    broken: Option<u64>,
+pub(crate) enum Output {
+    /// Lines follow each other.
+    Stream(Stream),
+    /// Each line is an entry.
+    Journal(Journal),
 }
 
 impl Output {
     /// Standard error.
     pub(crate) fn stderr() -> io::Result<Output> {
-        Output::stream(io::stderr(), "standard error")
+        Stream::of(io::stderr(), "standard error").map(Output::Stream)
     }
 
     /// Standard output.
     pub(crate) fn stdout() -> io::Result<Output> {
-        Output::stream(io::stdout(), "standard output")
+        Stream::of(io::stdout(), "standard output").map(Output::Stream)
     }
 
     /// The end of a file, which is created if need be.
@@ -40,104 +33,66 @@ impl Output {
     ///
     /// Those of opening it; a FIFO that nobody reads from is one (ENXIO).
     pub(crate) fn file(path: &Path) -> io::Result<Output> {
-        let (to, name) = (open(path)?, format!("access log {}", path.display()));
-        Ok(Output { to, name, path: Some(path.to_owned()), broken: None })
+        Stream::file(path).map(Output::Stream)
     }
 
-    fn stream(stream: impl AsFd, name: &str) -> io::Result<Output> {
-        // A descriptor of its own, without the locks and buffers of the standard library.
-        let to = File::from(stream.as_fd().try_clone_to_owned()?);
-        Ok(Output { to, name: name.to_owned(), path: None, broken: None })
+    /// The journal that listens on this socket.
+    ///
+    /// # Errors
+    ///
+    /// Nobody does; what to do.
+    pub(crate) fn journal(socket: &Path) -> io::Result<Output> {
+        Journal::open(socket).map(Output::Journal)
+    }
+
+    /// Whether a journal listens on this socket.
+    ///
+    /// # Errors
+    ///
+    /// Why not, and what to do.
+    pub(crate) fn check_journal(socket: &Path) -> io::Result<()> {
+        journal::check(socket)
     }
 
     /// A stream for tests.
     #[cfg(test)]
     pub(super) fn to(stream: std::os::fd::OwnedFd) -> Output {
-        Output { to: stream.into(), name: "a pipe".to_owned(), path: None, broken: None }
+        Output::Stream(Stream::of(stream, "a pipe").unwrap())
     }
 
     /// What it is called in messages.
     pub(crate) fn name(&self) -> String {
-        self.name.clone()
+        match self {
+            Output::Stream(stream) => stream.name.clone(),
+            Output::Journal(_) => "the journal".to_owned(),
+        }
     }
 
-    /// Reopens a file by its name; false if the output is a stream.
+    /// Reopens a file by its name; false if it is no file.
     ///
     /// # Errors
     ///
     /// Those of opening it; then the old file is kept.
     pub(super) fn reopen(&mut self) -> io::Result<bool> {
-        let Some(path) = &self.path else { return Ok(false) };
-        self.to = open(path)?;
-        self.broken = None;
-        Ok(true)
+        match self {
+            Output::Stream(stream) => stream.reopen(),
+            Output::Journal(_) => Ok(false),
+        }
     }
 
-    /// Writes whole lines, however long it takes.
+    /// Writes whole lines, however long it takes; each ends at one of `ends`.
     ///
     /// # Errors
     ///
     /// How many bytes of them are written. The rest must not follow: what is written next begins a line.
-    pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
-        self.end_broken_line().map_err(|error| (0, error))?;
-        let mut done = 0;
-        while done < lines.len() {
-            match self.write_some(&lines[done..]) {
-                Ok(count) => done += count,
-                Err(error) => {
-                    if done > 0 && lines[done - 1] != b'\n' {
-                        self.broken = Some(self.length());
-                    }
-                    return Err((done, error));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends an incomplete line, unless the file was cut shorter since.
-    fn end_broken_line(&mut self) -> io::Result<()> {
-        if let Some(length) = self.broken {
-            if self.length() >= length {
-                while self.write_some(b"\n")? == 0 {}
-            }
-            self.broken = None;
-        }
-        Ok(())
-    }
-
-    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.to.write(bytes) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Another process that shares the stream has made it non-blocking.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.until_writable()?,
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                written => return written,
-            }
+    pub(super) fn write(
+        &mut self,
+        lines: &[u8],
+        ends: impl Iterator<Item = usize>,
+    ) -> Result<(), (usize, io::Error)> {
+        match self {
+            Output::Stream(stream) => stream.write(lines),
+            Output::Journal(journal) => journal.write(lines, ends),
         }
     }
-
-    fn until_writable(&self) -> io::Result<()> {
-        match poll(&mut [PollFd::new(&self.to, PollFlags::OUT)], None) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The length of a file; 0 for a stream.
-    fn length(&self) -> u64 {
-        self.to.metadata().map_or(0, |metadata| metadata.len())
-    }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    // NONBLOCK: opening a FIFO would wait for a reader. Writing then waits as usual.
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let mut options = OpenOptions::new();
-    options.create(true).append(true).custom_flags(flags.bits() as i32);
-    let file = options.open(path)?;
-    let without = fcntl_getfl(&file)? - OFlags::NONBLOCK;
-    fcntl_setfl(&file, without)?;
-    Ok(file)
 }

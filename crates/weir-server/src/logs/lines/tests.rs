@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{PipeReader, Read, pipe};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 use super::*;
@@ -103,6 +104,51 @@ fn a_log_that_was_moved_away_is_opened_anew() {
     lines.push(Kind::Request, "four\n".to_owned());
     assert!(lines.flush(LONG));
     assert_eq!(lost_of(&lines, Kind::Request), 0);
+}
+
+#[test]
+fn what_nobody_reads_any_more_is_counted() {
+    let (lines, reader) = piped();
+    drop(reader);
+    for _ in 0..10 {
+        lines.push(Kind::Request, "line\n".to_owned());
+    }
+    assert!(lines.flush(LONG) && waiting(&lines) == 0);
+    assert_eq!(lost_of(&lines, Kind::Request), 10);
+}
+
+#[test]
+fn a_journal_gets_each_entry_by_itself_also_after_it_was_started_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let refused = Output::journal(&path).unwrap_err().to_string();
+    assert!(refused.contains("socket: ") && refused.contains("`access_log`"), "{refused}");
+    let listen = || {
+        let journal = UnixDatagram::bind(&path).unwrap();
+        journal.set_read_timeout(Some(LONG)).unwrap();
+        journal
+    };
+    let next = |journal: &UnixDatagram| {
+        let mut entry = [0; 100];
+        let count = journal.recv(&mut entry).unwrap();
+        String::from_utf8(entry[..count].to_vec()).unwrap()
+    };
+    let journal = listen();
+    let lines = Lines::start(Output::journal(&path).unwrap()).unwrap();
+    for number in 0..3 {
+        lines.push(Kind::Request, format!("MESSAGE={number}\nPRIORITY=6\n"));
+    }
+    for number in 0..3 {
+        assert_eq!(next(&journal), format!("MESSAGE={number}\nPRIORITY=6\n"));
+    }
+    drop(journal);
+    fs::remove_file(&path).unwrap();
+    lines.push(Kind::Request, "MESSAGE=lost\n".to_owned());
+    assert!(lines.flush(LONG));
+    assert_eq!(lost_of(&lines, Kind::Request), 1);
+    let journal = listen();
+    lines.push(Kind::Request, "MESSAGE=new\n".to_owned());
+    assert_eq!(next(&journal), "MESSAGE=new\n");
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Exchanging<'_> {
             }
             Outcome::Complete if is_whole => Some(End::Answered),
             Outcome::Complete => Some(End::Open),
-            Outcome::ClientLeft | Outcome::ContentFailed => {
+            Outcome::ClientLeft | Outcome::TimedOut | Outcome::ContentFailed => {
                 // Where the end of the connection is the end of the answer, only a reset tells that it
                 // was none.
                 let is_relayed = matches!(response.answer.body, Body::Relayed(_));

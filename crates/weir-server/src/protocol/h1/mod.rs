@@ -80,6 +80,9 @@ async fn answer_requests(
         let end = match head {
             Head::Whole { request, fields, length, to } => {
                 client.has_requested();
+                if serving.journal.wants_details() {
+                    client.begin_details(begun, serving.service.route_name(&request));
+                }
                 let admitted = match admission::is_needed(&serving, &to) {
                     false => Some(Admitted { asker: None, to }),
                     // Boxed: most requests need no room for it.

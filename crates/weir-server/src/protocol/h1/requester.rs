@@ -13,6 +13,7 @@ use crate::body::{Account, Space};
 use crate::client::{Asker, Behind, Client, Left, Requester};
 use crate::config::DisconnectDetection;
 use crate::identity::PeerAddress;
+use crate::logs::access_log::Details;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,10 @@ impl Requester for H1Requester<'_> {
 
     fn user(&self) -> Option<&str> {
         Asker::user(self.asker)
+    }
+
+    fn details(&self) -> Option<&Details> {
+        self.client.details()
     }
 
     fn account(&self, space: &Arc<Space>) -> &Account {

@@ -38,7 +38,8 @@ fn context(metrics: &Arc<Metrics>) -> Context {
 fn serving(metrics: &Arc<Metrics>, routes: Option<&[RouteConfig]>) -> Serving {
     let times =
         Times { head: LONG, idle: LONG, handshake: LONG, send: LONG, stop: LONG, rate: NO_RATE };
-    let shared = routes.map(|routes| proxy::Shared::new(routes, Space::new(0, 0, None)).unwrap());
+    let space = Space::new(0, 0, None);
+    let shared = routes.map(|routes| proxy::Shared::new(routes, space, metrics).unwrap());
     let service = Service::new(Content::builtin(), shared.map(Proxy::new));
     Serving::new(service, LogHandle::default(), metrics, ProxyProtocol::Off, times)
 }

@@ -4,9 +4,8 @@
 mod history;
 mod page;
 
-use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
@@ -20,7 +19,7 @@ use super::methods;
 use crate::answer::Answer;
 use crate::config::UplinkConfig;
 use crate::content::{FileDisks, Object};
-use crate::metrics::{Format, Metrics, listen_overflows, listen_queue};
+use crate::metrics::{Format, Metrics, WatchedSockets, listen_overflows, listen_queue};
 use crate::runtime::stop::Stop;
 use crate::service::proxy::Shared;
 use crate::uplink::{InFlightQuery, Uplink};
@@ -39,11 +38,13 @@ pub(crate) struct Admin {
     pub(crate) started: Instant,
     pub(crate) disks: Arc<FileDisks>,
     pub(crate) routes: Option<Arc<Shared>>,
+    /// Those that must have a healthy backend for the server to be ready, by their numbers.
+    pub(crate) ready_routes: Vec<usize>,
     /// How the certificates are that are obtained, if any are.
     pub(crate) obtained: Option<Board>,
     pub(crate) workers: Vec<mpsc::UnboundedSender<InFlightQuery>>,
-    /// Copies of the listening sockets, to see how many wait there.
-    pub(crate) listeners: Arc<Mutex<Vec<OwnedFd>>>,
+    /// To see how many wait at the listening sockets.
+    pub(crate) listeners: WatchedSockets,
     pub(crate) stop: Stop,
 }
 
@@ -70,8 +71,20 @@ impl Admin {
             "/healthz" => Answer::whole(Object::text("ok\n", TEXT)),
             // No new requests, please: those under way still end.
             "/readyz" if !self.stop.is_ready() => Answer::error(StatusCode::SERVICE_UNAVAILABLE),
-            "/readyz" => Answer::whole(Object::text("ok\n", TEXT)),
+            "/readyz" => self.readiness(),
             _ => Answer::error(StatusCode::NOT_FOUND),
+        }
+    }
+
+    /// Whether the routes on which that depends have healthy backends.
+    fn readiness(&self) -> Answer {
+        let routes = self.routes.as_ref();
+        match routes.and_then(|routes| routes.without_healthy_backend(&self.ready_routes)) {
+            None => Answer::whole(Object::text("ok\n", TEXT)),
+            Some(route) => Answer {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                ..Answer::whole(Object::text(format!("no backend of {route} is healthy\n"), TEXT))
+            },
         }
     }
 
@@ -93,6 +106,7 @@ impl Admin {
 
     async fn figures(&self, format: Format) -> String {
         let figures = &self.metrics.at_reading;
+        self.metrics.process.read();
         let queue = listen_queue(&self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         figures.listen_queue.set(queue);
         if let Some(overflows) = listen_overflows() {

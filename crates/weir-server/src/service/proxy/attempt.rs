@@ -28,10 +28,12 @@ use super::{client_watch, compression, tunnel};
 use crate::answer::{AbortOn, Answer};
 use crate::body::Limits;
 use crate::body::{Reader, RelayedBody};
-use crate::client::Requester;
+use crate::client::{Requester, Wait};
 use crate::config::{DisconnectDetection, HalfClosed};
 use crate::content::Body;
 use crate::identity;
+use crate::logs::access_log::GateKind;
+use crate::runtime::turn;
 use crate::sys::descriptors;
 
 /// How long to wait before connecting again after descriptors were short.
@@ -46,6 +48,9 @@ pub(super) async fn attempt(
     fresh: bool,
 ) -> Result<ProxyOutcome, AttemptError> {
     let backend = &proxied.route.shared.backends.all[index];
+    if let Some(details) = proxied.client.details() {
+        details.calls(backend.answers.backend());
+    }
     let client = identity::client_key(proxied.client.address().ip());
     let slot = admission(proxied, backend, client).await?;
     let tried = backend.call_started(client);
@@ -72,10 +77,12 @@ pub(super) async fn attempt(
     let total = TotalDeadline::new(config.total_timeout, pipe);
     let pool = proxied.route.pools[index].clone();
     let setup = CallSetup { slot, tried, pool, cancels: config.cancels_on_disconnect };
+    let asked = turn::began();
     let (call, interim) = send(*parts, pipe, conn, setup);
     let wait = ResponseWait { proxied, pipe, backend, reused, total };
     let (mut call, head) = wait.head(call, interim).await?;
     call.has_answered();
+    backend.answers.count(head.status().as_u16(), turn::began().since(asked));
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Boxed: it is rare, and other calls need no room for it.
         return Box::pin(switch_protocols(proxied, call, head.into_parts().0.headers)).await;
@@ -141,6 +148,7 @@ async fn admission(
         Admitted::Now(slot) => slot,
         // Boxed: most calls start at once, and need no room for this.
         Admitted::Waiting(waiting) => Box::pin(async {
+            let _wait = Wait::at(GateKind::Backend, proxied.client.details());
             tokio::select! {
                 biased;
                 slot = waiting.admission() => Some(slot),

@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use weir_tls::client::ClientTls;
 
 use crate::config::{BackendAddress, HealthCheck};
 use crate::identity;
-use crate::metrics::Reading;
+use crate::metrics::{Answers, Reading};
 use crate::runtime::turn;
 use crate::sys::clock;
 
@@ -32,14 +31,14 @@ type Admission = Result<(), Refused>;
 /// See the module.
 pub(super) struct Backend {
     pub(super) address: BackendAddress,
+    /// What is counted of its answers.
+    pub(super) answers: Answers,
     /// How to speak TLS to it, if it does.
     tls: RwLock<Option<ClientTls>>,
     /// Its name, for `Host`.
     pub(super) authority: HeaderValue,
-    /// Its health check, if it has one.
-    pub(super) check: Option<HealthCheck>,
-    /// Clients that left while its responses were sent to them.
-    left_while_sending: AtomicU64,
+    /// Its health check, if it has one, until somebody makes it.
+    check: Mutex<Option<HealthCheck>>,
     state: Mutex<State>,
     health: Mutex<Health>,
 }
@@ -64,6 +63,7 @@ impl Backend {
         config: BackendConfig,
         passive: PassiveConfig,
         check: Option<HealthCheck>,
+        answers: Answers,
     ) -> Arc<Backend> {
         let active = check.as_ref().map(|check| (check.healthy, check.unhealthy));
         let gate = BackendGate::new(config);
@@ -72,8 +72,18 @@ impl Backend {
         let tls = RwLock::new(tls);
         let authority = HeaderValue::from_str(&address.authority());
         let authority = authority.unwrap_or(HeaderValue::from_static("localhost"));
-        let (left_while_sending, state) = (AtomicU64::new(0), Mutex::new(state));
-        Arc::new(Backend { address, tls, authority, check, left_while_sending, state, health })
+        let (check, state) = (Mutex::new(check), Mutex::new(state));
+        Arc::new(Backend { address, answers, tls, authority, check, state, health })
+    }
+
+    /// Whether it is not marked unhealthy.
+    pub(super) fn is_healthy(&self) -> bool {
+        self.health().is_healthy()
+    }
+
+    /// Its health check, for the first who asks.
+    pub(super) fn take_check(&self) -> Option<HealthCheck> {
+        self.check.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// How to speak TLS on a new connection, if it speaks that.
@@ -137,7 +147,7 @@ impl Backend {
 
     /// The state and the counters, for the metrics.
     pub(super) fn reading(&self) -> Reading {
-        let up = self.health().is_healthy();
+        let up = self.is_healthy();
         let state = self.lock();
         let gate = &state.gate;
         let counts = gate.counts();
@@ -152,15 +162,10 @@ impl Backend {
             refused: counts.refused,
             dead_in_queue: counts.abandoned_waiting,
             dead_in_service: counts.abandoned_under_way,
-            dead_while_sending: self.left_while_sending.load(Ordering::Relaxed),
+            dead_while_sending: self.answers.left_while_sending(),
             saved: counts.dead_work_saved,
             wasted: counts.dead_work_wasted,
         }
-    }
-
-    /// Counts a client that left while a response was sent to it.
-    pub(super) fn left_while_sending(&self) {
-        self.left_while_sending.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The number of calls that wait or are in progress, and whether one more would start at once.

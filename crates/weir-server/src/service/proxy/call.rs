@@ -158,7 +158,7 @@ impl BackendCall {
 
     /// The client left while the response was sent to it.
     pub(super) fn client_left_while_sending(self, body: Incoming) {
-        self.backend.left_while_sending();
+        self.backend.answers.client_left_while_sending();
         self.abandon(Some(body));
     }
 

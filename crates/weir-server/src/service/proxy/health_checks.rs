@@ -1,7 +1,7 @@
 //! Health checks: GET requests to backends at an interval. Run by the first worker;
 //! [`super::backend`] decides what follows.
 
-use std::sync::Arc;
+use std::sync::Weak;
 use std::time::Duration;
 
 use http::{Request, header};
@@ -13,13 +13,14 @@ use super::request_body::OutgoingBody;
 use crate::config::HealthCheck;
 use crate::sys::descriptors;
 
-/// Checks `backend` for as long as the worker runs. Checks do not wait at its gate: an overloaded
-/// backend is not a broken one as long as it answers these within their time.
-pub(super) async fn run(backend: Arc<Backend>, check: HealthCheck) {
+/// Checks `backend` for as long as a route or a request under way names it. Checks do not wait at its gate:
+/// an overloaded backend is not a broken one as long as it answers these within their time.
+pub(super) async fn run(backend: Weak<Backend>, check: HealthCheck) {
     let mut ticks = interval(check.interval.max(Duration::from_millis(10)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        let Some(backend) = backend.upgrade() else { return };
         let found = timeout(check.timeout, check_once(&backend, &check)).await;
         let late = Err(format!("no answer in {:?} to GET {}", check.timeout, check.path));
         if let Some(found) = found.unwrap_or(Some(late)) {

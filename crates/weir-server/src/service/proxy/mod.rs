@@ -30,22 +30,24 @@ mod tls;
 mod tls_stream;
 mod tunnel;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use http::StatusCode;
 use weir_http::message::Request;
+use weir_tls::client::ClientTls;
 
 use super::destination::{Destination, Guarded};
 use crate::access::Guards;
-use crate::body::{Space, open_space};
+use crate::body::{Resizing, Space, open_space};
 use crate::compress::Compressor;
 use crate::config::{Action, Config, RouteConfig};
 use crate::error::ServeError;
-use crate::metrics::Reading;
+use crate::metrics::{Metrics, Reading};
 use backend::Backend;
-use route::{BackendRegistry, SharedRoute};
+use pool::Pool;
+use route::{BackendRegistry, KnownBackends, SharedRoute};
 use routing_table::Routes;
 use tls::TlsBuilder;
 
@@ -61,9 +63,35 @@ pub(crate) use tunnel::Upstream;
 pub(crate) struct Shared {
     table: Routes,
     routes: Vec<(String, SharedAction)>,
-    /// What stands before routes.
+    /// What logs call them.
+    names: Vec<Arc<str>>,
+    /// What stands before them.
     pub(crate) guards: Guards,
+    known: KnownBackends,
     pub(crate) space: Arc<Space>,
+}
+
+/// The routes of a new configuration, before it is taken.
+#[derive(Debug)]
+pub(crate) struct Following {
+    shared: Option<Arc<Shared>>,
+    renewed: Vec<(Arc<Backend>, ClientTls)>,
+    resizing: Option<Resizing>,
+}
+
+impl Following {
+    /// The configuration is taken: returns its routes, if it has any.
+    pub(crate) fn commit(self) -> Option<Arc<Shared>> {
+        let speak_tls = !self.renewed.is_empty();
+        self.renewed.into_iter().for_each(|(backend, tls)| backend.set_tls(tls));
+        if speak_tls {
+            tracing::info!("the files for TLS to backends were read anew, for new connections");
+        }
+        if let Some(resizing) = self.resizing {
+            resizing.commit();
+        }
+        self.shared
+    }
 }
 
 #[derive(Debug)]
@@ -84,35 +112,63 @@ impl Shared {
     pub(crate) fn open(
         config: &Config,
         compressor: Option<&Arc<Compressor>>,
+        metrics: &Metrics,
     ) -> Result<Option<Arc<Shared>>, ServeError> {
-        match config.routes.as_slice() {
-            [] => Ok(None),
-            routes => Shared::compressing(routes, open_space(config)?, compressor).map(Some),
-        }
+        Shared::follow(config, None, compressor, metrics).map(Following::commit)
     }
 
-    /// The same where nothing is compressed.
-    #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn new(
-        routes: &[RouteConfig],
-        space: Arc<Space>,
-    ) -> Result<Arc<Shared>, ServeError> {
-        Shared::compressing(routes, space, None)
-    }
-
-    /// `space` limits the bodies that are buffered on their way between clients and backends.
+    /// The same where nothing is compressed. `space` limits the bodies that are buffered on their way
+    /// between clients and backends; `metrics` count the answers of backends.
     ///
     /// # Errors
     ///
     /// If a file of passwords cannot be used, or TLS to a backend cannot be set up.
-    fn compressing(
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn new(
         routes: &[RouteConfig],
         space: Arc<Space>,
-        compressor: Option<&Arc<Compressor>>,
+        metrics: &Metrics,
     ) -> Result<Arc<Shared>, ServeError> {
+        let registry = BackendRegistry::new(metrics, KnownBackends::new());
+        Shared::build(routes, space, registry, None).map(|(shared, _)| shared)
+    }
+
+    /// The routes of `config`, which follow on those of the configuration `before`. Backends that are the
+    /// same go on with their queues, their health and what was learned of them. Nothing has changed yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`Shared::open`].
+    pub(crate) fn follow(
+        config: &Config,
+        before: Option<&Arc<Shared>>,
+        compressor: Option<&Arc<Compressor>>,
+        metrics: &Metrics,
+    ) -> Result<Following, ServeError> {
+        if config.routes.is_empty() {
+            return Ok(Following { shared: None, renewed: Vec::new(), resizing: None });
+        }
+        let resizing = before.map(|before| Resizing::prepare(&before.space, config)).transpose()?;
+        let space = match before {
+            Some(before) => before.space.clone(),
+            None => open_space(config)?,
+        };
+        let known = before.map(|before| before.known.clone()).unwrap_or_default();
+        let registry = BackendRegistry::new(metrics, known);
+        let (shared, renewed) = Shared::build(&config.routes, space, registry, compressor)?;
+        Ok(Following { shared: Some(shared), renewed, resizing })
+    }
+
+    /// The routes, and how to speak TLS to the backends that go on.
+    fn build(
+        routes: &[RouteConfig],
+        space: Arc<Space>,
+        mut registry: BackendRegistry,
+        compressor: Option<&Arc<Compressor>>,
+    ) -> Result<(Arc<Shared>, Vec<(Arc<Backend>, ClientTls)>), ServeError> {
         let guards = Guards::open(routes)?;
-        let mut registry = BackendRegistry::default();
         let table = Routes::new(routes);
+        let names = routes.iter().map(|route| route.name().into()).collect();
         let mut sites = 0;
         let action = |(number, route): (usize, &RouteConfig)| {
             let action = match &route.action {
@@ -135,7 +191,21 @@ impl Shared {
             Ok((route.path.clone(), action))
         };
         let routes: Result<Vec<_>, ServeError> = routes.iter().enumerate().map(action).collect();
-        Ok(Arc::new(Shared { table, routes: routes?, guards, space }))
+        let routes = routes?;
+        let (known, renewed) = registry.into_parts();
+        Ok((Arc::new(Shared { table, routes, names, guards, known, space }), renewed))
+    }
+
+    /// The name of the first of these routes, by their numbers, none of whose backends is healthy.
+    pub(crate) fn without_healthy_backend(&self, numbers: &[usize]) -> Option<&str> {
+        let is_down = |number: &&usize| match self.routes.get(**number) {
+            Some((_, SharedAction::Proxy(route))) => {
+                !route.backends.all.iter().any(|backend| backend.is_healthy())
+            }
+            _ => false,
+        };
+        let number = numbers.iter().find(is_down)?;
+        self.names.get(*number).map(|name| &**name)
     }
 
     /// The address and the metrics of each backend.
@@ -197,8 +267,22 @@ impl std::fmt::Debug for Proxy {
 
 impl Proxy {
     pub(crate) fn new(shared: Arc<Shared>) -> Proxy {
+        Proxy::following(shared, None)
+    }
+
+    /// The same, with the idle connections that the one `before` has to backends that go on.
+    pub(crate) fn following(shared: Arc<Shared>, before: Option<&Proxy>) -> Proxy {
+        let mut pools: HashMap<*const Backend, Vec<Rc<Pool>>> = HashMap::new();
+        for route in before.iter().flat_map(|before| before.routes.iter().flatten()) {
+            for (backend, pool) in route.shared.backends.all.iter().zip(&route.pools) {
+                pools.entry(Arc::as_ptr(backend)).or_default().push(pool.clone());
+            }
+        }
+        let mut pool = |backend: &Arc<Backend>| {
+            pools.get_mut(&Arc::as_ptr(backend)).and_then(Vec::pop).unwrap_or_default()
+        };
         let routes = shared.routes.iter().map(|(_, action)| match action {
-            SharedAction::Proxy(route) => Some(Rc::new(Route::new(route.clone()))),
+            SharedAction::Proxy(route) => Some(Rc::new(Route::new(route.clone(), &mut pool))),
             SharedAction::Files(_) | SharedAction::Redirect { .. } => None,
         });
         Proxy { routes: routes.collect(), shared }
@@ -229,16 +313,22 @@ impl Proxy {
         }
     }
 
+    /// What logs call the route that `request` takes, if it takes one.
+    pub(crate) fn route_name(&self, request: &Request<'_>) -> Option<Arc<str>> {
+        let number = self.shared.table.find(request.host, request.path).ok()??;
+        self.shared.names.get(number).cloned()
+    }
+
     /// Closes idle connections to backends, because descriptors are short.
     pub(crate) fn close_idle(&self) {
         self.routes.iter().flatten().for_each(|route| route.close_idle());
     }
 
-    /// Checks the health of all backends from now on.
+    /// Checks the health of all backends from now on, of those that are not checked yet.
     pub(crate) fn check_health(&self) {
         for backend in self.shared.unique() {
-            if let Some(check) = backend.check.clone() {
-                tokio::task::spawn_local(health_checks::run(backend.clone(), check));
+            if let Some(check) = backend.take_check() {
+                tokio::task::spawn_local(health_checks::run(Arc::downgrade(backend), check));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use weir_http::forward::{FieldEdits, ForwardedStyle, Mount, MountHosts};
+use weir_tls::client::ClientTls;
 
 use super::backend::Backend;
 use super::backends::Backends;
@@ -19,6 +20,7 @@ use crate::body::Space;
 use crate::compress::Compressor;
 use crate::config::{BackendAddress, Forwarded, HostHeader, Overflow, ProxyConfig};
 use crate::error::ServeError;
+use crate::metrics::{BackendAnswers, Metrics};
 
 /// How long an idle connection is kept while descriptors are short.
 const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
@@ -27,15 +29,37 @@ const SHORT_OF_DESCRIPTORS: Duration = Duration::from_secs(1);
 /// to the other at a time.
 const UNBUFFERED: u64 = 16 * 1024;
 
+/// Backends by address, each with the keys of the first route that names it: they configure its gate and
+/// its checks.
+pub(super) type KnownBackends = HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>;
+
 /// The backends of all routes, by address: routes to one backend share its gate.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct BackendRegistry {
-    backends: HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>,
+    backends: KnownBackends,
     tls: TlsBuilder,
+    /// What the answers of all are counted by.
+    answers: BackendAnswers,
+    /// Backends of the configuration before, which go on where they are the same.
+    before: KnownBackends,
+    /// How to speak TLS to those that go on from now on.
+    renewed: Vec<(Arc<Backend>, ClientTls)>,
 }
 
 impl BackendRegistry {
-    /// The backend at `address`; the first route that names it configures its gate and checks.
+    /// One that knows the backends of the configuration `before`.
+    pub(super) fn new(metrics: &Metrics, before: KnownBackends) -> BackendRegistry {
+        let (backends, tls, renewed) = Default::default();
+        BackendRegistry { backends, tls, answers: metrics.answers.clone(), before, renewed }
+    }
+
+    /// All that were asked for, and how to speak TLS to those of them that go on.
+    pub(super) fn into_parts(self) -> (KnownBackends, Vec<(Arc<Backend>, ClientTls)>) {
+        (self.backends, self.renewed)
+    }
+
+    /// The backend at `address`; the first route that names it configures its gate and checks. One that was
+    /// there before goes on with its queue, its health and what was learned of it.
     ///
     /// # Errors
     ///
@@ -57,12 +81,31 @@ impl BackendRegistry {
             }
             return Ok(backend.clone());
         }
-        let (gate, check) = (config.gate(), config.health.clone());
         let tls = self.tls.build(address, config)?;
-        let backend = Backend::new(address.clone(), tls, gate, config.passive(), check);
+        let before = self.before.get(address).filter(|(_, first)| makes_the_same(first, config));
+        let backend = match before {
+            Some((backend, _)) => {
+                self.renewed.extend(tls.map(|tls| (backend.clone(), tls)));
+                backend.clone()
+            }
+            None => {
+                let (gate, check) = (config.gate(), config.health.clone());
+                let answers = self.answers.of(&address.to_string());
+                Backend::new(address.clone(), tls, gate, config.passive(), check, answers)
+            }
+        };
         self.backends.insert(address.clone(), (backend.clone(), config.clone()));
         Ok(backend)
     }
+}
+
+/// Whether a backend is the same by both: kept connections were opened as either says, and what was learned
+/// holds for either.
+fn makes_the_same(one: &ProxyConfig, other: &ProxyConfig) -> bool {
+    one.gate() == other.gate()
+        && one.passive() == other.passive()
+        && one.health == other.health
+        && one.tls() == other.tls()
 }
 
 /// What all workers share of a route.
@@ -124,8 +167,12 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    pub(super) fn new(shared: Arc<SharedRoute>) -> Route {
-        let pools = shared.backends.all.iter().map(|_| Rc::default()).collect();
+    /// `pool`: where the idle connections of a backend are.
+    pub(super) fn new(
+        shared: Arc<SharedRoute>,
+        pool: impl FnMut(&Arc<Backend>) -> Rc<Pool>,
+    ) -> Route {
+        let pools = shared.backends.all.iter().map(pool).collect();
         Route { shared, pools, header_maps: Rc::default() }
     }
 

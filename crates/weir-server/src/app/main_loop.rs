@@ -1,0 +1,83 @@
+//! What the main thread does while the server runs: it obeys signals and what is asked over the control
+//! socket, until one of them ends it. Run by [`super::serve`] between start and shutdown.
+
+use std::os::fd::OwnedFd;
+
+use super::control::{Control, Request, Successor, refuse};
+use super::live::Live;
+use super::messages::Handed;
+use super::signals::{Command, Signals};
+
+/// Why the server ends.
+#[derive(Debug)]
+pub(super) enum End {
+    Signal,
+    /// This successor has its listening sockets.
+    HandedOver(Successor),
+}
+
+/// Obeys until the server is to end.
+pub(super) async fn run(live: &mut Live<'_>, signals: &mut Signals, control: &mut Control) -> End {
+    loop {
+        let asked = tokio::select! {
+            command = signals.next() => Err(command),
+            request = control.next() => Ok(request),
+        };
+        match asked {
+            Err(Command::Stop | Command::HangUp) => return End::Signal,
+            Err(Command::Reopen) => reopen(live),
+            Err(Command::Reload) => reload(live).await,
+            Ok(Request::Reload(answer)) => {
+                // Whoever has asked may have left.
+                let _ = answer.send(live.reload().await);
+            }
+            Ok(Request::TakeOver(stream)) => match offered(live, control) {
+                Ok(sockets) => {
+                    live.is_offered = true;
+                    control.hand_over(stream, sockets);
+                }
+                Err(why) => refuse(stream, &why).await,
+            },
+            Ok(Request::Ready(Some(successor))) => {
+                hand_over(live, &successor).await;
+                return End::HandedOver(successor);
+            }
+            Ok(Request::Ready(None)) => live.is_offered = false,
+        }
+    }
+}
+
+/// SIGUSR1.
+fn reopen(live: &Live<'_>) {
+    if !live.reopen_log() {
+        tracing::info!("signal to reopen the access log ignored: it is not a file");
+    }
+}
+
+/// SIGHUP. Logs are rotated and certificates renewed by programs that know nothing of the configuration, so
+/// both are done even if that cannot be taken.
+async fn reload(live: &mut Live<'_>) {
+    live.reopen_log();
+    if live.reload().await.is_err() {
+        live.reread_certificates();
+    }
+}
+
+/// What a successor gets, or why it gets nothing.
+fn offered(
+    live: &Live<'_>,
+    control: &Control,
+) -> Result<Vec<(Handed, Option<OwnedFd>)>, String> {
+    if live.is_offered {
+        return Err("another successor is starting; end it, or wait until it serves".to_owned());
+    }
+    let control = control.copy().map_err(|error| error.to_string())?;
+    live.handed(control).map_err(|error| error.to_string())
+}
+
+/// The successor serves: nobody else is told to come here.
+async fn hand_over(live: &Live<'_>, successor: &Successor) {
+    live.manager.succeeded_by(successor.said.pid);
+    // Who has connected where the successor does not listen is served here.
+    live.close(&successor.said.left).await;
+}

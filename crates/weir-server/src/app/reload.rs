@@ -1,0 +1,296 @@
+//! A new configuration for a server that runs, whole or not at all: first everything is opened that it
+//! needs, and nothing is changed; then it is taken, which cannot fail. Requests under way end by the
+//! configuration that they began with. Called by the main loop.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::admin_address::AdminAddress;
+use super::announce::announce;
+use super::certificates::Certificates;
+use super::live::{Live, Watched, watch_passwords};
+use super::sites::{NextSites, Sites};
+use super::worker::{Change, Order, Shared};
+use crate::access::Access;
+use crate::client::Times;
+use crate::compress::Compressor;
+use crate::config::{Changes, Config};
+use crate::content::{has_same_sites, missing_pages, window_for};
+use crate::error::ServeError;
+use crate::listen::{self, Listener, Moves};
+use crate::logs::access_log::{self, LogHandle};
+use crate::logs::messages;
+use crate::service::proxy;
+
+/// How long a worker may take to take a configuration: it does so between two requests.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// The keys that certificates for clients are read by.
+const TLS: &[&str] =
+    &["tls", "tls_key", "tls_preset", "tls_client_ca", "tls_client_certificate"];
+
+/// The keys of a paced uplink's rate and order.
+const UPLINK: &[&str] = &["uplink", "uplink_pace", "policy", "protective_order"];
+
+/// All that a new configuration needs and the one before had not.
+#[derive(Debug)]
+struct Prepared {
+    changes: Changes,
+    access_log: LogHandle,
+    certificates: Next<Option<Certificates>>,
+    compressor: Option<Arc<Compressor>>,
+    access: Option<Arc<Access>>,
+    routes: proxy::Following,
+    /// One for each worker.
+    sites: Vec<NextSites>,
+    moves: Moves,
+    admin: Next<Option<Listener>>,
+}
+
+/// What becomes of a part of the server.
+#[derive(Debug)]
+enum Next<T> {
+    /// It stays.
+    Same,
+    Other(T),
+}
+
+impl Live<'_> {
+    /// Reads the configuration anew and takes it. Returns what has changed, for people; an error says why
+    /// everything is as it was. Either is logged.
+    pub(super) async fn reload(&mut self) -> Result<String, String> {
+        self.manager.reloading();
+        let outcome = self.read_and_take().await;
+        match &outcome {
+            Ok(text) => tracing::info!("{text}"),
+            Err(why) => tracing::error!("the configuration stays as it was: {why}"),
+        }
+        self.manager.ready(&self.status());
+        outcome
+    }
+
+    async fn read_and_take(&mut self) -> Result<String, String> {
+        if self.is_offered {
+            return Err("a successor is starting; give it the new configuration".to_owned());
+        }
+        let next = (self.program.read)().map_err(|wrong| wrong.to_string())?;
+        let prepared = self.prepare(&next).map_err(|wrong| wrong.to_string())?;
+        let mut said = said(&prepared.changes);
+        for warning in next.warnings().into_iter().chain(missing_pages(&next)) {
+            tracing::warn!("{warning}");
+            said = format!("{said}\nwarning: {warning}");
+        }
+        self.take(next, prepared).await;
+        Ok(said)
+    }
+
+    /// Opens all that `next` needs. Nothing is changed.
+    fn prepare(&self, next: &Config) -> Result<Prepared, ServeError> {
+        let changes = self.config.changes(next);
+        if !changes.for_life.is_empty() {
+            return Err(ServeError::told(format_args!(
+                "{} can be changed by a hand-over only: start the new server with `weir serve \
+                 --take-over`, or restart this one",
+                quoted(&changes.for_life)
+            )));
+        }
+        let logs = &next.logs;
+        let access_log = match changes.contain(&["access_log"]) {
+            true => access_log::open(&logs.access_log, logs.log_format)?,
+            // It goes on where it is.
+            false => self.shared.access_log.in_format(logs.log_format),
+        };
+        let before = self.certificates.as_ref().map(|watched| &*watched.certificates);
+        let certificates = match changes.contain(TLS) {
+            true => Next::Other(Certificates::open(next, &self.shared.metrics, before)?),
+            false => Next::Same,
+        };
+        let compressor = self.compressor_of(next, &changes);
+        let access = match changes.contain_access() {
+            true => Access::new(&next.access),
+            // What was counted goes on.
+            false => self.shared.access.clone(),
+        };
+        let Shared { routes, metrics, .. } = &self.shared;
+        let routes =
+            proxy::Shared::follow(next, routes.as_ref(), compressor.as_ref(), metrics)?;
+        let sites = self.sites_of(next, compressor.as_ref())?;
+        let admin = match changes.contain(&["admin"]) {
+            true => {
+                let address = next.admin.as_ref();
+                let listener = address.map(|address| listen::open_admin(next, address));
+                Next::Other(listener.transpose()?)
+            }
+            false => Next::Same,
+        };
+        let moves = self.addresses.prepare(next)?;
+        Ok(Prepared {
+            changes,
+            access_log,
+            certificates,
+            compressor,
+            access,
+            routes,
+            sites,
+            moves,
+            admin,
+        })
+    }
+
+    /// What compresses; with all that it keeps, if keys about that are the same.
+    fn compressor_of(&self, next: &Config, changes: &Changes) -> Option<Arc<Compressor>> {
+        let stays = !changes.contain_compression() && Compressor::is_used(next);
+        match self.shared.compressor.as_ref().filter(|_| stays) {
+            Some(before) => Some(before.clone()),
+            None => Compressor::open(next, &self.shared.metrics),
+        }
+    }
+
+    /// The sites of each worker.
+    fn sites_of(
+        &self,
+        next: &Config,
+        compressor: Option<&Arc<Compressor>>,
+    ) -> Result<Vec<NextSites>, ServeError> {
+        if has_same_sites(&self.config, next) {
+            let same = |_| NextSites::Same { window: window_for(next) };
+            return Ok(self.workers.iter().map(same).collect());
+        }
+        let Shared { disks, metrics, .. } = &self.shared;
+        let sites = Sites::open(next, disks, metrics, compressor, self.workers.len())?;
+        Ok(sites.into_iter().map(NextSites::Other).collect())
+    }
+
+    /// From the next request of each connection on, the server is that of `next`.
+    async fn take(&mut self, next: Config, prepared: Prepared) {
+        let Prepared { changes, access_log, certificates, compressor, access, .. } = prepared;
+        let Prepared { routes, sites, mut moves, admin, .. } = prepared;
+        if changes.contain(&["log"]) {
+            (self.program.set_log_level)(next.logs.log.0);
+        }
+        messages::write_as(next.logs.messages);
+        self.take_certificates(certificates);
+        let before = self.backends();
+        if let Some(uplink) = &self.shared.uplink
+            && changes.contain(UPLINK)
+            && let Some(config) = next.uplink_config()
+        {
+            uplink.change(&config);
+        }
+        let keeper = |compressor: &Option<Arc<Compressor>>| compressor.as_ref().map(Arc::as_ptr);
+        if keeper(&compressor) != keeper(&self.shared.compressor) {
+            // Another one begins with nothing.
+            self.shared.metrics.compression.kept.set(0);
+        }
+        let tls = self.certificates.as_ref().map(|watched| watched.certificates.server().clone());
+        self.shared = Shared {
+            routes: routes.commit(),
+            compressor,
+            access,
+            proxy_protocol: next.proxy_protocol.clone(),
+            exempt: next.uplink_exempt.clone(),
+            access_log,
+            times: Times::new(&next),
+            tls,
+            hsts: next.hsts.map(|hsts| hsts.line().into()),
+            tls_port: moves.tls_port(),
+            ..self.shared.clone()
+        };
+        self.passwords = self.shared.routes.clone().map(watch_passwords);
+        let new_addresses = moves.new_addresses();
+        self.addresses.take(&mut moves);
+        if changes.contain(&["send_timeout"]) {
+            self.addresses.set_patience(&next);
+        }
+        let Moves { opened, ports, closed, .. } = moves;
+        let mut taken = Vec::new();
+        for ((worker, opened), sites) in self.workers.iter().zip(opened).zip(sites) {
+            let (sender, receiver) = oneshot::channel();
+            let ports = ports.clone();
+            let change = Box::new(Change { shared: self.shared.clone(), sites, opened, ports });
+            // One that has ended serves nobody.
+            let _ = worker.send(Order::Take { change, taken: sender });
+            taken.push(receiver);
+        }
+        self.take_admin(&next, admin);
+        for backend in before.difference(&self.backends()) {
+            self.shared.metrics.backends.forget(backend);
+            self.shared.metrics.answers.forget(backend);
+        }
+        for (worker, taken) in taken.into_iter().enumerate() {
+            if timeout(WITHIN, taken).await.is_err() {
+                tracing::error!("worker {worker} hangs, and serves by the configuration before");
+            }
+        }
+        self.close(&closed).await;
+        let moved = self.admin.as_ref().and_then(AdminAddress::address);
+        announce(&next, &new_addresses, moved.filter(|_| changes.contain(&["admin"])));
+        self.config = next;
+    }
+
+    /// Those that stay are read anew all the same: it was asked for.
+    fn take_certificates(&mut self, certificates: Next<Option<Certificates>>) {
+        match certificates {
+            Next::Same => {
+                self.certificates.iter().for_each(|watched| watched.certificates.reload());
+            }
+            Next::Other(next) => {
+                let before = self.certificates.take();
+                let before = before.as_ref().map(|watched| &*watched.certificates);
+                match next {
+                    Some(next) => {
+                        next.begin(before);
+                        self.certificates = Some(Watched::new(next));
+                    }
+                    None => before.iter().for_each(|before| before.end()),
+                }
+            }
+        }
+    }
+
+    fn take_admin(&mut self, next: &Config, listener: Next<Option<Listener>>) {
+        let taken = match (self.admin.take(), listener) {
+            (Some(mut admin), listener) => {
+                admin.show(next, &self.shared);
+                let moved = match listener {
+                    Next::Other(listener) => admin.move_to(listener),
+                    Next::Same => Ok(()),
+                };
+                self.admin = Some(admin);
+                moved
+            }
+            (None, Next::Other(Some(listener))) => {
+                let admin =
+                    AdminAddress::start(next, &self.shared, self.shown.clone(), listener);
+                admin.map(|admin| self.admin = Some(admin))
+            }
+            (None, Next::Other(None) | Next::Same) => Ok(()),
+        };
+        if let Err(error) = taken {
+            tracing::error!("the admin address stays as it was: {error}");
+        }
+    }
+
+    /// The addresses of all backends.
+    fn backends(&self) -> HashSet<String> {
+        let routes = self.shared.routes.iter();
+        routes.flat_map(|routes| routes.backends()).map(|(address, _)| address).collect()
+    }
+}
+
+/// What has changed, for people.
+fn said(changes: &Changes) -> String {
+    match changes.keys.as_slice() {
+        [] => "the configuration was read anew: nothing has changed".to_owned(),
+        keys => format!("the configuration was read anew; changed: {}", quoted(keys)),
+    }
+}
+
+fn quoted(keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    keys.join(", ")
+}
