@@ -52,11 +52,6 @@ impl Changes {
     pub(crate) fn contain_compression(&self) -> bool {
         self.contain(CompressionKeys::NAMES)
     }
-
-    /// Whether the routes differ.
-    pub(crate) fn contain_routes(&self) -> bool {
-        self.contain(&[ROUTES])
-    }
 }
 
 impl Config {

@@ -79,6 +79,37 @@ fn who_knows_a_password_gets_the_files_of_its_route() {
     }
 }
 
+/// Browsers send no password with a request that asks whether a script may send one.
+#[test]
+fn a_preflight_request_is_answered_without_a_password() {
+    let directory = directory();
+    let users = directory.path().join("users");
+    fs::write(&users, format!("me:{HASH}\n")).unwrap();
+    let keys = format!("basic_auth = {users:?}\ncors = \"https://app.example\"\n");
+    let server = Server::configured(&configuration(directory.path(), &keys), &[]);
+    let mut client = server.connect();
+    let origin = "Origin: https://app.example\r\n";
+    let method = "Access-Control-Request-Method: GET\r\n";
+    let preflight = format!("{origin}{method}Access-Control-Request-Headers: authorization\r\n");
+    let mut ask = |method: &str, fields: &str| {
+        client.send(format!("{method} /private/page HTTP/1.1\r\nHost: weir\r\n{fields}\r\n"));
+        client.response()
+    };
+    for _ in 0..2 {
+        let told = ask("OPTIONS", &preflight);
+        assert_eq!((told.status, told.field("WWW-Authenticate")), (204, None));
+        assert_eq!(told.field("Access-Control-Allow-Origin"), Some("https://app.example"));
+        assert_eq!(told.field("Access-Control-Allow-Headers"), Some("authorization"));
+        // Everything else needs the password.
+        for (name, fields) in
+            [("GET", preflight.as_str()), ("OPTIONS", ""), ("OPTIONS", origin), ("OPTIONS", method)]
+        {
+            assert_eq!(ask(name, fields).status, 401, "{name} {fields}");
+        }
+    }
+    assert_eq!(ask("GET", &format!("{origin}{RIGHT}")).text(), "for some");
+}
+
 #[test]
 fn passwords_are_read_anew_when_their_file_changes_and_stay_if_it_cannot_be_used() {
     let directory = directory();

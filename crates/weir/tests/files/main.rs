@@ -20,6 +20,7 @@ mod fallbacks;
 mod faults;
 mod fields;
 mod filesystems;
+mod from_nginx;
 mod hostile_names;
 mod http;
 mod httplint;

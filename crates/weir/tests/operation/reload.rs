@@ -167,6 +167,76 @@ fn logs_and_readiness_are_those_of_the_new_file() {
     eventually("messages are text again", || server.log().iter().any(is_text));
 }
 
+/// What nothing has changed about goes on, with what is remembered and what was counted.
+#[test]
+fn sites_limits_and_compression_are_those_of_the_new_file() {
+    let configuration = Configuration::new(START);
+    fs::create_dir(configuration.path("docs")).unwrap();
+    fs::write(configuration.path("docs/page.txt"), "many words ".repeat(1000)).unwrap();
+    let server = configuration.start(1);
+    let mut kept = server.connect();
+    assert_eq!(kept.get("/docs/page.txt").status, 404);
+    server.make_hot(&mut kept, "/small");
+    let misses = || server.metrics().sum("weir_name_cache_misses_total");
+    let before = misses();
+    configuration.change(&format!("{START}idle_timeout = 7\n"));
+    assert_eq!((kept.get("/small").status, misses()), (200, before));
+
+    let docs = "[[route]]\npath = \"/docs\"\nroot = \"docs\"\nstrip_prefix = true\n";
+    let said = configuration.change(&format!("{START}{docs}"));
+    assert!(said.contains("`route`"), "{said}");
+    let ask = |client: &mut Client| client.get_with("/docs/page.txt", "Accept-Encoding: gzip\r\n");
+    let page = ask(&mut kept);
+    assert_eq!((page.status, page.field("Content-Encoding")), (200, None));
+    let said = configuration.change(&format!("{START}compress = true\n{docs}"));
+    assert!(said.contains("`compress`"), "{said}");
+    eventually("it is compressed", || ask(&mut kept).field("Content-Encoding") == Some("gzip"));
+    configuration.change(&format!("{START}{docs}"));
+    assert_eq!(ask(&mut kept).body, page.body);
+
+    let limited = format!("{START}limit_requests = \"1/h\"\nlimit_burst = 2\n");
+    let said = configuration.change(&format!("{limited}{docs}"));
+    assert!(said.contains("`limit_requests`"), "{said}");
+    assert_eq!([(); 3].map(|()| kept.get("/small").status), [200, 200, 429]);
+    configuration.change(&format!("{limited}idle_timeout = 7\n{docs}"));
+    assert_eq!(kept.get("/small").status, 429, "it was counted before");
+    configuration.change(START);
+    assert_eq!((kept.get("/small").status, kept.get("/docs/page.txt").status), (200, 404));
+}
+
+#[test]
+fn passwords_are_asked_for_by_the_new_file_and_looked_after() {
+    /// Of the password `U*U`, from crypt_blowfish's own tests.
+    const HASH: &str = "$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    let configuration = Configuration::new(START);
+    let users = configuration.path("users");
+    let server = configuration.start(1);
+    let mut kept = server.connect();
+    let guarded =
+        format!("{START}[[route]]\npath = \"/small\"\nfiles = true\nbasic_auth = \"users\"\n");
+    configuration.write(&guarded);
+    let (code, said) = configuration.reload();
+    assert!(code == Some(1) && said.contains("cannot read the passwords of `basic_auth`"), "{said}");
+    assert_eq!(kept.get("/small").status, 200);
+    fs::write(&users, format!("me:{HASH}\n")).unwrap();
+    configuration.change(&guarded);
+    // `me`, and `you`, both with that password.
+    let mut status = |user: &str| {
+        let field = match user {
+            "me" => "Authorization: Basic bWU6VSpV\r\n",
+            "you" => "Authorization: Basic eW91OlUqVQ==\r\n",
+            _ => "",
+        };
+        kept.get_with("/small", field).status
+    };
+    assert_eq!(["", "you", "me"].map(&mut status), [401, 401, 200]);
+    fs::write(&users, format!("you:{HASH}\n")).unwrap();
+    eventually("the file is read anew", || status("you") == 200);
+    assert_eq!(status("me"), 401);
+    configuration.change(START);
+    assert_eq!(status(""), 200);
+}
+
 #[test]
 fn the_command_says_when_there_is_no_server() {
     let directory = tempfile::tempdir().unwrap();

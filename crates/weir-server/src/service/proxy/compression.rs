@@ -138,10 +138,13 @@ async fn pieces(
 ) -> Result<Passed, Truncated> {
     let (mut piece, mut at) = (vec![0; PIECE], 0);
     loop {
-        match compressed.room().await {
-            Room::Yes => {}
-            Room::Full if compressed.has_room().await => {}
-            Room::Full | Room::Gone => return Ok(Passed::ClientLeft),
+        let has_room = match compressed.room().await {
+            Room::Yes => true,
+            Room::Full => compressed.has_room().await,
+            Room::Gone => false,
+        };
+        if !has_room {
+            return Ok(Passed::ClientLeft);
         }
         tokio::select! {
             biased;

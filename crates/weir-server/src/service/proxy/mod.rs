@@ -266,6 +266,7 @@ impl std::fmt::Debug for Proxy {
 }
 
 impl Proxy {
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn new(shared: Arc<Shared>) -> Proxy {
         Proxy::following(shared, None)
     }
