@@ -18,8 +18,10 @@ const DRAIN: f64 = 20.0;
 /// What all requests to a server share.
 pub(crate) struct Client {
     pub(crate) server: SocketAddrV4,
-    /// What bodies are the beginning of.
+    /// What bodies are the beginning of; if it is empty, only their lengths count.
     pub(crate) bodies: Arc<[u8]>,
+    /// More header lines of each request, each ending in CRLF.
+    pub(crate) headers: String,
     /// A connection for each request.
     pub(crate) close: bool,
     /// TLS on all connections.
@@ -50,6 +52,13 @@ impl Client {
         Ok(Outcome { handshakes: report.handshakes, ..outcome })
     }
 
+    /// All of the demand; the record of each request.
+    pub(crate) fn all(&self, demand: Demand) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
+        self.send(demand, None, Vec::new(), &mut |record| records.push(record))?;
+        Ok(records)
+    }
+
     /// The demand, for at most so many seconds, from a source address for each class where there are
     /// any.
     pub(crate) fn send(
@@ -62,7 +71,7 @@ impl Client {
         let plan = Plan {
             server: self.server.into(),
             host: self.server.to_string(),
-            headers: String::new(),
+            headers: self.headers.clone(),
             tls: self.tls.clone(),
             sources,
             requests_per_connection: if self.close { 1 } else { u32::MAX },
@@ -96,7 +105,8 @@ mod tests {
                 std::thread::spawn(move || serve(stream));
             }
         });
-        Client { server, bodies: vec![b'.'; LENGTH].into(), close: false, tls: None }
+        let bodies = vec![b'.'; LENGTH].into();
+        Client { server, bodies, headers: String::new(), close: false, tls: None }
     }
 
     /// Answers requests, which come one at a time and in one piece.
@@ -115,6 +125,16 @@ mod tests {
         let outcome = client(answer).closed(one_file(LENGTH as u64), 4, 0.2).expect("it runs");
         outcome.check("it").expect("all is right");
         assert!(outcome.in_time > 0 && outcome.in_time <= outcome.requests);
+    }
+
+    #[test]
+    fn a_client_that_knows_no_bytes_takes_any_of_the_right_length() {
+        let client = Client { bodies: Arc::default(), ..client(answer) };
+        let demand = |bytes| Demand::Saturate(Box::new(one_file(bytes).take(5)), 2);
+        let records = client.all(demand(LENGTH as u64)).expect("it runs");
+        assert!(records.len() == 5 && records.iter().all(|r| r.response_time().is_some()));
+        let records = client.all(demand(7)).expect("it runs");
+        assert!(records.len() == 5 && records.iter().all(|r| r.response_time().is_none()));
     }
 
     #[test]

@@ -14,6 +14,14 @@ pub(crate) struct Ratio {
     pub(crate) found: MedianInterval,
 }
 
+/// The figures of one of several systems that are weir, as weir's, and those of the peers.
+pub(crate) fn of_one(figures: &ByRound, own: &str) -> ByRound {
+    let of_weir = |name: &str| name == "weir" || name.starts_with("weir-");
+    let called = |name: &String| if name == own { "weir".to_owned() } else { name.clone() };
+    let kept = figures.iter().filter(|(name, _)| name == own || !of_weir(name));
+    kept.map(|(name, all)| (called(name), all.clone())).collect()
+}
+
 /// weir ÷ the peer of the lowest median, each round by itself. (The lowest of each round would be a
 /// minimum over noise, and no server that exists.)
 ///
@@ -70,5 +78,18 @@ mod tests {
         let ratio = to_peer(&costs, "slow").expect("both are there");
         assert_eq!((ratio.peer.as_str(), ratio.found.median), ("slow", 0.6));
         assert!(to_lowest(&costs[..1].to_vec()).is_err() && to_peer(&costs, "none").is_err());
+    }
+
+    #[test]
+    fn weir_is_not_compared_with_itself() {
+        let costs: ByRound = vec![
+            ("weir".into(), vec![1.0]),
+            ("weir-siblings".into(), vec![3.0]),
+            ("nginx-6".into(), vec![6.0]),
+        ];
+        for (own, ratio) in [("weir", 1.0 / 6.0), ("weir-siblings", 0.5)] {
+            let found = to_lowest(&of_one(&costs, own)).expect("both are there");
+            assert_eq!((found.peer.as_str(), found.found.median), ("nginx-6", ratio), "{own}");
+        }
     }
 }

@@ -24,12 +24,13 @@ use crate::server::{Role, Server, Setup};
 use crate::system::System;
 use crate::table::{heading, median, row, spread};
 use crate::turns::in_turns;
+use crate::variant::Variant;
 use crate::{machine, results};
 
 /// Requests at a time, and connections in use when the others idle.
 const ACTIVE: usize = 64;
 /// Files of both sides beside the connections.
-const OTHER_FILES: usize = 300;
+pub(crate) const OTHER_FILES: usize = 300;
 /// Bytes of the file that is asked for.
 pub(crate) const SIZE: u64 = 1024;
 /// Connections from one source address, fewer than it has ephemeral ports.
@@ -84,6 +85,7 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
                 tls: None,
                 common: &options.common,
                 role: Role::Files,
+                variant: &Variant::default(),
                 network: &Network::HOST,
                 root: &at,
                 connections: count,
@@ -91,7 +93,9 @@ pub(crate) fn run(options: &ConnectionsOptions) -> Result<()> {
             };
             let measured = Server::start(system, &setup).and_then(|server| {
                 let bodies = Arc::clone(&bodies);
-                let client = Client { server: server.address, bodies, close: false, tls: None };
+                let headers = String::new();
+                let client =
+                    Client { server: server.address, bodies, headers, close: false, tls: None };
                 measure(&server, &client, options.seconds, count)
             });
             let row = match measured {

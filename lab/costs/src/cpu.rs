@@ -20,6 +20,7 @@ use crate::server::{Role, Server, Setup};
 use crate::syscalls::Counting;
 use crate::system::System;
 use crate::turns::in_turns;
+use crate::variant::Variant;
 use crate::{machine, results, wrk};
 
 /// Requests cut off when wrk stops are many of the whole from this size on.
@@ -50,9 +51,9 @@ pub(crate) fn run(options: &CpuOptions) -> Result<()> {
     let mut tables = String::new();
     for (name, load) in options.sizes.iter().zip(&loads) {
         let connections = 4 * options.connections + 1000;
-        let common = &options.common;
-        let root = &load.root;
-        let setup = |role| Setup { common, role, network, root, connections, files, tls: None };
+        let (common, variant, root) = (&options.common, &Variant::default(), &load.root);
+        let setup =
+            |role| Setup { common, role, variant, network, root, connections, files, tls: None };
         let backend = match options.proxied {
             true => Some(Server::start(System::Nginx(Reading::Sendfile), &setup(Role::Backend))?),
             false => None,
@@ -120,7 +121,8 @@ impl Load {
         seed: u64,
     ) -> Result<Cost> {
         let bodies = Arc::clone(&self.bodies);
-        let client = Client { server: server.address, bodies, close: self.close, tls: None };
+        let (headers, close) = (String::new(), self.close);
+        let client = Client { server: server.address, bodies, headers, close, tls: None };
         measure::spent(server, || {
             let requests = self.target.endless(seed)?;
             let outcome = client.closed(requests, options.connections, seconds as f64)?;

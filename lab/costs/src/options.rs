@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use weir_units::{Invalid, Size};
+use serde::Serialize;
+use weir_units::{Invalid, Positive, Size};
 
+use crate::contender::{Coding, Contender};
 use crate::network::Link;
 use crate::system::System;
 
@@ -160,9 +162,139 @@ pub(crate) enum TlsPart {
     Idle,
 }
 
+/// Options of `weir-costs compression`.
+#[derive(Args, Debug)]
+pub(crate) struct CompressionOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What is measured
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "results,first")]
+    pub(crate) parts: Vec<CompressionPart>,
+    /// Rounds; a median needs several
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: u64,
+    /// Seconds of load in each round of results
+    #[arg(long, default_value_t = 2.0, value_parser = positive)]
+    pub(crate) seconds: f64,
+    /// Content codings; those that a system has not are left out
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "gzip,br,zstd")]
+    pub(crate) codings: Vec<Coding>,
+    /// Bytes of a text, 2 KB to 1 MB
+    #[arg(long, default_value = "100KB", value_parser = bytes)]
+    pub(crate) size: u64,
+    /// Connections, each with one request at a time
+    #[arg(long, default_value_t = 64)]
+    pub(crate) connections: usize,
+    /// Different texts that are each asked for the first time
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) files: u32,
+    /// First requests a second beside hot requests
+    #[arg(long, default_value_t = 100.0, value_parser = positive)]
+    pub(crate) file_rate: f64,
+    /// Hot requests a second
+    #[arg(long, default_value_t = 2000.0, value_parser = positive)]
+    pub(crate) hot_rate: f64,
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "weir,weir-siblings,nginx-1,nginx-6,nginx-siblings,h2o,h2o-siblings"
+    )]
+    pub(crate) systems: Vec<Contender>,
+}
+
+/// A part of `weir-costs compression`.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompressionPart {
+    /// Processor time per request of one text, asked for again and again
+    Results,
+    /// Processor time per text that is asked for first, and response times of hot requests meanwhile
+    First,
+}
+
+/// Options of `weir-costs logs`.
+#[derive(Args, Debug)]
+pub(crate) struct LogsOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// How requests are logged
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "off,combined,json")]
+    pub(crate) formats: Vec<Logging>,
+    /// Rounds; a median needs several
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: u64,
+    /// Seconds of load in each round
+    #[arg(long, default_value_t = 2.0, value_parser = positive)]
+    pub(crate) seconds: f64,
+    /// Connections, each with one request at a time
+    #[arg(long, default_value_t = 64)]
+    pub(crate) connections: usize,
+    #[arg(long, value_delimiter = ',', default_value = "weir,nginx")]
+    pub(crate) systems: Vec<System>,
+}
+
+/// How requests are logged.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Logging {
+    Off,
+    /// The Combined format, to a file
+    Combined,
+    /// Objects of JSON, to a file
+    Json,
+}
+
+/// Options of `weir-costs slow-clients`.
+#[derive(Args, Debug)]
+pub(crate) struct SlowClientsOptions {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Who is beside the normal clients
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "heads,uploads,readers,all")]
+    pub(crate) crowds: Vec<CrowdKind>,
+    /// Rounds; a median needs several
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: u64,
+    /// Seconds of normal requests in each round, alone and beside slow clients
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
+    pub(crate) seconds: f64,
+    /// Clients that send a byte a second of a head
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) heads: usize,
+    /// Clients that send 200 bytes a second of a body to a backend
+    #[arg(long, default_value_t = 4000)]
+    pub(crate) uploads: usize,
+    /// Clients that read 1 KB a second of a file of 10 MB
+    #[arg(long, default_value_t = 8000)]
+    pub(crate) readers: usize,
+    /// Normal requests a second [default: half of what each server answers alone]
+    #[arg(long, value_parser = positive)]
+    pub(crate) rate: Option<f64>,
+    #[arg(long, value_delimiter = ',', default_value = "weir,nginx")]
+    pub(crate) systems: Vec<System>,
+}
+
+/// Who is beside the normal clients.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CrowdKind {
+    /// Slow heads
+    Heads,
+    /// Slow uploads
+    Uploads,
+    /// Slow readers
+    Readers,
+    /// All of them at once
+    All,
+}
+
 /// The servers run elsewhere: a relative path would mean another place to them.
 fn absolute(path: &str) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("{path:?} is not a path: {error}"))
+}
+
+/// A number above 0, of seconds or a second.
+fn positive(text: &str) -> Result<f64, String> {
+    text.parse::<Positive>().map(Positive::get).map_err(|error| error.to_string())
 }
 
 /// A number of bytes, as `3G` or `60MB`.

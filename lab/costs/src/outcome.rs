@@ -7,6 +7,8 @@ use weir_load::Handshakes;
 use weir_peers::{Error, Result};
 use weir_stats::{Outcome as End, Record, Samples};
 
+use crate::machine::{MOST_LAG_MS, MOST_STEAL};
+
 /// Results of one run of the client.
 pub(crate) struct Outcome {
     /// Responses that came whole and right, late ones too.
@@ -17,9 +19,14 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
     /// Requests without a right response, by what there was instead.
     pub(crate) errors: BTreeMap<&'static str, u64>,
-    /// 99th percentile of the response times in milliseconds; 0 of none.
+    /// Median of the response times in milliseconds; 0 of none.
+    pub(crate) p50: f64,
+    /// Their 99th percentile.
     pub(crate) p99: f64,
-    /// The same of the time from when a request should have started to when the client came to it.
+    /// The longest of them.
+    pub(crate) longest: f64,
+    /// 99th percentile of the time from when a request should have started to when the client came to it,
+    /// in milliseconds.
     pub(crate) lag_p99: f64,
     /// Share of the processor time that the hypervisor stole.
     pub(crate) steal: f64,
@@ -41,13 +48,17 @@ impl Outcome {
         for why in records.iter().filter_map(|record| failure(record.outcome)) {
             *errors.entry(why).or_default() += 1;
         }
+        let times = Samples::new(records.iter().filter_map(time));
+        let lags = Samples::new(records.iter().map(Record::lag));
         Outcome {
             requests: right().count() as u64,
             in_time: in_time().count() as u64,
             seconds,
             errors,
-            p99: p99_ms(records.iter().filter_map(time)),
-            lag_p99: p99_ms(records.iter().map(Record::lag)),
+            p50: milliseconds(&times, 0.5),
+            p99: milliseconds(&times, 0.99),
+            longest: milliseconds(&times, 1.0),
+            lag_p99: milliseconds(&lags, 0.99),
             steal,
             handshakes: None,
         }
@@ -56,6 +67,11 @@ impl Outcome {
     /// Right responses per second of load.
     pub(crate) fn rate(&self) -> f64 {
         self.in_time as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Whether the machine left the client alone: one that is late itself does not measure the server.
+    pub(crate) fn is_on_time(&self) -> bool {
+        self.steal <= MOST_STEAL && self.lag_p99 <= MOST_LAG_MS
     }
 
     /// An error unless there were right answers and nothing else.
@@ -67,9 +83,9 @@ impl Outcome {
     }
 }
 
-/// Of times in seconds, in milliseconds.
-fn p99_ms(seconds: impl Iterator<Item = f64>) -> f64 {
-    Samples::new(seconds).percentile(0.99).unwrap_or(0.0) * 1e3
+/// A percentile of times in seconds, in milliseconds.
+fn milliseconds(seconds: &Samples, share: f64) -> f64 {
+    seconds.percentile(share).unwrap_or(0.0) * 1e3
 }
 
 /// What there was instead of a right response.
@@ -112,8 +128,19 @@ mod tests {
         ];
         let outcome = Outcome::of(&records, 2.0, 20.0, 0.0);
         assert_eq!((outcome.requests, outcome.in_time, outcome.rate()), (2, 1, 0.5));
-        assert_eq!((outcome.p99, outcome.lag_p99), (20_500.0, 0.0));
+        assert_eq!((outcome.p50, outcome.p99, outcome.longest), (1500.0, 20_500.0, 20_500.0));
+        assert_eq!(outcome.lag_p99, 0.0);
         assert_eq!(outcome.errors["unanswered"], 1);
         assert!(outcome.check("x").is_err());
+    }
+
+    #[test]
+    fn a_late_client_and_stolen_time_spoil_a_stretch() {
+        let stretch = |lag: f64, steal: f64| {
+            let late = Record { started: lag, ..record(0.0, End::Ok, Some(0.1)) };
+            Outcome::of(&[late], 1.0, 1.0, steal)
+        };
+        assert!(stretch(0.0009, 0.01).is_on_time());
+        assert!(!stretch(0.0011, 0.0).is_on_time() && !stretch(0.0, 0.02).is_on_time());
     }
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 use serde::Serialize;
 use weir_peers::{Error, Result};
 
+use crate::bars::Findings;
+
 /// A new file of JSON lines.
 pub(crate) fn create(out: &Path, name: &str) -> Result<File> {
     let file = out.join(name);
@@ -23,4 +25,11 @@ pub(crate) fn line(file: &mut File, row: &impl Serialize) -> Result<()> {
 pub(crate) fn markdown(out: &Path, name: &str, text: &str) -> Result<()> {
     let file = out.join(name);
     fs::write(&file, text).map_err(|e| Error::file("write", &file, &e))
+}
+
+/// The verdicts on all parts, which are printed, behind the tables, which have been.
+pub(crate) fn findings(out: &Path, name: &str, all: &Findings) -> Result<()> {
+    let verdicts = all.verdicts();
+    print!("{verdicts}");
+    markdown(out, name, &format!("{}{verdicts}", all.text))
 }

@@ -15,6 +15,7 @@ use weir_stand::{address, cores, root};
 use crate::network::Network;
 use crate::options::Common;
 use crate::system::System;
+use crate::variant::Variant;
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 16_384;
@@ -38,6 +39,8 @@ pub(crate) enum Role {
 pub(crate) struct Setup<'a> {
     pub(crate) common: &'a Common,
     pub(crate) role: Role,
+    /// What it does beside that.
+    pub(crate) variant: &'a Variant,
     pub(crate) network: &'a Network,
     /// The files it serves.
     pub(crate) root: &'a Path,
@@ -57,11 +60,12 @@ pub(crate) struct Server {
 
 impl Server {
     /// Start it, and return once it accepts connections. Its configuration and what it says are in
-    /// `SYSTEM.run`.
+    /// `SYSTEM.run`, of a variant with a name in `SYSTEM-NAME.run`.
     pub(crate) fn start(system: System, setup: &Setup<'_>) -> Result<Server> {
-        let home = match setup.role {
-            Role::Backend => "backend.run".to_owned(),
-            Role::Files | Role::Proxy(_) => format!("{system}.run"),
+        let home = match (setup.role, &setup.variant.name) {
+            (Role::Backend, _) => "backend.run".to_owned(),
+            (Role::Files | Role::Proxy(_), None) => format!("{system}.run"),
+            (Role::Files | Role::Proxy(_), Some(name)) => format!("{system}-{name}.run"),
         };
         let home = setup.common.out.join(home);
         root::open(&home)?;
@@ -151,8 +155,9 @@ fn program(
                     most_requests: None,
                     forwarded_fields: true,
                 },
+                ..Nginx::default()
             };
-            nginx::program(&options, &nginx)
+            nginx::program(&options, &setup.variant.nginx(nginx))
         }
         (System::Haproxy, Role::Proxy(backend)) => haproxy::program(&options, backend, None),
         (System::Haproxy, _) => {
@@ -168,7 +173,7 @@ fn program(
         // Started as root it would become nobody by itself.
         (System::H2o, _) => {
             let user = if user.is_none() { Some("root") } else { None };
-            h2o::program(&Options { user, ..options })
+            h2o::program_compressing(&Options { user, ..options }, setup.variant.compression)
         }
         // One processor, as all have, so that its collector of garbage takes no other.
         (System::Caddy, _) => Ok(caddy::program(&options)?.env("GOMAXPROCS", "1")),
@@ -184,7 +189,6 @@ fn weir_program(setup: &Setup<'_>, address: SocketAddrV4) -> Result<Program> {
     let mut defaults = vec![
         ("--listen", address.to_string()),
         ("--workers", "1".into()),
-        ("--access-log", "off".into()),
         ("--log", "warn".into()),
         ("--idle-timeout", format!("{IDLE}s")),
         ("--admin", address::free()?.to_string()),
@@ -192,9 +196,11 @@ fn weir_program(setup: &Setup<'_>, address: SocketAddrV4) -> Result<Program> {
     if let Role::Proxy(backend) = setup.role {
         defaults.push(("--proxy", format!("/=http://{backend}")));
     }
+    defaults.extend(setup.variant.weir_flags());
     defaults.extend(setup.tls.into_iter().flat_map(weir::tls));
     let flags: Vec<&str> = setup.common.weir_options.split_ascii_whitespace().collect();
-    let program = weir::program(&weir_binary(setup.common)?, &defaults, &flags)?;
+    let program = weir::program(&weir_binary(setup.common)?, &defaults, &flags)?
+        .args(setup.variant.weir_switches());
     Ok(match setup.role {
         Role::Files | Role::Backend => program.arg(setup.root),
         Role::Proxy(_) => program,

@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use weir_peers::nginx::Reading;
+use weir_peers::{Error, Result};
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,14 @@ impl FromStr for System {
             }
         })
     }
+}
+
+/// An error unless all are weir or nginx, which alone can be told what `command` measures.
+pub(crate) fn weir_and_nginx_only(systems: &[System], command: &str) -> Result<()> {
+    let other = systems.iter().find(|s| !matches!(s, System::Weir | System::Nginx(_)));
+    other.map_or(Ok(()), |other| {
+        Err(Error(format!("{other} is not measured by {command}: --systems weir,nginx")))
+    })
 }
 
 impl Display for System {
@@ -72,5 +81,14 @@ mod tests {
             assert_eq!(name.parse::<System>().expect("it is known").to_string(), name);
         }
         assert!("apache".parse::<System>().is_err());
+    }
+
+    #[test]
+    fn what_others_are_not_told_they_are_not_measured_for() {
+        let nginx = System::Nginx(Reading::Copy);
+        assert!(weir_and_nginx_only(&[System::Weir, nginx], "x").is_ok());
+        let refused = weir_and_nginx_only(&[nginx, System::H2o], "`weir-costs logs`");
+        let refused = refused.expect_err("h2o is among them").to_string();
+        assert!(refused.starts_with("h2o is not measured by `weir-costs logs`"), "{refused}");
     }
 }

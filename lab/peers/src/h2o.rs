@@ -1,27 +1,41 @@
 //! h2o, serving files or passing requests on.
 
 use crate::error::Result;
-use crate::options::{Content, Options, line};
+use crate::options::{Compression, Content, Options, line};
 use crate::program::Program;
 
-/// The program with its configuration written.
+/// The program with its configuration written. It compresses nothing.
 ///
 /// # Errors
 ///
 /// When h2o is not installed, or the configuration cannot be written.
 pub fn program(options: &Options<'_>) -> Result<Program> {
+    program_compressing(options, Compression::Off)
+}
+
+/// The same, told what to compress; the level is its own.
+///
+/// # Errors
+///
+/// As [`program`].
+pub fn program_compressing(options: &Options<'_>, compression: Compression) -> Result<Program> {
     let program = Program::installed("h2o", "--version")?;
-    let file = options.write("h2o.conf", &configuration(options))?;
+    let file = options.write("h2o.conf", &configuration(options, compression))?;
     Ok(program.arg("-c").arg(file))
 }
 
 /// The configuration. Its backlog is the most that the kernel allows. Started as root it becomes
 /// `nobody` unless [`Options::user`] says otherwise.
-pub fn configuration(options: &Options<'_>) -> String {
+pub fn configuration(options: &Options<'_>, compression: Compression) -> String {
     let Options { listen, connections, .. } = options;
     let user = line("user: ", options.user, "");
     let idle = line("http1-request-timeout: ", options.idle_timeout, "");
     let log = line("error-log: ", options.error_log.map(|log| log.display()), "");
+    let compress = match compression {
+        Compression::Off => "",
+        Compression::OnTheFly(_) => "compress: ON\n",
+        Compression::Siblings => "file.send-compressed: ON\n",
+    };
     // Keys in a process of their own (neverbleed) would be another server than the others.
     let tls = options.tls.map_or(String::new(), |tls| {
         format!(
@@ -43,7 +57,7 @@ pub fn configuration(options: &Options<'_>) -> String {
         "# Made by the lab.
 {user}num-threads: 1
 max-connections: {connections}
-{idle}{log}hosts:
+{idle}{log}{compress}hosts:
   \"*\":
     listen:
       host: {ip}

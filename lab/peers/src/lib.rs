@@ -30,6 +30,6 @@ mod server;
 
 pub use certificate::Certificate;
 pub use error::{Error, Result};
-pub use options::{Content, Options};
+pub use options::{Compression, Content, Options};
 pub use program::Program;
 pub use server::Server;

@@ -1,13 +1,19 @@
 //! nginx, serving files or passing requests on.
 
+mod access_log;
+mod compression;
+
 use std::fmt::Write as _;
 use std::net::SocketAddrV4;
 use std::path::Path;
 
 use crate::certificate::Certificate;
 use crate::error::Result;
-use crate::options::{Content, Options, line};
+use crate::options::{Compression, Content, Options, line};
 use crate::program::Program;
+
+pub use access_log::{AccessLog, LogFormat};
+pub use compression::has_gzip_static;
 
 /// What is nginx's alone. By default as nginx has it, with `sendfile`.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +30,12 @@ pub struct Nginx {
     pub send_timeout: Option<u32>,
     /// How it passes requests on.
     pub proxy: Proxy,
+    /// The backend that requests for `/upload` go to, where all others are answered with files.
+    pub uploads: Option<SocketAddrV4>,
+    /// What it compresses. It knows scripts by Debian's table of content types.
+    pub compression: Compression,
+    /// Its access log, if it has one.
+    pub access_log: Option<AccessLog>,
 }
 
 /// How nginx reads files.
@@ -111,7 +123,8 @@ pub fn configuration(options: &Options<'_>, nginx: &Nginx) -> String {
     let accept = if nginx.multi_accept { " multi_accept on;" } else { "" };
     let user = options.user.unwrap_or("root");
     let (ssl, tls) = tls.map_or_else(Default::default, tls_lines);
-    let mut http = String::new();
+    let access_log = access_log::lines(nginx.access_log.as_ref());
+    let mut http = compression::lines(nginx.compression);
     http += &line("    keepalive_timeout ", options.idle_timeout, "s;");
     http += &line("    keepalive_requests ", options.requests_per_connection, ";");
     http += &line("    send_timeout ", nginx.send_timeout, "s;");
@@ -122,11 +135,16 @@ pub fn configuration(options: &Options<'_>, nginx: &Nginx) -> String {
     let server = match options.content {
         Content::Files(root) => {
             http += &reading(nginx);
-            format!("        root {};\n", root.display())
+            let mut server = format!("        root {};\n", root.display());
+            if let Some(backend) = nginx.uploads {
+                http += &upstream(backend, &nginx.proxy);
+                server += &location("/upload", &nginx.proxy);
+            }
+            server
         }
         Content::Proxy(backend) => {
             http += &upstream(backend, &nginx.proxy);
-            location(&nginx.proxy)
+            location("/", &nginx.proxy)
         }
     };
     format!(
@@ -138,8 +156,7 @@ pid {here}/nginx.pid;
 {files}error_log {log}{level};
 events {{ worker_connections {connections};{accept} }}
 http {{
-    access_log off;
-    tcp_nodelay on;
+{access_log}    tcp_nodelay on;
 {http}    server {{
         listen {listen}{ssl} backlog={backlog};
 {tls}{server}    }}
@@ -199,8 +216,8 @@ fn upstream(backend: SocketAddrV4, proxy: &Proxy) -> String {
     text + "    }\n"
 }
 
-fn location(proxy: &Proxy) -> String {
-    let mut text = String::from("        location / {\n");
+fn location(path: &str, proxy: &Proxy) -> String {
+    let mut text = format!("        location {path} {{\n");
     text += &line("            limit_conn all ", proxy.most_requests, ";");
     if proxy.keep_alive.is_some() {
         text += "            proxy_http_version 1.1;\n";

@@ -17,7 +17,19 @@ pub enum Content<'a> {
     Proxy(SocketAddrV4),
 }
 
-/// What a server is told. One worker, and no access log, always.
+/// What a server compresses of what it sends, where it can be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Nothing.
+    #[default]
+    Off,
+    /// Text, as it is sent; at this level of gzip, from 1 to 9, where that can be set.
+    OnTheFly(u32),
+    /// It sends compressed files that lie beside others in their place.
+    Siblings,
+}
+
+/// What a server is told. One worker always, and no access log unless its own file says so.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// Where it listens.

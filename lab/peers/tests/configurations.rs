@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use weir_peers::apache::{Opening, Workers};
 use weir_peers::haproxy::Limit;
-use weir_peers::nginx::{FileCache, KeepAlive, Nginx, Proxy, Reading};
-use weir_peers::{Certificate, Content, Options};
+use weir_peers::nginx::{AccessLog, FileCache, KeepAlive, LogFormat, Nginx, Proxy, Reading};
+use weir_peers::{Certificate, Compression, Content, Options};
 use weir_peers::{apache, caddy, h2o, haproxy, lighttpd, nginx};
 
 fn options(content: Content<'static>) -> Options<'static> {
@@ -87,6 +87,42 @@ fn nginx_passes_requests_on_as_it_is_told() {
 }
 
 #[test]
+fn nginx_serves_files_and_passes_uploads_on() {
+    let uploads = Some("127.0.0.1:9000".parse().expect("an address"));
+    let text = nginx::configuration(&files(), &Nginx { uploads, ..Nginx::default() });
+    let lines = ["root /srv/files;", "location /upload {", "proxy_pass http://backend;"];
+    has(&text, &lines);
+}
+
+#[test]
+fn servers_compress_what_they_are_told() {
+    let nginx = |compression| {
+        nginx::configuration(&files(), &Nginx { compression, ..Nginx::default() })
+    };
+    has(&nginx(Compression::OnTheFly(6)), &["gzip on;", "gzip_comp_level 6;"]);
+    has(&nginx(Compression::Siblings), &["gzip_static on;"]);
+    assert!(!nginx(Compression::Off).contains("gzip"));
+    let h2o = |compression| h2o::configuration(&files(), compression);
+    has(&h2o(Compression::OnTheFly(1)), &["compress: ON"]);
+    has(&h2o(Compression::Siblings), &["file.send-compressed: ON"]);
+    assert!(!h2o(Compression::Off).contains("compress"));
+}
+
+#[test]
+fn nginx_logs_to_a_file_as_it_is_told() {
+    let of = |format, buffered| {
+        let access_log = Some(AccessLog { file: "/srv/run/log".into(), format, buffered });
+        nginx::configuration(&files(), &Nginx { access_log, ..Nginx::default() })
+    };
+    has(&of(LogFormat::Combined, false), &["access_log /srv/run/log combined;"]);
+    let json = of(LogFormat::Json, true);
+    has(&json, &["access_log /srv/run/log json buffer=64k flush=1s;"]);
+    let format = json.lines().find(|line| line.contains("log_format")).expect("its format");
+    assert!(format.contains("escape=json '{\"time\":\"$time_iso8601\","), "{format}");
+    assert!(format.ends_with("\"ended\":\"$request_completion\"}';"), "{format}");
+}
+
+#[test]
 fn only_a_limit_bounds_the_wait_at_haproxy() {
     let backend = "127.0.0.1:9000".parse().expect("an address");
     let of = |limit| haproxy::configuration(&proxy(), backend, limit);
@@ -113,11 +149,12 @@ fn the_others_have_their_limits_and_time_outs() {
         ],
     );
     has(&lighttpd::configuration(&proxy()), &["server.modules = (\"mod_proxy\")"]);
+    let h2o = |options: &Options<'_>| h2o::configuration(options, Compression::Off);
     has(
-        &h2o::configuration(&files()),
+        &h2o(&files()),
         &["user: root", "num-threads: 1", "max-connections: 8192", "http1-request-timeout: 15"],
     );
-    has(&h2o::configuration(&proxy()), &["proxy.reverse.url: \"http://127.0.0.1:9000/\""]);
+    has(&h2o(&proxy()), &["proxy.reverse.url: \"http://127.0.0.1:9000/\""]);
     let prefork = apache::configuration(&files(), Workers::Prefork(350), Opening::Itself);
     has(&prefork, &["MaxRequestWorkers 350", "StartServers 350", "KeepAliveTimeout 15"]);
     let event = apache::configuration(&files(), Workers::Event, Opening::Itself);
@@ -148,7 +185,7 @@ fn all_have_the_same_tls_as_far_as_they_can_be_told() {
         ],
     );
     has(
-        &h2o::configuration(&secure),
+        &h2o::configuration(&secure, Compression::Off),
         &[
             "certificate-file: /srv/run/certificate.pem",
             "key-file: /srv/run/certificate.pem.key",

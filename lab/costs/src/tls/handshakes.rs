@@ -8,8 +8,8 @@ use serde::Serialize;
 use weir_load::Handshakes;
 use weir_peers::{Error, Result};
 
-use super::bars::{Bar, Findings};
 use super::stand::{Connections, Stand};
+use crate::bars::{Bar, Findings};
 use crate::compare::{ByRound, to_peer};
 use crate::connections::SIZE;
 use crate::files::one_file;

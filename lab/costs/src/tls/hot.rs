@@ -2,21 +2,16 @@
 //! those without: whether a handshake holds up everybody.
 
 use std::fs::File;
-use std::sync::Arc;
 
 use serde::Serialize;
 use weir_peers::{Result, tool};
 use weir_stats::confidence::median_interval;
-use weir_workload::arrivals::{LoadIs, Offered};
-use weir_workload::law::Deterministic;
-use weir_workload::shape::Shape;
-use weir_workload::{Invalid, Requests};
 
-use super::bars::{Bar, Findings};
 use super::stand::{Connections, Stand};
+use crate::bars::{Bar, Findings};
+use crate::beside::beside;
 use crate::connections::SIZE;
-use crate::files::invalid;
-use crate::machine::{MOST_LAG_MS, MOST_STEAL};
+use crate::files::poisson;
 use crate::outcome::Outcome;
 use crate::results;
 use crate::server::Server;
@@ -58,16 +53,16 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
         let seconds = stand.options.hot_seconds as f64;
         let seed = stand.options.common.seed + round;
         let alone = hot(stand, server, seed, seconds)?;
-        let (beside, handshakes) = beside_handshakes(stand, server, seed, seconds)?;
-        let steal = alone.steal.max(beside.steal);
+        let (found, handshakes) = beside_handshakes(stand, server, seed, seconds)?;
+        let steal = alone.steal.max(found.steal);
         let row = Round {
             part: "hot",
             round,
             system: server.system.to_string(),
             without: alone.p99,
-            with: beside.p99,
+            with: found.p99,
             handshakes,
-            valid: valid(&alone) && valid(&beside),
+            valid: alone.is_on_time() && found.is_on_time(),
         };
         eprintln!(
             "hot round {} {:<14} p99 {:.3} ms alone, {:.3} ms beside {handshakes:.0} handshakes/s, steal {:.1} %",
@@ -84,27 +79,10 @@ pub(super) fn measure(stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {
     Ok(tell(stand, &rounds))
 }
 
-/// Whether the machine left a stretch of hot requests alone: a client that is late itself does not
-/// measure the server.
-fn valid(hot: &Outcome) -> bool {
-    hot.steal <= MOST_STEAL && hot.lag_p99 <= MOST_LAG_MS
-}
-
-/// Poisson arrivals for the hot document.
-fn arrivals(rate: f64, seconds: f64, seed: u64) -> Result<Requests> {
-    let make = || -> Result<Requests, Invalid> {
-        let law = Arc::new(Deterministic { size: SIZE as f64 });
-        let offered = Offered::new(law, Shape::constant(1.0)?, seconds, rate * SIZE as f64);
-        let offered = Offered { load_is: LoadIs::File, seed, ..offered };
-        Ok(Box::new(offered.arrivals()?))
-    };
-    make().map_err(invalid)
-}
-
 /// Hot requests on kept connections.
 fn hot(stand: &Stand<'_>, server: &Server, seed: u64, seconds: f64) -> Result<Outcome> {
     let client = stand.client(server, Connections::Kept)?;
-    let requests = arrivals(stand.options.hot_rate, seconds, seed)?;
+    let requests = poisson(SIZE, stand.options.hot_rate, seconds, seed)?;
     let outcome = client.open(requests, seconds)?;
     outcome.check(&server.system.to_string())?;
     Ok(outcome)
@@ -118,17 +96,12 @@ fn beside_handshakes(
     seconds: f64,
 ) -> Result<(Outcome, f64)> {
     let client = stand.client(server, Connections::Full)?;
-    let requests = arrivals(stand.options.handshake_rate, seconds, seed + 1_000_000)?;
-    let (found, others) = std::thread::scope(|scope| {
-        let others = scope.spawn(move || {
-            give_way()?;
-            client.open(requests, seconds)
-        });
-        let found = hot(stand, server, seed, seconds);
-        let others = others.join();
-        (found, others.unwrap_or_else(|_| Err("the thread of the handshakes panicked".into())))
-    });
-    let (found, others) = (found?, others?);
+    let requests = poisson(SIZE, stand.options.handshake_rate, seconds, seed + 1_000_000)?;
+    let others = move || {
+        give_way()?;
+        client.open(requests, seconds)
+    };
+    let (found, others) = beside(|| hot(stand, server, seed, seconds), others)?;
     others.check(&format!("{}, new clients", server.system))?;
     let made = others.handshakes.map_or(0, |handshakes| handshakes.full.count);
     Ok((found, made as f64 / seconds))
@@ -164,31 +137,4 @@ fn tell(stand: &Stand<'_>, rounds: &[Round]) -> Findings {
     findings.text = text;
     findings.marked = rounds.iter().filter(|round| !round.valid).count();
     findings
-}
-
-#[cfg(test)]
-mod tests {
-    use weir_stats::{Outcome as End, Record};
-
-    use super::*;
-
-    #[test]
-    fn a_late_client_and_stolen_time_spoil_a_stretch() {
-        let hot = |lag: f64, steal: f64| {
-            let record = Record {
-                scheduled: 0.0,
-                started: lag,
-                connected: None,
-                first_byte: None,
-                last_byte: Some(0.1),
-                size: SIZE,
-                class: 0,
-                outcome: End::Ok,
-                attempts: 1,
-            };
-            Outcome::of(&[record], 1.0, 1.0, steal)
-        };
-        assert!(valid(&hot(0.0009, 0.01)));
-        assert!(!valid(&hot(0.0011, 0.0)) && !valid(&hot(0.0, 0.02)));
-    }
 }

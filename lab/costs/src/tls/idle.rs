@@ -7,8 +7,8 @@ use serde::Serialize;
 use weir_peers::Result;
 use weir_stats::confidence::median_interval;
 
-use super::bars::{Bar, Findings};
 use super::stand::{Connections, Stand};
+use crate::bars::{Bar, Findings};
 use crate::connections::{self, Round as Measured};
 use crate::results;
 use crate::table::{heading, row, spread};

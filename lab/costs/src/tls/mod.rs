@@ -1,10 +1,8 @@
 //! `weir-costs tls`: what TLS costs weir and its peers, beside the bars that weir is to reach. All have the
 //! same certificate of P-256 and speak TLS 1.3 with AES-128-GCM and x25519.
 //!
-//! From the ground up: `stand` starts servers and clients; `bars` are the verdicts; `sizes`, `handshakes`,
-//! `hot` and `idle` measure.
+//! From the ground up: `stand` starts servers and clients; `sizes`, `handshakes`, `hot` and `idle` measure.
 
-mod bars;
 mod handshakes;
 mod hot;
 mod idle;
@@ -15,9 +13,9 @@ use std::fs::File;
 
 use weir_peers::Result;
 
+use crate::bars::Findings;
 use crate::options::{TlsOptions, TlsPart};
 use crate::results;
-use bars::Findings;
 use stand::Stand;
 
 /// Measure all parts that are wanted; print the tables and the verdicts.
@@ -31,9 +29,7 @@ pub(crate) fn run(options: &TlsOptions) -> Result<()> {
         print!("{}", found.text);
         all.add(found);
     }
-    let verdicts = all.verdicts();
-    print!("{verdicts}");
-    results::markdown(out, "tls.md", &format!("{}{verdicts}", all.text))
+    results::findings(out, "tls.md", &all)
 }
 
 fn measure(part: TlsPart, stand: &Stand<'_>, lines: &mut File) -> Result<Findings> {

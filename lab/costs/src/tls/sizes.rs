@@ -5,8 +5,8 @@ use std::fs::File;
 use serde::Serialize;
 use weir_peers::Result;
 
-use super::bars::{Bar, Findings};
 use super::stand::{Connections, Stand, size};
+use crate::bars::{Bar, Findings};
 use crate::compare::{ByRound, to_lowest};
 use crate::files::one_file;
 use crate::measure::{self, Cost};

@@ -17,6 +17,7 @@ use crate::network::Network;
 use crate::options::{TlsOptions, bytes};
 use crate::server::{Role, Server, Setup};
 use crate::system::System;
+use crate::variant::Variant;
 
 /// Connections that servers have room for beyond those that are meant to be open at once: handshakes
 /// that come in a row leave some behind that are being closed.
@@ -89,6 +90,7 @@ impl<'a> Stand<'a> {
         let setup = Setup {
             common: &self.options.common,
             role,
+            variant: &Variant::default(),
             network: &Network::HOST,
             root: &self.root,
             connections: self.options.connections.max(self.options.idle) + SPARE,
@@ -109,6 +111,7 @@ impl<'a> Stand<'a> {
         Ok(Client {
             server: server.address,
             bodies: Arc::clone(&self.bodies),
+            headers: String::new(),
             close: connections != Connections::Kept,
             tls: Some(tls),
         })

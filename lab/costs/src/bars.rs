@@ -1,4 +1,5 @@
-//! What parts of the measurement found: tables, and weir's figures beside the bars they are to reach.
+//! What a measurement, or a part of one, found: tables, and weir's figures beside the bars they are to
+//! reach. Every command that has bars collects its findings here.
 
 use weir_stats::confidence::MedianInterval;
 
@@ -7,7 +8,7 @@ use crate::table::{heading, row};
 
 /// A bound on a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Bar {
+pub(crate) enum Bar {
     AtMost(f64),
     AtLeast(f64),
 }
@@ -23,17 +24,17 @@ struct Verdict {
 
 /// What one part, or all, found.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     /// The tables.
-    pub(super) text: String,
+    pub(crate) text: String,
     verdicts: Vec<Verdict>,
     /// Measurements that the machine spoiled.
-    pub(super) marked: usize,
+    pub(crate) marked: usize,
 }
 
 impl Findings {
     /// A ratio to a peer and its bar.
-    pub(super) fn ratio(
+    pub(crate) fn ratio(
         &mut self,
         what: impl Into<String>,
         ratio: Result<Ratio, &'static str>,
@@ -45,7 +46,7 @@ impl Findings {
     }
 
     /// A figure in some unit and its bar; no figure if weir was not measured.
-    pub(super) fn figure(
+    pub(crate) fn figure(
         &mut self,
         what: impl Into<String>,
         found: Option<MedianInterval>,
@@ -58,14 +59,14 @@ impl Findings {
     }
 
     /// Take up those of a part.
-    pub(super) fn add(&mut self, part: Findings) {
+    pub(crate) fn add(&mut self, part: Findings) {
         self.text.push_str(&part.text);
         self.verdicts.extend(part.verdicts);
         self.marked += part.marked;
     }
 
     /// All verdicts as Markdown.
-    pub(super) fn verdicts(&self) -> String {
+    pub(crate) fn verdicts(&self) -> String {
         let mut text = String::from("\n### weir and its bars\n\n");
         text.push_str(&heading(&["what", "found", "interval of the median", "bar", "verdict"]));
         for verdict in &self.verdicts {
