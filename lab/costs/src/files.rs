@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_poisson_stream_asks_for_the_one_file_at_its_rate() {
-        let requests: Vec<Request> = poisson(1024, 1000.0, 2.0, 1).expect("it can be made").collect();
+        let requests: Vec<Request> =
+            poisson(1024, 1000.0, 2.0, 1).expect("it can be made").collect();
         assert!((1500..2500).contains(&requests.len()), "{}", requests.len());
         assert!(requests.iter().all(|request| &*request.path == "/1024.bin" && request.at < 2.0));
         assert!(poisson(1024, 0.0, 2.0, 1).is_err());

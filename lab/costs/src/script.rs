@@ -4,13 +4,14 @@
 use std::fmt::Write as _;
 
 const WORDS: [&str; 64] = [
-    "amber", "anchor", "apple", "autumn", "basket", "beacon", "bottle", "branch", "bridge", "bright",
-    "candle", "canvas", "cedar", "chalk", "cherry", "cloud", "copper", "cotton", "crystal", "desert",
-    "distant", "eagle", "ember", "fabric", "feather", "forest", "garden", "gentle", "glass", "golden",
-    "granite", "harbour", "hazel", "hollow", "island", "ivory", "jasmine", "kettle", "ladder",
-    "lantern", "lemon", "linen", "maple", "marble", "meadow", "mirror", "morning", "narrow", "olive",
-    "orange", "pebble", "pepper", "quiet", "ribbon", "river", "saddle", "silver", "simple", "stone",
-    "summer", "timber", "velvet", "willow", "winter",
+    "amber", "anchor", "apple", "autumn", "basket", "beacon", "bottle", "branch", "bridge",
+    "bright", "candle", "canvas", "cedar", "chalk", "cherry", "cloud", "copper", "cotton",
+    "crystal", "desert", "distant", "eagle", "ember", "fabric", "feather", "forest", "garden",
+    "gentle", "glass", "golden", "granite", "harbour", "hazel", "hollow", "island", "ivory",
+    "jasmine", "kettle", "ladder", "lantern", "lemon", "linen", "maple", "marble", "meadow",
+    "mirror", "morning", "narrow", "olive", "orange", "pebble", "pepper", "quiet", "ribbon",
+    "river", "saddle", "silver", "simple", "stone", "summer", "timber", "velvet", "willow",
+    "winter",
 ];
 const CITIES: [&str; 8] =
     ["Bergen", "Bremen", "Genoa", "Ghent", "Leeds", "Lisbon", "Porto", "Vienna"];
@@ -22,14 +23,15 @@ pub(crate) fn script(seed: u64, length: usize) -> String {
     text.push_str("export const products = [\n");
     while text.len() < length {
         let number = random.below(100_000);
-        let title = [0; 3].map(|_| WORDS[random.below(WORDS.len())]).join(" ");
+        let title = [0; 8].map(|_| WORDS[random.below(WORDS.len())]).join(" ");
         let (whole, cents) = (random.below(100), random.below(100));
         let city = CITIES[random.below(CITIES.len())];
         let available = random.below(4) > 0;
+        let article = random.below(1 << 40);
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{{\"product\":\"{number:05}\",\"title\":\"{title}\",\"price\":{whole}.{cents:02},\
+            "{{\"product\":\"{number:05}\",\"article\":\"{article:010x}\",\"title\":\"{title}\",\"price\":{whole}.{cents:02},\
              \"currency\":\"EUR\",\"warehouse\":\"{city}\",\"available\":{available}}},"
         );
     }

@@ -96,9 +96,8 @@ fn nginx_serves_files_and_passes_uploads_on() {
 
 #[test]
 fn servers_compress_what_they_are_told() {
-    let nginx = |compression| {
-        nginx::configuration(&files(), &Nginx { compression, ..Nginx::default() })
-    };
+    let nginx =
+        |compression| nginx::configuration(&files(), &Nginx { compression, ..Nginx::default() });
     has(&nginx(Compression::OnTheFly(6)), &["gzip on;", "gzip_comp_level 6;"]);
     has(&nginx(Compression::Siblings), &["gzip_static on;"]);
     assert!(!nginx(Compression::Off).contains("gzip"));

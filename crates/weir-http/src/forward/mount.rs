@@ -83,7 +83,8 @@ impl Mount {
             Some((scheme, rest)) => {
                 let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
                 let (authority, path) = rest.split_at(end);
-                let names = |host: Option<&str>| host.is_some_and(|it| is_host(scheme, authority, it));
+                let names =
+                    |host: Option<&str>| host.is_some_and(|it| is_host(scheme, authority, it));
                 if names(hosts.client) {
                     (text.strip_suffix(path)?, path)
                 } else if names(hosts.backend) {
@@ -107,7 +108,8 @@ impl Mount {
     /// The path below the prefix, with its query; `None`: it is there already.
     fn below(&self, path: &str) -> Option<String> {
         let after = path.strip_prefix(self.0.as_str());
-        let is_below = after.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']));
+        let is_below =
+            after.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']));
         (!is_below).then(|| [self.0.as_str(), path].concat())
     }
 
@@ -155,7 +157,9 @@ fn change<'v>(
     new: impl Fn(&[u8]) -> Option<Vec<u8>>,
 ) {
     for value in values {
-        if let Some(Ok(changed)) = new(value.as_bytes()).map(|bytes| HeaderValue::from_bytes(&bytes)) {
+        if let Some(Ok(changed)) =
+            new(value.as_bytes()).map(|bytes| HeaderValue::from_bytes(&bytes))
+        {
             *value = changed;
         }
     }

@@ -106,12 +106,13 @@ mod tests {
     #[test]
     fn what_is_set_replaces_and_what_is_added_stands_beside() {
         let text = HeaderValue::from_static;
-        let changes = FieldChanges { remove: vec![header::LAST_MODIFIED], ..FieldChanges::default() }
-            .setting(header::CONTENT_TYPE, text("text/x-a"))
-            .setting(header::CACHE_CONTROL, text("no-store"))
-            .setting(header::CACHE_CONTROL, text("no-cache"))
-            .adding(header::VARY, text("Accept"))
-            .adding(header::VARY, text("Origin"));
+        let changes =
+            FieldChanges { remove: vec![header::LAST_MODIFIED], ..FieldChanges::default() }
+                .setting(header::CONTENT_TYPE, text("text/x-a"))
+                .setting(header::CACHE_CONTROL, text("no-store"))
+                .setting(header::CACHE_CONTROL, text("no-cache"))
+                .adding(header::VARY, text("Accept"))
+                .adding(header::VARY, text("Origin"));
         let expected = "Content-Length: 3\ncontent-type: text/x-a\ncache-control: no-cache\n\
                         vary: Accept\nvary: Origin\n";
         assert_eq!(written(&changes, StatusCode::OK), expected);
@@ -119,7 +120,8 @@ mod tests {
         let not_modified = written(&changes, StatusCode::NOT_MODIFIED);
         assert!(not_modified.contains("cache-control: no-cache\n"), "{not_modified}");
         assert!(!changes.is_empty() && FieldChanges::default().is_empty());
-        let lines = "content-type: text/x-a\r\ncache-control: no-cache\r\nvary: Accept\r\nvary: Origin\r\n";
+        let lines =
+            "content-type: text/x-a\r\ncache-control: no-cache\r\nvary: Accept\r\nvary: Origin\r\n";
         assert_eq!(changes.len_written(), lines.len());
     }
 }

@@ -320,10 +320,16 @@ mod tests {
         assert_eq!(location("/a%20%3F%ff", Some("x=1")), Ok("/a%20%3F%FF/?x=1".to_owned()));
         assert_eq!(location("/", None), Ok("/".to_owned()));
         let shorter = |path, cut| resolve(path).map(|site| site.shorter_location(cut, Some("x=1")));
-        assert_eq!(shorter("//evil.example/a%20b.html", 5), Ok("/evil.example/a%20b?x=1".to_owned()));
+        assert_eq!(
+            shorter("//evil.example/a%20b.html", 5),
+            Ok("/evil.example/a%20b?x=1".to_owned())
+        );
         assert_eq!(shorter("/a/index.html", 10), Ok("/a/?x=1".to_owned()));
         assert_eq!(shorter("/index.html", 10), Ok("/?x=1".to_owned()));
-        assert_eq!(reference(b"javascript:a/../b?c#d&\"\xff"), "javascript%3Aa/../b%3Fc%23d%26%22%FF");
+        assert_eq!(
+            reference(b"javascript:a/../b?c#d&\"\xff"),
+            "javascript%3Aa/../b%3Fc%23d%26%22%FF"
+        );
     }
 
     #[test]

@@ -40,9 +40,8 @@ fn applies(fields: &str) -> bool {
 fn fails(fields: &str) -> [bool; 3] {
     let both = validators();
     let tag_alone = Validators { modified: None, ..both };
-    [Some(&both), Some(&tag_alone), None].map(|validators| {
-        judged("GET", fields, |request| precondition_failed(request, validators))
-    })
+    [Some(&both), Some(&tag_alone), None]
+        .map(|validators| judged("GET", fields, |request| precondition_failed(request, validators)))
 }
 
 #[test]

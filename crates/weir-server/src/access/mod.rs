@@ -55,10 +55,8 @@ impl Access {
             connections: config.limit_connections.map(|most| ConnectionLimit::new(most, width)),
         };
         let Access { trusted, rules, requests, connections, .. } = &access;
-        let is_open = trusted.is_empty()
-            && rules.is_none()
-            && requests.is_none()
-            && connections.is_none();
+        let is_open =
+            trusted.is_empty() && rules.is_none() && requests.is_none() && connections.is_none();
         (!is_open).then(|| Arc::new(access))
     }
 
@@ -131,7 +129,8 @@ mod tests {
     #[test]
     fn only_trusted_peers_say_who_asks() {
         let access = access("trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]").unwrap();
-        let fields: Fields<'_> = [("X-Forwarded-For", &b"192.0.2.1, 10.9.9.9"[..])].into_iter().collect();
+        let fields: Fields<'_> =
+            [("X-Forwarded-For", &b"192.0.2.1, 10.9.9.9"[..])].into_iter().collect();
         let origin = |peer| access.origin(peer, &fields).map(|found| found.address.to_string());
         let client = Some("192.0.2.1".to_owned());
         assert_eq!(origin(peer("10.0.0.1:80")), client);
@@ -146,7 +145,10 @@ mod tests {
                     limit_connections = 1";
         let access = access(text).unwrap();
         let admit = |address: &str| access.admit(address.parse().unwrap(), Time::ZERO);
-        assert_eq!([admit("192.0.2.9"), admit("192.0.2.9")], [Err(Refusal::Forbidden), Err(Refusal::Forbidden)]);
+        assert_eq!(
+            [admit("192.0.2.9"), admit("192.0.2.9")],
+            [Err(Refusal::Forbidden), Err(Refusal::Forbidden)]
+        );
         assert_eq!(admit("192.0.2.1"), Ok(()));
         assert!(matches!(admit("192.0.2.1"), Err(Refusal::TooMany(_))));
         let held = access.enter(peer("192.0.2.1:1")).unwrap();

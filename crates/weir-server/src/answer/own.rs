@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use weir_http::message::byteranges::Byteranges;
 use weir_http::message::FieldChanges;
+use weir_http::message::byteranges::Byteranges;
 use weir_http::message::path::SitePath;
 use weir_http::message::range::{ContentRange, Span};
 use weir_http::message::status;
@@ -86,8 +86,7 @@ impl Answer {
     /// 204: nothing but the fields that `changes` adds.
     pub(crate) fn no_content(changes: FieldChanges) -> Answer {
         let changes = Some(Arc::new(changes));
-        let fields =
-            AnswerFields::Page(Box::new(PageFields { changes, ..PageFields::default() }));
+        let fields = AnswerFields::Page(Box::new(PageFields { changes, ..PageFields::default() }));
         Answer::new(StatusCode::NO_CONTENT, fields, Body::Pattern, None)
     }
 
@@ -151,11 +150,7 @@ impl Answer {
     }
 
     /// A redirect to the name of the same file that is shorter by `cut` bytes.
-    pub(crate) fn moved_to_shorter(
-        path: &SitePath<'_>,
-        cut: usize,
-        query: Option<&str>,
-    ) -> Answer {
+    pub(crate) fn moved_to_shorter(path: &SitePath<'_>, cut: usize, query: Option<&str>) -> Answer {
         Answer::redirect(StatusCode::MOVED_PERMANENTLY, path.shorter_location(cut, query))
     }
 
@@ -250,13 +245,12 @@ mod tests {
         let boundary = media.strip_prefix("multipart/byteranges; boundary=").unwrap();
         assert!(boundary.len() == 32 && boundary.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         let head = |range: &str| {
-            format!("--{boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes {range}\r\n\r\n")
+            format!(
+                "--{boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes {range}\r\n\r\n"
+            )
         };
-        let expected = format!(
-            "{}\r\n{}\r\n--{boundary}--\r\n",
-            head("500-599/1000"),
-            head("0-9/1000")
-        );
+        let expected =
+            format!("{}\r\n{}\r\n--{boundary}--\r\n", head("500-599/1000"), head("0-9/1000"));
         assert_eq!(String::from_utf8(own).unwrap(), expected);
         // Nobody learns from one answer what the next one will have.
         let again = Answer::parts(object(), &parts);

@@ -149,7 +149,9 @@ impl Control {
         spawn_local(async move {
             let successor = hand_over(stream, sockets).await;
             if let Err(error) = &successor {
-                tracing::warn!("a successor has gone before it served, this server goes on: {error}");
+                tracing::warn!(
+                    "a successor has gone before it served, this server goes on: {error}"
+                );
             }
             let _ = sender.send(Request::Ready(successor.ok()));
         });
@@ -201,7 +203,8 @@ async fn answer(mut stream: UnixStream, requests: mpsc::UnboundedSender<Request>
         TAKE_OVER => drop(requests.send(Request::TakeOver(stream))),
         other => {
             let other = other.escape_debug();
-            let why = format!("no command is called \"{other}\"; there are {RELOAD} and {TAKE_OVER}");
+            let why =
+                format!("no command is called \"{other}\"; there are {RELOAD} and {TAKE_OVER}");
             refuse(stream, &why).await;
         }
     }
@@ -280,9 +283,7 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
             let nonsense = say(&path, "dance\n").await;
             assert!(nonsense.starts_with("refused\nno command is called \"dance\""), "{nonsense}");
-            for (outcome, answer) in
-                [(Ok("all"), "done\nall\n"), (Err("no"), "refused\nno\n")]
-            {
+            for (outcome, answer) in [(Ok("all"), "done\nall\n"), (Err("no"), "refused\nno\n")] {
                 let asked = spawn_local({
                     let path = path.clone();
                     async move { say(&path, "reload\n").await }

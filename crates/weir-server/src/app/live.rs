@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::sleep;
 
@@ -78,6 +78,13 @@ pub(super) fn watch_passwords(routes: Arc<proxy::Shared>) -> Task {
     Task(spawn_local(watch))
 }
 
+/// Tells a worker to close these addresses; what is returned ends when it knows.
+fn close(worker: &mpsc::UnboundedSender<Order>, ids: &[u64]) -> oneshot::Receiver<()> {
+    let (told, is_told) = oneshot::channel();
+    let _ = worker.send(Order::Close { ids: ids.to_vec(), told });
+    is_told
+}
+
 impl Live<'_> {
     /// What people should see of it.
     pub(super) fn status(&self) -> String {
@@ -110,9 +117,10 @@ impl Live<'_> {
         self.addresses.wait_for_nothing(ids);
         sleep(FIRST_BYTES).await;
         self.addresses.close(ids);
-        for worker in &self.workers {
+        let all_told: Vec<_> = self.workers.iter().map(|worker| close(worker, ids)).collect();
+        for told in all_told {
             // One that has ended has closed them.
-            let _ = worker.send(Order::Close(ids.to_vec()));
+            let _ = told.await;
         }
     }
 
@@ -146,7 +154,8 @@ impl Live<'_> {
             let is_told = text.parse::<ListenAddress>().is_ok_and(|parsed| parsed == address);
             // A line of its own tells it.
             if !is_told || text.contains('\n') {
-                let why = format!("{address} cannot be told a successor: its path is not plain text");
+                let why =
+                    format!("{address} cannot be told a successor: its path is not plain text");
                 return Err(io::Error::other(why));
             }
             handed.push((Handed::Socket { group, role, address }, Some(socket)));

@@ -64,10 +64,7 @@ async fn reload(live: &mut Live<'_>) {
 }
 
 /// What a successor gets, or why it gets nothing.
-fn offered(
-    live: &Live<'_>,
-    control: &Control,
-) -> Result<Vec<(Handed, Option<OwnedFd>)>, String> {
+fn offered(live: &Live<'_>, control: &Control) -> Result<Vec<(Handed, Option<OwnedFd>)>, String> {
     if live.is_offered {
         return Err("another successor is starting; end it, or wait until it serves".to_owned());
     }

@@ -30,8 +30,7 @@ use crate::service::proxy;
 const WITHIN: Duration = Duration::from_secs(10);
 
 /// The keys that certificates for clients are read by.
-const TLS: &[&str] =
-    &["tls", "tls_key", "tls_preset", "tls_client_ca", "tls_client_certificate"];
+const TLS: &[&str] = &["tls", "tls_key", "tls_preset", "tls_client_ca", "tls_client_certificate"];
 
 /// The keys of a paced uplink's rate and order.
 const UPLINK: &[&str] = &["uplink", "uplink_pace", "policy", "protective_order"];
@@ -116,8 +115,7 @@ impl Live<'_> {
             false => self.shared.access.clone(),
         };
         let Shared { routes, metrics, .. } = &self.shared;
-        let routes =
-            proxy::Shared::follow(next, routes.as_ref(), compressor.as_ref(), metrics)?;
+        let routes = proxy::Shared::follow(next, routes.as_ref(), compressor.as_ref(), metrics)?;
         let sites = self.sites_of(next, compressor.as_ref())?;
         let admin = match changes.contain(&["admin"]) {
             true => {
@@ -264,8 +262,7 @@ impl Live<'_> {
                 moved
             }
             (None, Next::Other(Some(listener))) => {
-                let admin =
-                    AdminAddress::start(next, &self.shared, self.shown.clone(), listener);
+                let admin = AdminAddress::start(next, &self.shared, self.shown.clone(), listener);
                 admin.map(|admin| self.admin = Some(admin))
             }
             (None, Next::Other(None) | Next::Same) => Ok(()),

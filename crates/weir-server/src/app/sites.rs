@@ -49,6 +49,8 @@ impl Sites {
 #[derive(Debug)]
 pub(super) enum NextSites {
     /// They stay, with all that is remembered of them; so much of a file is fetched at once.
-    Same { window: u64 },
+    Same {
+        window: u64,
+    },
     Other(Sites),
 }

@@ -93,7 +93,11 @@ fn receive(mut stream: UnixStream) -> io::Result<Inheritance> {
                 }
                 Handed::End => {
                     let sockets = Passed::by_predecessor(sockets);
-                    return Ok(Inheritance { predecessor: Predecessor { stream }, sockets, manager });
+                    return Ok(Inheritance {
+                        predecessor: Predecessor { stream },
+                        sockets,
+                        manager,
+                    });
                 }
             }
         }
@@ -140,7 +144,8 @@ mod tests {
     fn sockets_come_with_their_lines_however_these_are_cut() {
         let (here, there) = UnixStream::pair().unwrap();
         let listeners: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let address: Vec<SocketAddr> = listeners.iter().map(|it| it.local_addr().unwrap()).collect();
+        let address: Vec<SocketAddr> =
+            listeners.iter().map(|it| it.local_addr().unwrap()).collect();
         let first = format!("socket 0 workers {}\nsocket 1 admin {}\nsock", address[0], address[1]);
         let both = [listeners[0].as_fd(), listeners[1].as_fd()];
         rights::send(&there, first.as_bytes(), &both).unwrap();

@@ -78,8 +78,8 @@ pub(super) struct Shared {
 pub(super) enum Order {
     /// To serve by another configuration; `taken` is told when it does.
     Take { change: Box<Change>, taken: oneshot::Sender<()> },
-    /// To close the listeners of the addresses with these numbers.
-    Close(Vec<u64>),
+    /// To close the listeners of the addresses with these numbers; `told` is told when they know.
+    Close { ids: Vec<u64>, told: oneshot::Sender<()> },
 }
 
 /// Another configuration, as a worker takes it: nothing in it can fail any more.
@@ -231,7 +231,10 @@ async fn obey(
                 take(&context, &listening, *change, is_first);
                 let _ = taken.send(());
             }
-            Order::Close(ids) => listening.close(&ids),
+            Order::Close { ids, told } => {
+                listening.close(&ids);
+                let _ = told.send(());
+            }
         }
     }
 }

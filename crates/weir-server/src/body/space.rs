@@ -64,7 +64,8 @@ impl Space {
     /// At most `memory` bytes and, with `temporary` files, `files` bytes of those. Both may be
     /// exceeded a little: by one piece of each body, and by a batch on its way to each file.
     pub(crate) fn new(memory: u64, files: u64, temporary: Option<TemporaryFiles>) -> Arc<Space> {
-        let level = |capacity| Level { used: AtomicU64::new(0), capacity: AtomicU64::new(capacity) };
+        let level =
+            |capacity| Level { used: AtomicU64::new(0), capacity: AtomicU64::new(capacity) };
         let (memory, files) = (level(memory), level(files));
         let temporary = temporary.map(OnceLock::from).unwrap_or_default();
         Arc::new(Space { memory, files, clients: Mutex::default(), temporary })

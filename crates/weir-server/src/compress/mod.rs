@@ -22,8 +22,8 @@ use self::encoder::compress;
 use self::pool::Pool;
 use self::results::Results;
 pub(crate) use self::results::{Compressed, Key};
-pub(crate) use self::stream::Stream;
 use self::stream::Place;
+pub(crate) use self::stream::Stream;
 use crate::config::{Config, MediaPattern, RouteConfig};
 use crate::metrics::{GivenUp, Metrics};
 

@@ -115,17 +115,10 @@ impl Pool {
         self.add(&mut self.lock(), bytes, Box::new(work))
     }
 
-    fn add(
-        self: &Arc<Self>,
-        state: &mut State,
-        bytes: usize,
-        work: Work,
-    ) -> Result<(), GivenUp> {
+    fn add(self: &Arc<Self>, state: &mut State, bytes: usize, work: Work) -> Result<(), GivenUp> {
         if state.queue.len() >= state.idle && state.threads < self.most {
             let pool = self.clone();
-            match thread::Builder::new()
-                .name("weir-compress".to_owned())
-                .spawn(move || pool.work())
+            match thread::Builder::new().name("weir-compress".to_owned()).spawn(move || pool.work())
             {
                 Ok(_) => state.threads += 1,
                 // Those that run will do the work.

@@ -86,9 +86,8 @@ impl Config {
 
     /// Whether weir paces both, and nothing but the pace.
     fn paces_as(&self, next: &Config) -> bool {
-        let by_rate = |config: &Config| {
-            config.uplink.rate().is_some() && config.uplink_in_kernel.is_none()
-        };
+        let by_rate =
+            |config: &Config| config.uplink.rate().is_some() && config.uplink_in_kernel.is_none();
         by_rate(self) && by_rate(next)
     }
 }
@@ -144,7 +143,10 @@ mod tests {
         let paced = "workers = 1\nuplink = \"1mbit\"\n";
         let of = |before: &str, after: &str| changes(before, after).for_life;
         assert_eq!(of(paced, "workers = 1\nuplink = \"2mbit\"\npolicy = \"srpt\""), [""; 0]);
-        assert_eq!(of(paced, &format!("{paced}uplink_pace = 0.9\nprotective_order = \"burst\"")), [""; 0]);
+        assert_eq!(
+            of(paced, &format!("{paced}uplink_pace = 0.9\nprotective_order = \"burst\"")),
+            [""; 0]
+        );
         assert_eq!(of(paced, "workers = 1"), ["uplink"]);
         assert_eq!(of("workers = 1", paced), ["uplink"]);
         assert_eq!(of(paced, &format!("{paced}uplink_overhead = 9")), ["uplink_overhead"]);

@@ -65,8 +65,7 @@ pub fn parse(text: &str) -> Result<Settings, ConfigError> {
     let (keys, _) = take_keys::<ServerKeys>(source, &span, table)?;
     let files = FileKeys::read(source, span, files)?;
     let routes = Vec::new();
-    let mut settings =
-        Settings { keys, operation, logs, acme, access, files, compression, routes };
+    let mut settings = Settings { keys, operation, logs, acme, access, files, compression, routes };
     if let Some(tables) = tables {
         settings.routes = routes::read(source, tables, &known)?;
     }

@@ -39,9 +39,7 @@ pub(super) fn without_effect(settings: &Settings, has: Has) -> Vec<String> {
         FILES if has.files => None,
         FILES => Some("no directory is served".to_owned()),
         COMPRESSION if has.compression => None,
-        COMPRESSION => {
-            Some("nothing says `compress = true` or `precompressed = true`".to_owned())
-        }
+        COMPRESSION => Some("nothing says `compress = true` or `precompressed = true`".to_owned()),
         PACED if keys.is_in_kernel() => {
             Some("with `uplink = \"kernel\"` the kernel keeps the queue".to_owned())
         }

@@ -50,9 +50,9 @@ impl MediaPattern {
             MediaPattern::Kind(kind) => {
                 essence.split_once('/').is_some_and(|(found, _)| found.eq_ignore_ascii_case(kind))
             }
-            MediaPattern::Suffix(suffix) => {
-                essence.rsplit_once('+').is_some_and(|(_, found)| found.eq_ignore_ascii_case(suffix))
-            }
+            MediaPattern::Suffix(suffix) => essence
+                .rsplit_once('+')
+                .is_some_and(|(_, found)| found.eq_ignore_ascii_case(suffix)),
         }
     }
 }

@@ -221,7 +221,9 @@ mod tests {
                 let two = proxied.replace("\"http://a\"", "[\"http://a\", \"http://b\"]");
                 format!("{two}weights = {}", key.example)
             }
-            "basic_auth_realm" => format!("{proxied}basic_auth = \"f\"\n{} = {}", key.name, key.example),
+            "basic_auth_realm" => {
+                format!("{proxied}basic_auth = \"f\"\n{} = {}", key.name, key.example)
+            }
             "limit_burst" => format!("{proxied}limit_requests = 1\n{} = {}", key.name, key.example),
             name if key.group == "TLS to backends" => {
                 let certificate = match name {

@@ -80,16 +80,8 @@ impl Config {
         let (acme, access) = (acme.resolve(), access.resolve());
         let (files, compression) = (files.site(None, None), compression.resolve());
         let (logs, operation) = (logs.resolve(), operation.resolve());
-        let mut config = keys.resolve(
-            routes,
-            acme,
-            access,
-            files,
-            compression,
-            logs,
-            operation,
-            without_effect,
-        );
+        let mut config =
+            keys.resolve(routes, acme, access, files, compression, logs, operation, without_effect);
         config.without_effect.extend(in_vain::round_trip(&config, keys.swift_round_trip));
         check_policy(&config, given_order)?;
         check_order(&config)?;

@@ -139,9 +139,7 @@ impl Entry {
     /// Bytes of memory that it takes, approximately.
     fn cost(&self) -> usize {
         let of_variants = |file: &KnownFile| match file.variants {
-            Some(_) => {
-                Variants::COST + Coding::COUNT * (file.name.len() + file.facts.head_bytes())
-            }
+            Some(_) => Variants::COST + Coding::COUNT * (file.name.len() + file.facts.head_bytes()),
             None => 0,
         };
         let of_file =

@@ -191,7 +191,8 @@ mod tests {
         assert_eq!(caching(b"a.css"), "no-cache");
         assert_eq!(caching(b"a.js"), "public, max-age=31536000, immutable");
         assert_eq!(caching(b"a.txt"), "no-store");
-        let same = |one, other| Arc::ptr_eq(&rules.changes(one).unwrap(), &rules.changes(other).unwrap());
+        let same =
+            |one, other| Arc::ptr_eq(&rules.changes(one).unwrap(), &rules.changes(other).unwrap());
         assert!(same(b"a.css", b"b.css"), "they are shared");
     }
 }

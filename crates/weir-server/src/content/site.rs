@@ -204,11 +204,7 @@ impl Inner {
     }
 
     /// What a name stands for that no client has asked for.
-    async fn plain(
-        self: &Rc<Self>,
-        path: &SitePath<'_>,
-        since: Time,
-    ) -> Result<Found, StatusCode> {
+    async fn plain(self: &Rc<Self>, path: &SitePath<'_>, since: Time) -> Result<Found, StatusCode> {
         let known = self.names.get(path);
         if let Some(entry) = &known
             && let Some(found) = self.from_cache(entry, since).await

@@ -6,14 +6,26 @@
 
 /// Extensions of scripts and templates that a server executes.
 const SCRIPTS: [&str; 27] = [
-    "ashx", "asp", "aspx", "cfm", "cgi", "erb", "fcgi", "inc", "jsp", "jspx", "phar", "php", "php3",
-    "php4", "php5", "php7", "php8", "phps", "phtml", "pl", "pm", "py", "pyc", "pyo", "rb", "rhtml", "twig",
+    "ashx", "asp", "aspx", "cfm", "cgi", "erb", "fcgi", "inc", "jsp", "jspx", "phar", "php",
+    "php3", "php4", "php5", "php7", "php8", "phps", "phtml", "pl", "pm", "py", "pyc", "pyo", "rb",
+    "rhtml", "twig",
 ];
 
 /// Extensions of backups, of files that an editor has open, and of what a merge or a package has left.
 const BACKUPS: [&str; 13] = [
-    "bak", "backup", "dpkg-dist", "dpkg-old", "old", "orig", "rej", "rpmnew", "rpmsave", "save", "swo",
-    "swp", "tmp",
+    "bak",
+    "backup",
+    "dpkg-dist",
+    "dpkg-old",
+    "old",
+    "orig",
+    "rej",
+    "rpmnew",
+    "rpmsave",
+    "save",
+    "swo",
+    "swp",
+    "tmp",
 ];
 
 /// Whether a file of this name, which may stand in a directory, is one of them.

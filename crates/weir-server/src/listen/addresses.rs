@@ -35,7 +35,8 @@ impl Listeners {
     ///
     /// An address that cannot be listened on, such as one that another server has.
     pub(crate) fn open(config: &Config, passed: &mut Passed) -> Result<Listeners, ServeError> {
-        let own = |(address, _): (&'_ ListenAddress, PortKind)| !passed.have(Role::Workers, address);
+        let own =
+            |(address, _): (&'_ ListenAddress, PortKind)| !passed.have(Role::Workers, address);
         check_free(config, config.ports().filter(|port| own(*port)).map(|(address, _)| address))?;
         let mut addresses = Addresses::default();
         let mut moves = addresses.no_moves(config.workers);
@@ -183,9 +184,8 @@ impl Addresses {
     /// There are no descriptors.
     pub(crate) fn copies(&self) -> io::Result<Vec<(u64, OwnedFd)>> {
         let watched = self.lock();
-        let copies = watched.iter().map(|watched| {
-            Ok((watched.id, watched.as_fd().try_clone_to_owned()?))
-        });
+        let copies =
+            watched.iter().map(|watched| Ok((watched.id, watched.as_fd().try_clone_to_owned()?)));
         copies.collect()
     }
 
@@ -241,9 +241,9 @@ fn tls_port(served: &[Served]) -> Option<u16> {
 }
 
 fn copies(listeners: &[Listener]) -> Result<Vec<Watched>, ServeError> {
-    let copies = listeners.iter().map(|listener| {
-        Ok(Watched { id: listener.id, socket: listener.copy_socket()? })
-    });
+    let copies = listeners
+        .iter()
+        .map(|listener| Ok(Watched { id: listener.id, socket: listener.copy_socket()? }));
     copies.collect::<io::Result<_>>().map_err(|error| ServeError::new("cannot listen", &error))
 }
 

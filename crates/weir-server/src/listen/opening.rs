@@ -72,7 +72,8 @@ pub(super) fn open_for_admin(
         Some(mut group) => {
             group.sockets.truncate(1);
             let listeners = on_sockets(config, address, PortKind::Clear, group);
-            listeners.and_then(|mut listeners| listeners.pop().ok_or(io::ErrorKind::NotFound.into()))
+            listeners
+                .and_then(|mut listeners| listeners.pop().ok_or(io::ErrorKind::NotFound.into()))
         }
         None => Listener::open(config, address, PortKind::Clear, config.reuse_port),
     };

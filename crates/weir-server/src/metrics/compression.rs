@@ -49,7 +49,8 @@ impl Compression {
         let help = "Requests answered with compressed content, or with 304 for it, by coding";
         registry.register("compressed_answers", help, answers.clone());
         let given_up = Family::<Label, Counter>::default();
-        let help = "Requests answered with content as it is, because compression was given up, by why";
+        let help =
+            "Requests answered with content as it is, because compression was given up, by why";
         registry.register("compression_given_up", help, given_up.clone());
         let of = |(_, why)| given_up.get_or_create(&[("why", why)]).clone();
         let all = Compression {

@@ -76,7 +76,11 @@ impl SiteOptions {
     }
 
     /// The page that stands for `path`, which there is not, if the client wants one.
-    pub(super) fn fallback(&self, path: &SitePath<'_>, fields: &Fields<'_>) -> Option<SitePath<'_>> {
+    pub(super) fn fallback(
+        &self,
+        path: &SitePath<'_>,
+        fields: &Fields<'_>,
+    ) -> Option<SitePath<'_>> {
         let page = self.fallback.as_deref()?;
         self.wants_html(path, fields).then(|| self.page(page))
     }

@@ -70,7 +70,7 @@ impl Files {
     ) -> Option<Answer> {
         match &self.options {
             None => files::respond_from_memory(&self.content, request),
-            Some(options) => self.from_memory(options, request, fields),
+            Some(options) => self.answer_from_memory(options, request, fields),
         }
     }
 
@@ -90,7 +90,7 @@ impl Files {
         }
     }
 
-    fn from_memory(
+    fn answer_from_memory(
         &self,
         options: &SiteOptions,
         request: &Request<'_>,
@@ -180,9 +180,7 @@ impl Files {
         let Some(site) = self.content.site() else { return Answer::error(StatusCode::FORBIDDEN) };
         let format = options.list_format(asked.fields);
         match site.list(below, path, format, asked.begun).await {
-            Ok(body) => {
-                Answer::coming(body, format.media(), &options.changes(asked.fields, true))
-            }
+            Ok(body) => Answer::coming(body, format.media(), &options.changes(asked.fields, true)),
             Err(status) => Answer::error(status),
         }
     }

@@ -51,12 +51,8 @@ pub(crate) fn receive(
     let mut space = [MaybeUninit::uninit(); SPACE];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut piece = [0; BYTES];
-    let received = recvmsg(
-        socket,
-        &mut [IoSliceMut::new(&mut piece)],
-        &mut control,
-        RecvFlags::CMSG_CLOEXEC,
-    )?;
+    let received =
+        recvmsg(socket, &mut [IoSliceMut::new(&mut piece)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             descriptors.extend(rights);

@@ -207,7 +207,8 @@ fn a_connection_that_serves_another_client_is_another_flow_and_its_responses_are
     let other = PeerAddress::Ip(([192, 0, 2, 1], 0).into());
     flow.serves(other);
     bench.uplink.inbox.take(&mut events);
-    let [Event::Close { flow: closed }, Event::Open { flow: opened, spec, .. }] = &events[..] else {
+    let [Event::Close { flow: closed }, Event::Open { flow: opened, spec, .. }] = &events[..]
+    else {
         panic!("{events:?}")
     };
     assert_eq!((*closed, *opened), (before, flow.number.get()));

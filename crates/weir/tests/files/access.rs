@@ -53,9 +53,13 @@ fn who_knows_a_password_gets_the_files_of_its_route() {
     let twice = [RIGHT, RIGHT].concat();
     for fields in ["", WRONG, STRANGER, "Authorization: Bearer bWU6VSpV\r\n", &twice] {
         // Whatever it is called, and whether it is there or not.
-        for path in
-            ["/private/page", "/private/missing", "/private", "/x/../private/page", "/%70rivate/page"]
-        {
+        for path in [
+            "/private/page",
+            "/private/missing",
+            "/private",
+            "/x/../private/page",
+            "/%70rivate/page",
+        ] {
             let refused = client.get_with(path, fields);
             assert_eq!(refused.status, 401, "{path} {fields}");
             let challenge = "Basic realm=\"Staff only\", charset=\"UTF-8\"";

@@ -136,8 +136,7 @@ fn files_of_a_route_are_compressed_as_well() {
     let site = tempfile::tempdir().unwrap();
     put(site.path(), "long.txt", text(50_000), 3600);
     let route = format!("[[route]]\npath = \"/docs\"\nroot = {:?}\n", site.path());
-    let server =
-        Server::configured(&format!("compress = true\n{route}strip_prefix = true\n"), &[]);
+    let server = Server::configured(&format!("compress = true\n{route}strip_prefix = true\n"), &[]);
     let mut client = server.connect();
     wait_for(&mut client, "/docs/long.txt", "gzip");
     for _ in 0..3 {

@@ -8,9 +8,12 @@ use tempfile::TempDir;
 
 fn site() -> TempDir {
     let site = tempfile::tempdir().expect("a directory");
-    for (name, text) in
-        [("index.html", "app"), ("app.js", "script"), ("404.html", "nothing"), ("50x.html", "broken")]
-    {
+    for (name, text) in [
+        ("index.html", "app"),
+        ("app.js", "script"),
+        ("404.html", "nothing"),
+        ("50x.html", "broken"),
+    ] {
         fs::write(site.path().join(name), text).expect("a file");
     }
     fs::create_dir(site.path().join("empty")).expect("a directory");
@@ -69,7 +72,8 @@ fn an_application_of_one_page_answers_for_paths_without_a_file() {
 #[test]
 fn an_application_with_clean_urls_has_its_page_too() {
     let site = site();
-    let keys = "clean_urls = true\nfallback = \"/index.html\"\nerror_pages = { 405 = \"/404.html\" }";
+    let keys =
+        "clean_urls = true\nfallback = \"/index.html\"\nerror_pages = { 405 = \"/404.html\" }";
     let server = served(site.path(), keys);
     let mut client = server.connect();
     for _ in 0..2 {
@@ -77,7 +81,7 @@ fn an_application_with_clean_urls_has_its_page_too() {
         client.send("DELETE /users HTTP/1.1\r\nHost: weir\r\n\r\n");
         let refused = client.response();
         assert_eq!((refused.status, refused.text().as_str()), (405, "nothing"));
-        assert_eq!(refused.field("Allow"), Some("GET, HEAD"));
+        assert_eq!(refused.field("Allow"), Some("GET, HEAD, OPTIONS"));
     }
 }
 
@@ -122,10 +126,8 @@ fn errors_have_pages_and_keep_their_statuses() {
 fn the_pages_of_the_server_stand_for_backends_that_fail() {
     let site = site();
     let refusing = Refusing::new();
-    let text = format!(
-        "error_pages = {{ 5xx = \"/50x.html\" }}\n{}",
-        route("/app", &[&refusing.url()])
-    );
+    let text =
+        format!("error_pages = {{ 5xx = \"/50x.html\" }}\n{}", route("/app", &[&refusing.url()]));
     let server = served(site.path(), &text);
     for _ in 0..3 {
         let answer = server.get("/app/x");
@@ -137,10 +139,8 @@ fn the_pages_of_the_server_stand_for_backends_that_fail() {
         call.send("HTTP/1.1 500 No\r\nContent-Length: 3\r\n\r\nown");
         crate::support::Then::Keep
     });
-    let text = format!(
-        "error_pages = {{ 5xx = \"/50x.html\" }}\n{}",
-        route("/app", &[&backend.url])
-    );
+    let text =
+        format!("error_pages = {{ 5xx = \"/50x.html\" }}\n{}", route("/app", &[&backend.url]));
     let answer = served(site.path(), &text).get("/app/x");
     assert_eq!((answer.status, answer.text().as_str()), (500, "own"));
 }

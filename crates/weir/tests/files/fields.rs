@@ -50,9 +50,11 @@ fn the_type_is_what_the_file_is_served_for() {
     }
     let keys = "types = { \".TS\" = \"text/typescript\", \".md\" = \"text/x-md\" }";
     let own = served(site.path(), keys);
-    for (name, media) in
-        [("segment.ts", "text/typescript"), ("README.md", "text/x-md"), ("app.wasm", "application/wasm")]
-    {
+    for (name, media) in [
+        ("segment.ts", "text/typescript"),
+        ("README.md", "text/x-md"),
+        ("app.wasm", "application/wasm"),
+    ] {
         assert_eq!(own.get(&format!("/{name}")).field("Content-Type"), Some(media), "{name}");
     }
 }
@@ -167,10 +169,15 @@ fn of_several_origins_each_is_told_itself_and_others_nothing() {
             assert_eq!((told.status, told.field(ALLOWED)), (204, Some(origin)));
             assert_eq!(told.field("Access-Control-Allow-Methods"), Some("GET"));
         }
-        for origin in ["https://b.example", "https://a.example.evil", "null", "https://a.example:444"] {
+        for origin in
+            ["https://b.example", "https://a.example.evil", "null", "https://a.example:444"]
+        {
             let answer = ask(&mut client, "/a.txt", origin);
             assert_eq!((answer.status, answer.field(ALLOWED)), (200, None), "{origin}");
-            assert!(values(&answer, "Vary").contains(&"Origin".to_owned()), "caches keep them apart");
+            assert!(
+                values(&answer, "Vary").contains(&"Origin".to_owned()),
+                "caches keep them apart"
+            );
             let told = preflight(&mut client, origin);
             assert_eq!(told.field(ALLOWED), None);
             assert_eq!(told.field("Access-Control-Allow-Methods"), None);

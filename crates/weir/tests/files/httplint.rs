@@ -16,7 +16,7 @@ fn bad_notes(method: &str, response: &[u8]) -> String {
     let file = directory.path().join("response");
     fs::write(&file, response).expect("a file");
     let mut command = Command::new(python);
-    command.arg(tests.join("tests/files/httplint.py")).arg(method).arg(file);
+    command.arg(tests.join("tests/files/lint_response.py")).arg(method).arg(file);
     let output = end_of(command);
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("text")
@@ -81,6 +81,7 @@ fn nothing_is_bad_about_any_kind_of_response() {
     }
     assert!(found.is_empty(), "{found}");
     // It would tell.
-    let wrong = b"HTTP/1.1 200 OK\r\nDate: never\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na";
+    let wrong =
+        b"HTTP/1.1 200 OK\r\nDate: never\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na";
     assert!(!bad_notes("GET", wrong).is_empty());
 }

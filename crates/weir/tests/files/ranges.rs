@@ -87,7 +87,10 @@ fn several_ranges_are_parts_of_one_response() {
                 assert_parts(&answer, &whole, &[0..100, 1000..2000, size - 100..size]);
                 assert!(parts_of(&answer).iter().all(|p| p.media == "text/plain; charset=utf-8"));
                 assert!(answer.field("ETag").is_some(), "{}", answer.head);
-                assert_eq!((answer.field("Connection"), answer.field("Accept-Ranges")), (None, None));
+                assert_eq!(
+                    (answer.field("Connection"), answer.field("Accept-Ranges")),
+                    (None, None)
+                );
             }
             // Most of the file, and not in its order.
             let half = size / 2;
@@ -142,7 +145,11 @@ fn ranges_close_together_are_one_part_and_one_part_is_no_list() {
     ] {
         let answer = ask_for(&mut client, "/files/100kb.bin", ranges);
         let place = format!("bytes {first}-{last}/100000");
-        assert_eq!((answer.status, answer.field("Content-Range")), (206, Some(&*place)), "{ranges}");
+        assert_eq!(
+            (answer.status, answer.field("Content-Range")),
+            (206, Some(&*place)),
+            "{ranges}"
+        );
         assert!(answer.body == whole[first..=last], "the bytes of {ranges}");
     }
     for (ranges, expected) in [
@@ -263,8 +270,9 @@ fn curl_gets_several_ranges() {
         let (media, size) = words.next().and_then(|rest| rest.split_once(' ')).expect(&told);
         let body = fs::read(&got).unwrap();
         assert_eq!(size, body.len().to_string());
-        let head =
-            format!("HTTP/1.1 206 Partial Content\r\nContent-Type: multipart/byteranges; {media}\r\n");
+        let head = format!(
+            "HTTP/1.1 206 Partial Content\r\nContent-Type: multipart/byteranges; {media}\r\n"
+        );
         let answer = Response { status: 206, head, body, trailers: String::new() };
         assert_parts(&answer, &whole, &[0..100, 1_000_000..1_500_000]);
     }

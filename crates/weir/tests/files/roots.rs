@@ -29,8 +29,11 @@ fn served(root: &Path, keys: &str) -> Server {
 
 #[test]
 fn routes_have_directories_of_their_own() {
-    let (main, docs, kept) =
-        (directory(&["a.txt", "docs/hidden.txt"]), directory(&["a.txt", "sub/index.html"]), directory(&["kept/a.txt"]));
+    let (main, docs, kept) = (
+        directory(&["a.txt", "docs/hidden.txt"]),
+        directory(&["a.txt", "sub/index.html"]),
+        directory(&["kept/a.txt"]),
+    );
     put(main.path(), "a.txt", "main");
     put(docs.path(), "a.txt", "docs");
     let routes = format!(

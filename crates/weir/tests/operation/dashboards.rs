@@ -24,12 +24,12 @@ fn scrape() -> BTreeSet<String> {
     let backend = Backend::saying("yes");
     let site = Server::before(&backend, &["--uplink", "10mbit"]);
     assert_eq!(site.get("/").text(), "yes");
-    let directory = tempfile::tempdir().unwrap();
-    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| directory.path().join(name).to_str().expect("UTF-8").to_owned();
     let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed(["a.test".to_owned()]).unwrap();
-    fs::write(file("cert"), cert.pem()).unwrap();
-    fs::write(file("key"), signing_key.serialize_pem()).unwrap();
+        generate_simple_self_signed(["a.test".to_owned()]).expect("a certificate");
+    fs::write(file("cert"), cert.pem()).expect("a file");
+    fs::write(file("key"), signing_key.serialize_pem()).expect("a file");
     let with_tls = Server::builtin(&["--tls", &file("cert"), "--tls-key", &file("key")]);
     let texts = [&site, &with_tls].map(|server| Client::connect(server.admin()).get("/metrics"));
     let texts = texts.map(|answer| answer.text()).concat();
@@ -89,7 +89,8 @@ fn panels_of_the_dashboard_have_places_of_their_own() {
     let mut covered = BTreeSet::new();
     for panel in dashboard["panels"].as_array().unwrap() {
         assert!(seen.insert(panel["id"].as_u64().unwrap()), "{} comes twice", panel["id"]);
-        let [x, y, w, h] = ["x", "y", "w", "h"].map(|side| panel["gridPos"][side].as_u64().unwrap());
+        let [x, y, w, h] =
+            ["x", "y", "w", "h"].map(|side| panel["gridPos"][side].as_u64().unwrap());
         assert!(x + w <= 24, "{}", panel["title"]);
         for place in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
             assert!(covered.insert(place), "{} covers another panel", panel["title"]);

@@ -50,7 +50,10 @@ fn the_successor_serves_by_its_own_configuration() {
     let with_socket = START.replace("listen = \"127.0.0.1:0\"", &listen);
     let served = || {
         let path = socket.to_str().unwrap();
-        curl(&["--unix-socket", path, "-o", "/dev/null", "-w", "%{size_download}"], "http://a/small")
+        curl(
+            &["--unix-socket", path, "-o", "/dev/null", "-w", "%{size_download}"],
+            "http://a/small",
+        )
     };
     let mut old = configuration.start(1);
     let at = old.address();

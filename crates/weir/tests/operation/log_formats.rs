@@ -20,7 +20,7 @@ fn read(log: &Path) -> Vec<String> {
 }
 
 fn parsed(line: &str) -> Value {
-    serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"))
+    serde_json::from_str(line).expect(line)
 }
 
 /// The lines of a log in JSON, once there are so many.
@@ -30,7 +30,7 @@ fn objects(log: &Path, count: usize) -> Vec<Value> {
 }
 
 fn seconds(line: &Value, name: &str) -> f64 {
-    line[name].as_f64().unwrap_or_else(|| panic!("no {name} in {line}"))
+    line[name].as_f64().expect(name)
 }
 
 /// `weir serve` with this configuration, and addresses of its own.

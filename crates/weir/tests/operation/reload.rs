@@ -81,7 +81,7 @@ fn a_configuration_that_cannot_be_taken_changes_nothing() {
     fs::create_dir(configuration.path("other")).unwrap();
     for (text, why) in [
         (format!("{start}nonsense = 1\n"), "nonsense".to_owned()),
-        (format!("{start}idle_timeout = \"soon\"\n"), "idle_timeout".to_owned()),
+        (format!("{start}idle_timeout = \"soon\"\n"), "\"soon\" is not a time".to_owned()),
         ("= [".to_owned(), "weir.toml".to_owned()),
         (START.replace("public", "nowhere"), "nowhere".to_owned()),
         (start.replace("\"127.0.0.1:0\"", &format!("\"{in_use}\"")), in_use.to_string()),
@@ -216,7 +216,10 @@ fn passwords_are_asked_for_by_the_new_file_and_looked_after() {
         format!("{START}[[route]]\npath = \"/small\"\nfiles = true\nbasic_auth = \"users\"\n");
     configuration.write(&guarded);
     let (code, said) = configuration.reload();
-    assert!(code == Some(1) && said.contains("cannot read the passwords of `basic_auth`"), "{said}");
+    assert!(
+        code == Some(1) && said.contains("cannot read the passwords of `basic_auth`"),
+        "{said}"
+    );
     assert_eq!(kept.get("/small").status, 200);
     fs::write(&users, format!("me:{HASH}\n")).unwrap();
     configuration.change(&guarded);
@@ -247,7 +250,10 @@ fn the_command_says_when_there_is_no_server() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, said) = ask(&["--control", "none"]);
-    assert!(code == Some(1) && said.contains("no server answers at the control socket none"), "{said}");
+    assert!(
+        code == Some(1) && said.contains("no server answers at the control socket none"),
+        "{said}"
+    );
     fs::write(directory.path().join("weir.toml"), "control = \"there\"\n").unwrap();
     let (code, said) = ask(&["--config", "weir.toml"]);
     assert!(code == Some(1) && said.contains("there"), "{said}");

@@ -57,8 +57,7 @@ fn sockets_that_were_opened_for_it_are_served() {
 fn a_socket_that_no_key_names_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let control = directory.path().join("control");
-    let output =
-        end_of(activated(&control, &["--listen", "{web}", "--control", "{control}"]));
+    let output = end_of(activated(&control, &["--listen", "{web}", "--control", "{control}"]));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("the service manager listens on 127.0.0.1:"), "{said}");
@@ -69,13 +68,15 @@ struct Heard(Arc<Mutex<Vec<String>>>);
 
 impl Heard {
     fn at(path: &Path) -> Heard {
-        let socket = UnixDatagram::bind(path).unwrap();
+        let socket = UnixDatagram::bind(path).expect("a socket");
         let heard = Arc::<Mutex<Vec<String>>>::default();
         let said = heard.clone();
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count) = socket.recv(&mut bytes) {
-                said.lock().unwrap().push(String::from_utf8_lossy(&bytes[..count]).into_owned());
+                said.lock()
+                    .expect("no panic")
+                    .push(String::from_utf8_lossy(&bytes[..count]).into_owned());
             }
         });
         Heard(heard)
@@ -85,13 +86,13 @@ impl Heard {
     fn next(&self, start: &str) -> String {
         let mut found = None;
         eventually(start, || {
-            let mut heard = self.0.lock().unwrap();
+            let mut heard = self.0.lock().expect("no panic");
             if let Some(place) = heard.iter().position(|message| message.starts_with(start)) {
                 found = heard.drain(..=place).next_back();
             }
             found.is_some()
         });
-        found.unwrap()
+        found.expect("it was said")
     }
 }
 

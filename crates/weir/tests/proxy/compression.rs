@@ -149,7 +149,9 @@ fn an_answer_that_breaks_off_does_so_compressed_as_well() {
 #[test]
 fn a_backend_whose_client_has_left_is_told() {
     let backend = Backend::new(|call| {
-        call.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n");
+        call.send(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n",
+        );
         let piece = text(100_000);
         let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), &piece, b"\r\n"].concat();
         while call.send(&chunk) {}

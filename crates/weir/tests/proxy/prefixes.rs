@@ -23,7 +23,9 @@ fn the_backend_is_told_of_the_prefix_that_was_taken_off() {
         (format!("{strip}forwarded = \"standard\"\n"), "", &[]),
         (format!("{strip}forwarded = \"off\"\n"), "X-Forwarded-Prefix: /lie\r\n", &[]),
         (
-            format!("{strip}request_headers = {{ set = {{ \"X-Forwarded-Prefix\" = \"/mine\" }} }}\n"),
+            format!(
+                "{strip}request_headers = {{ set = {{ \"X-Forwarded-Prefix\" = \"/mine\" }} }}\n"
+            ),
             "",
             &["/mine"],
         ),

@@ -88,7 +88,8 @@ fn start(stand: &Stand<'_>, coding: Coding) -> Result<(Vec<Source>, String)> {
     for &contender in stand.options.systems.iter().filter(|contender| contender.has(coding)) {
         let is_nginx = matches!(contender.system, System::Nginx(_));
         if is_nginx && !contender.is_on_the_fly() && !nginx::has_gzip_static()? {
-            left_out.push_str(&format!("\nNot measured: {contender}, built without gzip_static.\n"));
+            left_out
+                .push_str(&format!("\nNot measured: {contender}, built without gzip_static.\n"));
             continue;
         }
         let server = stand.start(contender)?;
@@ -134,7 +135,8 @@ fn tell(
         costs.push((system, microseconds));
     }
     let has_peers = sources.iter().any(|source| source.contender.system != System::Weir);
-    for own in sources.iter().filter(|source| source.contender.system == System::Weir && has_peers) {
+    for own in sources.iter().filter(|source| source.contender.system == System::Weir && has_peers)
+    {
         let how = match own.contender.is_on_the_fly() {
             true => "from the cache of results",
             false => "from a file beside it",

@@ -84,7 +84,8 @@ impl Answer {
     /// Of all bytes that came; `None` if they are no whole answer with status 200.
     fn of(bytes: &[u8]) -> Option<Answer> {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
-        let head = std::str::from_utf8(&bytes[..end]).ok().filter(|h| h.starts_with("HTTP/1.1 200"))?;
+        let head =
+            std::str::from_utf8(&bytes[..end]).ok().filter(|h| h.starts_with("HTTP/1.1 200"))?;
         let field = |wanted: &str| {
             head.lines().filter_map(|line| line.split_once(':')).find_map(|(name, value)| {
                 name.eq_ignore_ascii_case(wanted).then(|| value.trim().to_owned())
@@ -128,7 +129,8 @@ mod tests {
         let whole = Some(Answer { coding: gzip, body: b"abcde".to_vec() });
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n";
         assert_eq!(of(&format!("{head}Content-Length: 5\r\n\r\nabcde")), whole);
-        let chunks = format!("{head}transfer-encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n");
+        let chunks =
+            format!("{head}transfer-encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n");
         assert_eq!(of(&chunks), whole);
         let plain = of("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").expect("it is whole");
         assert_eq!(plain.coding, None);

@@ -151,10 +151,8 @@ fn hot_beside(
     let requests = poisson(SIZE, options.hot_rate, seconds, seed)?;
     let others = stand.client(server, coding, &Arc::default());
     let texts = texts(stand, Some(options.file_rate));
-    let (hot, records) = beside(
-        move || hot.open(requests, seconds),
-        move || others.all(Demand::Open(texts)),
-    )?;
+    let (hot, records) =
+        beside(move || hot.open(requests, seconds), move || others.all(Demand::Open(texts)))?;
     hot.check(&format!("{}, hot requests", server.system))?;
     share_compressed(&records, options.size)
         .map_err(|why| Error(format!("{}: {why}", server.system)))?;

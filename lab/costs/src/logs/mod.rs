@@ -212,7 +212,8 @@ fn tell(format: Logging, names: &[&str], rounds: &[Round]) -> Findings {
         Logging::Json => "Access log in JSON",
     };
     let mut text = format!("\n### {words}\n\n");
-    let columns = ["system", "CPU µs/request", "in the kernel", "requests/s", "answers", "lines lost"];
+    let columns =
+        ["system", "CPU µs/request", "in the kernel", "requests/s", "answers", "lines lost"];
     text.push_str(&heading(&columns));
     let mut costs = ByRound::new();
     for &name in names {
@@ -238,11 +239,16 @@ fn tell(format: Logging, names: &[&str], rounds: &[Round]) -> Findings {
     text.push_str(&format!("\n{told}\n"));
     let mut findings = Findings::default();
     if format == Logging::Json {
-        findings.ratio("CPU per request with a log in JSON, ÷ the best of nginx", ratio, Bar::AtMost(MOST));
+        findings.ratio(
+            "CPU per request with a log in JSON, ÷ the best of nginx",
+            ratio,
+            Bar::AtMost(MOST),
+        );
     }
     if format != Logging::Off {
         let lost = rounds.iter().filter(|round| round.system == "weir").filter_map(|r| r.lost);
-        let lost: Vec<f64> = lost.map(|lost| lost as f64).max_by(f64::total_cmp).into_iter().collect();
+        let lost: Vec<f64> =
+            lost.map(|lost| lost as f64).max_by(f64::total_cmp).into_iter().collect();
         let what = format!("{words}: most lines that were lost in a round");
         findings.figure(what, median_interval(&lost), "lines", Bar::AtMost(0.0));
     }

@@ -202,8 +202,9 @@ fn connect(server: SocketAddrV4, manner: Manner, from: IpAddr) -> Result<TcpStre
         stream.set_nonblocking(true)?;
         Ok(stream)
     };
-    connected()
-        .map_err(|e: std::io::Error| Error(format!("a slow client cannot connect from {from}: {e}")))
+    connected().map_err(|e: std::io::Error| {
+        Error(format!("a slow client cannot connect from {from}: {e}"))
+    })
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
+use weir_peers::Result;
 use weir_peers::nginx::Reading;
 use weir_peers::processes::{self, Memory};
-use weir_peers::Result;
 use weir_stand::root;
 use weir_stats::confidence::median_interval;
 use weir_workload::documents::Documents;
@@ -283,12 +283,7 @@ fn one(
     })
 }
 
-fn tell(
-    crowd: CrowdKind,
-    numbers: Numbers,
-    rates: &[(System, f64)],
-    rounds: &[Round],
-) -> Findings {
+fn tell(crowd: CrowdKind, numbers: Numbers, rates: &[(System, f64)], rounds: &[Round]) -> Findings {
     let Numbers { heads, uploads, readers } = numbers;
     let beside = match crowd {
         CrowdKind::Heads => format!("{heads} slow heads"),
@@ -366,11 +361,18 @@ mod tests {
         let rates = [(System::Weir, 1000.0), (nginx, 900.0)];
         let rounds = [round("weir", 2.2), round("nginx-sendfile", 4.0)];
         let found = tell(CrowdKind::Heads, rounds[0].slow, &rates, &rounds);
-        assert!(found.text.contains("### Normal clients beside 100 slow heads\n"), "{}", found.text);
+        assert!(
+            found.text.contains("### Normal clients beside 100 slow heads\n"),
+            "{}",
+            found.text
+        );
         assert!(found.text.contains("| 1.10 (1.10–1.10) | 2000 | 3000 | 0.5 |"), "{}", found.text);
         assert!(found.text.contains("| 2.00 (2.00–2.00) | 2000 |"), "{}", found.text);
         let verdicts = found.verdicts();
-        assert!(verdicts.contains("1.100 × alone") && verdicts.contains("| reached |"), "{verdicts}");
+        assert!(
+            verdicts.contains("1.100 × alone") && verdicts.contains("| reached |"),
+            "{verdicts}"
+        );
         assert!(verdicts.ends_with("in 1 measurements.\n"), "{verdicts}");
     }
 }

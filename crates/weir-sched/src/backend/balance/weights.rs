@@ -84,11 +84,7 @@ impl Weights {
 
     /// The well backend that scores most with the key (weighted rendezvous, Schindelhauer and Schomaker
     /// 2005): each has keys in proportion to its weight, and when one is lost only its keys move.
-    pub(super) fn hashed(
-        &self,
-        load: impl Fn(usize) -> Option<usize>,
-        key: u64,
-    ) -> Option<usize> {
+    pub(super) fn hashed(&self, load: impl Fn(usize) -> Option<usize>, key: u64) -> Option<usize> {
         let score = |backend: &usize| {
             // 53 bits, which a float has, as a number between 0 and 1.
             let bits = mixed(key ^ mixed(*backend as u64 + 1)) >> 11;
@@ -122,7 +118,8 @@ mod tests {
         let turns: Vec<_> = (0..7).map(|_| weights.in_turn(|_| true).unwrap()).collect();
         // nginx's example.
         assert_eq!(turns, [0, 0, 1, 0, 2, 0, 0]);
-        let turns: Vec<_> = (0..2).map(|_| weights.in_turn(|backend| backend > 0).unwrap()).collect();
+        let turns: Vec<_> =
+            (0..2).map(|_| weights.in_turn(|backend| backend > 0).unwrap()).collect();
         assert_eq!(turns, [1, 2]);
         assert_eq!(weights.in_turn(|_| false), None);
     }

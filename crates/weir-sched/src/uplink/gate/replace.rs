@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::policy::{FIFO, SRPT};
     use crate::uplink::ids::ClientId;
-    use crate::{FlowSpec, GateConfig, JobSpec, Next, Packets, Pacer, WireOverhead};
+    use crate::{FlowSpec, GateConfig, JobSpec, Next, Pacer, Packets, WireOverhead};
     use proptest::prelude::*;
     use std::sync::Arc;
     use std::time::Duration;
@@ -84,7 +84,11 @@ mod tests {
     /// A response on a connection of its own.
     fn arrive(gate: &mut Gate, now: Time, tag: u64, size: u64) {
         let packets = Packets { mss: 1448, overhead: WireOverhead::ETHERNET };
-        let path = Path { round_trip: Duration::from_millis(tag % 90), window: 14_480, window_credit: 14_480 };
+        let path = Path {
+            round_trip: Duration::from_millis(tag % 90),
+            window: 14_480,
+            window_credit: 14_480,
+        };
         let client = ClientId(u128::from(tag % 5));
         let flow = gate.open(FlowSpec { client, packets, path });
         gate.arrive(now, JobSpec { flow, tag, size: Some(size), range_of: None }).unwrap();

@@ -83,7 +83,11 @@ impl Checker {
     }
 
     /// Whether the password is right that a client of `network` has sent; `None`: too many wait.
-    pub(super) async fn check(self: &Arc<Self>, network: IpAddr, question: Question) -> Option<bool> {
+    pub(super) async fn check(
+        self: &Arc<Self>,
+        network: IpAddr,
+        question: Question,
+    ) -> Option<bool> {
         self.ask(network, question)?.await.ok()
     }
 

@@ -78,9 +78,8 @@ pub(crate) async fn watch(files: &[Arc<PasswordFile>]) {
 
 fn read(path: &Path) -> Result<Users, String> {
     let name = path.display();
-    let text = fs::read_to_string(path).map_err(|error| {
-        format!("cannot read the passwords of `basic_auth` in {name}: {error}")
-    })?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("cannot read the passwords of `basic_auth` in {name}: {error}"))?;
     Users::parse(&text).map_err(|wrong| format!("{name}:{wrong}"))
 }
 
@@ -127,6 +126,9 @@ mod tests {
         let path = directory.path().join("users");
         fs::write(&path, "\nann:secret\n").unwrap();
         let wrong = PasswordFile::open(&path).unwrap_err().to_string();
-        assert!(wrong.starts_with(&format!("{}:2: the password of ann", path.display())), "{wrong}");
+        assert!(
+            wrong.starts_with(&format!("{}:2: the password of ann", path.display())),
+            "{wrong}"
+        );
     }
 }

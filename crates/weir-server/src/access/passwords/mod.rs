@@ -88,8 +88,7 @@ impl BasicAuth {
         address: IpAddr,
     ) -> Result<Box<str>, Refusal> {
         let unauthorized = || Refusal::Unauthorized(self.challenge.clone());
-        let BasicCredentials { user, password } =
-            credentials(fields).ok_or_else(unauthorized)?;
+        let BasicCredentials { user, password } = credentials(fields).ok_or_else(unauthorized)?;
         let users = self.file.users();
         let (hash, is_user) = users.find(&user);
         // A stranger who becomes a user, even with the hash of another, is checked anew.

@@ -55,7 +55,9 @@ impl Users {
                 continue;
             }
             let Some((user, rest)) = line.split_once(':') else {
-                return Err(format!("{number}: write a user, a colon and a hash, as `htpasswd -B` does"));
+                return Err(format!(
+                    "{number}: write a user, a colon and a hash, as `htpasswd -B` does"
+                ));
             };
             let hash = rest.split(':').next().unwrap_or_default().trim_end();
             check(user, hash).map_err(|wrong| format!("{number}: {wrong}"))?;
@@ -143,7 +145,10 @@ mod tests {
             ("ann:$argon2id$v=19$x", "2: the password of ann is Argon2"),
             (&HASH.replace("$2y$", "ann:$2x$"), "2: the password of ann is a bcrypt that is known"),
             (&format!("ann:{}", HASH.replace("05", "17")), "2: the hash of ann has a cost of 17"),
-            (&format!("ann:{}", HASH.replace("05", "03")), "2: the hash of ann has a cost of 3, and 4"),
+            (
+                &format!("ann:{}", HASH.replace("05", "03")),
+                "2: the hash of ann has a cost of 3, and 4",
+            ),
             (&format!("ann:{HASH}x"), "2: the password of ann is not a hash of bcrypt"),
             (&format!("ann:{}", HASH.replace('C', "+")), "2: the password of ann is not a hash"),
         ] {

@@ -91,8 +91,18 @@ impl RouteAccessKeys {
     /// The first key that has no effect, and why.
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
         let pairs = [
-            ("basic_auth_realm", self.basic_auth_realm.is_some(), "basic_auth", self.basic_auth.is_some()),
-            ("limit_burst", self.limit_burst.is_some(), "limit_requests", self.limit_requests.is_some()),
+            (
+                "basic_auth_realm",
+                self.basic_auth_realm.is_some(),
+                "basic_auth",
+                self.basic_auth.is_some(),
+            ),
+            (
+                "limit_burst",
+                self.limit_burst.is_some(),
+                "limit_requests",
+                self.limit_requests.is_some(),
+            ),
         ];
         match pairs.into_iter().find(|(_, is_given, _, has_other)| *is_given && !has_other) {
             Some((key, _, other, _)) => {

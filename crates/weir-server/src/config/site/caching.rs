@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use http::HeaderValue;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{
+    self, Deserialize, Deserializer, MapAccess, Visitor, value::MapAccessDeserializer,
+};
 
 use super::pattern::Pattern;
 use crate::config::value::Value;
@@ -160,7 +162,8 @@ mod tests {
     use super::*;
 
     fn read(rules: &[(&str, &str)]) -> Result<CacheControl, String> {
-        let owned = rules.iter().map(|(pattern, value)| ((*pattern).to_owned(), (*value).to_owned()));
+        let owned =
+            rules.iter().map(|(pattern, value)| ((*pattern).to_owned(), (*value).to_owned()));
         CacheControl::read_from(owned.collect())
     }
 

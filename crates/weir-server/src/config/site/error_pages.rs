@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn a_status_comes_before_its_hundred() {
-        let pages = read(&[("4xx", "/4.html"), ("404", "/404.html"), ("5xx", "/50x.html")]).unwrap();
+        let pages =
+            read(&[("4xx", "/4.html"), ("404", "/404.html"), ("5xx", "/50x.html")]).unwrap();
         let name = |code| pages.name(StatusCode::from_u16(code).unwrap());
         assert_eq!((name(404), name(403)), (Some("404.html"), Some("4.html")));
         assert_eq!((name(503), name(200), name(304)), (Some("50x.html"), None, None));

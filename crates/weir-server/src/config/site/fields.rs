@@ -122,7 +122,9 @@ impl Value for FileHeaders {
         let edits = Edits::read(deserializer)?.resolve();
         let mut names = edits.remove.iter().chain(edits.set.iter().map(|(name, _)| name));
         if names.any(|name| *name == header::DATE) {
-            return Err(D::Error::custom("the field date is that of the server; weir writes it itself"));
+            return Err(D::Error::custom(
+                "the field date is that of the server; weir writes it itself",
+            ));
         }
         Ok(FileHeaders(edits))
     }
@@ -203,7 +205,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Origin>().unwrap().to_string(), written);
         }
-        for wrong in ["", "app.example.org", "https://", "https://a/", "https://a b", "null", "ftp://a"] {
+        for wrong in
+            ["", "app.example.org", "https://", "https://a/", "https://a b", "null", "ftp://a"]
+        {
             assert!(wrong.parse::<Origin>().unwrap_err().contains("not an origin"), "{wrong}");
         }
         assert!("G T".parse::<CorsMethod>().is_err());

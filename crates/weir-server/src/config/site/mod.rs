@@ -21,8 +21,8 @@ use weir_http::message::FieldChanges;
 
 pub use self::caching::CacheControl;
 pub use self::error_pages::ErrorPages;
-pub use self::fields::FieldsConfig;
 use self::fields::FieldKeys;
+pub use self::fields::FieldsConfig;
 use self::pages::PageKeys;
 pub use self::pages::{PagesConfig, Template};
 pub use self::types::MediaTypes;
@@ -139,8 +139,9 @@ impl FilesConfig {
         };
         match self.fields.cors.is_empty() {
             true => changes,
-            false if self.fields.admits_every_origin() => changes
-                .adding(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+            false if self.fields.admits_every_origin() => {
+                changes.adding(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"))
+            }
             // The answer is another for each origin (Fetch, section 3.3.5).
             false => changes.adding(header::VARY, HeaderValue::from_static("Origin")),
         }

@@ -112,9 +112,9 @@ mod tests {
         match pattern.split_first() {
             None => text.is_empty(),
             Some((&ANY, rest)) => (0..=text.len()).any(|from| naive(rest, &text[from..])),
-            Some((byte, rest)) => text.split_first().is_some_and(|(first, text)| {
-                first == byte && naive(rest, text)
-            }),
+            Some((byte, rest)) => {
+                text.split_first().is_some_and(|(first, text)| first == byte && naive(rest, text))
+            }
         }
     }
 

@@ -104,7 +104,10 @@ fn what_is_wrong_is_named_with_its_line() {
         ("types = { foo = \"a/b\" }", "1: \"foo\" is not the extension"),
         ("cache_control = { \"a/b\" = \"no-cache\" }", "1: \"a/b\" is not a pattern"),
         ("cache_control = 5", "1: invalid type: integer `5`, expected a value of Cache-Control"),
-        ("headers = { sets = { a = \"b\" } }", "1: unknown key `sets` of `headers`; did you mean `set`?"),
+        (
+            "headers = { sets = { a = \"b\" } }",
+            "1: unknown key `sets` of `headers`; did you mean `set`?",
+        ),
         ("headers = { set = { Date = \"x\" } }", "1: the field date is that of the server"),
         ("headers = { set = { Connection = \"x\" } }", "1: the field connection belongs"),
         ("cors = \"example.org\"", "1: \"example.org\" is not an origin"),
@@ -123,10 +126,7 @@ fn what_is_wrong_is_named_with_its_line() {
             "[[route]]\npath = \"/\"\nredirect = \"/a\"\nroot = \"/\"",
             "1: a route has either `backends`",
         ),
-        (
-            "[[route]]\npath = \"/\"\nlisting = true",
-            "1: a route needs `backends`",
-        ),
+        ("[[route]]\npath = \"/\"\nlisting = true", "1: a route needs `backends`"),
         (
             "root = \".\"\n[[route]]\npath = \"/a\"\nfiles = true\nheaders = { st = {} }",
             "5: unknown key `st` of `headers`",
@@ -144,7 +144,9 @@ fn what_is_wrong_is_named_with_its_line() {
 #[test]
 fn a_key_without_a_directory_has_no_effect() {
     let told = |text: &str| config(text).without_effect;
-    for text in ["listing = true", "types = { \".a\" = \"a/b\" }", "proxy = \"/=http://a\"\nindex = \"a\""] {
+    for text in
+        ["listing = true", "types = { \".a\" = \"a/b\" }", "proxy = \"/=http://a\"\nindex = \"a\""]
+    {
         let told = told(text);
         assert!(told.len() == 1 && told[0].ends_with("no directory is served"), "{told:?}");
     }

@@ -26,7 +26,8 @@ impl MediaTypes {
     fn read_from(table: BTreeMap<String, String>) -> Result<MediaTypes, String> {
         let mut types = BTreeMap::new();
         for (written, media) in table {
-            let Some(extension) = written.strip_prefix('.').filter(|rest| is_extension(rest)) else {
+            let Some(extension) = written.strip_prefix('.').filter(|rest| is_extension(rest))
+            else {
                 return Err(format!(
                     "\"{written}\" is not the extension of a file name; write such as .foo, with the \
                      last dot and what follows it"
@@ -89,7 +90,10 @@ mod tests {
     fn types_by_extension_in_any_case() {
         let types = read(&[(".Foo", "text/x-foo; charset=utf-8"), (".ts", "text/plain")]).unwrap();
         assert_eq!(types.of(b"a/b.FOO"), Some("text/x-foo; charset=utf-8"));
-        assert_eq!((types.of(b"a.ts"), types.of(b"foo"), types.of(b".foo")), (Some("text/plain"), None, None));
+        assert_eq!(
+            (types.of(b"a.ts"), types.of(b"foo"), types.of(b".foo")),
+            (Some("text/plain"), None, None)
+        );
         for (name, media, why) in [
             ("foo", "text/plain", "write such as .foo"),
             (".", "text/plain", "write such as .foo"),

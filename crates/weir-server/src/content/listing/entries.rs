@@ -212,7 +212,9 @@ mod tests {
         for name in ["b.txt", "A.txt", "c.php", "d.txt~", ".hidden"] {
             fs::write(site.join("sub").join(name), name).unwrap();
         }
-        for (target, link) in [("A.txt", "link"), ("Inner", "to-inner"), ("../../secret", "out"), ("x", "gone")] {
+        for (target, link) in
+            [("A.txt", "link"), ("Inner", "to-inner"), ("../../secret", "out"), ("x", "gone")]
+        {
             std::os::unix::fs::symlink(target, site.join("sub").join(link)).unwrap();
         }
         let (text, parts) = all(&mut list(&site, "sub", ""));

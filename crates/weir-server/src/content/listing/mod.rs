@@ -50,6 +50,8 @@ pub(super) struct Listing {
 
 /// Bytes of a list, and whether these are the last.
 type Part = (Arc<[u8]>, bool);
+/// A part that a helper makes.
+type NextPart = Pin<Box<dyn Future<Output = Result<Part, FetchError>>>>;
 
 struct State {
     /// The part that is being sent, and where it begins.
@@ -58,7 +60,7 @@ struct State {
     /// It is the last.
     is_last: bool,
     /// A helper is at work on the next.
-    next: Option<Pin<Box<dyn Future<Output = Result<Part, FetchError>>>>>,
+    next: Option<NextPart>,
     has_failed: bool,
 }
 

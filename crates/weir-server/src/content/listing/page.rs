@@ -94,14 +94,17 @@ impl Page {
         let modified = date::format(entry.modified);
         let modified = std::str::from_utf8(&modified).unwrap_or_default();
         match self.format {
-            ListFormat::Html => push(out, html! {
-                tr {
-                    td { a href=(link) { (&*name) (slash) } }
-                    td { @if !entry.is_directory { (size(entry.length)) } }
-                    // The day and the minute: `06 Nov 1994 08:49`.
-                    td { (modified.get(5..22).unwrap_or_default()) }
-                }
-            }),
+            ListFormat::Html => push(
+                out,
+                html! {
+                    tr {
+                        td { a href=(link) { (&*name) (slash) } }
+                        td { @if !entry.is_directory { (size(entry.length)) } }
+                        // The day and the minute: `06 Nov 1994 08:49`.
+                        td { (modified.get(5..22).unwrap_or_default()) }
+                    }
+                },
+            ),
             ListFormat::Json => {
                 let separator = if self.written == 0 { "\n" } else { ",\n" };
                 let kind = if entry.is_directory { "directory" } else { "file" };
@@ -173,11 +176,17 @@ mod tests {
 
     #[test]
     fn names_can_be_anything_and_are_only_names() {
-        let entries =
-            [entry(b"a<b>&\"c'", true), entry(b"javascript:alert(1)", false), entry(b"\xff?#%", false)];
+        let entries = [
+            entry(b"a<b>&\"c'", true),
+            entry(b"javascript:alert(1)", false),
+            entry(b"\xff?#%", false),
+        ];
         let page = written(ListFormat::Html, "x/<y>", &entries);
         assert!(page.contains("<title>/x/&lt;y&gt;/</title>"), "{page}");
-        assert!(page.contains("<a href=\"a%3Cb%3E%26%22c%27/\">a&lt;b&gt;&amp;&quot;c'/</a>"), "{page}");
+        assert!(
+            page.contains("<a href=\"a%3Cb%3E%26%22c%27/\">a&lt;b&gt;&amp;&quot;c'/</a>"),
+            "{page}"
+        );
         assert!(page.contains("<a href=\"javascript%3Aalert%281%29\">"), "{page}");
         assert!(page.contains("<a href=\"%FF%3F%23%25\">"), "{page}");
         assert!(page.contains("<td>1.2 MB</td><td>06 Nov 1994 08:49</td>"), "{page}");

@@ -24,7 +24,8 @@ use crate::runtime::turn;
 impl Inner {
     /// The file, in the coding that the client likes best, if that is known and in memory.
     pub(super) fn in_memory(&self, file: &KnownFile, accepts: &Accepts<'_>) -> Option<Object> {
-        let plain = || Some(Object { facts: file.facts.clone(), body: Body::Text(file.hot.get()?) });
+        let plain =
+            || Some(Object { facts: file.facts.clone(), body: Body::Text(file.hot.get()?) });
         let (Some(coding), Some(variants), Some(accepted)) =
             (&self.coding, &file.variants, accepts.codings)
         else {

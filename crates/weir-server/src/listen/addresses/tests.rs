@@ -69,7 +69,8 @@ fn what_stays_is_left_alone_and_what_is_new_is_opened_before_the_rest_closes() {
 fn an_address_can_become_one_with_tls() {
     let addresses = open("listen = \"127.0.0.1:0\"\nworkers = 1").addresses;
     assert_eq!(addresses.tls_port(), None);
-    let moves = addresses.prepare(&read("listen = \"127.0.0.1:0\"\nworkers = 1\ntls = \"a\"")).unwrap();
+    let moves =
+        addresses.prepare(&read("listen = \"127.0.0.1:0\"\nworkers = 1\ntls = \"a\"")).unwrap();
     assert_eq!(moves.ports, [(0, PortKind::Tls)]);
     assert_eq!(moves.tls_port(), Some(port(&addresses.served()[0]).port()));
 }

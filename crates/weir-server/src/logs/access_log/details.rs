@@ -98,7 +98,10 @@ mod tests {
         assert_eq!(details.first_byte(), Some(Duration::from_millis(7)));
         assert_eq!(details.waited(GateKind::Disk), Duration::from_millis(5));
         assert_eq!(details.waited(GateKind::Uplink), Duration::ZERO);
-        assert_eq!((details.route(), details.backend()), (Some("/app".into()), Some("http://b".into())));
+        assert_eq!(
+            (details.route(), details.backend()),
+            (Some("/app".into()), Some("http://b".into()))
+        );
         details.begin(at(200), None);
         assert_eq!((details.first_byte(), details.waited(GateKind::Disk)), (None, Duration::ZERO));
         assert_eq!((details.route(), details.backend()), (None, None));

@@ -52,9 +52,7 @@ fn a_line_is_as_apache_and_nginx_write_it() {
         assert_eq!(line(LogFormat::Common), format!("{begin}\"GET /a\\\"b?q HTTP/1.1\" 200 12\n"));
         assert_eq!(
             line(LogFormat::Combined),
-            format!(
-                "{begin}\"GET /a\\x22b?q HTTP/1.1\" 200 12 \"-\" \"t\\x5C\\xC3\\xA9\"\n"
-            )
+            format!("{begin}\"GET /a\\x22b?q HTTP/1.1\" 200 12 \"-\" \"t\\x5C\\xC3\\xA9\"\n")
         );
         assert_eq!(
             line(LogFormat::Weir),
@@ -83,15 +81,14 @@ fn a_user_cannot_forge_columns() {
         ("é\n", "\\xc3\\xa9\\x0a", "\\xC3\\xA9\\x0A"),
     ] {
         let entry = Entry { user: Some(user), ..entry(None, None) };
-        for (format, column) in [
-            (LogFormat::Common, apache),
-            (LogFormat::Combined, nginx),
-            (LogFormat::Weir, apache),
-        ] {
+        for (format, column) in
+            [(LogFormat::Common, apache), (LogFormat::Combined, nginx), (LogFormat::Weir, apache)]
+        {
             let line = handle(format, false).line(&entry);
             assert!(line.starts_with(&format!("10.0.0.1 - {column} [06/Nov/1994:")), "{line}");
         }
-        let read: Value = serde_json::from_str(&handle(LogFormat::Json, false).line(&entry)).unwrap();
+        let read: Value =
+            serde_json::from_str(&handle(LogFormat::Json, false).line(&entry)).unwrap();
         assert_eq!(read["user"], user);
         let fields = handle(LogFormat::Weir, true).line(&entry);
         assert_eq!(read_fields(&fields)["WEIR_USER"], user.replace('\n', " "));

@@ -95,7 +95,8 @@ fn has_member(fields: &HeaderMap, name: header::HeaderName, member: &str) -> boo
 
 /// Tells caches that the answer depends on `Accept-Encoding`.
 fn vary(fields: &mut HeaderMap) {
-    let is_told = ["accept-encoding", "*"].iter().any(|name| has_member(fields, header::VARY, name));
+    let is_told =
+        ["accept-encoding", "*"].iter().any(|name| has_member(fields, header::VARY, name));
     if !is_told {
         fields.append(header::VARY, HeaderValue::from_static("accept-encoding"));
     }

@@ -36,7 +36,6 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use weir_http::message::Request;
-use weir_tls::client::ClientTls;
 
 use super::destination::{Destination, Guarded};
 use crate::access::Guards;
@@ -47,7 +46,7 @@ use crate::error::ServeError;
 use crate::metrics::{Metrics, Reading};
 use backend::Backend;
 use pool::Pool;
-use route::{BackendRegistry, KnownBackends, SharedRoute};
+use route::{BackendRegistry, KnownBackends, Renewed, SharedRoute};
 use routing_table::Routes;
 use tls::TlsBuilder;
 
@@ -75,7 +74,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Following {
     shared: Option<Arc<Shared>>,
-    renewed: Vec<(Arc<Backend>, ClientTls)>,
+    renewed: Renewed,
     resizing: Option<Resizing>,
 }
 
@@ -98,7 +97,10 @@ impl Following {
 enum SharedAction {
     /// Those of the site with this number: 0 is that of the server.
     Files(usize),
-    Redirect { to: String, status: StatusCode },
+    Redirect {
+        to: String,
+        status: StatusCode,
+    },
     Proxy(Arc<SharedRoute>),
 }
 
@@ -165,7 +167,7 @@ impl Shared {
         space: Arc<Space>,
         mut registry: BackendRegistry,
         compressor: Option<&Arc<Compressor>>,
-    ) -> Result<(Arc<Shared>, Vec<(Arc<Backend>, ClientTls)>), ServeError> {
+    ) -> Result<(Arc<Shared>, Renewed), ServeError> {
         let guards = Guards::open(routes)?;
         let table = Routes::new(routes);
         let names = routes.iter().map(|route| route.name().into()).collect();

@@ -33,6 +33,9 @@ const UNBUFFERED: u64 = 16 * 1024;
 /// its checks.
 pub(super) type KnownBackends = HashMap<BackendAddress, (Arc<Backend>, ProxyConfig)>;
 
+/// Backends that go on, and how they are spoken to from now on.
+pub(super) type Renewed = Vec<(Arc<Backend>, ClientTls)>;
+
 /// The backends of all routes, by address: routes to one backend share its gate.
 #[derive(Debug)]
 pub(super) struct BackendRegistry {
@@ -43,7 +46,7 @@ pub(super) struct BackendRegistry {
     /// Backends of the configuration before, which go on where they are the same.
     before: KnownBackends,
     /// How to speak TLS to those that go on from now on.
-    renewed: Vec<(Arc<Backend>, ClientTls)>,
+    renewed: Renewed,
 }
 
 impl BackendRegistry {
@@ -54,7 +57,7 @@ impl BackendRegistry {
     }
 
     /// All that were asked for, and how to speak TLS to those of them that go on.
-    pub(super) fn into_parts(self) -> (KnownBackends, Vec<(Arc<Backend>, ClientTls)>) {
+    pub(super) fn into_parts(self) -> (KnownBackends, Renewed) {
         (self.backends, self.renewed)
     }
 

@@ -19,7 +19,11 @@ fn networks() {
     for (last, status) in [(1, 200), (5, 403), (9, 403)] {
         let from = [127, 0, 0, last];
         for answer in both.ask_from(from, &get("/staff/page")) {
-            assert_eq!((answer.status, answer.text() == "for some"), (status, status == 200), "{last}");
+            assert_eq!(
+                (answer.status, answer.text() == "for some"),
+                (status, status == 200),
+                "{last}"
+            );
         }
         for answer in both.ask_from(from, &get("/")) {
             assert_eq!(answer.text(), "for all", "{last}");
@@ -35,8 +39,7 @@ fn passwords() {
         .file("etc/nginx/passwords", &users)
         .file("etc/weir/passwords", &users)
         .start();
-    let (right, wrong) =
-        ("Authorization: Basic bWU6VSpV\r\n", "Authorization: Basic bWU6VSpW\r\n");
+    let (right, wrong) = ("Authorization: Basic bWU6VSpV\r\n", "Authorization: Basic bWU6VSpW\r\n");
     for (path, fields, status) in [
         ("/", "", 200),
         ("/staff/page", "", 401),
@@ -108,8 +111,10 @@ fn limits_of_connections() {
 #[test]
 fn behind_another_proxy() {
     let backend = Backend::saying("ok");
-    let both =
-        Stand::of("Behind another proxy").before(&backend).with("10.0.0.0/8", "127.0.0.0/29").start();
+    let both = Stand::of("Behind another proxy")
+        .before(&backend)
+        .with("10.0.0.0/8", "127.0.0.0/29")
+        .start();
     // A proxy that is trusted, and a client that says that it is one.
     for (last, said, client) in [
         (1, "", "127.0.0.1"),
@@ -122,7 +127,12 @@ fn behind_another_proxy() {
         let fields = format!("X-Forwarded-For: {said}\r\n");
         let request = get_with("/", if said.is_empty() { "" } else { &fields });
         for asked in both.asked_from([127, 0, 0, last], &backend, &request) {
-            assert_eq!(asked.fields("X-Forwarded-For"), [client], "{said} from {last}: {}", asked.head);
+            assert_eq!(
+                asked.fields("X-Forwarded-For"),
+                [client],
+                "{said} from {last}: {}",
+                asked.head
+            );
         }
     }
 }

@@ -59,7 +59,8 @@ fn an_application_below_a_prefix() {
             "/path" => "/login".to_owned(),
             target => return call.ok(target),
         };
-        let head = format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
+        let head =
+            format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
         call.send(head);
         Then::Keep
     });
@@ -77,9 +78,13 @@ fn an_application_below_a_prefix() {
     assert_eq!(moved.field("Location"), Some("http://example.org/app/login"));
     // By design: a path alone leads back below the prefix, too, and the application is told of it.
     let [nginx, weir] = both.ask(&get("/app/path"));
-    assert!(nginx.field("Location").is_some_and(|to| to.ends_with("/login") && !to.contains("/app")));
+    assert!(
+        nginx.field("Location").is_some_and(|to| to.ends_with("/login") && !to.contains("/app"))
+    );
     assert_eq!(weir.field("Location"), Some("/app/login"));
-    let told = both.asked(&backend, &get("/app/")).map(|asked| asked.fields("X-Forwarded-Prefix").concat());
+    let told = both
+        .asked(&backend, &get("/app/"))
+        .map(|asked| asked.fields("X-Forwarded-Prefix").concat());
     assert_eq!(told, ["", "/app"]);
 }
 

@@ -32,7 +32,10 @@ fn https() {
         let resolve = format!("example.org:{}:{}", address.port(), address.ip());
         let arguments = ["-i", "--cacert", authority.to_str().unwrap(), "--resolve", &resolve];
         let said = curl(&arguments, &format!("https://example.org:{}/", address.port()));
-        assert!(said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with("\r\n\r\nhome"), "{said}");
+        assert!(
+            said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with("\r\n\r\nhome"),
+            "{said}"
+        );
         assert!(said.contains("\r\nStrict-Transport-Security: max-age=31536000\r\n"), "{said}");
     }
     let port = both.weir.address().port();
