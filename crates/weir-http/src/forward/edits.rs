@@ -45,7 +45,7 @@ impl FieldEdits {
     }
 
     /// Whether a field of this name is set or removed.
-    pub(super) fn changes(&self, name: &HeaderName) -> bool {
+    pub fn changes(&self, name: &HeaderName) -> bool {
         may_edit(name)
             && (self.remove.contains(name) || self.set.iter().any(|(other, _)| other == name))
     }

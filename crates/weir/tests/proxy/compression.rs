@@ -81,6 +81,44 @@ fn what_must_stay_as_it_is_stays() {
 }
 
 #[test]
+fn what_stands_for_a_compressed_answer_says_so() {
+    let backend = Backend::new(|call| {
+        let fields = "ETag: \"a\"\r\n";
+        if call.asked.head.contains("W/\"a\"") {
+            call.send(format!("HTTP/1.1 304 Not Modified\r\n{fields}\r\n"));
+        } else {
+            call.send(format!(
+                "HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\n{fields}\
+                 Content-Range: bytes 0-4/10000\r\nContent-Length: 5\r\n\r\nweir\n"
+            ));
+        }
+        Then::Keep
+    });
+    let server = Server::routed(&[&backend.url], COMPRESS);
+    let mut client = server.connect();
+    for (fields, status, tag) in [
+        ("If-None-Match: W/\"a\"\r\nAccept-Encoding: br\r\n", 304, "W/\"a\""),
+        ("If-None-Match: W/\"a\"\r\n", 304, "\"a\""),
+        ("Range: bytes=0-4\r\nAccept-Encoding: br\r\n", 206, "\"a\""),
+    ] {
+        client.ask_with("/", fields);
+        let answer = client.response();
+        assert_eq!((answer.status, answer.field("ETag")), (status, Some(tag)), "{fields}");
+        assert_eq!(answer.field("Vary"), Some("accept-encoding"), "{fields}");
+    }
+}
+
+#[test]
+fn a_route_that_changes_vary_has_nothing_compressed() {
+    let backend = of_text(10_000, "Content-Type: text/html\r\n");
+    let keys = format!("{COMPRESS}response_headers = {{ set = {{ Vary = \"Cookie\" }} }}\n");
+    let server = Server::routed(&[&backend.url], &keys);
+    let answer = ask(&mut server.connect(), "/", "gzip, br, zstd");
+    assert!(answer.body == text(10_000) && answer.field("Content-Encoding").is_none());
+    assert_eq!(answer.field("Vary"), Some("Cookie"));
+}
+
+#[test]
 fn head_says_what_get_would_say() {
     let backend = Backend::new(|call| {
         call.send("HTTP/1.1 200 OK\r\nContent-Type: text/css\r\nContent-Length: 9000\r\n\r\n");

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use weir_http::forward::FieldEdits;
 use weir_http::message::coding::{AcceptedCodings, Coding};
 
 use super::proxy_request::{ProxyOutcome, ProxyRequest};
@@ -21,6 +22,14 @@ const PIECE: usize = 64 * 1024;
 /// Fields that tell the bytes of a body by their hash, which others would not have.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
+/// Whether answers may be compressed that are changed so by a route: not if it says itself what they depend
+/// on or in which coding they are, or that nobody may transform them.
+fn is_allowed(edits: &FieldEdits) -> bool {
+    let mut set = edits.set.iter();
+    ![header::VARY, header::CONTENT_ENCODING].iter().any(|name| edits.changes(name))
+        && !set.any(|(name, value)| *name == header::CACHE_CONTROL && forbids_transforming(value))
+}
+
 /// The outcome with a compressed body, if the answer allows that, the client accepts it, and there is not
 /// too much to do.
 pub(super) async fn compressed(
@@ -30,7 +39,21 @@ pub(super) async fn compressed(
 ) -> ProxyOutcome {
     let answer = &mut outcome.answer;
     let AnswerFields::Relayed(relayed) = &mut answer.fields else { return outcome };
+    if !is_allowed(&relayed.edits) {
+        return outcome;
+    }
     let fields = &mut relayed.received;
+    let coding = || {
+        let accepted = proxied.request.accept_encoding.map(AcceptedCodings::parse);
+        accepted?.best(Coding::ALL.map(|coding| (coding, coding.place() as u64)))
+    };
+    if stands_for_compressible(compressor, answer.status, fields) {
+        vary(fields);
+        if answer.status == StatusCode::NOT_MODIFIED && coding().is_some() {
+            weaken(fields);
+        }
+        return outcome;
+    }
     let is_head = proxied.request.method == Method::HEAD;
     let length = if is_head { announced(fields) } else { answer.body_length };
     let is_short = length.is_some_and(|length| length < SHORTEST);
@@ -38,9 +61,7 @@ pub(super) async fn compressed(
         return outcome;
     }
     vary(fields);
-    let accepted = proxied.request.accept_encoding.map(AcceptedCodings::parse);
-    let offers = Coding::ALL.map(|coding| (coding, coding.place() as u64));
-    let Some(coding) = accepted.and_then(|accepted| accepted.best(offers)) else { return outcome };
+    let Some(coding) = coding() else { return outcome };
     match &answer.body {
         _ if is_head => {}
         Body::Text(content) => {
@@ -76,38 +97,63 @@ fn is_compressible(compressor: &Compressor, status: StatusCode, fields: &HeaderM
         status,
         StatusCode::NO_CONTENT | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED
     );
-    let media = fields.get(header::CONTENT_TYPE).and_then(|media| media.to_str().ok());
     !status.is_informational()
         && !is_part
-        && media.is_some_and(|media| compressor.covers(media))
-        && !fields.contains_key(header::CONTENT_ENCODING)
+        && fields.contains_key(header::CONTENT_TYPE)
         && !fields.contains_key(header::CONTENT_RANGE)
+        && is_transformable(compressor, fields)
+}
+
+/// Whether an answer without the whole body stands for one that may be compressed, and must have the same
+/// `Vary` and `ETag` (RFC 9110, sections 15.3.7 and 15.4.5). A 304 need not tell of which type that is.
+fn stands_for_compressible(
+    compressor: &Compressor,
+    status: StatusCode,
+    fields: &HeaderMap,
+) -> bool {
+    matches!(status, StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED)
+        && is_transformable(compressor, fields)
+}
+
+/// Whether nothing in these fields forbids that the body is replaced; a type that is missing does not.
+fn is_transformable(compressor: &Compressor, fields: &HeaderMap) -> bool {
+    let is_covered =
+        |media: &HeaderValue| media.to_str().is_ok_and(|media| compressor.covers(media));
+    fields.get(header::CONTENT_TYPE).is_none_or(is_covered)
+        && !fields.contains_key(header::CONTENT_ENCODING)
         && !DIGESTS.iter().any(|name| fields.contains_key(*name))
-        && !has_member(fields, header::CACHE_CONTROL, "no-transform")
+        && !fields.get_all(header::CACHE_CONTROL).iter().any(forbids_transforming)
+}
+
+/// Whether a value of `Cache-Control` has the body stay as it is.
+fn forbids_transforming(value: &HeaderValue) -> bool {
+    has_member(value, "no-transform")
 }
 
 /// Whether a list has this member.
-fn has_member(fields: &HeaderMap, name: header::HeaderName, member: &str) -> bool {
-    let values = fields.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    let mut members = values.flat_map(|value| value.split(',')).map(str::trim);
+fn has_member(list: &HeaderValue, member: &str) -> bool {
+    let mut members = list.to_str().unwrap_or_default().split(',').map(str::trim);
     members.any(|found| found.eq_ignore_ascii_case(member))
 }
 
 /// Tells caches that the answer depends on `Accept-Encoding`.
 fn vary(fields: &mut HeaderMap) {
-    let is_told =
-        ["accept-encoding", "*"].iter().any(|name| has_member(fields, header::VARY, name));
-    if !is_told {
+    let tells = |value| ["accept-encoding", "*"].iter().any(|name| has_member(value, name));
+    if !fields.get_all(header::VARY).iter().any(tells) {
         fields.append(header::VARY, HeaderValue::from_static("accept-encoding"));
     }
 }
 
-/// Changes the fields to those of the compressed answer. Its tag is a weak one, as the backend has given
-/// the tag to other bytes; parts are not to be asked for.
+/// Changes the fields to those of the compressed answer. Parts of it are not to be asked for.
 fn mark(fields: &mut HeaderMap, coding: Coding) {
     fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     fields.remove(header::CONTENT_LENGTH);
     fields.remove(header::ACCEPT_RANGES);
+    weaken(fields);
+}
+
+/// Makes the tag a weak one, as the backend has given it to other bytes.
+fn weaken(fields: &mut HeaderMap) {
     if let Some(tag) = fields.get_mut(header::ETAG)
         && !tag.as_bytes().starts_with(b"W/")
         && let Ok(weak) = HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat())
@@ -227,6 +273,41 @@ mod tests {
             assert!(!is_compressible(200, &[(name, value)]), "{name}: {value}");
         }
         assert!(!super::is_compressible(&compressor, StatusCode::OK, &HeaderMap::new()));
+    }
+
+    #[test]
+    fn what_has_no_body_or_a_part_stands_for_what_would_be_compressed() {
+        let compressor = compressor();
+        let stands = |code: u16, lines: &[(&'static str, &'static str)]| {
+            let status = StatusCode::from_u16(code).unwrap();
+            stands_for_compressible(&compressor, status, &fields(lines))
+        };
+        for code in [206, 304] {
+            assert!(stands(code, &[("content-type", "text/html")]), "{code}");
+            assert!(!stands(code, &[("content-type", "image/png")]), "{code}");
+            assert!(!stands(code, &[("content-encoding", "gzip")]), "{code}");
+            assert!(!stands(code, &[("cache-control", "no-transform")]), "{code}");
+        }
+        assert!(stands(304, &[("etag", "\"a\"")]), "of a type that is not told");
+        assert!(!stands(200, &[("content-type", "text/html")]));
+        assert!(!stands(204, &[]));
+    }
+
+    #[test]
+    fn a_route_that_tells_of_the_coding_itself_has_nothing_compressed() {
+        let edits = |set: &[(&'static str, &'static str)], remove: &[&'static str]| FieldEdits {
+            set: set
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)))
+                .collect(),
+            remove: remove.iter().map(|name| name.parse().unwrap()).collect(),
+        };
+        assert!(is_allowed(&edits(&[("cache-control", "no-store"), ("x-a", "1")], &["etag"])));
+        for name in ["vary", "content-encoding"] {
+            assert!(!is_allowed(&edits(&[(name, "cookie")], &[])), "{name}");
+            assert!(!is_allowed(&edits(&[], &[name])), "{name}");
+        }
+        assert!(!is_allowed(&edits(&[("cache-control", "private, no-transform")], &[])));
     }
 
     #[test]
