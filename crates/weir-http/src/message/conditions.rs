@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use super::coding::Coding;
 use super::date;
 use super::request::{Request, is_get_or_head};
 
@@ -19,8 +20,8 @@ pub struct Validators {
 /// The digits of base 64.
 const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
-/// An entity tag (RFC 9110, section 8.8.3) in at most 28 bytes: a strong one, unless [`ETag::weak`] made
-/// it.
+/// An entity tag (RFC 9110, section 8.8.3) in at most 30 bytes: a strong one, unless
+/// [`ETag::weak_in`] made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ETag {
     text: [u8; ETag::SPACE],
@@ -31,9 +32,9 @@ pub struct ETag {
 const WEAK: &str = "W/";
 
 impl ETag {
-    /// The mark of a weak tag, two quotes, two numbers of at most eleven digits in base 64, and a dot
-    /// between them.
-    const SPACE: usize = WEAK.len() + 2 + 11 + 1 + 11;
+    /// The mark of a weak tag, two quotes, two numbers of at most eleven digits in base 64, a dot between
+    /// them, and a coding with its hyphen.
+    const SPACE: usize = WEAK.len() + 2 + 11 + 1 + 11 + 2;
 
     /// The tag of a file of `length` bytes, modified `seconds` and `nanoseconds` after 1970.
     ///
@@ -66,11 +67,19 @@ impl ETag {
         tag
     }
 
-    /// The same as a weak tag: of what means the same as the representation with this tag, and may
-    /// differ from it in its bytes.
-    pub fn weak(&self) -> ETag {
+    /// The tag of what the representation with this tag becomes in a coding: a weak one, as the bytes
+    /// depend on who compresses it, and another for each coding (RFC 9110, section 8.8.3.3).
+    #[must_use]
+    pub fn weak_in(&self, coding: Coding) -> ETag {
+        let mark = match coding {
+            Coding::Zstd => "-z\"",
+            Coding::Brotli => "-b\"",
+            Coding::Gzip => "-g\"",
+        };
         let mut tag = ETag { text: [0; ETag::SPACE], used: 0 };
-        WEAK.bytes().chain(self.quoted().bytes()).for_each(|byte| tag.push(byte));
+        let opened = self.quoted().trim_end_matches('"');
+        let parts = [WEAK, opened, mark];
+        parts.iter().flat_map(|part| part.bytes()).for_each(|byte| tag.push(byte));
         tag
     }
 

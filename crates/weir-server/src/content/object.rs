@@ -116,9 +116,9 @@ impl Facts {
     }
 
     /// Of the same content in this coding, as it was compressed on the fly. Another server may make other
-    /// bytes of it, so its tag is a weak one.
+    /// bytes of it, so its tag is a weak one, of its own.
     pub(super) fn compressed(&self, coding: Coding, length: u64) -> Facts {
-        let weak = |strong: Validators| Validators { etag: strong.etag.weak(), ..strong };
+        let weak = |plain: Validators| Validators { etag: plain.etag.weak_in(coding), ..plain };
         self.variant(coding, length, self.validators.map(weak), self.id)
     }
 
