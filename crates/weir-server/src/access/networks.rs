@@ -70,6 +70,9 @@ mod tests {
             ("0.0.0.0/0 ::/0", "192.0.2.0/24", "2001:db8::1", true),
             // As a socket for both families names it.
             ("", "10.0.0.0/8", "::ffff:10.1.2.3", false),
+            ("", "::ffff:10.0.0.0/104", "10.1.2.3", false),
+            ("10.1.2.3", "::ffff:10.0.0.0/104", "10.1.2.3", true),
+            ("", "::ffff:10.0.0.0/104", "11.1.2.3", true),
         ] {
             let rules = Rules::new(&prefixes(allow), &prefixes(deny)).unwrap();
             let admitted = rules.admit(address.parse().unwrap());

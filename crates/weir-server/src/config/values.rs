@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use tracing::level_filters::LevelFilter;
 use weir_sched::WireOverhead;
 use weir_units::{Invalid, Share, TimeSpan, choice};
@@ -139,10 +139,24 @@ impl FromStr for Prefix {
         let text = text.trim();
         text.parse()
             .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
-            .map(Prefix)
+            .map(|network| Prefix(canonical(network)))
             .map_err(|_| format!("\"{text}\" is not an address or a network such as 10.0.0.0/8"))
     }
 }
+
+/// The network in IPv4, if it is of IPv4 addresses that are written in IPv6: clients at them are known by
+/// their IPv4 address.
+fn canonical(network: IpNet) -> IpNet {
+    let IpNet::V6(mapped) = network else { return network };
+    let length = mapped.prefix_len().checked_sub(MAPPED);
+    let address = mapped.addr().to_ipv4_mapped();
+    let of_ipv4 =
+        address.zip(length).and_then(|(address, length)| Ipv4Net::new(address, length).ok());
+    of_ipv4.map_or(network, IpNet::V4)
+}
+
+/// Bits that all IPv4 addresses have in common that are written in IPv6 (RFC 4291, section 2.5.5.2).
+const MAPPED: u8 = 96;
 
 impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,6 +316,16 @@ mod tests {
         assert!("2d".parse::<Timeout>().is_err());
         assert!("::1".parse::<Prefix>().is_ok());
         assert!("10.0.0.0/33".parse::<Prefix>().is_err());
+        for (written, meant) in [
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:10.1.2.3", "10.1.2.3/32"),
+            ("::ffff:0:0/96", "0.0.0.0/0"),
+            ("::ffff:0:0/95", "::ffff:0.0.0.0/95"),
+            ("::/0", "::/0"),
+            ("::10.0.0.0/104", "::a00:0/104"),
+        ] {
+            assert_eq!(written.parse::<Prefix>().unwrap().to_string(), meant, "{written}");
+        }
     }
 
     #[test]
