@@ -10,9 +10,10 @@ use std::time::Instant;
 
 use tokio::task::spawn_local;
 
+use super::live::SocketCopy;
 use super::worker::{Queries, Shared, keep_deadlines};
 use crate::config::{Config, ListenAddress, ProxyProtocol};
-use crate::listen::{Listener, Listening};
+use crate::listen::{Listener, Listening, SocketFile};
 use crate::logs::access_log::LogHandle;
 use crate::metrics::{Metrics, WatchedSockets};
 use crate::protocol::{Context, OpenConnections, Serving};
@@ -48,6 +49,8 @@ pub(super) struct AdminAddress {
 struct At {
     id: u64,
     address: ListenAddress,
+    /// The file of a Unix socket, if it is removed at the end.
+    file: Option<Arc<SocketFile>>,
     /// A copy of its socket, to be handed over.
     copy: OwnedFd,
 }
@@ -86,13 +89,17 @@ impl AdminAddress {
         self.at.as_ref().map(|at| &at.address)
     }
 
-    /// A copy of its socket.
+    /// A copy of its socket, whose `address` the configuration has.
     ///
     /// # Errors
     ///
     /// There is no descriptor.
-    pub(super) fn copy(&self) -> io::Result<Option<OwnedFd>> {
-        self.at.as_ref().map(|at| at.copy.try_clone()).transpose()
+    pub(super) fn copy(&self, address: &ListenAddress) -> io::Result<Option<SocketCopy>> {
+        let copy = |at: &At| {
+            let (address, socket) = (address.clone(), at.copy.try_clone()?);
+            Ok(SocketCopy { address, has_own_file: at.file.is_some(), socket })
+        };
+        self.at.as_ref().map(copy).transpose()
     }
 
     /// From the next request on it shows what is served by this configuration.
@@ -111,7 +118,8 @@ impl AdminAddress {
         let listener = listener.map(|listener| listener.numbered(next));
         let at = listener.as_ref().map(|listener| {
             let (address, copy) = (listener.address.clone(), listener.copy_socket()?);
-            Ok::<_, io::Error>(At { id: next, address, copy })
+            let file = listener.file.clone();
+            Ok::<_, io::Error>(At { id: next, address, file, copy })
         });
         let at = at.transpose()?;
         self.listening.open(listener.into_iter().collect());
@@ -119,6 +127,11 @@ impl AdminAddress {
             self.listening.close(&[before.id]);
         }
         Ok(())
+    }
+
+    /// The file of its socket is not removed: a successor may have the socket.
+    pub(super) fn leave_file(&self) {
+        self.at.iter().filter_map(|at| at.file.as_ref()).for_each(|file| file.leave());
     }
 
     /// Closes the copy of its socket: the address closes with its listener.

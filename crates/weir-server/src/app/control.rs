@@ -1,19 +1,23 @@
 //! The control socket of a server that runs: it reads commands and hands them to the main loop. A successor
 //! gets its copies of the listening sockets here; if it dies before it serves, nothing has happened.
 
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::process::geteuid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc::error::SendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{sleep, timeout};
 
+use super::live::SocketCopy;
 use super::messages::{DONE, Handed, REFUSED, RELOAD, Ready, TAKE_OVER, YOURS};
-use crate::config::Config;
+use crate::config::{Config, ListenAddress};
 use crate::error::ServeError;
 use crate::listen::{Passed, SocketFile, cannot_listen, open_for_owner};
 use crate::sys::rights;
@@ -24,8 +28,14 @@ const LONGEST: u64 = 4096;
 /// How long somebody may take to say a command.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long a successor may take until it serves; then it is told to end, and another one may come.
+const SERVES_WITHIN: Duration = Duration::from_secs(60);
+
 /// How long to wait after a connection could not be accepted.
 const RECOVER: Duration = Duration::from_millis(500);
+
+/// Why a command comes too late.
+const STOPPING: &str = "the server is stopping";
 
 /// What the main loop is asked for.
 #[derive(Debug)]
@@ -71,10 +81,9 @@ impl ControlSocket {
         config: &Config,
         passed: &mut Passed,
     ) -> Result<Option<ControlSocket>, ServeError> {
-        let passed = passed.take_control();
         let Some(path) = config.control_path() else { return Ok(None) };
-        if let Some((socket, is_own)) = passed {
-            let file = if is_own { SocketFile::of(&path) } else { None };
+        if let Some((socket, claim)) = passed.take_control() {
+            let file = claim.and_then(|claim| SocketFile::inherited(&path, &claim));
             return Ok(Some(ControlSocket { path, socket, file }));
         }
         match open_for_owner(&path) {
@@ -94,6 +103,8 @@ impl ControlSocket {
 #[derive(Debug)]
 pub(super) struct Control {
     served: Option<Served>,
+    /// Waits for a successor.
+    offer: Option<JoinHandle<()>>,
     sender: mpsc::UnboundedSender<Request>,
     requests: mpsc::UnboundedReceiver<Request>,
 }
@@ -120,7 +131,7 @@ impl Control {
             Ok::<_, io::Error>(Served { at, task })
         };
         let served = socket.map(serve).transpose()?;
-        Ok(Control { served, sender, requests })
+        Ok(Control { served, offer: None, sender, requests })
     }
 
     /// Waits for the next request.
@@ -132,33 +143,54 @@ impl Control {
         }
     }
 
-    /// The path and a copy of the socket, if there is one.
+    /// A copy of the socket, if there is one.
     ///
     /// # Errors
     ///
     /// There is no descriptor.
-    pub(super) fn copy(&self) -> io::Result<Option<(PathBuf, OwnedFd)>> {
-        let copy = |served: &Served| Ok((served.at.path.clone(), served.at.socket.try_clone()?));
+    pub(super) fn copy(&self) -> io::Result<Option<SocketCopy>> {
+        let copy = |Served { at, .. }: &Served| {
+            let address = ListenAddress::Unix(at.path.clone());
+            let (has_own_file, socket) = (at.file.is_some(), at.socket.try_clone()?);
+            Ok(SocketCopy { address, has_own_file, socket })
+        };
         self.served.as_ref().map(copy).transpose()
     }
 
-    /// Hands `sockets` to the successor at the other end of `stream`. A request follows when it serves, or
-    /// has gone.
-    pub(super) fn hand_over(&self, stream: UnixStream, sockets: Vec<(Handed, Option<OwnedFd>)>) {
+    /// Hands `sockets` to the successor at the other end of `stream`. A request follows when it serves, has
+    /// gone, or has not served in time.
+    pub(super) fn hand_over(
+        &mut self,
+        mut stream: UnixStream,
+        sockets: Vec<(Handed, Option<OwnedFd>)>,
+    ) {
         let sender = self.sender.clone();
-        spawn_local(async move {
-            let successor = hand_over(stream, sockets).await;
-            if let Err(error) = &successor {
-                tracing::warn!(
-                    "a successor has gone before it served, this server goes on: {error}"
-                );
-            }
-            let _ = sender.send(Request::Ready(successor.ok()));
-        });
+        self.offer = Some(spawn_local(async move {
+            let said = timeout(SERVES_WITHIN, hand_over(&mut stream, sockets)).await;
+            let wrong = match said {
+                Ok(Ok(said)) => {
+                    let _ = sender.send(Request::Ready(Some(Successor { said, stream })));
+                    return;
+                }
+                Ok(Err(error)) => format!("has gone before it served: {error}"),
+                Err(_) => format!("has not served within {SERVES_WITHIN:?}, and is to end"),
+            };
+            tracing::warn!("a successor {wrong}; this server goes on");
+            let _ = sender.send(Request::Ready(None));
+            // It must not serve beside this one.
+            refuse(stream, &format!("this server {wrong}")).await;
+        }));
     }
 
-    /// Ends serving the socket. `is_left`: a successor has it, and its file stays.
+    /// Ends serving the socket; who waits for an answer is told so. `is_left`: a successor has it, and its
+    /// file stays.
     pub(super) fn close(&mut self, is_left: bool) {
+        // A successor that does not serve yet learns that nobody waits for it.
+        self.offer.take().iter().for_each(JoinHandle::abort);
+        self.requests.close();
+        while let Ok(request) = self.requests.try_recv() {
+            too_late(request);
+        }
         if let Some(Served { at, task }) = self.served.take() {
             task.abort();
             if is_left {
@@ -171,6 +203,26 @@ impl Control {
 /// Refuses what somebody asks for, and says why.
 pub(super) async fn refuse(mut stream: UnixStream, why: &str) {
     let _ = stream.write_all(format!("{REFUSED}\n{why}\n").as_bytes()).await;
+}
+
+/// Refuses what the server does not get to any more.
+fn too_late(request: Request) {
+    if let Request::TakeOver(stream) = request {
+        spawn_local(refuse(stream, STOPPING));
+    }
+}
+
+/// Who is at the other end of a connection, for people.
+pub(super) fn peer(stream: &UnixStream) -> impl fmt::Display + use<> {
+    let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+    pid.map_or("a process".to_owned(), |pid| format!("process {pid}"))
+}
+
+/// Whether who is at the other end may say what the server does. The mode of the file says so, too; but one
+/// that a service manager has made is often open to everybody.
+fn may_command(stream: &UnixStream) -> bool {
+    let own = geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| [0, own].contains(&peer.uid()))
 }
 
 async fn accept(listener: UnixListener, requests: mpsc::UnboundedSender<Request>) {
@@ -188,19 +240,27 @@ async fn accept(listener: UnixListener, requests: mpsc::UnboundedSender<Request>
 /// Reads a command and has it done.
 async fn answer(mut stream: UnixStream, requests: mpsc::UnboundedSender<Request>) {
     let Ok(Ok(command)) = timeout(PATIENCE, line(&mut stream)).await else { return };
+    if !may_command(&stream) {
+        tracing::warn!("{} of another user is refused at the control socket", peer(&stream));
+        return refuse(stream, "only root and the user of the server may command it").await;
+    }
     match command.trim_end() {
         RELOAD => {
             let (answer, outcome) = oneshot::channel();
             let _ = requests.send(Request::Reload(answer));
             let outcome = outcome.await;
-            let outcome = outcome.unwrap_or_else(|_| Err("the server is stopping".to_owned()));
+            let outcome = outcome.unwrap_or_else(|_| Err(STOPPING.to_owned()));
             let text = match outcome {
                 Ok(text) => format!("{DONE}\n{text}\n"),
                 Err(why) => format!("{REFUSED}\n{why}\n"),
             };
             let _ = stream.write_all(text.as_bytes()).await;
         }
-        TAKE_OVER => drop(requests.send(Request::TakeOver(stream))),
+        TAKE_OVER => {
+            if let Err(SendError(request)) = requests.send(Request::TakeOver(stream)) {
+                too_late(request);
+            }
+        }
         other => {
             let other = other.escape_debug();
             let why =
@@ -212,16 +272,16 @@ async fn answer(mut stream: UnixStream, requests: mpsc::UnboundedSender<Request>
 
 /// Sends everything, and waits until the successor serves.
 async fn hand_over(
-    mut stream: UnixStream,
+    stream: &mut UnixStream,
     sockets: Vec<(Handed, Option<OwnedFd>)>,
-) -> io::Result<Successor> {
+) -> io::Result<Ready> {
     for some in sockets.chunks(rights::MOST) {
         let text: String = some.iter().map(|(line, _)| format!("{line}\n")).collect();
         let descriptors: Vec<_> =
             some.iter().filter_map(|(_, socket)| Some(socket.as_ref()?.as_fd())).collect();
         loop {
             stream.writable().await?;
-            let send = || rights::send(&stream, text.as_bytes(), &descriptors);
+            let send = || rights::send(&*stream, text.as_bytes(), &descriptors);
             match stream.try_io(Interest::WRITABLE, send) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 sent => break sent?,
@@ -229,12 +289,11 @@ async fn hand_over(
         }
     }
     drop(sockets);
-    let said = line(&mut stream).await?;
+    let said = line(stream).await?;
     if said.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let said = said.parse::<Ready>().map_err(io::Error::other)?;
-    Ok(Successor { said, stream })
+    said.parse().map_err(io::Error::other)
 }
 
 /// A line; empty at the end.
@@ -307,7 +366,7 @@ mod tests {
                 let mut there = UnixStream::connect(&path).await.unwrap();
                 there.write_all(b"take-over\n").await.unwrap();
                 let Request::TakeOver(stream) = control.next().await else { panic!("not that") };
-                let (_, copy) = control.copy().unwrap().unwrap();
+                let copy = control.copy().unwrap().unwrap().socket;
                 control.hand_over(stream, vec![(Handed::End, None), (Handed::End, Some(copy))]);
                 let mut text = [0; 8];
                 there.read_exact(&mut text).await.unwrap();

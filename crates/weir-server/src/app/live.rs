@@ -3,14 +3,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_local};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin_address::{AdminAddress, Shown};
 use super::certificates::Certificates;
@@ -27,6 +26,9 @@ use crate::sys::service_manager::ServiceManager;
 /// before it lets them in: closing the listener resets them.
 pub(super) const FIRST_BYTES: Duration = Duration::from_millis(100);
 
+/// How long workers may take to do what they are told: they do so between two requests.
+const WITHIN: Duration = Duration::from_secs(10);
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Live<'p> {
@@ -41,8 +43,18 @@ pub(super) struct Live<'p> {
     pub(super) admin: Option<AdminAddress>,
     pub(super) shown: Shown,
     pub(super) manager: ServiceManager,
-    /// A successor has copies of the sockets, and does not serve yet.
-    pub(super) is_offered: bool,
+    /// The process that has copies of the sockets, and does not serve yet.
+    pub(super) offered_to: Option<String>,
+}
+
+/// A copy of a listening socket, to be handed over.
+#[derive(Debug)]
+pub(super) struct SocketCopy {
+    /// As the configuration has it.
+    pub(super) address: ListenAddress,
+    /// It is a Unix socket whose file this server removes at its end.
+    pub(super) has_own_file: bool,
+    pub(super) socket: OwnedFd,
 }
 
 /// Certificates of files, which are watched for changes until this is dropped.
@@ -85,6 +97,19 @@ fn close(worker: &mpsc::UnboundedSender<Order>, ids: &[u64]) -> oneshot::Receive
     is_told
 }
 
+/// Waits until all workers have done what they were told, at most [`WITHIN`]. Returns those that have not;
+/// one that has ended has nothing more to do.
+pub(super) async fn hanging(told: Vec<oneshot::Receiver<()>>) -> Vec<usize> {
+    let end = Instant::now() + WITHIN;
+    let mut hanging = Vec::new();
+    for (worker, told) in told.into_iter().enumerate() {
+        if timeout_at(end, told).await.is_err() {
+            hanging.push(worker);
+        }
+    }
+    hanging
+}
+
 impl Live<'_> {
     /// What people should see of it.
     pub(super) fn status(&self) -> String {
@@ -117,10 +142,9 @@ impl Live<'_> {
         self.addresses.wait_for_nothing(ids);
         sleep(FIRST_BYTES).await;
         self.addresses.close(ids);
-        let all_told: Vec<_> = self.workers.iter().map(|worker| close(worker, ids)).collect();
-        for told in all_told {
-            // One that has ended has closed them.
-            let _ = told.await;
+        let all_told = self.workers.iter().map(|worker| close(worker, ids)).collect();
+        for worker in hanging(all_told).await {
+            tracing::error!("worker {worker} hangs, and has not closed its listeners");
         }
     }
 
@@ -136,20 +160,22 @@ impl Live<'_> {
     /// There are no descriptors, or a path cannot be told.
     pub(super) fn handed(
         &self,
-        control: Option<(PathBuf, OwnedFd)>,
+        control: Option<SocketCopy>,
     ) -> io::Result<Vec<(Handed, Option<OwnedFd>)>> {
         let mut sockets = Vec::new();
         for (id, socket) in self.addresses.copies()? {
             let served = self.addresses.served().iter().find(|served| served.id == id);
-            sockets.extend(served.map(|it| (id, Role::Workers, it.configured.clone(), socket)));
+            sockets.extend(served.map(|served| {
+                let (address, has_own_file) = (served.configured.clone(), served.has_own_file);
+                (id, Role::Workers, SocketCopy { address, has_own_file, socket })
+            }));
         }
-        let admin = self.admin.as_ref().map(AdminAddress::copy).transpose()?.flatten();
-        let admin = admin.zip(self.config.admin.clone());
-        sockets.extend(admin.map(|(socket, address)| (0, Role::Admin, address, socket)));
-        let control = control.map(|(path, socket)| (ListenAddress::Unix(path), socket));
-        sockets.extend(control.map(|(address, socket)| (0, Role::Control, address, socket)));
+        let address = self.config.admin.as_ref();
+        let admin = self.admin.as_ref().zip(address).map(|(admin, address)| admin.copy(address));
+        sockets.extend(admin.transpose()?.flatten().map(|admin| (0, Role::Admin, admin)));
+        sockets.extend(control.map(|control| (0, Role::Control, control)));
         let mut handed = Vec::new();
-        for (group, role, address, socket) in sockets {
+        for (group, role, SocketCopy { address, has_own_file, socket }) in sockets {
             let text = address.to_string();
             let is_told = text.parse::<ListenAddress>().is_ok_and(|parsed| parsed == address);
             // A line of its own tells it.
@@ -158,7 +184,7 @@ impl Live<'_> {
                     format!("{address} cannot be told a successor: its path is not plain text");
                 return Err(io::Error::other(why));
             }
-            handed.push((Handed::Socket { group, role, address }, Some(socket)));
+            handed.push((Handed::Socket { group, role, has_own_file, address }, Some(socket)));
         }
         if let Some(socket) = self.manager.socket() {
             let watchdog = self.manager.watchdog().unwrap_or_default().as_micros();

@@ -3,7 +3,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::control::{Control, Request, Successor, refuse};
+use super::control::{Control, Request, Successor, peer, refuse};
 use super::live::Live;
 use super::messages::Handed;
 use super::signals::{Command, Signals};
@@ -33,7 +33,7 @@ pub(super) async fn run(live: &mut Live<'_>, signals: &mut Signals, control: &mu
             }
             Ok(Request::TakeOver(stream)) => match offered(live, control) {
                 Ok(sockets) => {
-                    live.is_offered = true;
+                    live.offered_to = Some(peer(&stream).to_string());
                     control.hand_over(stream, sockets);
                 }
                 Err(why) => refuse(stream, &why).await,
@@ -42,7 +42,7 @@ pub(super) async fn run(live: &mut Live<'_>, signals: &mut Signals, control: &mu
                 hand_over(live, &successor).await;
                 return End::HandedOver(successor);
             }
-            Ok(Request::Ready(None)) => live.is_offered = false,
+            Ok(Request::Ready(None)) => live.offered_to = None,
         }
     }
 }
@@ -65,8 +65,10 @@ async fn reload(live: &mut Live<'_>) {
 
 /// What a successor gets, or why it gets nothing.
 fn offered(live: &Live<'_>, control: &Control) -> Result<Vec<(Handed, Option<OwnedFd>)>, String> {
-    if live.is_offered {
-        return Err("another successor is starting; end it, or wait until it serves".to_owned());
+    if let Some(process) = &live.offered_to {
+        return Err(format!(
+            "{process} is starting as a successor; end it, or wait until it serves"
+        ));
     }
     let control = control.copy().map_err(|error| error.to_string())?;
     live.handed(control).map_err(|error| error.to_string())

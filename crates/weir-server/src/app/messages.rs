@@ -24,8 +24,9 @@ pub(super) const YOURS: &str = "yours";
 /// A line of what a predecessor hands over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Handed {
-    /// A listening socket: the number of its address, what it is for, and the address.
-    Socket { group: u64, role: Role, address: ListenAddress },
+    /// A listening socket: the number of its address, what it is for, whether it is a Unix socket whose file
+    /// the server removes at its end, and the address.
+    Socket { group: u64, role: Role, has_own_file: bool, address: ListenAddress },
     /// Where the service manager listens, and in what time it wants a sign of life, in microseconds; 0: in
     /// none.
     ServiceManager { watchdog: u64, socket: String },
@@ -44,12 +45,15 @@ pub(super) struct Ready {
 const ROLES: [(Role, &str); 3] =
     [(Role::Workers, "workers"), (Role::Admin, "admin"), (Role::Control, "control")];
 
+/// Whose the file of a socket is; the second also stands where there is none.
+const FILES: [(bool, &str); 2] = [(true, "own-file"), (false, "-")];
+
 impl fmt::Display for Handed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Handed::Socket { group, role, address } => {
-                let role = ROLES.iter().find(|(known, _)| known == role);
-                write!(f, "socket {group} {} {address}", role.map_or("", |(_, name)| name))
+            Handed::Socket { group, role, has_own_file, address } => {
+                let (role, file) = (word(&ROLES, role), word(&FILES, has_own_file));
+                write!(f, "socket {group} {role} {file} {address}")
             }
             Handed::ServiceManager { watchdog, socket } => {
                 write!(f, "service-manager {watchdog} {socket}")
@@ -72,16 +76,25 @@ impl FromStr for Handed {
                 Ok(Handed::ServiceManager { watchdog, socket: socket.to_owned() })
             }
             Some(("socket", rest)) => {
-                let mut words = rest.splitn(3, ' ');
-                let mut word = || words.next().ok_or_else(unknown);
-                let (group, role, address) = (word()?, word()?, word()?);
-                let role = ROLES.iter().find(|(_, name)| *name == role).ok_or_else(unknown)?.0;
+                let mut words = rest.splitn(4, ' ');
+                let mut next = || words.next().ok_or_else(unknown);
+                let (group, role, file, address) = (next()?, next()?, next()?, next()?);
+                let role = known(&ROLES, role).ok_or_else(unknown)?;
+                let has_own_file = known(&FILES, file).ok_or_else(unknown)?;
                 let group = group.parse().map_err(|_| unknown())?;
-                Ok(Handed::Socket { group, role, address: address.parse()? })
+                Ok(Handed::Socket { group, role, has_own_file, address: address.parse()? })
             }
             _ => Err(unknown()),
         }
     }
+}
+
+fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'static str {
+    words.iter().find(|(known, _)| known == value).map_or("", |(_, word)| word)
+}
+
+fn known<T: Copy>(words: &[(T, &str)], word: &str) -> Option<T> {
+    words.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
 }
 
 impl fmt::Display for Ready {
@@ -126,16 +139,21 @@ mod tests {
     #[test]
     fn what_is_said_is_understood() {
         for (text, said) in [
-            ("socket 7 workers 127.0.0.1:80", Some((7, Role::Workers))),
-            ("socket 0 admin unix:/run/a b.sock", Some((0, Role::Admin))),
-            ("socket 18446744073709551615 control unix:/c", Some((u64::MAX, Role::Control))),
+            ("socket 7 workers - 127.0.0.1:80", Some((7, Role::Workers, false))),
+            ("socket 0 admin - unix:/run/a b.sock", Some((0, Role::Admin, false))),
+            (
+                "socket 18446744073709551615 control own-file unix:/c",
+                Some((u64::MAX, Role::Control, true)),
+            ),
             ("service-manager 0 @a/b", None),
             ("end", None),
         ] {
             let handed: Handed = text.parse().unwrap();
             assert_eq!(handed.to_string(), text);
             let socket = match handed {
-                Handed::Socket { group, role, .. } => Some((group, role)),
+                Handed::Socket { group, role, has_own_file, .. } => {
+                    Some((group, role, has_own_file))
+                }
                 Handed::ServiceManager { .. } | Handed::End => None,
             };
             assert_eq!(socket, said);
@@ -144,9 +162,11 @@ mod tests {
             "",
             "end ",
             "socket",
-            "socket 1 x 127.0.0.1:1",
-            "socket a admin unix:/a",
-            "socket 1 admin b",
+            "socket 1 x - 127.0.0.1:1",
+            "socket a admin - unix:/a",
+            "socket 1 admin unix:/a",
+            "socket 1 admin file unix:/a",
+            "socket 1 admin - b",
             "service-manager @a",
         ] {
             assert!(text.parse::<Handed>().is_err(), "{text}");

@@ -20,6 +20,7 @@ mod watchdog;
 mod worker;
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,7 +35,7 @@ use self::control::{Control, ControlSocket};
 use self::live::{Live, Watched, watch_passwords};
 pub use self::program::Program;
 use self::shutdown::Shutdown;
-use self::signals::Signals;
+use self::signals::EarlySignals;
 use self::take_over::Predecessor;
 use self::watchdog::Beats;
 use self::worker::Shared;
@@ -59,10 +60,19 @@ use crate::uplink;
 ///
 /// Why it could not start, or what ended it.
 pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
-    let Inherited { mut passed, manager, predecessor } = inherited(&config, program)?;
+    // Before anything else is opened: they have the first numbers.
+    let sockets = service_manager::passed_sockets().map_err(|error| {
+        ServeError::new("cannot use the sockets that the service manager announces", &error)
+    })?;
     descriptors::raise_limit();
     let metrics = Arc::new(Metrics::new());
     metrics.process.is(program.build);
+    let runtime = runtime::build(&metrics)
+        .map_err(|error| ServeError::new("cannot start the main thread", &error))?;
+    // Logs may be rotated while the server starts: without a handler, the signal would end it.
+    let signals = runtime.block_on(async { EarlySignals::new() });
+    let signals = signals.map_err(|error| ServeError::new("cannot handle signals", &error))?;
+    let Inherited { mut passed, manager, predecessor } = inherited(&config, program, sockets)?;
     let (stop_sender, stop) = stop::channel();
     let access_log = access_log::open(&config.logs.access_log, config.logs.log_format)?;
     let paced = config.uplink_config();
@@ -113,16 +123,14 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
         stop: admin_stopped,
     };
 
-    let runtime = runtime::build(&shared.metrics)
-        .map_err(|error| ServeError::new("cannot start the main thread", &error))?;
     let ended = runtime.block_on(async {
-        let mut signals = Signals::new()?;
+        let mut signals = signals.with_those_that_stop()?;
         let admin = admin.map(|at| AdminAddress::start(&config, &shared, shown.clone(), at));
         let admin = admin.transpose()?;
         announce(&config, addresses.served(), admin.as_ref().and_then(AdminAddress::address));
         let certificates = certificates.map(Watched::new);
         let passwords = shared.routes.clone().map(watch_passwords);
-        relieve(predecessor, &passed);
+        relieve(predecessor, passed)?;
         let mut control = Control::serve(control)?;
         let watchdog = beats.map(|beats| watch(beats, manager.clone()));
         let mut live = Live {
@@ -136,7 +144,7 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
             admin,
             shown,
             manager,
-            is_offered: false,
+            offered_to: None,
         };
         live.manager.ready(&live.status());
         let end = main_loop::run(&mut live, &mut signals, &mut control).await;
@@ -157,12 +165,11 @@ struct Inherited {
 }
 
 /// Listening sockets of the service manager, or of the server that is taken over.
-fn inherited(config: &Config, program: &Program) -> Result<Inherited, ServeError> {
-    // Before anything else is opened: they have the first numbers.
-    let sockets = service_manager::passed_sockets();
-    let sockets = sockets.map_err(|error| {
-        ServeError::new("cannot use the sockets that the service manager announces", &error)
-    })?;
+fn inherited(
+    config: &Config,
+    program: &Program,
+    sockets: Vec<(String, OwnedFd)>,
+) -> Result<Inherited, ServeError> {
     let passed = Passed::by_service_manager(sockets)?;
     let own = ServiceManager::from_environment();
     let inheritance = if program.take_over { take_over::ask(config)? } else { None };
@@ -182,14 +189,20 @@ fn inherited(config: &Config, program: &Program) -> Result<Inherited, ServeError
 
 /// Tells the predecessor, if there is one, that this server serves. `passed`: the sockets that have found no
 /// use here.
-fn relieve(predecessor: Option<Predecessor>, passed: &Passed) {
-    match predecessor.map(|predecessor| predecessor.relieve(passed.left())) {
+///
+/// # Errors
+///
+/// The predecessor goes on, because this server has taken too long.
+fn relieve(predecessor: Option<Predecessor>, passed: Passed) -> io::Result<()> {
+    match predecessor.map(|predecessor| predecessor.relieve(passed)) {
         None => {}
         Some(Ok(())) => tracing::info!("taken over from the server before"),
+        Some(Err(error)) if error.kind() == io::ErrorKind::TimedOut => return Err(error),
         Some(Err(error)) => {
             tracing::warn!("the server before may go on beside this one, stop it: {error}");
         }
     }
+    Ok(())
 }
 
 fn watch(beats: Arc<Beats>, manager: ServiceManager) -> JoinHandle<()> {

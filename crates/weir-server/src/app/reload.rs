@@ -4,15 +4,13 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::timeout;
 
 use super::admin_address::AdminAddress;
 use super::announce::announce;
 use super::certificates::Certificates;
-use super::live::{Live, Watched, watch_passwords};
+use super::live::{Live, Watched, hanging, watch_passwords};
 use super::sites::{NextSites, Sites};
 use super::worker::{Change, Order, Shared};
 use crate::access::Access;
@@ -25,9 +23,6 @@ use crate::listen::{self, Listener, Moves};
 use crate::logs::access_log::{self, LogHandle};
 use crate::logs::messages;
 use crate::service::proxy;
-
-/// How long a worker may take to take a configuration: it does so between two requests.
-const WITHIN: Duration = Duration::from_secs(10);
 
 /// The keys that certificates for clients are read by.
 const TLS: &[&str] = &["tls", "tls_key", "tls_preset", "tls_client_ca", "tls_client_certificate"];
@@ -73,8 +68,10 @@ impl Live<'_> {
     }
 
     async fn read_and_take(&mut self) -> Result<String, String> {
-        if self.is_offered {
-            return Err("a successor is starting; give it the new configuration".to_owned());
+        if let Some(process) = &self.offered_to {
+            return Err(format!(
+                "{process} is starting as a successor; give it the new configuration"
+            ));
         }
         let next = (self.program.read)().map_err(|wrong| wrong.to_string())?;
         let prepared = self.prepare(&next).map_err(|wrong| wrong.to_string())?;
@@ -219,10 +216,8 @@ impl Live<'_> {
             self.shared.metrics.backends.forget(backend);
             self.shared.metrics.answers.forget(backend);
         }
-        for (worker, taken) in taken.into_iter().enumerate() {
-            if timeout(WITHIN, taken).await.is_err() {
-                tracing::error!("worker {worker} hangs, and serves by the configuration before");
-            }
+        for worker in hanging(taken).await {
+            tracing::error!("worker {worker} hangs, and serves by the configuration before");
         }
         self.close(&closed).await;
         let moved = self.admin.as_ref().and_then(AdminAddress::address);

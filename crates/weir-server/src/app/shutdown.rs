@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+use super::admin_address::AdminAddress;
 use super::control::Control;
 use super::live::{FIRST_BYTES, Live};
 use super::main_loop::End;
@@ -47,7 +48,13 @@ impl Shutdown {
     ) -> io::Result<()> {
         match end {
             End::Signal => {
-                control.close(false);
+                let is_offered = live.offered_to.is_some();
+                if is_offered {
+                    // It may serve in the end.
+                    self.stop.leave_files();
+                    live.admin.iter().for_each(AdminAddress::leave_file);
+                }
+                control.close(is_offered);
                 self.close(live, signals).await;
             }
             End::HandedOver(mut successor) => {

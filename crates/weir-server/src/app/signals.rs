@@ -28,19 +28,26 @@ pub(super) struct Signals {
     on_terminal: bool,
 }
 
-impl Signals {
-    /// Handles signals from now on.
+/// Those that do not stop the server, which are kept until it has started. The others end one that starts.
+#[derive(Debug)]
+pub(super) struct EarlySignals {
+    hang_up: Signal,
+    user_1: Signal,
+    user_2: Signal,
+    on_terminal: bool,
+}
+
+impl EarlySignals {
+    /// Handles them from now on; on a terminal, SIGHUP waits as well.
     ///
     /// # Errors
     ///
     /// A signal cannot be handled.
-    pub(super) fn new() -> io::Result<Signals> {
+    pub(super) fn new() -> io::Result<EarlySignals> {
         let is_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
         // Before the handlers below are set: then it is not ignored any more.
         let on_terminal = is_terminal && !ignores_hang_up();
-        Ok(Signals {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
+        Ok(EarlySignals {
             hang_up: signal(SignalKind::hangup())?,
             user_1: signal(SignalKind::user_defined1())?,
             user_2: signal(SignalKind::user_defined2())?,
@@ -48,6 +55,20 @@ impl Signals {
         })
     }
 
+    /// Handles all signals from now on.
+    ///
+    /// # Errors
+    ///
+    /// As [`EarlySignals::new`].
+    pub(super) fn with_those_that_stop(self) -> io::Result<Signals> {
+        let EarlySignals { hang_up, user_1, user_2, on_terminal } = self;
+        let terminate = signal(SignalKind::terminate())?;
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Signals { terminate, interrupt, hang_up, user_1, user_2, on_terminal })
+    }
+}
+
+impl Signals {
     /// Waits for the next command.
     pub(super) async fn next(&mut self) -> Command {
         loop {

@@ -15,8 +15,8 @@ use crate::listen::{Passed, PassedSocket};
 use crate::sys::rights;
 use crate::sys::service_manager::ServiceManager;
 
-/// How long a predecessor may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a predecessor may take to answer: it waits for its workers.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The server that hands over.
 #[derive(Debug)]
@@ -84,9 +84,10 @@ fn receive(mut stream: UnixStream) -> io::Result<Inheritance> {
         }
         while let Some(line) = next_line(&mut bytes) {
             match line.parse::<Handed>().map_err(io::Error::other)? {
-                Handed::Socket { group, role, address } => {
+                Handed::Socket { group, role, has_own_file, address } => {
                     let socket: OwnedFd = received.pop_front().ok_or(ErrorKind::UnexpectedEof)?;
-                    sockets.push(PassedSocket { group, role: Some(role), address, socket });
+                    let role = Some(role);
+                    sockets.push(PassedSocket { group, role, address, has_own_file, socket });
                 }
                 Handed::ServiceManager { watchdog, socket } => {
                     manager = Some(ServiceManager::at(Some(socket), Some(watchdog)));
@@ -115,20 +116,34 @@ fn next_line(bytes: &mut Vec<u8>) -> Option<String> {
 }
 
 impl Predecessor {
-    /// Tells it that this server serves, and waits until it has let go. `left`: the numbers of addresses
-    /// whose sockets are not used here.
+    /// Tells it that this server serves, and waits until it has let go. Sockets that are not used here are
+    /// closed before: while a copy is open, the kernel lets clients in.
     ///
     /// # Errors
     ///
-    /// It did not confirm that; the sockets are here all the same.
-    pub(super) fn relieve(mut self, left: Vec<u64>) -> io::Result<()> {
-        let ready = Ready { pid: std::process::id(), left };
-        self.stream.write_all(format!("{ready}\n").as_bytes())?;
+    /// [`ErrorKind::TimedOut`]: it goes on and has everything, this server came too late. Otherwise it did
+    /// not confirm that it stops; the sockets are here all the same.
+    pub(super) fn relieve(mut self, passed: Passed) -> io::Result<()> {
+        let ready = Ready { pid: std::process::id(), left: passed.left() };
+        let files = passed.close_rest();
+        files.set(true);
+        let sent = self.stream.write_all(format!("{ready}\n").as_bytes());
         let mut answer = String::new();
-        BufReader::new(&self.stream).read_line(&mut answer)?;
+        let mut reader = BufReader::new(&self.stream);
+        let read = reader.read_line(&mut answer);
         match answer.trim_end() {
             YOURS => Ok(()),
-            _ => Err(io::Error::other("it has not confirmed that it stops")),
+            REFUSED => {
+                files.set(false);
+                // Why is for people: half of it is better than nothing.
+                let _ = reader.read_to_string(&mut answer);
+                let why = outcome(&answer).err().unwrap_or_default();
+                Err(io::Error::new(ErrorKind::TimedOut, why))
+            }
+            _ => {
+                sent.and(read)?;
+                Err(io::Error::other("it has not confirmed that it stops"))
+            }
         }
     }
 }
@@ -136,8 +151,10 @@ impl Predecessor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{SocketAddr, TcpListener};
+    use crate::listen::SocketFile;
+    use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
     use std::os::fd::AsFd;
+    use std::os::unix::net::UnixListener;
     use std::thread;
 
     #[test]
@@ -146,30 +163,62 @@ mod tests {
         let listeners: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let address: Vec<SocketAddr> =
             listeners.iter().map(|it| it.local_addr().unwrap()).collect();
-        let first = format!("socket 0 workers {}\nsocket 1 admin {}\nsock", address[0], address[1]);
+        let first =
+            format!("socket 0 workers - {}\nsocket 1 admin - {}\nsock", address[0], address[1]);
         let both = [listeners[0].as_fd(), listeners[1].as_fd()];
         rights::send(&there, first.as_bytes(), &both).unwrap();
-        let rest = b"et 2 control unix:/c\nservice-manager 8000000 /notify\nend\n";
+        let rest = b"et 2 control own-file unix:/c\nservice-manager 8000000 /notify\nend\n";
         rights::send(&there, rest, &[listeners[2].as_fd()]).unwrap();
         let Inheritance { predecessor, sockets, manager } = receive(here).unwrap();
         let manager = manager.unwrap();
         let told = (manager.socket(), manager.watchdog());
         assert_eq!(told, (Some("/notify"), Some(Duration::from_secs(8))));
         assert_eq!(sockets.left(), [0]);
-        let relieved = thread::spawn(move || predecessor.relieve(vec![0, 4]));
+        let relieved = thread::spawn(move || predecessor.relieve(sockets));
         let mut line = String::new();
         let mut reader = BufReader::new(&there);
         reader.read_line(&mut line).unwrap();
-        assert_eq!(line, format!("ready {} 0 4\n", std::process::id()));
+        assert_eq!(line, format!("ready {} 0\n", std::process::id()));
+        // What is not used is closed by then: nobody is let in where nobody listens.
+        drop(listeners);
+        assert!(TcpStream::connect(address[0]).is_err());
         (&there).write_all(b"yours\n").unwrap();
         relieved.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn who_comes_too_late_is_told_to_end_and_leaves_the_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
+        for (answer, kind, is_left) in [
+            ("refused\ntoo late\n", Some(ErrorKind::TimedOut), true),
+            ("", Some(ErrorKind::Other), false),
+            ("yours\n", None, false),
+        ] {
+            let socket = UnixListener::bind(&path).unwrap();
+            let (here, mut there) = UnixStream::pair().unwrap();
+            let text = format!("socket 0 control own-file unix:{}\nend\n", path.display());
+            rights::send(&there, text.as_bytes(), &[socket.as_fd()]).unwrap();
+            there.write_all(answer.as_bytes()).unwrap();
+            there.shutdown(Shutdown::Write).unwrap();
+            let Inheritance { predecessor, mut sockets, .. } = receive(here).unwrap();
+            let claim = sockets.take_control().unwrap().1.unwrap();
+            let file = SocketFile::inherited(&path, &claim);
+            drop(SocketFile::inherited(&path, &claim));
+            assert!(path.exists(), "the predecessor listens there");
+            let relieved = predecessor.relieve(sockets);
+            assert_eq!(relieved.map_err(|error| error.kind()).err(), kind);
+            drop(file);
+            assert_eq!(path.exists(), is_left, "{answer}");
+            let _ = std::fs::remove_file(&path);
+        }
     }
 
     #[test]
     fn a_refusal_and_an_end_in_the_middle_are_told() {
         for (said, told) in [
             ("refused\nit is stopping\n", "it is stopping"),
-            ("socket 0 workers 127.0.0.1:1\n", "unexpected end"),
+            ("socket 0 workers - 127.0.0.1:1\n", "unexpected end"),
             ("", "unexpected end"),
             ("nonsense\n", "is not what a server hands over"),
         ] {

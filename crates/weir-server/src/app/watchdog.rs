@@ -10,6 +10,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::sys::service_manager::ServiceManager;
 
+/// The count of a worker that has ended.
+const ENDED: u64 = u64::MAX;
+
 /// How often each worker has turned.
 #[derive(Debug)]
 pub(super) struct Beats {
@@ -29,6 +32,7 @@ impl Beats {
     /// Counts the turns of worker `index`, for as long as it runs.
     pub(super) async fn keep(&self, index: usize) {
         let Some(count) = self.counts.get(index) else { return };
+        let _end = End(count);
         loop {
             count.fetch_add(1, Ordering::Relaxed);
             // Twice between two looks, so that one is there however late a look is.
@@ -63,20 +67,34 @@ impl Beats {
     }
 }
 
+/// Notes at the end of a worker that it does not hang; that of one that panics is no end.
+#[derive(Debug)]
+struct End<'a>(&'a AtomicU64);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.0.store(ENDED, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The first worker that has not turned between two looks.
 fn hanging(before: &[u64], now: &[u64]) -> Option<usize> {
-    before.iter().zip(now).position(|(before, now)| before == now)
+    before.iter().zip(now).position(|(before, now)| before == now && *now != ENDED)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::net::UnixDatagram;
+    use std::pin::pin;
 
     #[test]
     fn one_that_hangs_is_found() {
         assert_eq!(hanging(&[0, 1, 2], &[1, 2, 3]), None);
         assert_eq!(hanging(&[0, 1, 2], &[1, 1, 2]), Some(1));
+        assert_eq!(hanging(&[ENDED, 1, 2], &[ENDED, 2, 2]), Some(2));
     }
 
     #[tokio::test]
@@ -93,13 +111,14 @@ mod tests {
                 sleep(Duration::from_millis(1)).await;
             }
         };
+        let mut second = pin!(beats.keep(1));
         tokio::select! {
             () = beats.watch(&manager) => {}
             () = beats.keep(0) => {}
-            () = beats.keep(1) => {}
+            () = &mut second => {}
             () = async { for _ in 0..5 { heard().await } } => {}
         }
-        // One worker alone: what is told at the beginning is all.
+        // One worker alone, the other hangs: what is told at the beginning is all.
         while socket.recv(&mut [0; 100]).is_ok() {}
         tokio::select! {
             () = beats.watch(&manager) => {}
@@ -110,6 +129,12 @@ mod tests {
             } => {}
         }
         assert!(socket.recv(&mut [0; 100]).is_err());
+        // The first has ended, and the second turns again: the server stops.
+        tokio::select! {
+            () = beats.watch(&manager) => {}
+            () = &mut second => {}
+            () = async { for _ in 0..5 { heard().await } } => {}
+        }
         assert!(Beats::new(&ServiceManager::default(), 2).is_none());
     }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Served {
     pub(crate) address: ListenAddress,
     /// What is spoken there.
     pub(crate) port: PortKind,
+    /// It is a Unix socket whose file is removed with it.
+    pub(crate) has_own_file: bool,
 }
 
 /// Where all workers listen.
@@ -226,7 +228,9 @@ impl Moves {
         self.watched.append(&mut copies(&listeners)?);
         let first = listeners.first();
         let address = first.map_or_else(|| configured.clone(), |first| first.address.clone());
-        self.served.push(Served { id, configured: configured.clone(), address, port });
+        let has_own_file = first.is_some_and(|first| first.file.is_some());
+        let configured = configured.clone();
+        self.served.push(Served { id, configured, address, port, has_own_file });
         self.next = id + 1;
         deal(listeners, &mut self.opened);
         Ok(())

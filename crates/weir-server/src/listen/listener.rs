@@ -25,7 +25,7 @@ pub(crate) struct Listener {
     /// What is spoken there.
     pub(crate) port: PortKind,
     /// The file of a Unix socket, which is removed with the last worker's listener.
-    pub(super) file: Option<Arc<SocketFile>>,
+    pub(crate) file: Option<Arc<SocketFile>>,
     pub(super) socket: OwnedFd,
 }
 

@@ -159,7 +159,8 @@ async fn accept(
             () = closing.told.notified() => {}
         }
     });
-    while !context.stop.is_stopping() && !closing.is_told.get() {
+    let mut is_over = false;
+    while !is_over && !context.stop.is_stopping() && !closing.is_told.get() {
         consume_budget().await;
         let accepted = tokio::select! {
             biased;
@@ -169,13 +170,16 @@ async fn accept(
         match accepted {
             Ok((socket, peer)) => {
                 note_event();
-                let socket = match context.open.too_many(&socket) {
-                    0 => socket,
-                    count => tokio::select! {
-                        socket = make_room(&context, socket, count) => socket,
-                        () = &mut over => break,
-                    },
-                };
+                let count = context.open.too_many(&socket);
+                let mut socket = Some(socket);
+                if count > 0 {
+                    tokio::select! {
+                        () = make_room(&context, &mut socket, count) => {}
+                        // It was let in, and is served as those who wait in the queue.
+                        () = &mut over => is_over = true,
+                    }
+                }
+                let Some(socket) = socket else { continue };
                 start(&context, Socket::new(socket), port.get(), peer);
             }
             Err(error) => {
@@ -197,10 +201,14 @@ async fn accept(
             }
         }
     }
-    if context.stop.is_handed_over() && !closing.is_told.get() {
-        // What waits there is for the successor, and so is the file.
-        file.iter().for_each(|file| file.leave());
-        return Ok(());
+    if !closing.is_told.get() {
+        if context.stop.leaves_files() {
+            file.iter().for_each(|file| file.leave());
+        }
+        if context.stop.is_handed_over() {
+            // What waits there is for the successor.
+            return Ok(());
+        }
     }
     // Nobody finds it any more, and those who have are served.
     drop(file);
@@ -209,8 +217,9 @@ async fn accept(
 }
 
 /// Has `count` idle connections end in favour of `socket`. If none is idle, the newcomer waits until
-/// some have ended, or until other workers have given up some of theirs.
-async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> OwnedFd {
+/// some have ended, or until other workers have given up some of theirs. Its descriptor may be another one
+/// then.
+async fn make_room(context: &Context, newcomer: &mut Option<OwnedFd>, count: usize) {
     loop {
         // Newcomers must have looked for their requests before it is known which connections are idle.
         yield_now().await;
@@ -220,11 +229,15 @@ async fn make_room(context: &Context, mut socket: OwnedFd, count: usize) -> Owne
             _ => yield_now().await,
         }
         if context.open.is_limited() {
-            return socket;
+            return;
         }
-        match descriptors::out_of_reserve(socket) {
-            Ok(moved) => return moved,
-            Err(same) => socket = same,
+        match newcomer.take().map(descriptors::out_of_reserve) {
+            Some(Err(same)) => *newcomer = Some(same),
+            Some(Ok(moved)) => {
+                *newcomer = Some(moved);
+                return;
+            }
+            None => return,
         }
     }
 }

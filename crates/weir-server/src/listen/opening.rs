@@ -112,10 +112,11 @@ fn on_sockets(
     port: PortKind,
     group: PassedGroup,
 ) -> io::Result<Vec<Listener>> {
-    let file = match address {
-        ListenAddress::Unix(path) if group.own_files => SocketFile::of(path).map(Arc::new),
+    let file = match (address, &group.file) {
+        (ListenAddress::Unix(path), Some(claim)) => SocketFile::inherited(path, claim),
         _ => None,
     };
+    let file = file.map(Arc::new);
     let listeners = group
         .sockets
         .into_iter()

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 
 use socket2::SockRef;
 
+use super::unix::Claim;
 use crate::config::ListenAddress;
 use crate::error::ServeError;
 
@@ -32,6 +33,9 @@ pub(crate) struct PassedSocket {
     pub(crate) role: Option<Role>,
     /// Its address, as the configuration has it: with port 0 if the kernel chose the port.
     pub(crate) address: ListenAddress,
+    /// It is a Unix socket whose file the server removes at its end. One that a service manager has made
+    /// stays.
+    pub(crate) has_own_file: bool,
     pub(crate) socket: OwnedFd,
 }
 
@@ -39,8 +43,8 @@ pub(crate) struct PassedSocket {
 #[derive(Debug)]
 pub(super) struct PassedGroup {
     pub(super) sockets: Vec<OwnedFd>,
-    /// Files of Unix sockets are ours, to be removed at the end.
-    pub(super) own_files: bool,
+    /// Says whether the file of this Unix socket is to be removed at the end; `None`: never.
+    pub(super) file: Option<Claim>,
 }
 
 /// All that were passed and not taken yet; the default is none.
@@ -48,6 +52,7 @@ pub(super) struct PassedGroup {
 pub(crate) struct Passed {
     sockets: Vec<PassedSocket>,
     by_predecessor: bool,
+    claim: Claim,
 }
 
 impl Passed {
@@ -69,14 +74,14 @@ impl Passed {
             let same = found.iter().find(|other| other.address == address);
             let group = same.map_or(place as u64, |other| other.group);
             let role = (name == CONTROL).then_some(Role::Control);
-            found.push(PassedSocket { group, role, address, socket });
+            found.push(PassedSocket { group, role, address, has_own_file: false, socket });
         }
-        Ok(Passed { sockets: found, by_predecessor: false })
+        Ok(Passed { sockets: found, ..Passed::default() })
     }
 
     /// What a predecessor hands over.
     pub(crate) fn by_predecessor(sockets: Vec<PassedSocket>) -> Passed {
-        Passed { sockets, by_predecessor: true }
+        Passed { sockets, by_predecessor: true, claim: Claim::default() }
     }
 
     /// Whether there are sockets for `address`.
@@ -88,18 +93,20 @@ impl Passed {
     pub(super) fn take(&mut self, role: Role, address: &ListenAddress) -> Option<PassedGroup> {
         let first = self.sockets.iter().find(|socket| socket.is_for(role, address))?;
         let (group, of_role) = (first.group, first.role);
+        let file = first.has_own_file.then(|| self.claim.clone());
         let is_of_group = |socket: &PassedSocket| (socket.group, socket.role) == (group, of_role);
         let (taken, left): (Vec<_>, Vec<_>) = self.sockets.drain(..).partition(is_of_group);
         self.sockets = left;
         let sockets = taken.into_iter().map(|socket| socket.socket).collect();
-        Some(PassedGroup { sockets, own_files: self.by_predecessor })
+        Some(PassedGroup { sockets, file })
     }
 
-    /// The control socket, and whether its file is ours.
-    pub(crate) fn take_control(&mut self) -> Option<(OwnedFd, bool)> {
+    /// The control socket, and what says whether its file is to be removed at the end; `None`: it never is.
+    pub(crate) fn take_control(&mut self) -> Option<(OwnedFd, Option<Claim>)> {
         let is_control = |socket: &PassedSocket| socket.role == Some(Role::Control);
         let place = self.sockets.iter().position(is_control)?;
-        Some((self.sockets.swap_remove(place).socket, self.by_predecessor))
+        let PassedSocket { has_own_file, socket, .. } = self.sockets.swap_remove(place);
+        Some((socket, has_own_file.then(|| self.claim.clone())))
     }
 
     /// The numbers of the workers' addresses that nobody has taken.
@@ -111,6 +118,11 @@ impl Passed {
         left
     }
 
+    /// Closes what nobody has taken. Returns what the files of the taken sockets go by.
+    pub(crate) fn close_rest(self) -> Claim {
+        self.claim
+    }
+
     /// Whether all that a service manager has opened is used: connections to the rest would wait for ever.
     ///
     /// # Errors
@@ -118,6 +130,14 @@ impl Passed {
     /// The first that is not.
     pub(crate) fn must_be_taken(&self) -> Result<(), ServeError> {
         match self.sockets.first() {
+            Some(PassedSocket { role: Some(Role::Control), address, .. })
+                if !self.by_predecessor =>
+            {
+                Err(ServeError::told(format_args!(
+                    "the service manager has a control socket at {address}, which the configuration does \
+                     not name; write `control`, or take it out of the socket unit"
+                )))
+            }
             Some(socket) if !self.by_predecessor => Err(ServeError::told(format_args!(
                 "the service manager listens on {}, which no key names; add it to `listen`, \
                  `listen_clear` or `admin`, or take it out of the socket unit",
@@ -159,7 +179,8 @@ mod tests {
 
     fn socket(port: &str, role: Role, group: u64) -> PassedSocket {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap().into();
-        PassedSocket { group, role: Some(role), address: port.parse().unwrap(), socket }
+        let address = port.parse().unwrap();
+        PassedSocket { group, role: Some(role), address, has_own_file: true, socket }
     }
 
     #[test]
@@ -174,7 +195,8 @@ mod tests {
         ]);
         assert!(passed.have(Role::Workers, &any) && passed.take_control().is_none());
         let counts = [(); 3].map(|()| {
-            passed.take(Role::Workers, &any).map(|group| (group.sockets.len(), group.own_files))
+            let group = passed.take(Role::Workers, &any);
+            group.map(|group| (group.sockets.len(), group.file.is_some()))
         });
         assert_eq!(counts, [Some((2, true)), Some((1, true)), None]);
         assert_eq!(passed.take(Role::Admin, &any).unwrap().sockets.len(), 1);
@@ -195,11 +217,16 @@ mod tests {
         ];
         let mut passed = Passed::by_service_manager(sockets).unwrap();
         assert!(!passed.have(Role::Workers, &ListenAddress::Unix(path)));
-        assert!(matches!(passed.take_control(), Some((_, false))));
+        let control = passed.sockets.pop().unwrap();
+        let port = std::mem::replace(&mut passed.sockets, vec![control]);
+        let wrong = passed.must_be_taken().unwrap_err().to_string();
+        assert!(wrong.contains("write `control`"), "{wrong}");
+        passed.sockets.extend(port);
+        assert!(matches!(passed.take_control(), Some((_, None))));
         let wrong = passed.must_be_taken().unwrap_err().to_string();
         assert!(wrong.contains(&format!("listens on {address}, which no key names")), "{wrong}");
         let group = passed.take(Role::Admin, &address).unwrap();
-        assert_eq!((group.sockets.len(), group.own_files), (2, false));
+        assert_eq!((group.sockets.len(), group.file.is_some()), (2, false));
         assert!(passed.must_be_taken().is_ok());
         let (nameless, _there) = UnixStream::pair().unwrap();
         let wrong = Passed::by_service_manager(vec![("x".to_owned(), nameless.into())]);

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -22,6 +23,22 @@ pub(super) const EVERYBODY: u32 = 0o666;
 /// The same for the user of the server alone.
 const OWNER: u32 = 0o600;
 
+/// Whether the files of inherited sockets are this server's: they are the predecessor's until it is told that
+/// this server serves. The default is that they are not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claim(Arc<AtomicBool>);
+
+impl Claim {
+    /// Whose they are from now on.
+    pub(crate) fn set(&self, is_ours: bool) {
+        self.0.store(is_ours, Ordering::Relaxed);
+    }
+
+    fn is_ours(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// The file of a socket that this process listens on. It is removed when this is dropped, unless it is
 /// another's by then.
 #[derive(Debug)]
@@ -29,16 +46,25 @@ pub(crate) struct SocketFile {
     path: PathBuf,
     /// Device and inode, which are not used again while the socket is open.
     identity: (u64, u64),
+    claim: Claim,
     /// A successor listens on the same socket.
     stays: AtomicBool,
 }
 
 impl SocketFile {
-    /// The file at `path`, if there is one: that of a socket which a predecessor has opened.
-    pub(crate) fn of(path: &Path) -> Option<SocketFile> {
+    /// The file at `path`, if there is one: that of a socket which a predecessor has opened. It is removed
+    /// only once `claim` says that it is this server's.
+    pub(crate) fn inherited(path: &Path, claim: &Claim) -> Option<SocketFile> {
         let found = fs::symlink_metadata(path).ok()?;
         let (path, identity) = (path.to_owned(), identity(&found));
-        Some(SocketFile { path, identity, stays: AtomicBool::new(false) })
+        Some(SocketFile { path, identity, claim: claim.clone(), stays: AtomicBool::new(false) })
+    }
+
+    /// The file at `path`, which this server has made.
+    fn own(path: &Path) -> Option<SocketFile> {
+        let claim = Claim::default();
+        claim.set(true);
+        SocketFile::inherited(path, &claim)
     }
 
     /// It is not removed: a successor listens on the same socket.
@@ -49,7 +75,7 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if self.stays.load(Ordering::Relaxed) {
+        if self.stays.load(Ordering::Relaxed) || !self.claim.is_ours() {
             return;
         }
         let found = fs::symlink_metadata(&self.path);
@@ -90,7 +116,7 @@ pub(super) fn open(path: &Path, mode: u32) -> io::Result<(OwnedFd, SocketFile)> 
         }
     }
     let socket = bind(&SockAddr::unix(path)?)?;
-    let file = SocketFile::of(path).ok_or(ErrorKind::NotFound)?;
+    let file = SocketFile::own(path).ok_or(ErrorKind::NotFound)?;
     // Nobody can connect before it listens.
     fs::set_permissions(path, Permissions::from_mode(mode))?;
     socket.listen(BACKLOG)?;

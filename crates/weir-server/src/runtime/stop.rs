@@ -25,6 +25,7 @@ pub(crate) struct StopSender {
     step: Arc<AtomicU8>,
     told: watch::Sender<Step>,
     handed_over: Arc<AtomicBool>,
+    files_stay: Arc<AtomicBool>,
 }
 
 /// Sees the steps, and waits for them.
@@ -33,14 +34,21 @@ pub(crate) struct Stop {
     step: Arc<AtomicU8>,
     told: watch::Receiver<Step>,
     handed_over: Arc<AtomicBool>,
+    files_stay: Arc<AtomicBool>,
 }
 
 pub(crate) fn channel() -> (StopSender, Stop) {
     let (sender, receiver) = watch::channel(Step::Serving);
     let step = Arc::new(AtomicU8::new(Step::Serving as u8));
     let handed_over = Arc::new(AtomicBool::new(false));
-    let stop = Stop { step: step.clone(), told: receiver, handed_over: handed_over.clone() };
-    (StopSender { step, told: sender, handed_over }, stop)
+    let files_stay = Arc::new(AtomicBool::new(false));
+    let stop = Stop {
+        step: step.clone(),
+        told: receiver,
+        handed_over: handed_over.clone(),
+        files_stay: files_stay.clone(),
+    };
+    (StopSender { step, told: sender, handed_over, files_stay }, stop)
 }
 
 impl StopSender {
@@ -57,7 +65,13 @@ impl StopSender {
     /// The same, because a successor has the listening sockets: what waits there is for it.
     pub(crate) fn hand_over(&self) {
         self.handed_over.store(true, Ordering::Release);
+        self.leave_files();
         self.stop();
+    }
+
+    /// The files of Unix sockets are not removed: another server has the sockets.
+    pub(crate) fn leave_files(&self) {
+        self.files_stay.store(true, Ordering::Release);
     }
 
     /// What is under way is cut.
@@ -84,6 +98,11 @@ impl Stop {
     /// Whether it stops because a successor has the listening sockets.
     pub(crate) fn is_handed_over(&self) -> bool {
         self.handed_over.load(Ordering::Acquire)
+    }
+
+    /// Whether the files of Unix sockets stay.
+    pub(crate) fn leaves_files(&self) -> bool {
+        self.files_stay.load(Ordering::Acquire)
     }
 
     /// Waits until the server stops.

@@ -96,7 +96,8 @@ fn passed_sockets_are_dealt_to_all_workers() {
         let address = old.addresses.served()[0].clone();
         let sockets = old.addresses.copies().unwrap().into_iter().map(|(group, socket)| {
             let address = "127.0.0.1:0".parse().unwrap();
-            PassedSocket { group, role: Some(Role::Workers), address, socket }
+            let role = Some(Role::Workers);
+            PassedSocket { group, role, address, has_own_file: false, socket }
         });
         let mut passed = Passed::by_predecessor(sockets.collect());
         let new = Listeners::open(&read(&text(after)), &mut passed).unwrap();
