@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
 use crate::support::{
-    Backend, Client, Configuration, DEADLINE, Load, curl, end_of, eventually, load, route, weir,
+    Backend, Client, Configuration, DEADLINE, Load, Server, curl, end_of, eventually, load, route,
+    weir,
 };
 
 const START: &str =
@@ -95,18 +97,46 @@ fn a_response_under_way_is_ended_by_the_predecessor() {
     assert_eq!(old.wait().code(), Some(0));
 }
 
+/// Clients of an address that nobody serves are refused: they would wait for ever.
+#[test]
+fn addresses_that_the_successor_does_not_name_are_closed() {
+    let two = START.replace("\"127.0.0.1:0\"", "[\"127.0.0.1:0\", \"127.0.0.2:0\"]");
+    let configuration = Configuration::new(&two);
+    let mut old = configuration.start(2);
+    let (admin, stays) = (old.admin(), old.address());
+    let named = |line: &String| line.split_once("http://127.0.0.2:")?.1.trim().parse::<u16>().ok();
+    let goes = ("127.0.0.2", old.log().iter().find_map(named).unwrap());
+    assert!(TcpStream::connect(goes).is_ok());
+    configuration.write(START);
+    let mut command = configuration.command();
+    command.args(["--take-over", "--admin", "127.0.0.2:0"]);
+    let new = Server::run(command, 1, true);
+    assert_eq!(old.wait().code(), Some(0));
+    assert_eq!((new.address(), new.get("/small").status), (stays, 200));
+    assert_ne!(new.admin(), admin);
+    assert!(TcpStream::connect(goes).is_err() && TcpStream::connect(admin).is_err());
+}
+
 #[test]
 fn a_successor_that_fails_changes_nothing() {
     let configuration = Configuration::new(START);
+    let socket = configuration.path("weir.sock");
+    let listen = format!("listen = [\"127.0.0.1:0\", \"unix:{}\"]", socket.display());
+    configuration.write(&START.replace("listen = \"127.0.0.1:0\"", &listen));
     let mut server = configuration.start(1);
     let mut kept = server.connect();
-    // It gets the sockets, and then finds that it cannot serve.
-    let mut command = configuration.command();
-    command.args(["--take-over", "--access-log", "/nowhere/log"]);
-    let output = end_of(command);
-    assert_eq!(output.status.code(), Some(1));
     let gone = || server.log().iter().filter(|line| line.contains("has gone before")).count();
-    eventually("it is noticed", || gone() == 1);
+    // It gets the sockets, and then finds that it cannot serve.
+    for (failures, wrong) in
+        [&["--access-log", "/nowhere/log"][..], &["/nowhere"]].iter().enumerate()
+    {
+        let mut command = configuration.command();
+        command.arg("--take-over").args(wrong);
+        let output = end_of(command);
+        assert_eq!(output.status.code(), Some(1));
+        eventually("it is noticed", || gone() == failures + 1);
+        assert!(socket.exists() && configuration.control().exists(), "{wrong:?}");
+    }
     assert_eq!((kept.get("/small").status, server.get("/small").status), (200, 200));
 
     // One that says nothing.
@@ -118,17 +148,48 @@ fn a_successor_that_fails_changes_nothing() {
     command.arg("--take-over");
     let output = end_of(command);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("another successor"), "{said}");
+    assert!(
+        output.status.code() == Some(1) && said.contains("starting as a successor; end it"),
+        "{said}"
+    );
+    assert!(said.contains(&format!("process {} is", std::process::id())), "{said}");
     let (code, said) = configuration.reload();
-    assert!(code == Some(1) && said.contains("a successor is starting"), "{said}");
+    assert!(code == Some(1) && said.contains("is starting as a successor; give"), "{said}");
     assert_eq!((kept.get("/small").status, server.get("/small").status), (200, 200));
     drop(silent);
-    eventually("it is noticed", || gone() == 2);
+    eventually("it is noticed", || gone() == 3);
 
     // One that works.
     let successor = configuration.take_over(1);
     assert_eq!(server.wait().code(), Some(0));
     assert_eq!(successor.get("/small").status, 200);
+}
+
+/// A server that is stopped while its successor starts does not take its files along.
+#[test]
+fn what_is_offered_is_left_to_the_successor_by_a_server_that_is_stopped() {
+    let configuration = Configuration::new("");
+    let (socket, admin) = (configuration.path("weir.sock"), configuration.path("admin.sock"));
+    let text = format!(
+        "control = {:?}\nadmin = \"unix:{}\"\naccess_log = \"off\"\n\
+         listen = [\"127.0.0.1:0\", \"unix:{}\"]\n",
+        configuration.control(),
+        admin.display(),
+        socket.display()
+    );
+    fs::write(configuration.file(), text).unwrap();
+    let files = [socket, admin, configuration.control()];
+    for is_offered in [true, false] {
+        let server = Server::run(configuration.command(), 1, false);
+        let mut successor = UnixStream::connect(configuration.control()).unwrap();
+        if is_offered {
+            successor.write_all(b"take-over\n").unwrap();
+            assert_ne!(successor.read(&mut [0; 1000]).unwrap(), 0);
+        }
+        assert_eq!(server.stop().code(), Some(0));
+        let left: Vec<_> = files.iter().filter(|file| file.exists()).collect();
+        assert_eq!(left.len(), if is_offered { 3 } else { 0 }, "{left:?}");
+    }
 }
 
 #[test]

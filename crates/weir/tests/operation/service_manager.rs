@@ -1,14 +1,15 @@
 //! Shows what a service manager and a server say to each other: sockets that were opened for it, signs of life,
 //! and variables of the environment in the file.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::support::{Configuration, Server, end_of, eventually, tool, weir};
+use crate::support::{Configuration, Server, as_nobody, end_of, eventually, tool, weir};
 
 /// Opens sockets as a service manager does and becomes the server, whose flags can name their addresses.
 const ACTIVATE: &str = r#"
@@ -40,7 +41,7 @@ fn sockets_that_were_opened_for_it_are_served() {
     let directory = tempfile::tempdir().unwrap();
     let control = directory.path().join("control");
     let all = ["--listen", "{web}", "--admin", "{admin}", "--control", "{control}"];
-    let server = Server::run(activated(&control, &all), 1, true);
+    let mut server = Server::run(activated(&control, &all), 1, true);
     for _ in 0..20 {
         assert_eq!(server.get("/").status, 200);
     }
@@ -48,19 +49,52 @@ fn sockets_that_were_opened_for_it_are_served() {
     let mut command = weir();
     command.arg("reload").arg("--control").arg(&control);
     assert_eq!(end_of(command).status.code(), Some(0));
-    assert_eq!(server.stop().code(), Some(0));
+    let (listen, admin) = (server.address().to_string(), server.admin().to_string());
+    let mut command = weir();
+    command.args(["serve", "--take-over", "--access-log", "off", "--listen", &listen]);
+    command.args(["--admin", &admin, "--control"]).arg(&control);
+    let successor = Server::run(command, 1, true);
+    assert_eq!(server.wait().code(), Some(0));
+    assert!(control.exists());
+    assert_eq!(successor.stop().code(), Some(0));
     assert!(control.exists(), "it is the service manager's");
+}
+
+/// A socket unit makes a file that everybody may connect to, unless it says otherwise.
+#[test]
+fn another_user_is_refused_at_the_control_socket_whatever_its_mode() {
+    let configuration = Configuration::new("access_log = \"off\"\nlisten = \"127.0.0.1:0\"\n");
+    let server = configuration.start(1);
+    let control = configuration.control();
+    let open = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    open(control.parent().unwrap(), 0o755);
+    open(&control, 0o666);
+    let mut command = as_nobody();
+    command.arg("reload").arg("--control").arg(&control);
+    let output = end_of(command);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("only root and the user of the server"), "{said}");
+    assert!(server.log().iter().any(|line| line.contains("of another user is refused")));
+    assert_eq!(configuration.reload().0, Some(0));
 }
 
 /// Whoever connects to it would wait for ever.
 #[test]
 fn a_socket_that_no_key_names_is_an_error() {
-    let directory = tempfile::tempdir().unwrap();
-    let control = directory.path().join("control");
-    let output = end_of(activated(&control, &["--listen", "{web}", "--control", "{control}"]));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the service manager listens on 127.0.0.1:"), "{said}");
+    for (flags, wrong) in [
+        (["--control", "{control}"], "the service manager listens on 127.0.0.1:"),
+        (["--admin", "{admin}"], "the service manager has a control socket at"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let control = directory.path().join("control");
+        let mut command = activated(&control, &["--listen", "{web}"]);
+        command.args(flags).env_remove("RUNTIME_DIRECTORY");
+        let output = end_of(command);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(wrong), "{said}");
+    }
 }
 
 /// What a service manager hears.
