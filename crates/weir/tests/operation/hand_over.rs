@@ -131,7 +131,7 @@ fn a_successor_that_fails_changes_nothing() {
         [&["--access-log", "/nowhere/log"][..], &["/nowhere"]].iter().enumerate()
     {
         let mut command = configuration.command();
-        command.arg("--take-over").args(wrong);
+        command.arg("--take-over").args(*wrong);
         let output = end_of(command);
         assert_eq!(output.status.code(), Some(1));
         eventually("it is noticed", || gone() == failures + 1);
