@@ -25,7 +25,7 @@ pub struct CacheControl(Vec<(Pattern, Policy)>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Policy {
-    /// Of names with a hash [`IMMUTABLE`], of HTML [`NO_CACHE`], of others what the next pattern says.
+    /// Of HTML [`NO_CACHE`], of other names with a hash [`IMMUTABLE`], of others what the next pattern says.
     Hashed,
     Value(HeaderValue),
 }
@@ -39,8 +39,9 @@ impl CacheControl {
         let mut fits = self.0.iter().filter(|(pattern, _)| pattern.fits(name));
         fits.find_map(|(_, policy)| match policy {
             Policy::Value(value) => Some(value.clone()),
-            Policy::Hashed if has_hash(name) => Some(IMMUTABLE),
+            // First: a page is what people have the address of, whatever it is called.
             Policy::Hashed if is_html(name) => Some(NO_CACHE),
+            Policy::Hashed if has_hash(name) => Some(IMMUTABLE),
             Policy::Hashed => None,
         })
     }
@@ -83,8 +84,8 @@ fn policy(text: &str) -> Result<Policy, String> {
 }
 
 /// Whether a build has put a hash into the last segment: between dots, hyphens or underscores, without
-/// the extension, eight letters and digits or more that no word has: hexadecimal ones of both kinds, or
-/// small and capital letters and digits.
+/// the extension, eight letters and digits or more that no words have: hexadecimal ones of both kinds, or
+/// small and capital letters and digits in disorder.
 fn has_hash(name: &[u8]) -> bool {
     let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let stem = match last.iter().rposition(|byte| *byte == b'.') {
@@ -101,8 +102,19 @@ fn is_hash(part: &[u8]) -> bool {
     let is_hexadecimal = all(u8::is_ascii_hexdigit) && has(u8::is_ascii_alphabetic);
     let is_mixed = all(u8::is_ascii_alphanumeric)
         && has(u8::is_ascii_lowercase)
-        && has(u8::is_ascii_uppercase);
+        && has(u8::is_ascii_uppercase)
+        && is_disorderly(part);
     is_long && (is_hexadecimal || is_mixed)
+}
+
+/// Whether letters and digits follow each other as chance has it, and not as in `Report2024Final`: small
+/// and capital letters and digits take turns at half of the places or more, and there are never four small
+/// letters together.
+fn is_disorderly(part: &[u8]) -> bool {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let turns = part.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let has_word = part.windows(4).any(|four| four.iter().all(u8::is_ascii_lowercase));
+    2 * turns >= part.len() && !has_word
 }
 
 fn is_html(name: &[u8]) -> bool {
@@ -119,8 +131,8 @@ impl Value for CacheControl {
         vec![
             (
                 HASHED_WORD,
-                "names with a hash, such as app.3f9a01c2.js, are kept for a year and never asked about \
-                 again; HTML is asked about each time; of others the next pattern says",
+                "HTML is asked about each time; other names with a hash, such as app.3f9a01c2.js, are \
+                 kept for a year and never asked about again; of others the next pattern says",
             ),
             (IMMUTABLE_WORD, "kept for a year and never asked about again, whatever the name"),
             ("a value", "such as max-age=3600"),
@@ -194,6 +206,7 @@ mod tests {
         for name in [
             "app.3f9a01c2.js",
             "assets/index-BkYz3a9Q.js",
+            "index-BkYz3a9Q",
             "main_0a1b2c3d4e5f60718293.css",
             "3f9a01c2.woff2",
             "a.b.DEADBEEF01.min.js",
@@ -210,12 +223,18 @@ mod tests {
             "feedface.js",
             "3f9a01c2/app.js",
             "a.3f9a01c2",
+            "Chapter10.js",
+            "Report2024Final.pdf",
+            "iPhone15Pro.jpg",
+            "iPhone15ProMax.jpg",
         ] {
             assert!(!has_hash(name.as_bytes()), "{name}");
         }
         let rules = read(&[("*", "hashed"), ("*.txt", "max-age=1")]).unwrap();
         assert_eq!(rules.of(b"a.3f9a01c2.js"), Some(IMMUTABLE));
         assert_eq!(rules.of(b"a/index.HTML"), Some(NO_CACHE));
+        // A page stays a page.
+        assert_eq!(rules.of(b"a.3f9a01c2.html"), Some(NO_CACHE));
         assert_eq!(rules.of(b"a.js"), None);
         // The pattern for names of this kind is more exact.
         assert_eq!(rules.of(b"a.3f9a01c2.txt").unwrap(), "max-age=1");
