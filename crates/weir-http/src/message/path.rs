@@ -34,7 +34,8 @@ pub enum PathKind {
     File,
     /// What was asked for with a slash at the end, or with a dot segment there, which means the same.
     Directory,
-    /// The very file of this name, which nobody has asked for by it.
+    /// The very file of this name, which nobody has asked for by it: one beside another, or a page that
+    /// the configuration names.
     Beside,
 }
 
@@ -46,10 +47,9 @@ impl PathKind {
 }
 
 impl<'a> SitePath<'a> {
-    /// The path with this name, which must be one that [`is_name`] accepts or empty, and a slash at its
-    /// end if it is that of a `directory`.
-    pub fn of_name(name: &'a [u8], directory: bool) -> SitePath<'a> {
-        SitePath { bytes: Cow::Borrowed(name), kind: PathKind::asked(directory) }
+    /// The file `name`, which is one that [`is_name`] accepts, wherever paths of requests lead.
+    pub fn exactly(name: &'a [u8]) -> SitePath<'a> {
+        SitePath { bytes: Cow::Borrowed(name), kind: PathKind::Beside }
     }
 }
 
@@ -310,6 +310,7 @@ mod tests {
     fn a_file_beside_another_is_not_what_somebody_has_asked_for() {
         let beside = SitePath::beside(b"a/b.css", "br");
         assert_eq!((beside.as_bytes(), beside.kind()), (&b"a/b.css.br"[..], PathKind::Beside));
+        assert_eq!(beside, SitePath::exactly(b"a/b.css.br"));
         assert_ne!(Ok(beside), resolve("/a/b.css.br"));
     }
 
@@ -345,8 +346,6 @@ mod tests {
         assert_eq!(below("/docs", "docs"), Some((b"".to_vec(), false)));
         assert_eq!(below("/a", ""), Some((b"a".to_vec(), false)));
         assert_eq!((below("/docs2/a", "docs"), below("/", "docs")), (None, None));
-        let named = SitePath::of_name(b"404.html", false);
-        assert_eq!(resolve("/404.html"), Ok(named));
     }
 
     #[test]

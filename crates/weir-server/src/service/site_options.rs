@@ -30,8 +30,6 @@ pub(crate) struct SiteOptions {
     changes: Arc<FieldChanges>,
     /// The same where the answer depends on `Accept`.
     varied: Arc<FieldChanges>,
-    /// Names of indexes that clean URLs do without; `None`: URLs are not cleaned.
-    cleans: Option<Vec<String>>,
 }
 
 impl SiteOptions {
@@ -61,7 +59,6 @@ impl SiteOptions {
             cors: Cors::of(fields),
             changes: Arc::new(changes),
             varied: Arc::new(varied),
-            cleans: pages.clean_urls.then(|| pages.index.clone()),
         })
     }
 
@@ -82,7 +79,7 @@ impl SiteOptions {
         fields: &Fields<'_>,
     ) -> Option<SitePath<'_>> {
         let page = self.fallback.as_deref()?;
-        self.wants_html(path, fields).then(|| self.page(page))
+        self.wants_html(path, fields).then(|| SitePath::exactly(page.as_bytes()))
     }
 
     /// Whether the client wants HTML for `path`: it says so, or takes everything and the path has not the
@@ -96,17 +93,7 @@ impl SiteOptions {
 
     /// The page for an answer with this status.
     pub(super) fn error_page(&self, status: StatusCode) -> Option<SitePath<'_>> {
-        self.error_pages.name(status).map(|name| self.page(name))
-    }
-
-    /// The path under which a page is served: that of a clean URL is shorter than its name.
-    fn page<'n>(&self, name: &'n str) -> SitePath<'n> {
-        let Some(indexes) = &self.cleans else { return SitePath::of_name(name.as_bytes(), false) };
-        let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
-        if indexes.iter().any(|index| index == last) {
-            return SitePath::of_name(directory.as_bytes(), true);
-        }
-        SitePath::of_name(name.strip_suffix(".html").unwrap_or(name).as_bytes(), false)
+        self.error_pages.name(status).map(|name| SitePath::exactly(name.as_bytes()))
     }
 
     /// What a list is written as: JSON for those who would rather have it.
@@ -211,21 +198,6 @@ mod tests {
         ] {
             assert_eq!(falls_back(path, accept), expected, "{path} for {accept}");
         }
-    }
-
-    #[test]
-    fn pages_are_asked_for_under_their_clean_names() {
-        let name = |text: &str, page: &str| {
-            let options = options(&format!("{text}fallback = \"{page}\"")).unwrap();
-            let path = options.page(options.fallback.as_deref().unwrap());
-            (String::from_utf8(path.as_bytes().to_vec()).unwrap(), path.wants_directory())
-        };
-        let clean = "clean_urls = true\n";
-        assert_eq!(name("", "/404.html"), ("404.html".to_owned(), false));
-        assert_eq!(name(clean, "/a/404.html"), ("a/404".to_owned(), false));
-        assert_eq!(name(clean, "/index.html"), (String::new(), true));
-        assert_eq!(name(clean, "/a/index.html"), ("a".to_owned(), true));
-        assert_eq!(name(clean, "/a.htm"), ("a.htm".to_owned(), false));
     }
 
     #[test]

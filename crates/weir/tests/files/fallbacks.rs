@@ -70,18 +70,22 @@ fn an_application_of_one_page_answers_for_paths_without_a_file() {
 }
 
 #[test]
-fn an_application_with_clean_urls_has_its_page_too() {
+fn pages_are_found_by_their_names_wherever_paths_lead() {
     let site = site();
-    let keys =
-        "clean_urls = true\nfallback = \"/index.html\"\nerror_pages = { 405 = \"/404.html\" }";
-    let server = served(site.path(), keys);
-    let mut client = server.connect();
-    for _ in 0..2 {
-        assert_eq!(client.get_with("/users", BROWSER).text(), "app");
-        client.send("DELETE /users HTTP/1.1\r\nHost: weir\r\n\r\n");
-        let refused = client.response();
-        assert_eq!((refused.status, refused.text().as_str()), (405, "nothing"));
-        assert_eq!(refused.field("Allow"), Some("GET, HEAD, OPTIONS"));
+    // What `{path}.html` and `/v2/{path}` would make of the names of the pages.
+    fs::write(site.path().join("404.html.html"), "wrong").expect("a file");
+    for names in ["clean_urls = true", "try_files = \"{path}.html\"", "try_files = \"/v2/{path}\""]
+    {
+        let keys = "fallback = \"/index.html\"\nerror_pages = { 405 = \"/404.html\" }";
+        let server = served(site.path(), &format!("{names}\n{keys}"));
+        let mut client = server.connect();
+        for _ in 0..2 {
+            assert_eq!(client.get_with("/users", BROWSER).text(), "app", "{names}");
+            client.send("DELETE /users HTTP/1.1\r\nHost: weir\r\n\r\n");
+            let refused = client.response();
+            assert_eq!((refused.status, refused.text().as_str()), (405, "nothing"), "{names}");
+            assert_eq!(refused.field("Allow"), Some("GET, HEAD, OPTIONS"));
+        }
     }
 }
 
