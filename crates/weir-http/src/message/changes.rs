@@ -45,6 +45,23 @@ impl FieldChanges {
         self
     }
 
+    /// The value that `name` is set to.
+    pub fn set_value(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.set.iter().find(|(set, _)| set == name).map(|(_, value)| value)
+    }
+
+    /// Whether weir's own field of this name is as it was.
+    pub fn keeps(&self, name: &HeaderName) -> bool {
+        !self.leaves_out(name.as_str())
+    }
+
+    /// The same, which keeps weir's own field of this name.
+    pub fn keeping(mut self, name: &HeaderName) -> FieldChanges {
+        self.set.retain(|(set, _)| set != name);
+        self.remove.retain(|removed| removed != name);
+        self
+    }
+
     /// The fields that are written, in their order.
     pub fn written(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
         self.set.iter().chain(&self.add).map(|(name, value)| (name, value))
@@ -123,5 +140,11 @@ mod tests {
         let lines =
             "content-type: text/x-a\r\ncache-control: no-cache\r\nvary: Accept\r\nvary: Origin\r\n";
         assert_eq!(changes.len_written(), lines.len());
+        assert_eq!(changes.set_value(&header::CONTENT_TYPE).unwrap(), "text/x-a");
+        assert!(!changes.keeps(&header::CONTENT_TYPE) && !changes.keeps(&header::LAST_MODIFIED));
+        assert!(changes.keeps(&header::VARY), "what is added stands beside it");
+        let kept = changes.keeping(&header::CONTENT_TYPE).keeping(&header::LAST_MODIFIED);
+        assert!(kept.keeps(&header::CONTENT_TYPE) && kept.keeps(&header::LAST_MODIFIED));
+        assert!(!kept.keeps(&header::CACHE_CONTROL));
     }
 }

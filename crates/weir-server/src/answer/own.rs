@@ -1,6 +1,7 @@
 //! Answers that weir makes itself: objects, parts of them, redirects, errors. Used by all services, and by
 //! protocols for requests that are none.
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,11 +41,23 @@ impl Answer {
         }
     }
 
-    /// 206 with several parts of an object, in this order (RFC 9110, section 15.3.7.2).
+    /// 206 with several parts of an object, in this order (RFC 9110, section 15.3.7.2). A type that the
+    /// configuration sets is that of the parts: the type of the whole says where they begin.
     pub(crate) fn parts(object: Object, parts: &[Span]) -> Answer {
+        let changes = object.facts.changes.clone().unwrap_or_default();
+        let set = changes.set_value(&header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media: Cow<'static, str> =
+            set.map_or_else(|| object.facts.media.clone(), |media| media.to_owned().into());
+        let object = match changes.keeps(&header::CONTENT_TYPE) {
+            true => object,
+            false => {
+                let changes = (*changes).clone().keeping(&header::CONTENT_TYPE);
+                object.changed_by(Arc::new(changes))
+            }
+        };
         let Object { facts, body } = object;
         let (boundary, total) = (boundary(), facts.length);
-        let byteranges = Byteranges { boundary: &boundary, content_type: &facts.media, total };
+        let byteranges = Byteranges { boundary: &boundary, content_type: &media, total };
         let mut pieces = Pieces::default();
         for (number, part) in parts.iter().enumerate() {
             pieces.push_own(byteranges.before(*part, number == 0));
@@ -67,7 +80,7 @@ impl Answer {
         Answer::new(StatusCode::NOT_MODIFIED, fields, Body::Pattern, Some(0))
     }
 
-    /// 200 with a text of this type that comes while it is sent.
+    /// 200 with a text of this type that comes while it is sent. What `changes` remove it does not have.
     pub(crate) fn coming(
         body: Rc<dyn Coming>,
         media: &'static str,
@@ -75,7 +88,11 @@ impl Answer {
     ) -> Answer {
         let mut received = HeaderMap::new();
         received.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
-        for (name, value) in changes.written() {
+        changes.remove.iter().for_each(|name| drop(received.remove(name)));
+        for (name, value) in &changes.set {
+            received.insert(name, value.clone());
+        }
+        for (name, value) in &changes.add {
             received.append(name, value.clone());
         }
         let relayed = Relayed { received, edits: Arc::default(), maps: Rc::default() };

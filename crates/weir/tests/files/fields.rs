@@ -103,6 +103,18 @@ fn fields_are_set_and_removed_in_all_answers_of_the_site() {
             assert!(answer.field("Content-Length").is_some(), "{path}");
         }
     }
+    // Of what caches go by nothing is lost.
+    let varying = "precompressed = true\nlisting = true\n\
+                   headers = { set = { Vary = \"Cookie\", Content-Type = \"text/x-all\" } }";
+    let varying = served(site.path(), varying);
+    let mut client = varying.connect();
+    for _ in 0..3 {
+        let answer = client.get_with("/a.txt", "Accept-Encoding: gzip\r\n");
+        assert_eq!(values(&answer, "Vary"), ["Accept-Encoding", "Cookie"]);
+        let list = client.get("/");
+        assert_eq!(values(&list, "Content-Type"), ["text/x-all"]);
+        assert_eq!(values(&list, "Vary"), ["Cookie", "Accept"]);
+    }
     // A route says otherwise.
     let routes = format!(
         "{keys}\n[[route]]\npath = \"/sub\"\nfiles = true\nheaders = {{ set = {{ X-Sub = \"1\" }} }}"

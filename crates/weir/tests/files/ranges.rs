@@ -48,6 +48,28 @@ fn parts_of(answer: &Response) -> Vec<Part> {
     parts
 }
 
+#[test]
+fn a_type_of_the_configuration_is_that_of_the_parts() {
+    let site = tempfile::tempdir().expect("a directory");
+    let whole = noise(7, 1000);
+    fs::write(site.path().join("a.txt"), &whole).expect("a file");
+    let root = site.path();
+    for (headers, media) in [
+        ("set = { Content-Type = \"text/x-own\" }", "text/x-own"),
+        ("remove = [\"Content-Type\"]", "text/plain; charset=utf-8"),
+    ] {
+        let text = format!("root = {root:?}\n[headers]\n{headers}\n");
+        let server = Server::configured(&text, &[]);
+        let mut client = server.connect();
+        for _ in 0..3 {
+            let answer = ask_for(&mut client, "/a.txt", "0-9,500-509");
+            assert_parts(&answer, &whole, &[0..10, 500..510]);
+            let parts = parts_of(&answer);
+            assert!(parts.iter().all(|part| part.media == media), "{parts:?}");
+        }
+    }
+}
+
 fn ask_for(client: &mut Client, path: &str, ranges: &str) -> Response {
     client.get_with(path, &format!("Range: bytes={ranges}\r\n"))
 }

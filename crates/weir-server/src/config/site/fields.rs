@@ -52,6 +52,9 @@ settings! {
         example { "/assets/*" = "immutable", "*.html" = "no-cache" };
 
         /// Changes to the fields of the site's answers, those of errors and redirects included
+        ///
+        /// `Vary` is added to weir's own. A `Content-Type` is that of each part where several ranges are
+        /// sent.
         headers: FileHeaders = FileHeaders::default(),
         else "none",
         needs "a directory to serve",
@@ -121,9 +124,20 @@ impl Value for FileHeaders {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FileHeaders, D::Error> {
         let edits = Edits::read(deserializer)?.resolve();
         let mut names = edits.remove.iter().chain(edits.set.iter().map(|(name, _)| name));
-        if names.any(|name| *name == header::DATE) {
+        let refused = names.find_map(|name| match name {
+            &header::DATE => Some("the field date is that of the server; weir writes it itself"),
+            &header::CONTENT_RANGE => {
+                Some("the field content-range says which part is sent; weir writes it itself")
+            }
+            _ => None,
+        });
+        if let Some(why) = refused {
+            return Err(D::Error::custom(why));
+        }
+        if edits.remove.contains(&header::VARY) {
             return Err(D::Error::custom(
-                "the field date is that of the server; weir writes it itself",
+                "without the field vary, caches give a file in one coding to clients that take another; \
+                 do not remove it",
             ));
         }
         Ok(FileHeaders(edits))

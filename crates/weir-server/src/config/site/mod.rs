@@ -132,11 +132,9 @@ impl FilesConfig {
     /// What is changed about the fields of all answers.
     pub(crate) fn changes(&self) -> FieldChanges {
         let edits = &self.fields.headers;
-        let changes = FieldChanges {
-            set: edits.set.clone(),
-            remove: edits.remove.clone(),
-            ..FieldChanges::default()
-        };
+        // Answers that depend on more than weir's own field says still depend on that.
+        let (add, set) = edits.set.iter().cloned().partition(|(name, _)| *name == header::VARY);
+        let changes = FieldChanges { set, add, remove: edits.remove.clone() };
         match self.fields.cors.is_empty() {
             true => changes,
             false if self.fields.admits_every_origin() => {

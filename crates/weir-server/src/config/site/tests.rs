@@ -109,6 +109,8 @@ fn what_is_wrong_is_named_with_its_line() {
             "1: unknown key `sets` of `headers`; did you mean `set`?",
         ),
         ("headers = { set = { Date = \"x\" } }", "1: the field date is that of the server"),
+        ("headers = { remove = [\"Content-Range\"] }", "1: the field content-range says which"),
+        ("headers = { remove = [\"Vary\"] }", "1: without the field vary, caches"),
         ("headers = { set = { Connection = \"x\" } }", "1: the field connection belongs"),
         ("cors = \"example.org\"", "1: \"example.org\" is not an origin"),
         ("cors = [\"*\", \"https://a\"]", "1: \"*\" is every origin; write it alone"),
