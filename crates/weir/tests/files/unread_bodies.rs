@@ -147,6 +147,19 @@ fn a_body_that_is_malformed_or_never_comes_ends_the_connection() {
 }
 
 #[test]
+fn a_body_that_trickles_holds_its_connection_for_seconds_whatever_the_least_rate_is() {
+    let flags = ["--send-timeout", "1h", "--min-rate", "0", "--idle-timeout", "1h"];
+    let server = Server::builtin(&flags);
+    let clients = bodies().map(|(field, body)| {
+        let mut client = server.connect();
+        client.send(head("POST", &field) + &body[..1]);
+        assert_eq!(client.response().status, 405, "{field}");
+        client
+    });
+    clients.into_iter().for_each(|mut client| client.assert_closed());
+}
+
+#[test]
 fn http_1_0_and_close_end_the_connection_as_without_a_body() {
     let server = Server::builtin(&[]);
     let body = format!("Content-Length: {}\r\n\r\n{HIDDEN}", HIDDEN.len());
