@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use http::header;
+use weir_http::forward::FieldEdits;
+
 use super::object::Facts;
 use crate::compress::{Compressor, LONGEST, SHORTEST};
 use crate::config::{CompressionConfig, MediaPattern};
@@ -33,11 +36,16 @@ pub(crate) struct SiteCoding {
 }
 
 impl SiteCoding {
-    /// As the configuration says; `None`: nothing.
+    /// As the configuration says; `None`: nothing. `edits`: what the site changes about fields. One that
+    /// says itself in which coding its files are has no others.
     pub(super) fn new(
         config: &CompressionConfig,
+        edits: &FieldEdits,
         compressor: Option<&Arc<Compressor>>,
     ) -> Option<SiteCoding> {
+        if edits.changes(&header::CONTENT_ENCODING) {
+            return None;
+        }
         let compressor = compressor.filter(|_| config.compress).cloned();
         (config.precompressed || compressor.is_some()).then(|| SiteCoding {
             types: config.compress_types.clone(),

@@ -80,7 +80,7 @@ impl SitesConfig {
                 window: window_for(config),
                 work: config.disk_work,
                 departures: config.file_departures,
-                coding: SiteCoding::new(&config.compression, compressor),
+                coding: SiteCoding::new(&config.compression, &files.fields.headers, compressor),
             }))
         };
         let sites: Result<Vec<_>, ServeError> = served.into_iter().map(site).collect();

@@ -244,6 +244,22 @@ fn text_is_compressed_on_the_fly() {
 }
 
 #[test]
+fn a_site_that_says_itself_how_its_files_are_coded_has_no_others() {
+    let site = with_siblings();
+    for change in ["set = { Content-Encoding = \"aes128gcm\" }", "remove = [\"Content-Encoding\"]"]
+    {
+        let root = site.path().display();
+        let keys = format!("root = \"{root}\"\nprecompressed = true\ncompress = true\n");
+        let server = Server::configured(&format!("{keys}headers = {{ {change} }}\n"), &[]);
+        let mut client = server.connect();
+        for _ in 0..3 {
+            let answer = ask(&mut client, "/x.css", "gzip, br");
+            assert!(answer.body == text(5000) && answer.field("Vary").is_none(), "{change}");
+        }
+    }
+}
+
+#[test]
 fn a_change_shows_compressed_as_well() {
     let site = tempfile::tempdir().unwrap();
     // One that is kept in memory, and two that are not.
