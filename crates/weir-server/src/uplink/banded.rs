@@ -32,8 +32,10 @@ pub(crate) struct Banded {
     registry: Rc<Registry>,
     classes: Rc<Classes>,
     socket: Rc<Transport>,
+    /// The other end: how large packets are goes by it.
+    peer: PeerAddress,
     /// The client whose responses it carries.
-    peer: Cell<PeerAddress>,
+    client: Cell<PeerAddress>,
     worker: usize,
     /// The socket's, so that it is set only where it changes.
     priority: Cell<u32>,
@@ -59,13 +61,14 @@ impl Banded {
         let socket = socket.clone();
         let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(LEAST_UNSENT));
         let (asked, size, round_trip) = Default::default();
-        let peer = Cell::new(peer);
+        let client = Cell::new(peer);
         Banded {
             uplink,
             registry,
             classes,
             socket,
             peer,
+            client,
             worker,
             priority,
             unsent,
@@ -82,7 +85,7 @@ impl Banded {
 
     /// The responses from now on are for the client at this address.
     pub(super) fn serves(&self, client: PeerAddress) {
-        self.peer.set(client);
+        self.client.set(client);
     }
 
     /// A response of `left` bytes begins, `u64::MAX` if nobody knows how many.
@@ -149,7 +152,8 @@ impl Banded {
     /// Its place at the gate, for a response that waits.
     pub(crate) fn at_gate(&self) -> Flow {
         let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
-        let flow = Flow::open(uplink, registry, self.worker, &self.socket, self.peer.get());
+        let flow = Flow::open(uplink, registry, self.worker, &self.socket, self.peer);
+        flow.serves(self.client.get());
         flow.asked.set(self.asked.get());
         flow
     }

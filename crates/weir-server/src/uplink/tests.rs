@@ -283,6 +283,23 @@ fn a_sockets_priority_follows_what_is_left() {
 }
 
 #[test]
+fn a_proxys_packets_are_its_own_whichever_client_has_the_share() {
+    let (uplink, _socket, lane, _client) = banded();
+    let opened = || {
+        let (_flow, mut events) = (lane.at_gate(), Vec::new());
+        uplink.inbox.take(&mut events);
+        match events.pop() {
+            Some(Event::Open { spec, .. }) => (spec.client, spec.packets),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (_, packets) = opened();
+    let other = PeerAddress::Ip(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 0).into());
+    lane.serves(other);
+    assert_eq!(opened(), (client(other), packets));
+}
+
+#[test]
 fn what_is_said_before_a_response_goes_first() {
     let (_uplink, socket, lane, _client) = banded();
     lane.receives();
