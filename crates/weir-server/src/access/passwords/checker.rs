@@ -106,13 +106,11 @@ impl Checker {
         Some(receiver)
     }
 
-    /// Wakes an idle thread, or starts another.
+    /// Wakes an idle thread, or starts another. One that was woken counts as idle until it runs, so those
+    /// that are idle may have to do all that is ready.
     fn call(self: &Arc<Self>, state: &mut State) {
-        if state.idle > 0 {
-            self.work_added.notify_one();
-            return;
-        }
-        if state.threads >= self.most {
+        self.work_added.notify_one();
+        if state.turns.ready() <= state.idle || state.threads >= self.most {
             return;
         }
         let checker = self.clone();
@@ -146,7 +144,7 @@ impl Checker {
             let (guard, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
             state = guard;
             state.idle -= 1;
-            if timed_out.timed_out() && !state.turns.has_ready() {
+            if timed_out.timed_out() && state.turns.ready() == 0 {
                 state.threads -= 1;
                 return;
             }
@@ -204,6 +202,25 @@ mod tests {
         }
         let other = Checker::new().unwrap();
         assert_eq!(other.check(network, question(&other, false, "U*U")).await, Some(false));
+    }
+
+    #[tokio::test]
+    async fn a_burst_is_not_left_to_the_one_thread_that_is_idle() {
+        let mut checker = Checker::new().unwrap();
+        Arc::get_mut(&mut checker).expect("it is new").most = 2;
+        // One that was woken before, and has not run yet.
+        let mut state = checker.lock();
+        (state.threads, state.idle) = (1, 1);
+        drop(state);
+        let ask = |last: u8| {
+            let asked = question(&checker, true, &last.to_string());
+            checker.ask([192, 0, 2, last].into(), asked).expect("few wait")
+        };
+        let first = ask(1);
+        assert_eq!(checker.lock().threads, 1, "it will be done by the one");
+        let second = ask(2);
+        assert_eq!(checker.lock().threads, 2);
+        assert_eq!((first.await, second.await), (Ok(false), Ok(false)));
     }
 
     #[tokio::test]

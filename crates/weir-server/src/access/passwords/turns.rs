@@ -61,9 +61,9 @@ impl<K: Clone + Eq + Hash, J> Turns<K, J> {
         Some((owner, job))
     }
 
-    /// Whether there is a job to do.
-    pub(super) fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
+    /// How many jobs can be done at the same time, beside those that are being done.
+    pub(super) fn ready(&self) -> usize {
+        self.ready.len()
     }
 
     /// The job of this owner is done.
