@@ -175,7 +175,7 @@ impl Inner {
 
     /// The file as the compressor makes it, or has made it.
     async fn compressed(
-        &self,
+        self: &Rc<Self>,
         compressor: &Arc<Compressor>,
         file: &KnownFile,
         variants: &Variants,
@@ -188,7 +188,15 @@ impl Inner {
             return variants.learn(coding, &file.facts, &result);
         }
         let waiting = match compressor.claim(key) {
-            Claim::Mine(ticket) => ticket.submit(self.whole(object, since).await?),
+            Claim::Mine(ticket) => {
+                // In a task of its own: others wait for it, even when this client leaves.
+                let (site, object) = (self.clone(), object.clone());
+                let submitted = tokio::task::spawn_local(async move {
+                    let content = site.whole(&object, since).await?;
+                    Some(ticket.submit(content))
+                });
+                submitted.await.ok()??
+            }
             Claim::Others(waiting) => waiting,
             Claim::Refused => {
                 variants.give_up(turn::began());
