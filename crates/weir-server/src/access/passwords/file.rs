@@ -80,7 +80,14 @@ fn read(path: &Path) -> Result<Users, String> {
     let name = path.display();
     let text = fs::read_to_string(path)
         .map_err(|error| format!("cannot read the passwords of `basic_auth` in {name}: {error}"))?;
-    Users::parse(&text).map_err(|wrong| format!("{name}:{wrong}"))
+    let users = Users::parse(&text).map_err(|wrong| format!("{name}:{wrong}"))?;
+    if let Some((least, most)) = users.unequal_costs() {
+        tracing::warn!(
+            "the hashes in {name} have costs from {least} to {most}, so the time that a wrong password takes \
+             tells who is a user; make all with one cost, such as `htpasswd -B -C {most}`"
+        );
+    }
+    Ok(users)
 }
 
 #[cfg(test)]

@@ -71,6 +71,13 @@ impl Users {
         }
     }
 
+    /// The least and the greatest cost of the hashes, if they differ: then the time that a wrong password takes
+    /// tells who is a user.
+    pub(super) fn unequal_costs(&self) -> Option<(u32, u32)> {
+        let costs = || self.hashes.values().filter_map(|hash| cost(hash));
+        costs().min().zip(costs().max()).filter(|(least, most)| least != most)
+    }
+
     /// The hash to check a password of `user` against, and whether there is such a user: if not, no password
     /// is right.
     pub(super) fn find(&self, user: &str) -> (&Arc<str>, bool) {
@@ -131,6 +138,9 @@ mod tests {
         assert!(users.find("bob smith").0.starts_with("$2b$10$"));
         assert_eq!(users.find("nobody"), (&HASH.into(), false), "what ann's costs");
         assert!(!format!("{users:?}").contains("$2y$"));
+        assert_eq!(users.unequal_costs(), Some((5, 10)));
+        let equal = Users::parse(&format!("ann:{HASH}\nbob:{HASH}\n")).unwrap();
+        assert_eq!(equal.unequal_costs(), None);
     }
 
     #[test]
