@@ -70,7 +70,9 @@ pub(super) async fn admit(
         let checked = tokio::select! {
             biased;
             checked = passwords.user(fields, address) => Some(checked),
-            () = requester.gone() => None,
+            // One that sends nothing more may wait for its answer: whether it is probed is for the route
+            // to say, later.
+            () = requester.reset() => None,
         };
         waiting.over(checked.is_some());
         match checked? {
