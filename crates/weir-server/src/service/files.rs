@@ -110,6 +110,8 @@ pub(super) fn present(request: &Request<'_>, object: Object) -> Answer {
     match range.unwrap_or(Range::Whole) {
         Range::Whole => Answer::whole(object),
         Range::Part { first, last } => Answer::part(object, first, last),
+        // The coding would be that of the multipart body around them, and not that of their bytes.
+        Range::Parts(_) if object.facts.coding.is_some() => Answer::whole(object),
         Range::Parts(parts) => Answer::parts(object, &parts),
         Range::Unsatisfiable => Answer::unsatisfied_range(total),
     }

@@ -108,6 +108,16 @@ fn a_part_is_a_part_of_the_file_that_is_chosen() {
     assert_eq!((of_gzip.status, of_gzip.text().as_str()), (200, GZIP));
     let plain = part(&mut client, "");
     assert!(plain.status == 206 && plain.body == text(5000)[4..=9] && coding(&plain).is_none());
+    // Several would be in a body that is in no coding.
+    put(site.path(), "long.css", text(50_000), 3600);
+    put(site.path(), "long.css.br", noise(1, 40_000), 1800);
+    wait_for(&mut client, "/long.css", "br");
+    let parts = "Range: bytes=0-999,30000-30999\r\n";
+    let plain = client.get_with("/long.css", parts);
+    assert_eq!((plain.status, coding(&plain)), (206, None));
+    let of_brotli = client.get_with("/long.css", &format!("{parts}Accept-Encoding: br\r\n"));
+    assert_eq!((of_brotli.status, coding(&of_brotli)), (200, Some("br")));
+    assert!(of_brotli.body == noise(1, 40_000));
 }
 
 #[test]
