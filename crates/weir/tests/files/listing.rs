@@ -22,6 +22,23 @@ fn all_of(text: &str, before: &str) -> Vec<String> {
 }
 
 #[test]
+fn clients_that_do_not_read_their_lists_keep_nobody_from_one() {
+    let site = tempfile::tempdir().unwrap();
+    for number in 0..200 {
+        fs::write(site.path().join(format!("{number:040}")), "").unwrap();
+    }
+    let server = served(site.path(), "");
+    let _slow: Vec<Client> = (0..70)
+        .map(|_| {
+            let mut client = Client::with_small_segments(server.address());
+            client.ask("/");
+            assert_eq!(client.head().status, 200, "the lists before it are whole");
+            client
+        })
+        .collect();
+}
+
+#[test]
 fn a_directory_without_an_index_is_listed_and_each_link_leads_somewhere() {
     let outer = tempfile::tempdir().unwrap();
     let site = outer.path().join("site");

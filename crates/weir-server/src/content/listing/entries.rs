@@ -74,6 +74,8 @@ impl List {
             }
             let Some(name) = self.next_name()? else {
                 self.page.end(&mut out);
+                // A slow client may hold the list for long: what it was made of need not wait for that.
+                self.reading = Reading::Names(Vec::new().into_iter(), None);
                 return Ok((out.into(), true));
             };
             if let Some(entry) = self.look_at(&name) {

@@ -44,8 +44,6 @@ pub(super) struct Listing {
     list: Arc<Mutex<List>>,
     at: Place,
     state: RefCell<State>,
-    /// Lists under way are counted by how often this is shared.
-    _counted: Rc<()>,
 }
 
 /// Bytes of a list, and whether these are the last.
@@ -62,6 +60,9 @@ struct State {
     /// A helper is at work on the next.
     next: Option<NextPart>,
     has_failed: bool,
+    /// Lists that are being made are counted by how often this is shared; `None`: this one is whole, and
+    /// however slowly its client reads, it keeps no other from being made.
+    counted: Option<Rc<()>>,
 }
 
 impl Listing {
@@ -78,8 +79,9 @@ impl Listing {
     ) -> Result<Listing, FetchError> {
         let list = Arc::new(Mutex::new(list));
         let (bytes, is_last) = next_part(list.clone(), at.clone(), since).await?;
-        let state = State { bytes, start: 0, is_last, next: None, has_failed: false };
-        Ok(Listing { list, at, state: RefCell::new(state), _counted: counted })
+        let counted = Some(counted).filter(|_| !is_last);
+        let state = State { bytes, start: 0, is_last, next: None, has_failed: false, counted };
+        Ok(Listing { list, at, state: RefCell::new(state) })
     }
 }
 
@@ -129,8 +131,13 @@ impl Coming for Listing {
                 Poll::Ready(Ok((bytes, is_last))) => {
                     state.start = state.end();
                     (state.bytes, state.is_last, state.next) = (bytes, is_last, None);
+                    if is_last {
+                        state.counted = None;
+                    }
                 }
-                Poll::Ready(Err(_)) => (state.has_failed, state.next) = (true, None),
+                Poll::Ready(Err(_)) => {
+                    (state.has_failed, state.next, state.counted) = (true, None, None);
+                }
             }
         }
         Poll::Ready(Ok(()))

@@ -13,7 +13,8 @@ use crate::body::Coming;
 use crate::content::file::FetchError;
 use crate::content::listing::{List, ListFormat, Listing, Place};
 
-/// The most lists that are under way in a site of a worker; each takes up to about 1 MB.
+/// The most lists that are being made in a site of a worker; each takes up to about 1 MB. One whose last
+/// part has been made takes no more than that part, and does not count.
 const MOST: usize = 64;
 
 impl Site {
