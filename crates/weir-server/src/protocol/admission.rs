@@ -53,12 +53,12 @@ pub(super) async fn admit(
     let address = client.ip();
     let of_server = serving.access.as_ref().map(|access| access.admit(address, begun));
     if let Some(Err(refusal)) = of_server {
-        return Some(Admitted { asker, to: Destination::Refused(refusal) });
+        return Some(Admitted { asker, to: to.refused(refusal) });
     }
     let Destination::Guarded(guarded) = to else { return Some(Admitted { asker, to }) };
     let Guarded { guard, mut to } = *guarded;
     if let Err(refusal) = guard.admit(address, begun) {
-        return Some(Admitted { asker, to: Destination::Refused(refusal) });
+        return Some(Admitted { asker, to: to.refused(refusal) });
     }
     // It comes without a password, and asks for nothing that one protects.
     let is_preflight = || serving.service.is_preflight(&to, request, fields);
@@ -77,7 +77,7 @@ pub(super) async fn admit(
         waiting.over(checked.is_some());
         match checked? {
             Ok(user) => asker.get_or_insert_default().user = Some(user),
-            Err(refusal) => to = Destination::Refused(refusal),
+            Err(refusal) => to = to.refused(refusal),
         }
     }
     Some(Admitted { asker, to })

@@ -65,7 +65,13 @@ pub(super) async fn exchange<R: Requester>(
     // Files have the pages of their own site.
     let may_have_page = !matches!(to, Destination::Files(_));
     let answered = match to {
-        Destination::Refused(refusal) => Some(Answered::own(admission::answer(&refusal))),
+        Destination::Refused { refusal, site } => {
+            let answer = admission::answer(&refusal);
+            Some(Answered::own(match site {
+                Some(site) => serving.service.finish(site, answer, fields),
+                None => answer,
+            }))
+        }
         // Nobody has asked whether it may: it may not.
         Destination::Guarded(_) => Some(Answered::own(Answer::error(StatusCode::FORBIDDEN))),
         Destination::Files(site) => {

@@ -25,7 +25,27 @@ pub(crate) enum Destination {
     /// Somewhere that not everybody may go to: the protocol asks first.
     Guarded(Box<Guarded>),
     /// It was asked, and the request is not answered with what it asks for.
-    Refused(Refusal),
+    Refused {
+        refusal: Refusal,
+        /// The number of the site that it was for, if it was for files.
+        site: Option<usize>,
+    },
+}
+
+impl Destination {
+    /// This, once its client was not let in.
+    pub(crate) fn refused(&self, refusal: Refusal) -> Destination {
+        Destination::Refused { refusal, site: self.site() }
+    }
+
+    /// The number of the site whose files it is.
+    fn site(&self) -> Option<usize> {
+        match self {
+            Destination::Files(site) => Some(*site),
+            Destination::Guarded(guarded) => guarded.to.site(),
+            _ => None,
+        }
+    }
 }
 
 /// A destination with something before it.

@@ -188,6 +188,14 @@ impl Service {
         }
     }
 
+    /// The answer to a client that is not let in, with what all answers of `site` have.
+    pub(crate) fn finish(&self, site: usize, answer: Answer, fields: &Fields<'_>) -> Answer {
+        match self.own_sites().get(site) {
+            Some(site) => site.finish(answer, fields),
+            None => answer,
+        }
+    }
+
     /// Whether the server has a page for an error that it tells of in the place of a backend.
     pub(crate) fn has_error_page(&self, answer: &Answer) -> bool {
         self.own_sites().first().is_some_and(|site| site.has_error_page(answer))

@@ -194,19 +194,27 @@ impl Files {
         begun: Time,
     ) -> Answer {
         let Some(path) = self.error_page(&answer) else { return answer };
-        let found = match self.content.find_in_memory(&path, &Accepts::PLAIN) {
-            Some(found) => found,
-            None => {
-                let finding = timeout(PATIENCE, self.content.find(&path, &Accepts::PLAIN, begun));
-                finding.await.unwrap_or(Err(StatusCode::SERVICE_UNAVAILABLE))
-            }
+        let page = async {
+            let found = match self.content.find_in_memory(&path, &Accepts::PLAIN) {
+                Some(found) => found,
+                None => self.content.find(&path, &Accepts::PLAIN, begun).await,
+            };
+            let Ok(Found::Object(page)) = found else { return None };
+            let answer = Answer::whole(page.clone());
+            let answer = files::begin(answer, &self.content, is_head, begun).await;
+            (answer.status == StatusCode::OK).then_some((page, answer.first))
         };
-        let Ok(Found::Object(page)) = found else { return answer };
-        let begun_page = Answer::whole(page.clone());
-        let begun_page = files::begin(begun_page, &self.content, is_head, begun).await;
-        match begun_page.status {
-            StatusCode::OK => Answer { first: begun_page.first, ..answer.showing(page) },
-            _ => answer,
+        match timeout(PATIENCE, page).await {
+            Ok(Some((page, first))) => Answer { first, ..answer.showing(page) },
+            Ok(None) | Err(_) => answer,
+        }
+    }
+
+    /// An answer that was made elsewhere, with what all answers of the site have.
+    pub(super) fn finish(&self, answer: Answer, fields: &Fields<'_>) -> Answer {
+        match &self.options {
+            None => answer,
+            Some(options) => options.finish(answer, fields),
         }
     }
 

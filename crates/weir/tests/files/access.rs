@@ -115,6 +115,34 @@ fn a_preflight_request_is_answered_without_a_password() {
 }
 
 #[test]
+fn who_is_not_let_in_gets_the_fields_of_the_site_too() {
+    let directory = directory();
+    let users = directory.path().join("users");
+    fs::write(&users, format!("me:{HASH}\n")).unwrap();
+    let password = format!("basic_auth = {users:?}");
+    for (access, status) in [
+        (password.as_str(), 401),
+        ("deny = \"127.0.0.0/8\"", 403),
+        ("limit_requests = \"1/h\"\nlimit_burst = 1", 429),
+    ] {
+        let fields =
+            "cors = \"https://app.example\"\nheaders = { set = { X-Frame-Options = \"DENY\" } }";
+        let text = configuration(directory.path(), &format!("{access}\n{fields}\n"));
+        let server = Server::configured(&text, &[]);
+        let mut client = server.connect();
+        let mut ask = || client.get_with("/private/page", "Origin: https://app.example\r\n");
+        // The first request may be one that a limit lets through.
+        let (_, refused) = (ask(), ask());
+        assert_eq!((refused.status, refused.field("X-Frame-Options")), (status, Some("DENY")));
+        let origin = refused.field("Access-Control-Allow-Origin");
+        assert_eq!(origin, Some("https://app.example"), "{}", refused.head);
+        assert_eq!(refused.field("WWW-Authenticate").is_some(), status == 401);
+        // Those of another site have nothing of it.
+        assert_eq!(client.get("/").field("X-Frame-Options"), None);
+    }
+}
+
+#[test]
 fn passwords_are_read_anew_when_their_file_changes_and_stay_if_it_cannot_be_used() {
     let directory = directory();
     let users = directory.path().join("users");

@@ -64,6 +64,40 @@ fn a_disk_that_hangs_delays_only_what_it_has_to_give() {
     disk.unmount().unwrap();
 }
 
+#[test]
+fn an_error_does_not_wait_for_a_page_on_a_disk_that_hangs() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    let page = noise(3, 300_000);
+    fs::write(at.path().join("405.html"), &page).unwrap();
+    disk.remount().unwrap();
+    let root = at.path();
+    let text = format!(
+        "root = {root:?}\ndisk_timeout = \"1h\"\nerror_pages = {{ 405 = \"/405.html\" }}\n"
+    );
+    let server = Server::configured(&text, &["--workers", "1"]);
+    let mut client = server.connect();
+    // That it is not allowed, no disk need tell.
+    let mut refused = || {
+        client.send("DELETE /a HTTP/1.1\r\nHost: weir\r\n\r\n");
+        client.response()
+    };
+    for _ in 0..3 {
+        let answer = refused();
+        assert!(answer.status == 405 && answer.body == page);
+    }
+    // Its name is known and its file open; only its bytes have to come from the disk.
+    forget_content(&at.path().join("405.html"));
+    disk.hang(true);
+    let answer = refused();
+    assert_eq!(answer.status, 405);
+    assert!(answer.body == b"405 Method Not Allowed\n", "{} bytes", answer.body.len());
+    disk.hang(false);
+    eventually("the page is shown again", || refused().body == page);
+    drop((server, client));
+    disk.unmount().unwrap();
+}
+
 /// Each disk has a gate of its own: with one for both, what waits for the one would take all helpers.
 /// What is mounted inside the site is known to be another disk once something of it was opened.
 #[test]
