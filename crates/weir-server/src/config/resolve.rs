@@ -150,7 +150,25 @@ impl Config {
                     .to_owned(),
             );
         }
+        warnings.extend(self.routes.iter().filter_map(|route| self.way_around(route)));
         warnings
+    }
+
+    /// What is to be said of a route that not everybody may use and that is for a file with another path,
+    /// too: routes go by the path of the request.
+    fn way_around(&self, route: &RouteConfig) -> Option<String> {
+        let files = match &route.action {
+            Action::Files => &self.files,
+            Action::Directory(files) => files,
+            Action::Redirect { .. } | Action::Proxy(_) => return None,
+        };
+        let path = &route.path;
+        let other = files.pages.other_path(path).filter(|_| route.access.is_restricted())?;
+        Some(format!(
+            "not everybody may use the route for \"{path}\", but that file is also served as \
+             \"{other}\", which is for the route of that path to say: restrict that, too, or move the \
+             file below a directory with a route of its own"
+        ))
     }
 }
 

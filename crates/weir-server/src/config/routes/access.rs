@@ -79,6 +79,11 @@ impl Default for RouteAccess {
 }
 
 impl RouteAccess {
+    /// Whether not everybody may use the route.
+    pub(in crate::config) fn is_restricted(&self) -> bool {
+        self.basic_auth.is_some() || !self.allow.is_empty() || !self.deny.is_empty()
+    }
+
     /// Takes relative paths to be relative to `directory`.
     pub(super) fn move_beside(&mut self, directory: &Path) {
         if let Some(file) = &mut self.basic_auth {

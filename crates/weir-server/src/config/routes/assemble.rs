@@ -47,12 +47,12 @@ pub(in crate::config) fn assemble(
         )));
     }
     let Server { has_root, limit, order, client_width } = server;
-    let of_flags = proxies.iter().map(|flag| with_gate(route(flag), limit, order));
+    let of_flags = proxies.iter().map(|flag| Ok(with_gate(route(flag), limit, order)));
     let of_tables = tables.into_iter().map(|route| {
         let (limit, order) = (route.limit.or(limit), route.order.or(order));
-        with_gate(route.with_files(files), limit, order)
+        Ok(with_gate(route.with_files(files)?, limit, order))
     });
-    let mut routes: Vec<RouteConfig> = of_flags.chain(of_tables).collect();
+    let mut routes: Vec<RouteConfig> = of_flags.chain(of_tables).collect::<Result<_, _>>()?;
     routes.iter_mut().for_each(|route| route.access.client_width = client_width);
     for route in &routes {
         if let Action::Proxy(proxy) = &route.action {

@@ -15,7 +15,9 @@ use super::health::HealthCheck;
 use super::own_files::OwnFiles;
 use super::table::{ProxyConfig, ProxyKeys, RouteKeys};
 use crate::config::client_width::ClientWidth;
+use crate::config::error::ConfigError;
 use crate::config::key::Table as _;
+use crate::config::keys::at_line;
 use crate::config::site::FileKeys;
 use crate::config::value::Value;
 
@@ -47,14 +49,14 @@ impl FileRoute {
     }
 
     /// What it comes to, where `above` says how files are served if the route does not.
-    pub(super) fn with_files(self, above: &FileKeys) -> RouteConfig {
-        match self.files {
-            None => self.config,
-            Some(own) => {
-                let action = Action::Directory(Box::new(own.site(above)));
-                RouteConfig { action, ..self.config }
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// What both say makes no sense together.
+    pub(super) fn with_files(self, above: &FileKeys) -> Result<RouteConfig, ConfigError> {
+        let Some(own) = self.files else { return Ok(self.config) };
+        let site = own.site(above).map_err(|what| at_line(self.line, what))?;
+        Ok(RouteConfig { action: Action::Directory(Box::new(site)), ..self.config })
     }
 
     /// Takes the sockets of its backends, its files and its directory to be named relative to `directory`.

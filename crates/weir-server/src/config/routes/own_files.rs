@@ -36,8 +36,14 @@ impl OwnFiles {
     }
 
     /// The site, where `above` says what the route does not.
-    pub(super) fn site(self, above: &FileKeys) -> FilesConfig {
-        self.keys.over(above.clone()).site(self.root, self.strips)
+    ///
+    /// # Errors
+    ///
+    /// What the route says makes no sense with what is said above.
+    pub(super) fn site(self, above: &FileKeys) -> Result<FilesConfig, String> {
+        let keys = self.keys.over(above.clone());
+        keys.check_fields()?;
+        Ok(keys.site(self.root, self.strips))
     }
 
     /// Takes the directory to be named relative to `directory`.

@@ -113,6 +113,15 @@ impl FileKeys {
         Ok(keys)
     }
 
+    /// Looks whether what is said of fields makes sense together, where it stands in several tables.
+    ///
+    /// # Errors
+    ///
+    /// What does not, and why.
+    pub(super) fn check_fields(&self) -> Result<(), String> {
+        self.fields.check().map_err(|(key, why)| format!("`{key}`: {why}"))
+    }
+
     /// The first key that makes no sense with the others, and why.
     fn check(&self) -> Result<(), (&'static str, String)> {
         if self.pages.try_files.is_some() && self.pages.clean_urls == Some(true) {

@@ -121,6 +121,12 @@ impl Template {
         self.before.is_empty() && self.behind.is_empty()
     }
 
+    /// The path, other than `name`, for which this name is looked for, if there is one.
+    fn other_path<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let path = name.strip_prefix(self.before.as_str())?.strip_suffix(self.behind.as_str())?;
+        (!self.is_path() && !path.is_empty()).then_some(path)
+    }
+
     /// The name to look for, for a path that is not empty.
     pub(crate) fn apply(&self, path: &[u8]) -> Vec<u8> {
         [self.before.as_bytes(), path, self.behind.as_bytes()].concat()
@@ -211,6 +217,20 @@ impl PagesConfig {
             true => ["", ".html", "/index.html"].map(Template::with_end).into(),
             false => self.try_files.clone(),
         }
+    }
+
+    /// A path under which a file is served beside `path`, that of its name, if there is one. Both begin
+    /// with a slash.
+    pub(in crate::config) fn other_path(&self, path: &str) -> Option<String> {
+        let name = path.strip_prefix('/')?;
+        let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
+        if self.index.iter().any(|index| index == last) {
+            let slash = if directory.is_empty() { "" } else { "/" };
+            return Some(format!("/{directory}{slash}"));
+        }
+        let templates = self.templates();
+        let other = templates.iter().find_map(|template| template.other_path(name));
+        other.map(|other| format!("/{other}"))
     }
 }
 

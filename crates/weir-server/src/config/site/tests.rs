@@ -118,6 +118,12 @@ fn what_is_wrong_is_named_with_its_line() {
             "cors = \"*\"\nheaders = { set = { Access-Control-Allow-Origin = \"*\" } }",
             "2: access-control-allow-origin is what `cors` says",
         ),
+        // Nor in two tables: the route's own, and what is said above for all.
+        (
+            "root = \".\"\nheaders = { set = { Access-Control-Allow-Origin = \"*\" } }\n\
+             [[route]]\npath = \"/a\"\nfiles = true\ncors = \"*\"",
+            "3: `headers`: access-control-allow-origin is what `cors` says",
+        ),
         ("clean_urls = true\ntry_files = \"{path}\"", "2: `clean_urls` says where"),
         ("lsting = true", "1: unknown key `lsting`; did you mean `listing`?"),
         (
@@ -140,6 +146,40 @@ fn what_is_wrong_is_named_with_its_line() {
     ] {
         let error = error(text);
         assert!(error.starts_with(message), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_restricted_file_with_a_second_path_is_told() {
+    let told = |keys: &str, path: &str, access: &str| {
+        let text = format!(
+            "root = \"/srv\"\n{keys}\n[[route]]\npath = \"{path}\"\nfiles = true\n{access}\n"
+        );
+        config(&text).warnings()
+    };
+    let password = "basic_auth = \"/users\"";
+    for (keys, path, access, other) in [
+        ("clean_urls = true", "/a/secret.html", password, "/a/secret"),
+        (
+            "try_files = [\"{path}\", \"{path}.txt\"]",
+            "/secret.txt",
+            "deny = \"10.0.0.0/8\"",
+            "/secret",
+        ),
+        ("", "/a/index.html", "allow = \"10.0.0.0/8\"", "/a/"),
+        ("index = \"home.htm\"", "/home.htm", password, "/"),
+    ] {
+        let told = told(keys, path, access);
+        let expected = format!("served as \"{other}\"");
+        assert!(told.len() == 1 && told[0].contains(&expected), "{path}: {told:?}");
+    }
+    for (keys, path, access) in [
+        ("clean_urls = true", "/a/secret.html", "limit_requests = 5"),
+        ("clean_urls = true", "/a", password),
+        ("clean_urls = true", "/", password),
+        ("", "/secret.html", password),
+    ] {
+        assert_eq!(told(keys, path, access), [""; 0], "{path}");
     }
 }
 
