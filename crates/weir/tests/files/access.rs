@@ -41,6 +41,21 @@ fn configuration(directory: &Path, keys: &str) -> String {
 }
 
 #[test]
+fn who_has_sent_everything_is_told_nothing_before_the_password_is_checked() {
+    let directory = directory();
+    let users = directory.path().join("users");
+    // It takes tenths of a second, in which the end of what the client sends is seen.
+    fs::write(&users, format!("me:{}\n", HASH.replace("$05$", "$12$"))).unwrap();
+    let text = configuration(directory.path(), &format!("basic_auth = {users:?}\n"));
+    let server = Server::configured(&text, &[]);
+    let mut client = server.connect();
+    client.ask_with("/private/page", RIGHT);
+    client.half_close();
+    let answer = client.rest();
+    assert!(answer.starts_with(b"HTTP/1.1 401 "), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[test]
 fn who_knows_a_password_gets_the_files_of_its_route() {
     let directory = directory();
     let (users, log) = (directory.path().join("users"), directory.path().join("access.log"));

@@ -209,9 +209,10 @@ mod tests {
         let mut checker = Checker::new().unwrap();
         Arc::get_mut(&mut checker).expect("it is new").most = 2;
         // One that was woken before, and has not run yet.
-        let mut state = checker.lock();
-        (state.threads, state.idle) = (1, 1);
-        drop(state);
+        {
+            let mut state = checker.lock();
+            (state.threads, state.idle) = (1, 1);
+        }
         let ask = |last: u8| {
             let asked = question(&checker, true, &last.to_string());
             checker.ask([192, 0, 2, last].into(), asked).expect("few wait")
