@@ -19,6 +19,8 @@ use super::worker::{Order, Shared};
 use crate::access;
 use crate::config::{AccessLog, Config, ListenAddress};
 use crate::listen::{Addresses, Role};
+use crate::logs::access_log::LAST_WAIT;
+use crate::logs::lines::LogThread;
 use crate::service::proxy;
 use crate::sys::service_manager::ServiceManager;
 
@@ -29,12 +31,17 @@ pub(super) const FIRST_BYTES: Duration = Duration::from_millis(100);
 /// How long workers may take to do what they are told: they do so between two requests.
 const WITHIN: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether a log is written at the end.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Live<'p> {
     pub(super) program: &'p Program,
     pub(super) config: Config,
     pub(super) shared: Shared,
+    /// Access logs of earlier configurations, while lines are left or written there.
+    pub(super) old_logs: Vec<LogThread>,
     pub(super) workers: Vec<mpsc::UnboundedSender<Order>>,
     pub(super) addresses: Addresses,
     pub(super) certificates: Option<Watched>,
@@ -124,6 +131,20 @@ impl Live<'_> {
             self.shared.access_log.reopen();
         }
         is_file
+    }
+
+    /// Waits until all access logs are written. Called when the workers have ended.
+    pub(super) async fn finish_logs(&self) {
+        self.shared.access_log.finish();
+        let end = Instant::now() + LAST_WAIT;
+        for log in &self.old_logs {
+            while !log.has_ended() && Instant::now() < end {
+                sleep(LOOK).await;
+            }
+            if !log.has_ended() {
+                tracing::error!("{} is stuck: the last lines are lost", log.name());
+            }
+        }
     }
 
     /// Reads the files of certificates anew, those for backends included.

@@ -137,6 +137,7 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
             program,
             config,
             shared,
+            old_logs: Vec::new(),
             workers: orders,
             addresses,
             certificates,
@@ -150,7 +151,7 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
         let end = main_loop::run(&mut live, &mut signals, &mut control).await;
         let shutdown = Shutdown { stop: stop_sender, admin_stop };
         shutdown.run(end, &mut live, &mut control, &mut signals, threads).await?;
-        live.shared.access_log.finish();
+        live.finish_logs().await;
         watchdog.iter().for_each(JoinHandle::abort);
         Ok(())
     });

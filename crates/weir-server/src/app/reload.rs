@@ -182,6 +182,11 @@ impl Live<'_> {
             self.shared.metrics.compression.kept.set(0);
         }
         let tls = self.certificates.as_ref().map(|watched| watched.certificates.server().clone());
+        if changes.contain(&["access_log"]) {
+            // Responses under way are logged to the one before.
+            self.old_logs.retain(|log| !log.has_ended());
+            self.old_logs.extend(self.shared.access_log.thread());
+        }
         self.shared = Shared {
             routes: routes.commit(),
             compressor,

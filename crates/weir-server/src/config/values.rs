@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use ipnet::{IpNet, Ipv4Net};
@@ -98,9 +99,12 @@ value! {
 pub struct Workers(pub usize);
 
 impl Workers {
-    /// One for each core.
+    /// One for each core that the process had when this was asked first: the quota of a container may change,
+    /// and a configuration that is read anew must not seem to want other workers then.
     pub(super) fn cores() -> Workers {
-        Workers(std::thread::available_parallelism().map_or(1, usize::from))
+        static CORES: LazyLock<usize> =
+            LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+        Workers(*CORES)
     }
 }
 

@@ -18,14 +18,14 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use crate::config::{AccessLog, LogFormat};
 use crate::error::ServeError;
 use crate::logs::date::{Date, Dates};
-use crate::logs::lines::{Kind, Lines, Output};
+use crate::logs::lines::{Kind, Lines, LogThread, Output};
 use crate::logs::messages;
 
 pub(crate) use details::{Details, GateKind};
 pub(crate) use entry::{Ending, Entry};
 
 /// How long the server waits at its end for lines that are not written yet.
-const LAST_WAIT: Duration = Duration::from_secs(1);
+pub(crate) const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Bytes that lines mostly have, by what is in them: more make a line grow.
 const USUAL: usize = 160;
@@ -146,6 +146,11 @@ impl LogHandle {
         {
             tracing::error!("{} is stuck: the last lines are lost", lines.name());
         }
+    }
+
+    /// The thread that writes it, if it is the log's own: it ends after the last handle.
+    pub(crate) fn thread(&self) -> Option<LogThread> {
+        self.lines.as_ref().filter(|_| !self.shared).map(Lines::thread)
     }
 
     /// Whether values are written with their names, and all of them.

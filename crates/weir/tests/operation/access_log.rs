@@ -1,9 +1,12 @@
 //! Shows that each response is one line of the access log, where it was asked for, and only there.
 
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
-use crate::support::{Client, Server, eventually};
+use rustix::process::Signal;
+
+use crate::support::{Client, Configuration, DEADLINE, Server, eventually};
 
 fn read(log: &Path) -> Vec<String> {
     fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect()
@@ -18,6 +21,32 @@ fn assert_line(line: &str, rest: &str, end: &str) {
     let (marker, seconds) = (words.next(), words.next().expect("seconds"));
     assert!(seconds.parse::<f64>().is_ok_and(|seconds| seconds >= 0.0), "{line}");
     assert_eq!((words.next(), marker), (Some(rest), Some(end)), "{line}");
+}
+
+/// Lines that were left for the log of an earlier configuration are written before the server ends.
+#[test]
+fn the_log_before_a_reload_gets_all_its_lines() {
+    let configuration = Configuration::new("");
+    let socket = configuration.path("journal");
+    let journal = UnixDatagram::bind(&socket).unwrap();
+    journal.set_read_timeout(Some(DEADLINE)).unwrap();
+    let text = format!("listen = \"127.0.0.1:0\"\naccess_log = \"journal:{}\"\n", socket.display());
+    configuration.write(&text);
+    let mut server = configuration.start(1);
+    let mut client = server.connect();
+    // So many that the kernel does not take all of them until the journal reads.
+    let waiting = fs::read_to_string("/proc/sys/net/unix/max_dgram_qlen").unwrap();
+    let lines = 100 + waiting.trim().parse::<usize>().unwrap();
+    for _ in 0..lines {
+        assert_eq!(client.get("/").status, 200);
+    }
+    configuration.change("listen = \"127.0.0.1:0\"\naccess_log = \"off\"\n");
+    server.signal(Signal::TERM);
+    eventually("it stops", || server.log().iter().any(|line| line.contains("stopping:")));
+    for _ in 0..lines {
+        journal.recv(&mut [0; 4096]).expect("a line");
+    }
+    assert_eq!(server.wait().code(), Some(0));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::iter;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, LazyLock};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -60,6 +60,26 @@ enum Item {
 pub(crate) struct Lines {
     items: Sender<Item>,
     shared: Arc<Shared>,
+    thread: Arc<JoinHandle<()>>,
+}
+
+/// The thread that writes a log, to be waited for when nobody leaves lines there any more.
+#[derive(Debug)]
+pub(crate) struct LogThread {
+    shared: Arc<Shared>,
+    thread: Arc<JoinHandle<()>>,
+}
+
+impl LogThread {
+    /// Whether all lines are written, or lost.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// What the log is called in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.shared.name
+    }
 }
 
 #[derive(Debug)]
@@ -85,8 +105,9 @@ impl Lines {
             reopening: AtomicBool::new(false),
         });
         let mut writer = Writer { shared: shared.clone(), output, batch: Batch::default() };
-        thread::Builder::new().name("weir-log".to_owned()).spawn(move || writer.run(&waiting))?;
-        Ok(Lines { items, shared })
+        let thread = thread::Builder::new().name("weir-log".to_owned());
+        let thread = Arc::new(thread.spawn(move || writer.run(&waiting))?);
+        Ok(Lines { items, shared, thread })
     }
 
     /// Leaves a line, with its line end. It is lost if too many bytes are waiting.
@@ -116,6 +137,11 @@ impl Lines {
     pub(crate) fn flush(&self, most: Duration) -> bool {
         let (written, told) = channel();
         self.items.send(Item::Flush(written)).is_ok() && told.recv_timeout(most).is_ok()
+    }
+
+    /// The thread that writes them.
+    pub(crate) fn thread(&self) -> LogThread {
+        LogThread { shared: self.shared.clone(), thread: self.thread.clone() }
     }
 
     /// What the log is called in messages.
