@@ -124,9 +124,9 @@ impl Value for FileHeaders {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FileHeaders, D::Error> {
         let edits = Edits::read(deserializer)?.resolve();
         let mut names = edits.remove.iter().chain(edits.set.iter().map(|(name, _)| name));
-        let refused = names.find_map(|name| match name {
-            &header::DATE => Some("the field date is that of the server; weir writes it itself"),
-            &header::CONTENT_RANGE => {
+        let refused = names.find_map(|name| match *name {
+            header::DATE => Some("the field date is that of the server; weir writes it itself"),
+            header::CONTENT_RANGE => {
                 Some("the field content-range says which part is sent; weir writes it itself")
             }
             _ => None,
