@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use tokio::task::spawn_local;
 
-use super::live::SocketCopy;
+use super::messages::SocketCopy;
 use super::worker::{Queries, Shared, keep_deadlines};
 use crate::config::{Config, ListenAddress, ProxyProtocol};
 use crate::listen::{Listener, Listening, SocketFile};

@@ -15,8 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use super::live::SocketCopy;
-use super::messages::{DONE, Handed, REFUSED, RELOAD, Ready, TAKE_OVER, YOURS};
+use super::messages::{DONE, Handed, REFUSED, RELOAD, Ready, SocketCopy, TAKE_OVER, YOURS};
 use crate::config::{Config, ListenAddress};
 use crate::error::ServeError;
 use crate::listen::{Passed, SocketFile, cannot_listen, open_for_owner};

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admin_address::{AdminAddress, Shown};
 use super::certificates::Certificates;
-use super::messages::Handed;
+use super::messages::{Handed, SocketCopy};
 use super::program::Program;
 use super::worker::{Order, Shared};
 use crate::access;
@@ -52,16 +52,6 @@ pub(super) struct Live<'p> {
     pub(super) manager: ServiceManager,
     /// The process that has copies of the sockets, and does not serve yet.
     pub(super) offered_to: Option<String>,
-}
-
-/// A copy of a listening socket, to be handed over.
-#[derive(Debug)]
-pub(super) struct SocketCopy {
-    /// As the configuration has it.
-    pub(super) address: ListenAddress,
-    /// It is a Unix socket whose file this server removes at its end.
-    pub(super) has_own_file: bool,
-    pub(super) socket: OwnedFd,
 }
 
 /// Certificates of files, which are watched for changes until this is dropped.

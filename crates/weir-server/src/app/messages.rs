@@ -7,6 +7,7 @@
 //! the numbers of the addresses that it has no use for, and hears `yours`.
 
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::str::FromStr;
 
 use crate::config::ListenAddress;
@@ -32,6 +33,16 @@ pub(super) enum Handed {
     ServiceManager { watchdog: u64, socket: String },
     /// There is no more.
     End,
+}
+
+/// A copy of a listening socket, to be handed over.
+#[derive(Debug)]
+pub(super) struct SocketCopy {
+    /// As the configuration has it.
+    pub(super) address: ListenAddress,
+    /// It is a Unix socket whose file this server removes at its end.
+    pub(super) has_own_file: bool,
+    pub(super) socket: OwnedFd,
 }
 
 /// The successor serves.
