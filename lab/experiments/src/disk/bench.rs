@@ -38,11 +38,11 @@ const READING: f64 = 300.0;
 const SCANNERS: u32 = 4;
 /// Requests under way when a server is stopped are of no interest any more.
 const STOP: Duration = Duration::from_secs(1);
-/// What a phase left in queues is not the next one's: between two, this share of a phase, a second at
+/// What a trial left in queues is not the next one's: between two, this share of a trial, a second at
 /// most.
 const REST: f64 = 0.1;
-
-/// After a rate that was too much, the server has so long to be done with what is left of it.
+/// After a rate that was too much, and before each phase, the server has so long to be done with what is
+/// left for it to do.
 const MOST_REST: Duration = Duration::from_secs(30);
 /// It is done when for so long the disk read nothing, and the server used at most this share of a core:
 /// what it does while nobody asks for anything.
@@ -206,7 +206,7 @@ impl<'a> Bench<'a> {
     /// A stretch of load: at a rate, or as much as the server manages.
     pub(super) fn phase(&self, what: What, rate: Option<f64>, seed: u64) -> Result<Seen> {
         let (seconds, longest) = (self.files.seconds, self.files.longest(what));
-        interrupt::sleep(Duration::from_secs_f64((REST * seconds).min(1.0)))?;
+        self.settle()?;
         let set = self.set(what);
         let demand = match rate {
             Some(rate) => Demand::Open(set.arrivals(rate, longest, seed).map_err(invalid)?),
