@@ -25,6 +25,19 @@ fn wait_for(client: &mut Client, path: &str, wanted: &str) {
     compressed(client, path, wanted);
 }
 
+/// Asks until the answer is in a coding: a machine that is held up sends files as they are.
+fn in_coding(wanted: &str, mut ask: impl FnMut() -> Response) -> Response {
+    let mut answer = ask();
+    eventually("it is sent in the coding", || {
+        let is_wanted = coding(&answer) == Some(wanted);
+        if !is_wanted {
+            answer = ask();
+        }
+        is_wanted
+    });
+    answer
+}
+
 const GZIP: &str = "the gzip one";
 const BROTLI: &str = "the Brotli one";
 const ZSTD: &str = "the Zstandard one";
@@ -98,13 +111,15 @@ fn a_part_is_a_part_of_the_file_that_is_chosen() {
     let part = |client: &mut Client, more: &str| {
         client.get_with("/x.css", &format!("Range: bytes=4-9\r\n{more}"))
     };
-    let of_brotli = part(&mut client, &format!("Accept-Encoding: br\r\nIf-Range: {tag}\r\n"));
+    let fields = format!("Accept-Encoding: br\r\nIf-Range: {tag}\r\n");
+    let of_brotli = in_coding("br", || part(&mut client, &fields));
     assert_eq!((of_brotli.status, coding(&of_brotli)), (206, Some("br")));
     assert_eq!(of_brotli.text(), &BROTLI[4..=9]);
     let total = format!("bytes 4-9/{}", BROTLI.len());
     assert_eq!(of_brotli.field("Content-Range"), Some(total.as_str()));
     // The tag of one is not that of another.
-    let of_gzip = part(&mut client, &format!("Accept-Encoding: gzip\r\nIf-Range: {tag}\r\n"));
+    let fields = format!("Accept-Encoding: gzip\r\nIf-Range: {tag}\r\n");
+    let of_gzip = in_coding("gzip", || part(&mut client, &fields));
     assert_eq!((of_gzip.status, of_gzip.text().as_str()), (200, GZIP));
     let plain = part(&mut client, "");
     assert!(plain.status == 206 && plain.body == text(5000)[4..=9] && coding(&plain).is_none());
@@ -115,8 +130,9 @@ fn a_part_is_a_part_of_the_file_that_is_chosen() {
     let parts = "Range: bytes=0-999,30000-30999\r\n";
     let plain = client.get_with("/long.css", parts);
     assert_eq!((plain.status, coding(&plain)), (206, None));
-    let of_brotli = client.get_with("/long.css", &format!("{parts}Accept-Encoding: br\r\n"));
-    assert_eq!((of_brotli.status, coding(&of_brotli)), (200, Some("br")));
+    let fields = format!("{parts}Accept-Encoding: br\r\n");
+    let of_brotli = in_coding("br", || client.get_with("/long.css", &fields));
+    assert_eq!(of_brotli.status, 200);
     assert!(of_brotli.body == noise(1, 40_000));
 }
 

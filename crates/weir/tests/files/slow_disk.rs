@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::answered::Answered;
-use crate::support::{Client, Server, eventually, noise};
+use crate::support::{Client, Server, end_of, eventually, noise, tool};
 use rustix::fs::{Advice, fadvise};
 use rustix::process::Signal;
 use slowdisk::{Disk, Options};
@@ -15,9 +15,16 @@ fn disk(at: &Path) -> Disk {
     Disk::mount(&Options::new(at, 200 << 20)).expect("a disk can be made: this test needs root")
 }
 
+/// Has the kernel forget the content of a file. It keeps a page for as long as a socket refers to it.
 fn forget_content(name: &Path) {
     let file = fs::File::open(name).expect("the file is there");
-    fadvise(&file, 0, None, Advice::DontNeed).expect("content can be forgotten");
+    eventually("its content is forgotten", || {
+        fadvise(&file, 0, None, Advice::DontNeed).expect("content can be forgotten");
+        let mut resident = tool("vmtouch", "vmtouch");
+        resident.arg(name);
+        let resident = end_of(resident);
+        String::from_utf8_lossy(&resident.stdout).contains("Resident Pages: 0/")
+    });
 }
 
 #[test]
