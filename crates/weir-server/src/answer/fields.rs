@@ -18,10 +18,10 @@ use crate::content::Facts;
 pub(crate) enum AnswerFields {
     /// What is known of an object; with 304 the tag alone.
     Object(Rc<Facts>),
-    /// The same, for a part of it.
-    Part(Rc<Facts>, ContentRange),
-    /// The same, for several parts, and the type of the body that has them.
-    Parts(Rc<Facts>, Box<str>),
+    /// The same, for a part of it: the body.
+    Part(Rc<Facts>),
+    /// The same, for several parts: the pieces.
+    Parts(Rc<Facts>),
     /// A short text, such as of an error.
     Page(Box<PageFields>),
     /// Those of a backend, or of what comes while it is sent as a backend's answer does.

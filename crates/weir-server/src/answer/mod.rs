@@ -28,8 +28,6 @@ pub(crate) struct Answer {
     pub(crate) body_length: Option<u64>,
     /// The body is more than one part of the object. Boxed: that is rare.
     pub(crate) pieces: Option<Box<Pieces>>,
-    /// For ranges: the object that they are parts of.
-    pub(crate) range_of: Option<ObjectId>,
     /// The part of the body that a helper fetched, so that sending can begin.
     pub(crate) first: Option<Part>,
     /// When the answer is aborted because its client has left.
@@ -37,6 +35,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// For ranges: the object that they are parts of.
+    pub(crate) fn range_of(&self) -> Option<ObjectId> {
+        match &self.fields {
+            AnswerFields::Part(facts) | AnswerFields::Parts(facts) => Some(facts.id),
+            _ => None,
+        }
+    }
+
     /// Where the byte at `offset` of the body is, and those behind it.
     pub(crate) fn place(&self, offset: u64) -> Place<'_> {
         match &self.pieces {

@@ -31,14 +31,9 @@ impl Answer {
     /// 206 with the bytes of an object from `first` to `last`.
     pub(crate) fn part(object: Object, first: u64, last: u64) -> Answer {
         let Object { facts, body } = object;
-        let (id, total) = (facts.id, facts.length);
-        let fields = AnswerFields::Part(facts, ContentRange::Part { first, last, total });
-        let length = Some(last - first + 1);
-        Answer {
-            body_at: first,
-            range_of: Some(id),
-            ..Answer::new(StatusCode::PARTIAL_CONTENT, fields, body, length)
-        }
+        let (fields, length) = (AnswerFields::Part(facts), Some(last - first + 1));
+        let answer = Answer::new(StatusCode::PARTIAL_CONTENT, fields, body, length);
+        Answer { body_at: first, ..answer }
     }
 
     /// 206 with several parts of an object, in this order (RFC 9110, section 15.3.7.2). A type that the
@@ -58,18 +53,16 @@ impl Answer {
         let Object { facts, body } = object;
         let (boundary, total) = (boundary(), facts.length);
         let byteranges = Byteranges { boundary: &boundary, content_type: &media, total };
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::new(byteranges.media_type());
         for (number, part) in parts.iter().enumerate() {
             pieces.push_own(byteranges.before(*part, number == 0));
             pieces.push_object(part.first, part.last);
         }
         pieces.push_own(byteranges.end());
-        let (id, media) = (facts.id, byteranges.media_type().into_boxed_str());
-        let (fields, length) = (AnswerFields::Parts(facts, media), Some(pieces.length()));
+        let (fields, length) = (AnswerFields::Parts(facts), Some(pieces.length()));
         Answer {
             body_at: parts.first().map_or(0, |part| part.first),
             pieces: Some(Box::new(pieces)),
-            range_of: Some(id),
             ..Answer::new(StatusCode::PARTIAL_CONTENT, fields, body, length)
         }
     }
@@ -210,7 +203,6 @@ impl Answer {
             body_at: 0,
             body_length,
             pieces: None,
-            range_of: None,
             first: None,
             abort_on: AbortOn::FullClose,
         }
@@ -258,7 +250,7 @@ mod tests {
             };
         }
         assert_eq!((offset, sent), (length, vec![(500, 100), (0, 10)]));
-        let AnswerFields::Parts(_, media) = &answer.fields else { panic!("{:?}", answer.fields) };
+        let media = &answer.pieces.as_ref().unwrap().media;
         let boundary = media.strip_prefix("multipart/byteranges; boundary=").unwrap();
         assert!(boundary.len() == 32 && boundary.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         let head = |range: &str| {
@@ -271,6 +263,6 @@ mod tests {
         assert_eq!(String::from_utf8(own).unwrap(), expected);
         // Nobody learns from one answer what the next one will have.
         let again = Answer::parts(object(), &parts);
-        assert!(matches!(&again.fields, AnswerFields::Parts(_, other) if other != media));
+        assert_ne!(again.pieces.as_ref().unwrap().media, *media);
     }
 }

@@ -12,8 +12,12 @@ pub(crate) enum Place<'a> {
 }
 
 /// The pieces of a body in their order.
-#[derive(Debug, Default)]
-pub(crate) struct Pieces(Vec<Piece>);
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    /// The type of the body that has them.
+    pub(crate) media: Box<str>,
+    pieces: Vec<Piece>,
+}
 
 #[derive(Debug)]
 struct Piece {
@@ -32,6 +36,11 @@ enum What {
 }
 
 impl Pieces {
+    /// None yet.
+    pub(super) fn new(media: String) -> Pieces {
+        Pieces { media: media.into_boxed_str(), pieces: Vec::new() }
+    }
+
     /// Adds bytes of weir's own.
     pub(super) fn push_own(&mut self, bytes: String) {
         let bytes = bytes.into_bytes().into_boxed_slice();
@@ -45,18 +54,18 @@ impl Pieces {
 
     fn push(&mut self, count: u64, what: What) {
         let end = self.length() + count;
-        self.0.push(Piece { end, what });
+        self.pieces.push(Piece { end, what });
     }
 
     /// Bytes of all pieces together.
     pub(super) fn length(&self) -> u64 {
-        self.0.last().map_or(0, |piece| piece.end)
+        self.pieces.last().map_or(0, |piece| piece.end)
     }
 
     /// Where the byte at `offset` of the body is, and those behind it.
     pub(super) fn place(&self, offset: u64) -> Place<'_> {
-        let number = self.0.partition_point(|piece| piece.end <= offset);
-        let Some(Piece { end, what }) = self.0.get(number) else { return Place::Own(&[]) };
+        let number = self.pieces.partition_point(|piece| piece.end <= offset);
+        let Some(Piece { end, what }) = self.pieces.get(number) else { return Place::Own(&[]) };
         let left = end - offset;
         match what {
             What::Own(bytes) => {
@@ -75,7 +84,7 @@ mod tests {
     #[test]
     fn every_byte_has_its_place() {
         let object: Vec<u8> = (0..100).collect();
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::new("text/plain".to_owned());
         let mut body = Vec::new();
         assert_eq!((pieces.length(), pieces.place(0)), (0, Place::Own(&[])));
         for (text, first, last) in [("one", 10, 19), ("", 5, 5), ("three", 0, 99)] {

@@ -34,7 +34,7 @@ impl Sending<'_> {
     async fn until_little_is_left(&mut self, lane: &Banded) -> Outcome {
         let flow = lane.at_gate();
         let size = self.response.length().map(|length| length - self.sent - WHOLE);
-        let mut job = flow.begin(size, self.response.answer.range_of);
+        let mut job = flow.begin(size, self.response.answer.range_of());
         let outcome = self.as_granted(&mut job, Some(lane)).await;
         job.end(outcome == Outcome::Complete);
         outcome

@@ -212,7 +212,7 @@ impl Sending<'_> {
             }
         }
         let size = self.response.length().map(|length| length - self.sent);
-        let mut job = flow.begin(size, self.response.answer.range_of);
+        let mut job = flow.begin(size, self.response.answer.range_of());
         let outcome = self.as_granted(&mut job, None).await;
         job.end(outcome == Outcome::Complete);
         outcome

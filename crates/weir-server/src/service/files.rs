@@ -2,7 +2,7 @@
 //! comes from [`Content`]. Used by [`super::sites`] for requests that no route sends elsewhere.
 
 use http::{Method, StatusCode};
-use weir_http::message::conditions::{self, ETag, Validators};
+use weir_http::message::conditions;
 use weir_http::message::path::{self, SitePath};
 use weir_http::message::range::{self, Range};
 use weir_http::message::{Request, is_get_or_head};
@@ -95,7 +95,6 @@ pub(super) async fn begin(
 
 /// RFC 9110, sections 13.2.2 and 14.2, give the order of the steps.
 pub(super) fn present(request: &Request<'_>, object: Object) -> Answer {
-    let none = Validators { etag: ETag::new(0, 0, 0), modified: None };
     let validators = object.facts.validators.as_ref();
     if conditions::precondition_failed(request, validators) {
         return Answer::error(StatusCode::PRECONDITION_FAILED);
@@ -104,7 +103,11 @@ pub(super) fn present(request: &Request<'_>, object: Object) -> Answer {
         return Answer::not_modified(object.facts);
     }
     let asked = request.range.filter(|_| request.method == Method::GET);
-    let applies = |_: &&str| conditions::range_applies(request, validators.unwrap_or(&none));
+    let applies = |_: &&str| match validators {
+        Some(validators) => conditions::range_applies(request, validators),
+        // What has neither tag nor date is no copy of anything.
+        None => request.if_range.is_none(),
+    };
     let total = object.facts.length;
     let range = asked.filter(applies).map(|header| range::resolve(header, total));
     match range.unwrap_or(Range::Whole) {

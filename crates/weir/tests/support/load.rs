@@ -62,13 +62,14 @@ impl Load {
         });
     }
 
-    /// Ends all clients; fails if a request has failed.
+    /// Ends all clients and prints how many answers each has had; fails if a request has failed.
     pub fn end(self) {
         self.is_over.store(true, Ordering::Relaxed);
         for Asking { kind, answers, thread } in self.clients {
             let ended = thread.join();
             let ended = ended.unwrap_or_else(|_| Err(io::Error::other("it panicked")));
             assert!(ended.is_ok(), "{kind}: {ended:?} after {answers:?} answers");
+            println!("{kind}: {} answers", answers.load(Ordering::Relaxed));
         }
     }
 

@@ -40,7 +40,7 @@ fn sessions_go_on_under_other_certificates() {
     load.add("close", move || ask(&mut anew()?, "/small", SMALL));
     load.add("download", move || ask(&mut download()?, "/large", LARGE));
     load.progress();
-    for round in 1..=30 {
+    for round in 1..=100 {
         let files = &files[round % 2];
         configuration.change(&text(files, ""));
         assert_eq!(connect().unwrap().certificate(), der(files), "{round}");
@@ -63,7 +63,7 @@ fn hand_overs_lose_no_request() {
     load.add("close", move || ask(&mut anew()?, "/small", SMALL));
     load.add("download", move || ask(&mut download()?, "/large", LARGE));
     load.progress();
-    for _ in 0..10 {
+    for _ in 0..20 {
         let successor = configuration.take_over(1);
         assert_eq!((successor.address(), server.wait().code()), (at, Some(0)));
         server = successor;

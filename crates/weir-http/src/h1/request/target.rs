@@ -19,20 +19,29 @@ pub(super) struct Target<'b> {
 /// 400 for a fragment, a target that has no form, or one whose form does not go with the method.
 pub(super) fn split<'b>(method: &str, target: &'b str) -> Result<Target<'b>, BadRequest> {
     let form = match (method, target) {
-        _ if target.contains('#') => None,
         ("CONNECT", _) => authority_form(target),
         ("OPTIONS", "*") => Some(Target { authority: None, path: target, query: None }),
-        _ if target.starts_with('/') => Some(path_and_query(None, target)),
+        _ if target.starts_with('/') => path_and_query(None, target),
         _ => absolute_form(target),
     };
     form.ok_or(BadRequest::syntax("malformed request target"))
 }
 
-fn path_and_query<'b>(authority: Option<&'b str>, text: &'b str) -> Target<'b> {
-    match text.split_once('?') {
-        Some((path, query)) => Target { authority, path, query: Some(query) },
-        None => Target { authority, path: text, query: None },
+/// `None`: there is a fragment.
+fn path_and_query<'b>(authority: Option<&'b str>, text: &'b str) -> Option<Target<'b>> {
+    let mut mark = None;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'#' => return None,
+            b'?' if mark.is_none() => mark = Some(at),
+            _ => {}
+        }
     }
+    let (path, query) = match mark.and_then(|at| text.split_at_checked(at)) {
+        Some((path, rest)) => (path, rest.strip_prefix('?')),
+        None => (text, None),
+    };
+    Some(Target { authority, path, query })
 }
 
 /// An `http` or `https` URI. One with an empty host or with user information is malformed (RFC 9110,
@@ -47,7 +56,7 @@ fn absolute_form(target: &str) -> Option<Target<'_>> {
     if authority.is_empty() || authority.starts_with(':') || !is_authority(authority) {
         return None;
     }
-    let mut parts = path_and_query(Some(authority), rest);
+    let mut parts = path_and_query(Some(authority), rest)?;
     if parts.path.is_empty() {
         parts.path = "/";
     }
@@ -149,10 +158,13 @@ mod tests {
             "http://u@h/",
             "ftp://h/",
             "/a#b",
+            "/a?b#c",
+            "http://h/a#b",
+            "http://h#b",
         ] {
             assert_eq!(parts("GET", target), None, "{target}");
         }
-        for target in ["/", "h", ":80", "h:", "[::1]", "http://h:80/", "h:80/"] {
+        for target in ["/", "h", ":80", "h:", "[::1]", "http://h:80/", "h:80/", "h:80#a"] {
             assert_eq!(parts("CONNECT", target), None, "{target}");
         }
     }

@@ -7,6 +7,7 @@ use http::{Method, StatusCode, Version};
 use weir_http::h1::body_framing::BodyFraming;
 use weir_http::h1::relayed::{ResponseOptions, response_head, switching_protocols_head};
 use weir_http::h1::response::{Connection, write_fields, write_head, write_status_and_date};
+use weir_http::message::range::ContentRange;
 use weir_http::message::{Request, ResponseFields};
 
 use super::chunked_body::Chunked;
@@ -56,13 +57,17 @@ pub(super) fn encode<'r>(answer: &'r mut Answer, mut framing: Framing<'_>) -> Re
     let mut head = match &mut answer.fields {
         AnswerFields::Object(facts) if status == StatusCode::OK => whole_head(facts, &framing),
         AnswerFields::Object(facts) => own_head(status, &facts.fields(), &framing),
-        AnswerFields::Part(facts, range) => {
-            let (content_range, accept_ranges) = (Some(*range), false);
+        AnswerFields::Part(facts) => {
+            let (first, total) = (answer.body_at, facts.length);
+            let last = first + length.unwrap_or_default().saturating_sub(1);
+            let content_range = Some(ContentRange::Part { first, last, total });
+            let accept_ranges = false;
             let fields = ResponseFields { length, content_range, accept_ranges, ..facts.fields() };
             own_head(status, &fields, &framing)
         }
-        AnswerFields::Parts(facts, media) => {
-            let (content_type, accept_ranges) = (Some(&**media), false);
+        AnswerFields::Parts(facts) => {
+            let content_type = answer.pieces.as_ref().map(|pieces| &*pieces.media);
+            let accept_ranges = false;
             let fields = ResponseFields { length, content_type, accept_ranges, ..facts.fields() };
             own_head(status, &fields, &framing)
         }
