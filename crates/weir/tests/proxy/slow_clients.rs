@@ -149,7 +149,7 @@ fn a_backend_that_is_slow_does_not_make_its_client_slow() {
     let route_of =
         |path: &str, url: &str| format!("{}overflow = \"push-back\"\n", route(path, &[url]));
     // More than the client could send in a period of which the backend had a part.
-    let rate = "min_rate = \"100mb\"\nmin_rate_period = \"1s\"\n";
+    let rate = "min_rate = \"20mb\"\nmin_rate_period = \"1s\"\n";
     let text = format!("{rate}{}{}", route_of("/slow", &url), route_of("/", &other.url));
     let server = Server::configured(&text, &[]);
     let mut client = server.connect();

@@ -214,13 +214,15 @@ impl Server {
         kill_process(pid, signal).expect("the server is there to get a signal");
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until it ends by itself, and until [`Server::log`] has all that it has written.
     pub fn wait(&mut self) -> ExitStatus {
         let mut status = None;
         eventually("the server ends", || {
             status = self.child.try_wait().expect("the server can be waited for");
             status.is_some()
         });
+        let ended = self.log_reader.take().map(JoinHandle::join);
+        assert!(ended.is_none_or(|ended| ended.is_ok()), "the log can be read to its end");
         status.expect("it has ended")
     }
 
@@ -234,8 +236,6 @@ impl Server {
     pub fn stop_and_read_log(mut self) -> Vec<String> {
         self.signal(Signal::TERM);
         self.wait();
-        let ended = self.log_reader.take().map(JoinHandle::join);
-        assert!(ended.is_some_and(|ended| ended.is_ok()), "the log can be read to its end");
         self.log()
     }
 
