@@ -258,6 +258,26 @@ fn json_tells_why_a_response_ended() {
     assert_eq!(objects(&log, 4)[3]["ended"], "server stopped");
 }
 
+/// The kernel keeps `send_timeout` as well: a server that is held up finds the connection given up.
+#[test]
+fn json_tells_of_a_time_out_of_which_the_kernel_knows_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let flags = ["--access-log", log.to_str().unwrap(), "--log-format", "json"];
+    let server = Server::builtin(&[&flags[..], &["--send-timeout", "200ms"]].concat());
+    let mut client = Client::with_small_buffer(server.address());
+    client.ask("/files/1gb.bin");
+    assert_eq!(client.head().status, 200);
+    server.signal(Signal::STOP);
+    let ports = [server.address().port(), client.stream.local_addr().unwrap().port()];
+    let socket = ports.map(|port| format!("0100007F:{port:04X}")).join(" ");
+    eventually("the kernel has given the connection up", || {
+        !fs::read_to_string("/proc/net/tcp").unwrap().contains(&socket)
+    });
+    server.signal(Signal::CONT);
+    assert_eq!(objects(&log, 1)[0]["ended"], "timed out");
+}
+
 /// What the fields of an entry say.
 fn fields(entry: &str) -> HashMap<&str, &str> {
     entry.lines().map(|line| line.split_once('=').expect("NAME=value")).collect()
