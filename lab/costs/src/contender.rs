@@ -45,41 +45,42 @@ impl Coding {
     }
 }
 
-/// A system and how it compresses.
+/// A system and how it comes by compressed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contender {
     pub(crate) system: System,
     compression: Compression,
 }
 
-/// The level of those who have one of their own.
-const OWN: Compression = Compression::OnTheFly(1);
+/// On the fly, for those who choose the level themselves: they are not told this one.
+const OWN_LEVEL: Compression = Compression::OnTheFly(1);
 
 const fn contender(system: System, compression: Compression) -> Contender {
     Contender { system, compression }
 }
 
-/// All of them. nginx's level 1 is its default; 6 is zlib's, near what weir makes.
+/// All of them with their names. nginx's default level is 1; 6 is zlib's, and makes about as few bytes as
+/// weir does.
 const ALL: [(&str, Contender); 7] = [
     ("weir", Contender::WEIR),
     ("weir-siblings", contender(System::Weir, Compression::Siblings)),
     ("nginx-1", contender(System::Nginx(Reading::Sendfile), Compression::OnTheFly(1))),
     ("nginx-6", contender(System::Nginx(Reading::Sendfile), Compression::OnTheFly(6))),
     ("nginx-siblings", contender(System::Nginx(Reading::Sendfile), Compression::Siblings)),
-    ("h2o", contender(System::H2o, OWN)),
+    ("h2o", contender(System::H2o, OWN_LEVEL)),
     ("h2o-siblings", contender(System::H2o, Compression::Siblings)),
 ];
 
 impl Contender {
     /// weir, compressing on the fly and keeping the results.
-    pub(crate) const WEIR: Contender = contender(System::Weir, OWN);
+    pub(crate) const WEIR: Contender = contender(System::Weir, OWN_LEVEL);
 
     /// Whether it compresses, rather than send what was compressed before.
     pub(crate) fn is_on_the_fly(self) -> bool {
         self.compression != Compression::Siblings
     }
 
-    /// Whether it has a coding, as Debian has it.
+    /// Whether it can send a coding, built as Debian builds it.
     pub(crate) fn has(self, coding: Coding) -> bool {
         match self.system {
             System::Weir => true,
@@ -88,7 +89,7 @@ impl Contender {
         }
     }
 
-    /// What its server is started as.
+    /// What its server does beside serving files, with a name if others of the same system run beside it.
     pub(crate) fn variant(self) -> Variant {
         let name = match (self.system, self.compression) {
             (_, Compression::Siblings) => Some("siblings".to_owned()),

@@ -121,6 +121,27 @@ fn nginx_logs_to_a_file_as_it_is_told() {
     assert!(format.ends_with("\"ended\":\"$request_completion\"}';"), "{format}");
 }
 
+/// A line of weir's stands in the guide "Logs".
+#[test]
+fn nginx_logs_the_fields_of_weirs_json_in_their_order() {
+    let guide = include_str!("../../../docs/guide/logs.md");
+    let line = guide.lines().find(|line| line.starts_with("{\"time\":")).expect("a line in JSON");
+    let access_log =
+        Some(AccessLog { file: "/srv/run/log".into(), format: LogFormat::Json, buffered: false });
+    let json = nginx::configuration(&files(), &Nginx { access_log, ..Nginx::default() });
+    let format = json.lines().find(|line| line.contains("log_format")).expect("its format");
+    assert_eq!(names(format), names(line));
+}
+
+/// The names in an object of JSON without objects in it. No value is followed by a colon.
+fn names(object: &str) -> Vec<&str> {
+    let before = object.split("\":").map(|text| text.rsplit('"').next().unwrap_or_default());
+    let mut names: Vec<&str> = before.collect();
+    // What follows the last colon.
+    names.pop();
+    names
+}
+
 #[test]
 fn only_a_limit_bounds_the_wait_at_haproxy() {
     let backend = "127.0.0.1:9000".parse().expect("an address");

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use fuser::{BackgroundSession, Config, MountOption, Session};
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -18,7 +19,7 @@ use crate::engine::{Counts, Engine, serve_the_kernel};
 use crate::error::Error;
 use crate::leftovers::{self, Name};
 use crate::loopback::{LoopDevice, run};
-use crate::mounts;
+use crate::mounts::{self, PATIENCE, while_free};
 use crate::options::{FileSystem, Options};
 use crate::service::Model;
 
@@ -38,6 +39,8 @@ pub struct Disk {
     file_system: FileSystem,
     flags: MountFlags,
     mounted: AtomicBool,
+    /// How long users of the file system are waited for.
+    patience: Duration,
     /// Whether the directory `at` was made for it.
     made: bool,
 }
@@ -69,6 +72,7 @@ impl Disk {
             file_system: options.file_system,
             flags: no_access_times,
             mounted: AtomicBool::new(false),
+            patience: PATIENCE,
             made,
         };
         // From here on an error drops the disk, which takes apart what there is.
@@ -140,6 +144,12 @@ impl Disk {
         self.engine.reset_counts();
     }
 
+    /// Change how long it is waited for, when the file system is unmounted, that nobody
+    /// uses it any more.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
     /// Unmount the file system and mount it again: all is written out, and nothing of
     /// it is left in the page cache, nor are its inodes and directory entries.
     ///
@@ -150,7 +160,7 @@ impl Disk {
     pub fn remount(&self) -> Result<(), Error> {
         // A mount that failed, as with failing reads, is made good by the next call.
         if self.mounted.load(Ordering::Relaxed) {
-            mounts::unmount(&self.at)?;
+            mounts::unmount(&self.at, self.patience)?;
             self.mounted.store(false, Ordering::Relaxed);
         }
         self.mount_again()
@@ -160,8 +170,8 @@ impl Disk {
     ///
     /// # Errors
     ///
-    /// The file system was in use for two seconds. It is no longer seen then, what
-    /// is open there gives errors, and what is left goes when its last user does.
+    /// The file system was in use for 30 s, or as [`Disk::set_patience`] says. It is no longer
+    /// seen then, what is open there gives errors, and what is left goes when its last user does.
     pub fn unmount(mut self) -> Result<(), Error> {
         self.take_apart()
     }
@@ -173,13 +183,13 @@ impl Disk {
         self.engine.set_model(None);
         let mut gone = true;
         if self.mounted.swap(false, Ordering::Relaxed) {
-            gone &= mounts::unmount_or_detach(&self.at);
+            gone &= mounts::unmount_or_detach(&self.at, self.patience);
         }
         if let Some(device) = self.device.take() {
-            gone &= device.detach();
+            gone &= device.detach(while_free(gone, self.patience));
         }
         if let Some(session) = self.session.take() {
-            gone &= mounts::unmount(&self.inner).is_ok();
+            gone &= mounts::unmount(&self.inner, while_free(gone, self.patience)).is_ok();
             if !gone {
                 // Whoever still uses it gets errors rather than no answer for ever.
                 let _ = rustix::mount::unmount(&self.inner, UnmountFlags::FORCE);

@@ -11,7 +11,7 @@ use rustix::mount::UnmountFlags;
 
 use crate::error::Error;
 use crate::loopback;
-use crate::mounts;
+use crate::mounts::{self, PATIENCE, while_free};
 
 /// FUSE mounts are below it, for they are no place to work in.
 const DIRECTORY: &str = "/run/slowdisk";
@@ -141,15 +141,15 @@ fn take_apart(at: &Path, removed: &mut Vec<PathBuf>) -> Result<bool, Error> {
     for device in loopback::below(at) {
         for mount in mounts::all()? {
             if mount.source == device.device {
-                gone &= mounts::unmount_or_detach(&mount.at);
+                gone &= mounts::unmount_or_detach(&mount.at, while_free(gone, PATIENCE));
                 removed.push(mount.at);
             }
         }
-        gone &= device.detach();
+        gone &= device.detach(while_free(gone, PATIENCE));
         removed.push(device.device);
     }
     if mounts::all()?.iter().any(|mount| mount.at == at) {
-        gone &= mounts::unmount_or_detach(at);
+        gone &= mounts::unmount_or_detach(at, while_free(gone, PATIENCE));
     }
     let _ = fs::remove_dir(at);
     Ok(gone)

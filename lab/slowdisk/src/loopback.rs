@@ -24,7 +24,7 @@ impl LoopDevice {
         let device = PathBuf::from(run(&mut losetup, "mount")?.trim());
         let attached = LoopDevice { device };
         if let Err(error) = attached.settle(read_ahead, largest) {
-            attached.detach();
+            attached.detach(PATIENCE);
             return Err(error);
         }
         Ok(attached)
@@ -56,14 +56,15 @@ impl LoopDevice {
         Path::new("/sys/block").join(short).join(name)
     }
 
-    /// Take the file away again, and wait until nobody uses the device any more.
+    /// Take the file away again, and wait until nobody uses the device any more, but not longer than
+    /// `patience`.
     /// True if it is free now; if not, it will be when its last user goes.
-    pub(crate) fn detach(&self) -> bool {
+    pub(crate) fn detach(&self, patience: Duration) -> bool {
         let mut losetup = Command::new("losetup");
         losetup.arg("--detach").arg(&self.device);
         let asked = run(&mut losetup, "mount").is_ok();
         let file = self.attribute("loop/backing_file");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         while asked && file.exists() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(2));
         }

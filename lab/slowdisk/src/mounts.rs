@@ -11,8 +11,9 @@ use rustix::mount::UnmountFlags;
 
 use crate::error::Error;
 
-/// How long to wait for users of a mount or device to go: the kernel lets go of things late.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for users of a mount or device to go: the kernel lets go of things late, and later on a
+/// busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One line of `/proc/self/mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,13 +53,13 @@ fn unescape(field: &[u8]) -> PathBuf {
     OsString::from_vec(plain).into()
 }
 
-/// Unmount what is mounted at `at`, waiting a little for its users to go.
+/// Unmount what is mounted at `at`, waiting for its users to go, but not longer than `patience`.
 ///
 /// # Errors
 ///
 /// It is still busy, and still mounted; or it was not mounted.
-pub(crate) fn unmount(at: &Path) -> Result<(), Error> {
-    let deadline = Instant::now() + PATIENCE;
+pub(crate) fn unmount(at: &Path, patience: Duration) -> Result<(), Error> {
+    let deadline = Instant::now() + patience;
     loop {
         match rustix::mount::unmount(at, UnmountFlags::empty()) {
             Ok(()) => return Ok(()),
@@ -75,15 +76,20 @@ pub(crate) fn unmount(at: &Path) -> Result<(), Error> {
     }
 }
 
-/// Unmount what is mounted at `at`; if it is busy, hide it until it is not.
+/// Unmount what is mounted at `at`; if it is busy for longer than `patience`, hide it until it is not.
 /// True if it is really gone.
-pub(crate) fn unmount_or_detach(at: &Path) -> bool {
-    if unmount(at).is_ok() {
+pub(crate) fn unmount_or_detach(at: &Path, patience: Duration) -> bool {
+    if unmount(at, patience).is_ok() {
         return true;
     }
     // It may not be mounted at all, and then there is nothing to hide.
     let _ = rustix::mount::unmount(at, UnmountFlags::DETACH);
     false
+}
+
+/// How long to wait for the next part of a disk: not at all if what lies above it is still in use.
+pub(crate) fn while_free(is_free: bool, patience: Duration) -> Duration {
+    if is_free { patience } else { Duration::ZERO }
 }
 
 #[cfg(test)]

@@ -176,7 +176,9 @@ fn dropped_while_hanging_and_failing_it_leaves_nothing() {
 #[test]
 fn unmounting_what_is_in_use_says_so_and_detaches_it() {
     let directory = tempfile::tempdir().unwrap();
-    let disk = filled(directory.path(), FileSystem::Ext4);
+    let mut disk = filled(directory.path(), FileSystem::Ext4);
+    // It stays in use, however long it is waited for.
+    disk.set_patience(Duration::from_millis(100));
     let open = fs::File::open(disk.path().join("1")).unwrap();
     disk.remount().unwrap_err();
     assert!(read(&disk, 2).unwrap() == content(2), "it must still be mounted");

@@ -8,6 +8,7 @@ mod push;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use tokio::task::JoinSet;
 use weir_sched::Time;
 
@@ -46,6 +47,17 @@ pub(crate) enum Outcome {
     TimedOut,
     /// The body could not be read to its end; the connection must be closed.
     ContentFailed,
+}
+
+impl Outcome {
+    /// What it means that nothing can be written any more. The kernel counts `send_timeout` as well
+    /// (TCP_USER_TIMEOUT, tcp(7)), and ends the connection before a worker that was held up looks.
+    fn of_broken(error: Errno) -> Outcome {
+        match error {
+            Errno::TIMEDOUT => Outcome::TimedOut,
+            _ => Outcome::ClientLeft,
+        }
+    }
 }
 
 /// What the responses of one worker are sent with.
@@ -161,7 +173,7 @@ impl Sending<'_> {
                         return outcome;
                     }
                 }
-                Err(_) => return Outcome::ClientLeft,
+                Err(error) => return Outcome::of_broken(error),
             }
         }
         Outcome::Complete

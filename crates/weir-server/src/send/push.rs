@@ -95,7 +95,7 @@ impl Sending<'_> {
             }
             Ok(None) => Ok(Pushed::Full),
             Err(Errno::IO) => Err(self.unreadable(Errno::IO)),
-            Err(_) => Err(Outcome::ClientLeft),
+            Err(error) => Err(Outcome::of_broken(error)),
         }
     }
 
@@ -213,7 +213,7 @@ impl Sending<'_> {
                 Ok(if count == bytes.len() { Pushed::All } else { Pushed::Full })
             }
             Ok(None) => Ok(Pushed::Full),
-            Err(_) => Err(Outcome::ClientLeft),
+            Err(error) => Err(Outcome::of_broken(error)),
         }
     }
 }

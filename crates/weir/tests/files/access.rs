@@ -7,19 +7,8 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
+use crate::support::passwords::{HASH, RIGHT, STRANGER, WRONG};
 use crate::support::{Client, Server, as_nobody, end_of, eventually, tool, weir};
-
-/// Of the password `U*U`, from crypt_blowfish's own tests.
-const HASH: &str = "$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
-
-/// `me` with the password `U*U`.
-const RIGHT: &str = "Authorization: Basic bWU6VSpV\r\n";
-
-/// `me` with the password `U*V`.
-const WRONG: &str = "Authorization: Basic bWU6VSpW\r\n";
-
-/// `you` with the password `U*U`.
-const STRANGER: &str = "Authorization: Basic eW91OlUqVQ==\r\n";
 
 /// A directory with a site, of which `private` is not for all.
 fn directory() -> TempDir {

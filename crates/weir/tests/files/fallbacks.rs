@@ -1,9 +1,8 @@
 //! Shows what stands for files that are not there: the page of an application, pages for errors.
 
 use std::fs;
-use std::path::Path;
 
-use crate::support::{Refusing, Response, Server, eventually, route};
+use crate::support::{Refusing, Server, eventually, route};
 use tempfile::TempDir;
 
 fn site() -> TempDir {
@@ -20,23 +19,12 @@ fn site() -> TempDir {
     site
 }
 
-fn served(root: &Path, keys: &str) -> Server {
-    Server::configured(&format!("root = {root:?}\n{keys}\n"), &[])
-}
-
 const BROWSER: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
-
-/// The lists that the answer varies by, as one.
-fn vary(answer: &Response) -> String {
-    let values = answer.head.lines().filter_map(|line| line.split_once(": "));
-    let values = values.filter(|(name, _)| name.eq_ignore_ascii_case("vary"));
-    values.map(|(_, value)| value).collect::<Vec<_>>().join(", ")
-}
 
 #[test]
 fn an_application_of_one_page_answers_for_paths_without_a_file() {
     let site = site();
-    let server = served(site.path(), "fallback = \"/index.html\"");
+    let server = Server::site(site.path(), "fallback = \"/index.html\"");
     let mut client = server.connect();
     for _ in 0..2 {
         for (path, accept, status, text) in [
@@ -52,7 +40,8 @@ fn an_application_of_one_page_answers_for_paths_without_a_file() {
             let answer = client.get_with(path, accept);
             assert_eq!((answer.status, answer.text().as_str()), (status, text), "{path} {accept}");
             let varies = path.contains("users") || status == 404;
-            assert_eq!(vary(&answer).contains("Accept"), varies, "{path}: {}", answer.head);
+            let vary = answer.fields("Vary").join(", ");
+            assert_eq!(vary.contains("Accept"), varies, "{path}: {vary}");
         }
     }
     let page = client.get_with("/users/5", BROWSER);
@@ -77,7 +66,7 @@ fn pages_are_found_by_their_names_wherever_paths_lead() {
     for names in ["clean_urls = true", "try_files = \"{path}.html\"", "try_files = \"/v2/{path}\""]
     {
         let keys = "fallback = \"/index.html\"\nerror_pages = { 405 = \"/404.html\" }";
-        let server = served(site.path(), &format!("{names}\n{keys}"));
+        let server = Server::site(site.path(), &format!("{names}\n{keys}"));
         let mut client = server.connect();
         for _ in 0..2 {
             assert_eq!(client.get_with("/users", BROWSER).text(), "app", "{names}");
@@ -95,7 +84,7 @@ fn errors_have_pages_and_keep_their_statuses() {
     let large = "large ".repeat(100_000);
     fs::write(site.path().join("416.html"), &large).unwrap();
     let keys = "error_pages = { 404 = \"/404.html\", 4xx = \"/gone.html\", 416 = \"/416.html\" }";
-    let server = served(site.path(), keys);
+    let server = Server::site(site.path(), keys);
     let said = server.log().join("\n");
     assert!(said.contains("gone.html is named by `error_pages`"), "{said}");
     let mut client = server.connect();
@@ -132,7 +121,7 @@ fn the_pages_of_the_server_stand_for_backends_that_fail() {
     let refusing = Refusing::new();
     let text =
         format!("error_pages = {{ 5xx = \"/50x.html\" }}\n{}", route("/app", &[&refusing.url()]));
-    let server = served(site.path(), &text);
+    let server = Server::site(site.path(), &text);
     for _ in 0..3 {
         let answer = server.get("/app/x");
         assert!([502, 503].contains(&answer.status), "{}", answer.head);
@@ -145,6 +134,6 @@ fn the_pages_of_the_server_stand_for_backends_that_fail() {
     });
     let text =
         format!("error_pages = {{ 5xx = \"/50x.html\" }}\n{}", route("/app", &[&backend.url]));
-    let answer = served(site.path(), &text).get("/app/x");
+    let answer = Server::site(site.path(), &text).get("/app/x");
     assert_eq!((answer.status, answer.text().as_str()), (500, "own"));
 }

@@ -1,7 +1,6 @@
 //! Shows what heads say of files: types, caching, fields of the configuration, CORS.
 
 use std::fs;
-use std::path::Path;
 
 use crate::support::{Client, Response, Server};
 use tempfile::TempDir;
@@ -14,17 +13,6 @@ fn site(names: &[&str]) -> TempDir {
         fs::write(file, name).expect("a file");
     }
     site
-}
-
-fn served(root: &Path, keys: &str) -> Server {
-    Server::configured(&format!("root = {root:?}\n{keys}\n"), &[])
-}
-
-/// All values of a field, which may come more than once.
-fn values(answer: &Response, name: &str) -> Vec<String> {
-    let lines = answer.head.lines().filter_map(|line| line.split_once(": "));
-    let named = lines.filter(|(field, _)| field.eq_ignore_ascii_case(name));
-    named.map(|(_, value)| value.to_owned()).collect()
 }
 
 #[test]
@@ -44,12 +32,12 @@ fn the_type_is_what_the_file_is_served_for() {
         ("README.md", "text/markdown; charset=utf-8"),
     ];
     let site = site(&types.map(|(name, _)| name));
-    let plain = served(site.path(), "");
+    let plain = Server::site(site.path(), "");
     for (name, media) in types {
         assert_eq!(plain.get(&format!("/{name}")).field("Content-Type"), Some(media), "{name}");
     }
     let keys = "types = { \".TS\" = \"text/typescript\", \".md\" = \"text/x-md\" }";
-    let own = served(site.path(), keys);
+    let own = Server::site(site.path(), keys);
     for (name, media) in [
         ("segment.ts", "text/typescript"),
         ("README.md", "text/x-md"),
@@ -63,7 +51,7 @@ fn the_type_is_what_the_file_is_served_for() {
 fn caches_are_told_by_the_name_of_the_file() {
     let site = site(&["index.html", "assets/app.3f9a01c2.js", "assets/logo.svg", "a.txt"]);
     let keys = "cache_control = { \"*\" = \"hashed\", \"/assets/*.svg\" = \"max-age=60\" }";
-    let server = served(site.path(), keys);
+    let server = Server::site(site.path(), keys);
     let mut client = server.connect();
     let year = "public, max-age=31536000, immutable";
     // The third time they come from memory.
@@ -83,7 +71,7 @@ fn caches_are_told_by_the_name_of_the_file() {
     assert_eq!((same.status, same.field("Cache-Control")), (304, Some("no-cache")));
     let part = client.get_with("/assets/app.3f9a01c2.js", "Range: bytes=0-3\r\n");
     assert_eq!((part.status, part.field("Cache-Control")), (206, Some(year)));
-    let all = served(site.path(), "cache_control = \"no-store\"");
+    let all = Server::site(site.path(), "cache_control = \"no-store\"");
     assert_eq!(all.get("/a.txt").field("Cache-Control"), Some("no-store"));
 }
 
@@ -92,7 +80,7 @@ fn fields_are_set_and_removed_in_all_answers_of_the_site() {
     let site = site(&["a.txt", "sub/index.html"]);
     let keys = "headers = { set = { X-Frame-Options = \"DENY\", Content-Type = \"text/x-all\" }, \
                 remove = [\"Last-Modified\"] }";
-    let server = served(site.path(), keys);
+    let server = Server::site(site.path(), keys);
     let mut client = server.connect();
     for _ in 0..3 {
         for (path, status) in [("/a.txt", 200), ("/sub", 301), ("/missing", 404), ("/sub/", 200)] {
@@ -106,20 +94,20 @@ fn fields_are_set_and_removed_in_all_answers_of_the_site() {
     // Of what caches go by nothing is lost.
     let varying = "precompressed = true\nlisting = true\n\
                    headers = { set = { Vary = \"Cookie\", Content-Type = \"text/x-all\" } }";
-    let varying = served(site.path(), varying);
+    let varying = Server::site(site.path(), varying);
     let mut client = varying.connect();
     for _ in 0..3 {
         let answer = client.get_with("/a.txt", "Accept-Encoding: gzip\r\n");
-        assert_eq!(values(&answer, "Vary"), ["Accept-Encoding", "Cookie"]);
+        assert_eq!(answer.fields("Vary"), ["Accept-Encoding", "Cookie"]);
         let list = client.get("/");
-        assert_eq!(values(&list, "Content-Type"), ["text/x-all"]);
-        assert_eq!(values(&list, "Vary"), ["Cookie", "Accept"]);
+        assert_eq!(list.fields("Content-Type"), ["text/x-all"]);
+        assert_eq!(list.fields("Vary"), ["Cookie", "Accept"]);
     }
     // A route says otherwise.
     let routes = format!(
         "{keys}\n[[route]]\npath = \"/sub\"\nfiles = true\nheaders = {{ set = {{ X-Sub = \"1\" }} }}"
     );
-    let server = served(site.path(), &routes);
+    let server = Server::site(site.path(), &routes);
     let answer = server.get("/sub/");
     assert_eq!((answer.field("X-Sub"), answer.field("X-Frame-Options")), (Some("1"), None));
     assert_eq!(server.get("/a.txt").field("X-Frame-Options"), Some("DENY"));
@@ -144,7 +132,7 @@ const ALLOWED: &str = "Access-Control-Allow-Origin";
 #[test]
 fn every_origin_may_read_if_the_configuration_says_so() {
     let site = site(&["a.txt"]);
-    let server = served(site.path(), "cors = \"*\"\ncors_max_age = \"2h\"");
+    let server = Server::site(site.path(), "cors = \"*\"\ncors_max_age = \"2h\"");
     let mut client = server.connect();
     for _ in 0..3 {
         for path in ["/a.txt", "/missing"] {
@@ -168,14 +156,14 @@ fn every_origin_may_read_if_the_configuration_says_so() {
 fn of_several_origins_each_is_told_itself_and_others_nothing() {
     let site = site(&["a.txt"]);
     let keys = "cors = [\"https://a.example\", \"http://localhost:8080\"]\ncors_methods = \"GET\"";
-    let server = served(site.path(), keys);
+    let server = Server::site(site.path(), keys);
     let mut client = server.connect();
     for _ in 0..3 {
         for origin in ["https://a.example", "http://localhost:8080"] {
             for path in ["/a.txt", "/missing"] {
                 let answer = ask(&mut client, path, origin);
                 assert_eq!(answer.field(ALLOWED), Some(origin), "{path}");
-                assert!(values(&answer, "Vary").contains(&"Origin".to_owned()), "{}", answer.head);
+                assert!(answer.fields("Vary").contains(&"Origin"), "{}", answer.head);
             }
             let told = preflight(&mut client, origin);
             assert_eq!((told.status, told.field(ALLOWED)), (204, Some(origin)));
@@ -186,10 +174,7 @@ fn of_several_origins_each_is_told_itself_and_others_nothing() {
         {
             let answer = ask(&mut client, "/a.txt", origin);
             assert_eq!((answer.status, answer.field(ALLOWED)), (200, None), "{origin}");
-            assert!(
-                values(&answer, "Vary").contains(&"Origin".to_owned()),
-                "caches keep them apart"
-            );
+            assert!(answer.fields("Vary").contains(&"Origin"), "caches keep them apart");
             let told = preflight(&mut client, origin);
             assert_eq!(told.field(ALLOWED), None);
             assert_eq!(told.field("Access-Control-Allow-Methods"), None);

@@ -22,11 +22,6 @@ fn put(directory: &Path, name: &str, content: &str) {
     fs::write(file, content).expect("a file");
 }
 
-/// A server of `root` with these keys, and routes after them.
-fn served(root: &Path, keys: &str) -> Server {
-    Server::configured(&format!("root = {root:?}\n{keys}\n"), &[])
-}
-
 #[test]
 fn routes_have_directories_of_their_own() {
     let (main, docs, kept) = (
@@ -44,7 +39,7 @@ fn routes_have_directories_of_their_own() {
         kept.path(),
         docs.path(),
     );
-    let server = served(main.path(), &routes);
+    let server = Server::site(main.path(), &routes);
     let mut client = server.connect();
     // Twice: the second time what is known of one site must not be taken for another's.
     for _ in 0..2 {
@@ -106,7 +101,7 @@ fn a_server_can_have_directories_of_routes_alone() {
 #[test]
 fn the_first_index_that_is_there_stands_for_its_directory() {
     let site = directory(&["a/index.htm", "b/index.htm", "b/main.html"]);
-    let server = served(site.path(), "index = [\"main.html\", \"index.htm\"]");
+    let server = Server::site(site.path(), "index = [\"main.html\", \"index.htm\"]");
     let mut client = server.connect();
     assert_eq!(client.get("/a/").text(), "a/index.htm");
     assert_eq!(client.get("/b/").text(), "b/main.html");
@@ -121,7 +116,8 @@ fn the_first_index_that_is_there_stands_for_its_directory() {
 #[test]
 fn files_are_looked_for_where_the_configuration_says() {
     let site = directory(&["a", "a.txt", "b.txt", "v2/c", "d/index.html"]);
-    let server = served(site.path(), "try_files = [\"{path}\", \"{path}.txt\", \"/v2/{path}\"]");
+    let server =
+        Server::site(site.path(), "try_files = [\"{path}\", \"{path}.txt\", \"/v2/{path}\"]");
     let mut client = server.connect();
     for _ in 0..2 {
         for (path, text) in [("/a", "a"), ("/a.txt", "a.txt"), ("/b", "b.txt"), ("/c", "v2/c")] {
@@ -139,7 +135,7 @@ fn files_are_looked_for_where_the_configuration_says() {
 #[test]
 fn clean_urls_are_served_and_others_lead_to_them() {
     let site = directory(&["index.html", "a.html", "b/index.html", "c", "c.html", "d.htm"]);
-    let server = served(site.path(), "clean_urls = true");
+    let server = Server::site(site.path(), "clean_urls = true");
     let mut client = server.connect();
     for _ in 0..2 {
         for (path, text) in [
@@ -176,8 +172,8 @@ fn sources_and_backups_are_kept_back_unless_they_are_wanted() {
     let site = directory(&names);
     put(site.path(), "install.sh", "#!/bin/sh");
     put(site.path(), "mirror.py/index.html", "a directory");
-    let plain = served(site.path(), "");
-    let wanted = served(site.path(), "serve_sources = true");
+    let plain = Server::site(site.path(), "");
+    let wanted = Server::site(site.path(), "serve_sources = true");
     for name in names {
         let path = format!("/{name}");
         assert_eq!(plain.get(&path).status, 404, "{name}");
@@ -187,7 +183,8 @@ fn sources_and_backups_are_kept_back_unless_they_are_wanted() {
     assert_eq!(plain.get("/install.sh").status, 200);
     assert_eq!(plain.get("/mirror.py/").text(), "a directory");
     // Nor by way of another name.
-    let tried = served(site.path(), "try_files = [\"{path}\", \"{path}.php\"]\nindex = \"app.py\"");
+    let tried =
+        Server::site(site.path(), "try_files = [\"{path}\", \"{path}.php\"]\nindex = \"app.py\"");
     assert_eq!((tried.get("/a").status, tried.get("/b/").status), (404, 403));
     // What begins with a dot is never served.
     put(site.path(), ".env", "secret");

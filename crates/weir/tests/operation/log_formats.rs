@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use crate::support::{
-    Backend, Client, DEADLINE, Server, Then, end_of, eventually, held, route, tool,
+    Backend, Client, DEADLINE, Server, Then, end_of, eventually, held, nginx, own_host, route,
     wait_for_waiting, weir,
 };
 use rustix::process::Signal;
@@ -43,45 +43,6 @@ fn configured(directory: &Path, text: &str) -> Server {
     Server::run(command, 1, true)
 }
 
-/// nginx that serves `site` and logs in its own format `combined`. It is killed when this is dropped.
-struct Nginx {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Nginx {
-    fn start(directory: &Path) -> Nginx {
-        let here = directory.display();
-        // A port that was free a moment ago.
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = free.local_addr().expect("its address");
-        drop(free);
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
-            .concat();
-        let configuration = format!(
-            "daemon off;\nmaster_process off;\nuser root;\npid {here}/pid;\nerror_log stderr;\n\
-             events {{}}\nhttp {{\naccess_log {here}/nginx.log combined;\n{temporary}\
-             server {{\nlisten {address};\nroot {here}/site;\n}}\n}}\n"
-        );
-        let file = directory.join("nginx.conf");
-        fs::write(&file, configuration).expect("the configuration is written");
-        let mut command = tool("nginx", "nginx-light");
-        command.arg("-e").arg("stderr").arg("-p").arg(directory).arg("-c").arg(file);
-        let child = command.stdin(Stdio::null()).spawn().expect("nginx starts");
-        let nginx = Nginx { child, address };
-        eventually("nginx listens", || TcpStream::connect(address).is_ok());
-        nginx
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Both are asked the same, and must say the same but for the date.
 #[test]
 fn the_combined_format_is_that_of_nginx() {
@@ -89,7 +50,12 @@ fn the_combined_format_is_that_of_nginx() {
     let path = |name: &str| directory.path().join(name);
     fs::create_dir(path("site")).unwrap();
     fs::write(path("site/a.txt"), "twelve bytes").unwrap();
-    let nginx = Nginx::start(directory.path());
+    let here = directory.path().display();
+    let address = SocketAddr::from((own_host(), 8080));
+    let http = format!(
+        "access_log {here}/nginx.log combined;\nserver {{\nlisten {address};\nroot {here}/site;\n}}\n"
+    );
+    let _nginx = nginx(directory.path(), &http, || TcpStream::connect(address).is_ok());
     let log = path("weir.log");
     let flags = ["--access-log", log.to_str().unwrap(), "--log-format", "combined"];
     let server = Server::of(&path("site"), &[&flags[..], &["--workers", "1"]].concat());
@@ -100,8 +66,8 @@ fn the_combined_format_is_that_of_nginx() {
         "GET /a.txt HTTP/1.0\r\nUser-Agent: y\r\n\r\n",
     ];
     for request in requests {
-        for address in [nginx.address, server.address()] {
-            let mut client = Client::connect(address);
+        for to in [address, server.address()] {
+            let mut client = Client::connect(to);
             client.send(request);
             assert_eq!(client.head().status, 200, "{request}");
         }
@@ -256,6 +222,26 @@ fn json_tells_why_a_response_ended() {
     server.signal(Signal::TERM);
     assert_eq!(server.wait().code(), Some(0));
     assert_eq!(objects(&log, 4)[3]["ended"], "server stopped");
+}
+
+/// The kernel keeps `send_timeout` as well: a server that is held up finds the connection given up.
+#[test]
+fn json_tells_of_a_time_out_of_which_the_kernel_knows_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let flags = ["--access-log", log.to_str().unwrap(), "--log-format", "json"];
+    let server = Server::builtin(&[&flags[..], &["--send-timeout", "200ms"]].concat());
+    let mut client = Client::with_small_buffer(server.address());
+    client.ask("/files/1gb.bin");
+    assert_eq!(client.head().status, 200);
+    server.signal(Signal::STOP);
+    let ports = [server.address().port(), client.stream.local_addr().unwrap().port()];
+    let socket = ports.map(|port| format!("0100007F:{port:04X}")).join(" ");
+    eventually("the kernel has given the connection up", || {
+        !fs::read_to_string("/proc/net/tcp").unwrap().contains(&socket)
+    });
+    server.signal(Signal::CONT);
+    assert_eq!(objects(&log, 1)[0]["ended"], "timed out");
 }
 
 /// What the fields of an entry say.

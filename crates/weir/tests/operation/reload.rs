@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use rustix::process::Signal;
 
+use crate::support::passwords::{HASH, RIGHT, STRANGER};
 use crate::support::{
     Backend, Client, Configuration, Load, Refusing, SMALL, Server, end_of, eventually, load, route,
     weir,
@@ -206,8 +207,6 @@ fn sites_limits_and_compression_are_those_of_the_new_file() {
 
 #[test]
 fn passwords_are_asked_for_by_the_new_file_and_looked_after() {
-    /// Of the password `U*U`, from crypt_blowfish's own tests.
-    const HASH: &str = "$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
     let configuration = Configuration::new(START);
     let users = configuration.path("users");
     let server = configuration.start(1);
@@ -226,8 +225,8 @@ fn passwords_are_asked_for_by_the_new_file_and_looked_after() {
     // `me`, and `you`, both with that password.
     let mut status = |user: &str| {
         let field = match user {
-            "me" => "Authorization: Basic bWU6VSpV\r\n",
-            "you" => "Authorization: Basic eW91OlUqVQ==\r\n",
+            "me" => RIGHT,
+            "you" => STRANGER,
             _ => "",
         };
         kept.get_with("/small", field).status

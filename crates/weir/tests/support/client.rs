@@ -32,13 +32,16 @@ pub struct Response {
 impl Response {
     /// The value of a field that comes once, or none.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let mut values = self.head.lines().skip(1).filter_map(|line| {
-            let (field, value) = line.split_once(": ")?;
-            field.eq_ignore_ascii_case(name).then_some(value)
-        });
-        let value = values.next();
-        assert_eq!(values.next(), None, "{name} came twice in {}", self.head);
-        value
+        let values = self.fields(name);
+        assert!(values.len() < 2, "{name} came twice in {}", self.head);
+        values.first().copied()
+    }
+
+    /// The values of a field, in their order.
+    pub fn fields(&self, name: &str) -> Vec<&str> {
+        let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+        let named = lines.filter(|(field, _)| field.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value).collect()
     }
 
     pub fn text(&self) -> String {

@@ -10,6 +10,8 @@ pub mod link;
 pub mod load;
 pub mod loops;
 mod metrics;
+mod nginx;
+pub mod passwords;
 mod programs;
 mod queue;
 mod server;
@@ -23,7 +25,8 @@ pub use client::{Client, Response, get_anew};
 pub use configuration::{Configuration, LARGE, SMALL};
 pub use load::Load;
 pub use metrics::Metrics;
-pub use programs::{App, chromium, chromium_command, curl, output_of};
+pub use nginx::{nginx, own_host};
+pub use programs::{App, Running, chromium, chromium_command, curl, output_of};
 pub use queue::{asking, held, one_at_a_time, queue, wait_for_waiting};
 pub use server::{Server, as_nobody, end_of, memory_of, route, weir};
 

@@ -1,10 +1,11 @@
 //! Programs that people use, run against a server: what they wrote, if they succeeded.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::{end_of, eventually, tool};
+use super::{end_of, nginx, tool};
 
 /// Runs `command`, which must succeed; returns what it wrote.
 pub fn output_of(command: Command) -> String {
@@ -50,10 +51,21 @@ pub fn chromium_command(directory: &Path) -> Command {
     command
 }
 
-/// An application that serves HTTP. It is killed when this is dropped.
+/// A program. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// An application that serves HTTP.
 #[derive(Debug)]
 pub struct App {
-    child: Child,
+    _program: Running,
     /// As `--proxy` and `backends` name it.
     pub url: String,
 }
@@ -64,43 +76,22 @@ impl App {
         let mut command = tool("python3", "python3");
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/app.py"));
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("Python starts");
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let mut app = App { child, url: String::new() };
+        let mut program = Running(command.spawn().expect("Python starts"));
+        let stdout = program.0.stdout.take().expect("stdout is piped");
         let mut port = String::new();
         BufReader::new(stdout).read_line(&mut port).expect("it says where it listens");
-        app.url = format!("http://127.0.0.1:{}", port.trim());
-        app
+        App { _program: program, url: format!("http://127.0.0.1:{}", port.trim()) }
     }
 
     /// nginx, which serves `site` on a socket in `directory`, and says what it was asked at `/said`.
     pub fn nginx(directory: &Path, site: &Path) -> App {
-        let (here, site, socket) = (directory.display(), site.display(), directory.join("socket"));
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
-            .concat();
-        let configuration = format!(
-            "daemon off;\nmaster_process off;\nuser root;\npid {here}/pid;\nerror_log stderr;\n\
-             events {{}}\nhttp {{\naccess_log off;\n{temporary}client_max_body_size 0;\n\
-             server {{\nlisten unix:{};\nroot {site};\n\
-             location /said {{ return 200 \"$request_method $content_length $http_host\"; }}\n\
-             }}\n}}\n",
-            socket.display()
+        let (site, socket) = (site.display(), directory.join("socket"));
+        let at = format!("unix:{}", socket.display());
+        let http = format!(
+            "access_log off;\nclient_max_body_size 0;\nserver {{\nlisten {at};\nroot {site};\n\
+             location /said {{ return 200 \"$request_method $content_length $http_host\"; }}\n}}\n"
         );
-        let file = directory.join("nginx.conf");
-        std::fs::write(&file, configuration).expect("the configuration is written");
-        let mut command = tool("nginx", "nginx-light");
-        command.arg("-e").arg("stderr").arg("-p").arg(directory).arg("-c").arg(file);
-        let child = command.stdin(Stdio::null()).spawn().expect("nginx starts");
-        let app = App { child, url: format!("unix:{}", socket.display()) };
-        eventually("nginx listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
-        app
-    }
-}
-
-impl Drop for App {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let program = nginx(directory, &http, || UnixStream::connect(&socket).is_ok());
+        App { _program: program, url: at }
     }
 }

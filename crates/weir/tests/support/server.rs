@@ -66,6 +66,11 @@ impl Server {
         Server::builtin(&[&["--proxy", &proxy][..], flags].concat())
     }
 
+    /// The files of `root`, with these keys of the configuration, and routes after them.
+    pub fn site(root: &Path, keys: &str) -> Server {
+        Server::configured(&format!("root = {root:?}\n{keys}\n"), &[])
+    }
+
     /// With `text` as its configuration file; `flags` are added.
     pub fn configured(text: &str, flags: &[&str]) -> Server {
         let mut file = tempfile::NamedTempFile::new().expect("a temporary file");

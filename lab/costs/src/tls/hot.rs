@@ -20,8 +20,9 @@ use crate::turns::in_turns;
 
 /// Milliseconds that handshakes may add to the 99th percentile.
 const MOST_ADDED: f64 = 0.3;
-/// Both clients are on one core: that of the handshakes has what the other leaves (SCHED_IDLE), so that
-/// its own work does not look like the server's.
+
+/// Has this thread take what others leave of the core (SCHED_IDLE). Handshakes are much work for their
+/// client, too: one that is only nice, as [`beside`] has it, holds up the one that measures.
 fn give_way() -> Result<()> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
     tool::run(&format!("chrt --idle -p 0 {thread}"))?;

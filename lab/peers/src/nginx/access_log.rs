@@ -23,9 +23,10 @@ pub enum LogFormat {
 }
 
 /// The fields of an object, and what nginx has for each: nothing for the time at weir's gates.
-const FIELDS: [(&str, &str); 19] = [
+const FIELDS: [(&str, &str); 20] = [
     ("time", "\"$time_iso8601\""),
     ("client", "\"$remote_addr\""),
+    ("user", "\"$remote_user\""),
     ("method", "\"$request_method\""),
     ("path", "\"$uri\""),
     ("query", "\"$args\""),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use rustix::process::setpriority_process;
+use rustix::process::nice;
 use tokio::sync::oneshot;
 
 use super::results::{Digest, Results};
@@ -17,8 +17,8 @@ use super::turns::Turns;
 /// How long a thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// How much the threads give way to the workers (nice(2)).
-const NICE: i32 = 10;
+/// By how much the threads are nicer than the workers (nice(2)).
+const NICER: i32 = 10;
 
 /// A password to be checked.
 pub(super) struct Question {
@@ -129,7 +129,7 @@ impl Checker {
     /// Does one job after another; ends when it has had nothing to do for a while.
     fn work(&self) {
         // It works without, too.
-        let _ = setpriority_process(None, NICE);
+        let _ = nice(NICER);
         let mut state = self.lock();
         loop {
             if let Some((network, job)) = state.turns.next() {

@@ -2,16 +2,16 @@
 //! backends. What differs everywhere by design, as the guide says, is left out of comparisons here.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{self, Child, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
 use super::guide::block;
-use crate::support::{Asked, Backend, Client, Response, Server, eventually, output_of, tool, weir};
+use crate::support::{
+    Asked, Backend, Client, Response, Running, Server, nginx, output_of, own_host, tool, weir,
+};
 
 /// Where nginx listens; no kernel gives these ports to another server by itself.
 const PORT: u16 = 8080;
@@ -183,9 +183,9 @@ fn field<'a>(answer: &'a Response, name: &str) -> Option<&'a str> {
     })
 }
 
-/// nginx in one process. It is killed when this is dropped.
+/// nginx at its addresses.
 pub(super) struct Nginx {
-    child: Child,
+    _program: Running,
     /// In clear text.
     pub(super) address: SocketAddr,
     /// With TLS, if the guide says so.
@@ -194,46 +194,16 @@ pub(super) struct Nginx {
 
 impl Nginx {
     fn start(directory: &Path, text: &str) -> Nginx {
-        let here = directory.display();
         let host = own_host();
         let [address, secure] = [PORT, SECURE_PORT].map(|port| SocketAddr::from((host, port)));
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
-            .concat();
-        let configuration = format!(
-            "daemon off;\nmaster_process off;\nuser root;\npid {here}/pid;\n\
-             error_log {here}/error.log;\nevents {{}}\nhttp {{\ninclude /etc/nginx/mime.types;\n\
-             default_type application/octet-stream;\naccess_log off;\n{temporary}{}}}\n",
+        let http = format!(
+            "include /etc/nginx/mime.types;\ndefault_type application/octet-stream;\n\
+             access_log off;\n{}",
             listening(text, address, secure)
         );
-        let (file, log) = (directory.join("nginx.conf"), directory.join("error.log"));
-        fs::write(&file, configuration).expect("the configuration is written");
-        let mut command = tool("nginx", "nginx-light");
-        command.arg("-e").arg(&log).arg("-p").arg(directory).arg("-c").arg(file);
-        let child = command.stdin(Stdio::null()).spawn().expect("nginx starts");
-        let mut nginx = Nginx { child, address, secure };
-        eventually("nginx listens", || {
-            let ended = nginx.child.try_wait().expect("nginx can be waited for");
-            let said = || fs::read_to_string(&log).unwrap_or_default();
-            assert!(ended.is_none(), "nginx ended at once: {}", said());
-            TcpStream::connect(address).is_ok()
-        });
-        nginx
+        let program = nginx(directory, &http, || TcpStream::connect(address).is_ok());
+        Nginx { _program: program, address, secure }
     }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// An address of loopback that no other test and no other run of them has.
-fn own_host() -> Ipv4Addr {
-    static NEXT: AtomicU8 = AtomicU8::new(1);
-    let [.., high, low] = process::id().to_be_bytes();
-    Ipv4Addr::new(127, 64 | high, low, NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The block of the guide for these addresses. Without `listen` it is for the first.

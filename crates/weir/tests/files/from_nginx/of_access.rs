@@ -3,10 +3,8 @@
 use std::net::SocketAddr;
 
 use super::both::{Stand, get, get_with};
+use crate::support::passwords::{HASH, RIGHT, WRONG};
 use crate::support::{Backend, Client, held};
-
-/// Of the password `U*U`, from crypt_blowfish's own tests.
-const HASH: &str = "$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
 
 #[test]
 fn networks() {
@@ -39,14 +37,13 @@ fn passwords() {
         .file("etc/nginx/passwords", &users)
         .file("etc/weir/passwords", &users)
         .start();
-    let (right, wrong) = ("Authorization: Basic bWU6VSpV\r\n", "Authorization: Basic bWU6VSpW\r\n");
     for (path, fields, status) in [
         ("/", "", 200),
         ("/staff/page", "", 401),
-        ("/staff/page", wrong, 401),
+        ("/staff/page", WRONG, 401),
         ("/staff/missing", "", 401),
-        ("/staff/page", right, 200),
-        ("/staff/missing", right, 404),
+        ("/staff/page", RIGHT, 200),
+        ("/staff/missing", RIGHT, 404),
     ] {
         let answers = both.same(&get_with(path, fields), &[]);
         assert_eq!(answers[1].status, status, "{path} {fields}");
