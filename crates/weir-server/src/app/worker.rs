@@ -147,9 +147,13 @@ pub(super) fn start_all(
 }
 
 fn start(plan: Plan) -> io::Result<Worker> {
-    thread::Builder::new()
-        .name(format!("weir-{}", plan.index))
-        .spawn(move || runtime::build(&plan.shared.metrics)?.block_on(run(plan)))
+    thread::Builder::new().name(format!("weir-{}", plan.index)).spawn(move || {
+        let runtime = runtime::build(&plan.shared.metrics)?;
+        let ended = runtime.block_on(run(plan));
+        // The name of a backend may be looked up for much longer than anybody waits for it.
+        runtime.shutdown_background();
+        ended
+    })
 }
 
 /// Serves until the server stops, then waits for responses under way. Returns how many connections had

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use crate::support::{Server, noise};
 
@@ -85,25 +86,60 @@ fn files_of_no_bytes_and_of_five_terabytes() {
     assert!(client.read(10_000_000).iter().all(|byte| *byte == 0));
 }
 
-#[test]
-fn a_directory_of_a_million_entries() {
-    let site = tempfile::tempdir().unwrap();
-    let directory = site.path().join("many");
-    fs::create_dir(&directory).unwrap();
-    for number in 0..1_000_000 {
-        // A link costs less than a file; ext4 allows 65,000 to one.
-        let target = directory.join(format!("{}", number / 50_000 * 50_000));
-        match number % 50_000 {
-            0 => fs::write(&target, noise(number, 100)).unwrap(),
-            _ => fs::hard_link(&target, directory.join(number.to_string())).unwrap(),
+/// Makes a directory of files that are called by their numbers. A link costs less than a file; ext4 allows
+/// 65,000 to one.
+fn fill(directory: &Path, count: u64) {
+    fs::create_dir(directory).expect("a directory");
+    for number in 0..count {
+        let target = directory.join(first_of(number).to_string());
+        match first_of(number) == number {
+            true => fs::write(&target, noise(number, 100)).expect("a file"),
+            false => fs::hard_link(&target, directory.join(number.to_string())).expect("a link"),
         }
     }
+}
+
+/// The file that this number is a link to.
+fn first_of(number: u64) -> u64 {
+    number / 50_000 * 50_000
+}
+
+/// Fails unless `list` has each number below `count` once, each behind `before`.
+fn assert_has_all(list: &[u8], before: &str, count: u64) {
+    let list = std::str::from_utf8(list).expect("a list in UTF-8");
+    let names = list.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+    let mut numbers: Vec<u64> = names.filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..count), "each of {count} names once");
+}
+
+#[test]
+fn a_directory_of_a_million_entries() {
+    const ENTRIES: u64 = 1_000_000;
+    let site = tempfile::tempdir().unwrap();
+    fill(&site.path().join("few"), 1000);
+    fill(&site.path().join("many"), ENTRIES);
     let server = Server::of(site.path(), &["--workers", "1"]);
     let mut client = server.connect();
-    for number in (0..1_000_000).step_by(997) {
+    for number in (0..ENTRIES).step_by(997) {
         let answer = client.get(&format!("/many/{number}"));
-        assert!(answer.body == noise(number / 50_000 * 50_000, 100), "the bytes of {number}");
+        assert!(answer.body == noise(first_of(number), 100), "the bytes of {number}");
         assert_eq!(client.get(&format!("/many/none-{number}")).status, 404);
     }
     assert_eq!(client.get("/many/").status, 403);
+
+    let server = Server::of(site.path(), &["--workers", "1", "--listing"]);
+    let mut client = server.connect();
+    let formats = [("text/html", "<a href=\""), ("application/json", "\"name\":\"")];
+    let mut list = |path: &str, (media, before): (&str, &str), count| {
+        let list = client.get_with(path, &format!("Accept: {media}\r\n"));
+        assert!(list.head.contains(media), "{}", list.head);
+        assert_has_all(&list.body, before, count);
+    };
+    formats.iter().for_each(|format| list("/few/", *format, 1000));
+    let before = server.peak_memory();
+    formats.iter().for_each(|format| list("/many/", *format, ENTRIES));
+    // A list of so many is some 90 MB, and their names in memory are 50 MB.
+    let more = server.peak_memory().saturating_sub(before);
+    assert!(more < 8_000_000, "{more} bytes more than lists of a thousand take");
 }

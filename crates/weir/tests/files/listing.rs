@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::support::{Client, Server, chromium, curl, eventually};
+use crate::support::{Client, Server, curl, eventually};
 
 fn served(root: &Path, keys: &str) -> Server {
     Server::configured(&format!("root = {root:?}\nlisting = true\n{keys}\n"), &["--workers", "1"])
@@ -193,17 +193,4 @@ fn lists_that_nobody_reads_are_few() {
         client.ask("/many/");
         client.head().status == 200
     });
-}
-
-#[test]
-fn a_list_is_read_on_a_phone() {
-    let site = tempfile::tempdir().unwrap();
-    fs::create_dir(site.path().join("a directory")).unwrap();
-    fs::write(site.path().join("a-name-without-a-place-to-break-".repeat(6)), "x").unwrap();
-    let server = served(site.path(), "");
-    let profile = tempfile::tempdir().unwrap();
-    let url = format!("http://{}/", server.address());
-    let page = chromium(profile.path(), "--dump-dom", &url);
-    assert!(page.contains("a directory/</a>"), "{page}");
-    assert!(page.contains("width=device-width"), "{page}");
 }

@@ -9,6 +9,7 @@ mod coding;
 
 mod access;
 mod answered;
+mod browser;
 mod changes;
 mod clients;
 mod compression;

@@ -11,6 +11,7 @@ mod dashboards;
 mod examples;
 mod hand_over;
 mod kernel_bands;
+mod kubernetes;
 mod limits;
 mod log_formats;
 mod logs;

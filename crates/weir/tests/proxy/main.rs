@@ -16,6 +16,7 @@ mod hanging;
 mod invalid_answers;
 mod leaving;
 mod memory;
+mod names;
 mod passing;
 mod prefixes;
 mod protocol;

@@ -206,6 +206,11 @@ impl Server {
         memory_of(&self.child)
     }
 
+    /// The most bytes of memory that it has ever had.
+    pub fn peak_memory(&self) -> u64 {
+        told_of(&self.child, "VmHWM:")
+    }
+
     /// Limits the bytes of every file that it writes, or no longer.
     pub fn limit_files(&self, most: Option<u64>) {
         let pid = Pid::from_child(&self.child);
@@ -264,9 +269,14 @@ impl Drop for Server {
 
 /// Bytes of memory that a process has.
 pub fn memory_of(process: &Child) -> u64 {
+    told_of(process, "VmRSS:")
+}
+
+/// Bytes that the kernel tells of a process under this name.
+fn told_of(process: &Child, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id()));
     let status = status.expect("the process is there");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
     number.and_then(|number| number.parse::<u64>().ok()).expect("its memory") * 1024
 }

@@ -52,6 +52,8 @@ struct Checks {
     up: bool,
     /// Checks in a row that speak against `up`.
     against: u32,
+    /// One has gone well.
+    any_good: bool,
 }
 
 impl Health {
@@ -64,6 +66,7 @@ impl Health {
             unhealthy: unhealthy.max(1),
             up: true,
             against: 0,
+            any_good: false,
         });
         Health { passive, failed: VecDeque::new(), ejection: None, latest: Trial::NONE, checks }
     }
@@ -71,6 +74,12 @@ impl Health {
     /// Whether ordinary calls may go to it.
     pub fn is_healthy(&self) -> bool {
         self.ejection.is_none() && self.is_up()
+    }
+
+    /// Whether it is healthy and, if checks count, one of them has ever gone well: before that nobody knows
+    /// whether it has started. Calls may go to it all the same.
+    pub fn is_proven(&self) -> bool {
+        self.is_healthy() && self.checks.is_none_or(|checks| checks.any_good)
     }
 
     /// Whether failed calls have ejected it and a call of `client` may go to it to see if it is back.
@@ -130,6 +139,7 @@ impl Health {
     /// A check has ended. Ignored if checks do not count.
     pub fn check_ended(&mut self, ok: bool) {
         let Some(checks) = &mut self.checks else { return };
+        checks.any_good |= ok;
         if ok == checks.up {
             checks.against = 0;
             return;

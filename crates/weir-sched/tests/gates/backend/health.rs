@@ -168,6 +168,25 @@ fn checks_put_it_out_and_bring_it_back() {
     assert!(unchecked.is_healthy());
 }
 
+#[test]
+fn it_is_proven_by_the_first_check_that_goes_well() {
+    let mut health = Health::new(PASSIVE, Some((2, 3)));
+    for (ok, healthy, proven) in [
+        (false, true, false),
+        (false, true, false),
+        (true, true, true),
+        (false, true, true),
+        (false, true, true),
+        (false, false, false),
+        (true, false, false),
+        (true, true, true),
+    ] {
+        health.check_ended(ok);
+        assert_eq!((health.is_healthy(), health.is_proven()), (healthy, proven));
+    }
+    assert!(Health::new(PASSIVE, None).is_proven(), "there is nothing to wait for");
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Pass(u64),

@@ -76,9 +76,9 @@ impl Backend {
         Arc::new(Backend { address, answers, tls, authority, check, state, health })
     }
 
-    /// Whether it is not marked unhealthy.
-    pub(super) fn is_healthy(&self) -> bool {
-        self.health().is_healthy()
+    /// Whether it is not marked unhealthy and, if it is checked, a check has ever gone well.
+    pub(super) fn is_proven(&self) -> bool {
+        self.health().is_proven()
     }
 
     /// Its health check, for the first who asks.
@@ -147,7 +147,7 @@ impl Backend {
 
     /// The state and the counters, for the metrics.
     pub(super) fn reading(&self) -> Reading {
-        let up = self.is_healthy();
+        let up = self.health().is_healthy();
         let state = self.lock();
         let gate = &state.gate;
         let counts = gate.counts();

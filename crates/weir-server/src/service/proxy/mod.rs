@@ -198,11 +198,12 @@ impl Shared {
         Ok((Arc::new(Shared { table, routes, names, guards, known, space }), renewed))
     }
 
-    /// The name of the first of these routes, by their numbers, none of whose backends is healthy.
+    /// The name of the first of these routes, by their numbers, none of whose backends is healthy, or known
+    /// to be where they are checked.
     pub(crate) fn without_healthy_backend(&self, numbers: &[usize]) -> Option<&str> {
         let is_down = |number: &&usize| match self.routes.get(**number) {
             Some((_, SharedAction::Proxy(route))) => {
-                !route.backends.all.iter().any(|backend| backend.is_healthy())
+                !route.backends.all.iter().any(|backend| backend.is_proven())
             }
             _ => false,
         };
