@@ -1,11 +1,7 @@
 //! A second client beside the one that is measured, on the same core: it gives way, so that its own work
 //! does not look like the server's. Measurements of response times beside something else use it.
 
-use rustix::process::setpriority_process;
-use weir_peers::{Error, Result};
-
-/// How nice the second client is (nice(2)).
-const NICE: i32 = 19;
+use weir_peers::{Result, tool};
 
 /// What `own` and `others` come to: `own` on this thread, `others` meanwhile on one that gives way to it.
 ///
@@ -18,7 +14,7 @@ pub(crate) fn beside<A, B: Send>(
 ) -> Result<(A, B)> {
     let (own, others) = std::thread::scope(|scope| {
         let others = scope.spawn(move || {
-            give_way()?;
+            give_way(rustix::thread::gettid().as_raw_nonzero())?;
             others()
         });
         let own = own();
@@ -28,10 +24,15 @@ pub(crate) fn beside<A, B: Send>(
     Ok((own?, others?))
 }
 
-fn give_way() -> Result<()> {
-    // Of this thread alone, as Linux has it.
-    setpriority_process(None, NICE)
-        .map_err(|e| Error(format!("cannot give way to the other client: {e}")))
+/// Has a thread run when nobody else wants the core (SCHED_IDLE). One that is only nice
+/// keeps the core for milliseconds from whoever wakes up meanwhile, and that would look like the server's
+/// response time.
+///
+/// # Errors
+///
+/// The kernel does not allow it, or there is no such thread.
+pub(crate) fn give_way(thread: impl std::fmt::Display) -> Result<()> {
+    tool::run(&format!("chrt --idle -p 0 {thread}")).map(drop)
 }
 
 #[cfg(test)]

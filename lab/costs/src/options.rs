@@ -254,7 +254,7 @@ pub(crate) struct SlowClientsOptions {
     /// Rounds; a median needs several
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rounds: u64,
-    /// Seconds of normal requests in each round, alone and beside slow clients
+    /// Seconds of normal requests in each round, alone and beside slow clients of either server
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     pub(crate) seconds: f64,
     /// Clients that send a byte a second of a head
@@ -266,9 +266,9 @@ pub(crate) struct SlowClientsOptions {
     /// Clients that read 1 KB a second of a file of 10 MB
     #[arg(long, default_value_t = 8000)]
     pub(crate) readers: usize,
-    /// Normal requests a second [default: half of what each server answers alone]
-    #[arg(long, value_parser = positive)]
-    pub(crate) rate: Option<f64>,
+    /// Normal requests a second
+    #[arg(long, default_value_t = 2000.0, value_parser = positive)]
+    pub(crate) rate: f64,
     #[arg(long, value_delimiter = ',', default_value = "weir,nginx")]
     pub(crate) systems: Vec<System>,
 }

@@ -4,9 +4,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use weir_peers::{Error, Result, interrupt};
-use weir_workload::documents::{Content, Documents};
+use weir_workload::documents::{Content, Documents, Made};
+
+/// weir looks again and again at files that have changed in the last second, since they may change further.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// Make a directory that every user may enter.
 ///
@@ -30,7 +34,9 @@ pub fn make(documents: &Documents, root: &Path) -> Result<()> {
     if let Some(parent) = root.parent() {
         open(parent)?;
     }
-    documents.make(root, Content::Pool).map_err(|e| Error(e.to_string()))?;
+    if documents.make(root, Content::Pool).map_err(|e| Error(e.to_string()))? == Made::New {
+        std::thread::sleep(SETTLED);
+    }
     if let Some(path) = documents.absent_from(root) {
         return Err(Error(format!(
             "{} is there already, and has no {}: remove it, or name another directory",

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use super::socket::Socket;
 
-/// Bytes for a new connection and for a slow client: 0.2 ms at 10 Gbit/s.
-pub(crate) const LEAST_UNSENT: u32 = 256 * 1024;
+/// Bytes for a new connection and for a slow client: of ten thousand of them 640 MB, where the kernel gives
+/// all connections some gigabytes (net.ipv4.tcp_mem) and drops packets of everybody beyond.
+pub(crate) const LEAST_UNSENT: u32 = 64 * 1024;
 
 /// Bytes for the fastest clients: a send buffer as large as the kernel makes it by default
 /// (net.ipv4.tcp_wmem).
 const MOST: u32 = 4 * 1024 * 1024;
 
 /// A client that makes room in less time gets twice as much, up to [`MOST`]. The kernel tells of room
-/// when half of the bytes have been sent, so a client at 21 Mbit/s or less stays with [`LEAST_UNSENT`].
+/// when half of the bytes have been sent, so a client at 5 Mbit/s or less stays with [`LEAST_UNSENT`].
 const QUICK: Duration = Duration::from_millis(50);
 
 /// A client that takes longer to make room gets half as much: nobody keeps more than 0.4 s at his own

@@ -21,7 +21,7 @@ pub(super) const LARGE: u64 = 10_000_000;
 /// Seconds from one bit of a client's work to its next.
 const PERIOD: f64 = 1.0;
 /// Between two looks who has its bit to do.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK: Duration = Duration::from_micros(200);
 /// The longest that a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// A reader's buffer, set before it connects, so that it is offered little from the start.

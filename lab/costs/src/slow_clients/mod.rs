@@ -7,17 +7,18 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde::Serialize;
-use weir_peers::Result;
 use weir_peers::nginx::Reading;
 use weir_peers::processes::{self, Memory};
+use weir_peers::{Error, Result};
 use weir_stand::root;
 use weir_stats::confidence::median_interval;
 use weir_workload::documents::Documents;
 
 use crate::bars::{Bar, Findings};
-use crate::beside::beside;
+use crate::beside::{beside, give_way};
 use crate::client::Client;
 use crate::connections::{OTHER_FILES, SIZE};
 use crate::files::{one_file, poisson};
@@ -34,11 +35,11 @@ use crowd::{Crowd, LARGE, Numbers, Pace};
 
 /// Connections of normal clients that there is room for, and files that a server has open beside those.
 const NORMAL: usize = 1000;
-/// Requests at a time where it is found out how many a server answers, and seconds of that, at most.
+/// Requests at a time while a server warms up.
 const UNDER_WAY: usize = 64;
-const WARM: f64 = 1.0;
-/// Normal requests a second, of those that a server answers alone.
-const SHARE: f64 = 0.5;
+/// A server has so long to take in all slow clients before it is measured: thousands that come within a second
+/// are another question.
+const SETTLED: Duration = Duration::from_secs(3);
 /// Times the 99th percentile alone that normal requests may take beside slow clients.
 const MOST: f64 = 1.2;
 /// Slow clients that do less of their work than this are not there.
@@ -54,6 +55,7 @@ struct Round {
     rate: f64,
     slow: Numbers,
     alone: Times,
+    elsewhere: Times,
     beside: Times,
     before: Memory,
     after: Memory,
@@ -72,6 +74,11 @@ impl Round {
     /// The 99th percentile beside slow clients ÷ that alone.
     fn ratio(&self) -> f64 {
         self.beside.p99 / self.alone.p99
+    }
+
+    /// The same ÷ that while the slow clients are at another server.
+    fn ratio_of_elsewhere(&self) -> f64 {
+        self.beside.p99 / self.elsewhere.p99
     }
 
     /// Bytes that a slow client takes of a kind of memory.
@@ -96,11 +103,10 @@ pub(crate) fn run(options: &SlowClientsOptions) -> Result<()> {
     let out = &options.common.out;
     let stand = Stand::make(options)?;
     let mut lines = results::create(out, "slow-clients.jsonl")?;
-    let rates = stand.rates()?;
     let mut all = Findings::default();
     let mut failed = 0;
     for &crowd in &options.crowds {
-        let found = measure(&stand, crowd, &rates, &mut lines, &mut failed)?;
+        let found = measure(&stand, crowd, &mut lines, &mut failed)?;
         print!("{}", found.text);
         all.add(found);
     }
@@ -131,6 +137,8 @@ impl<'a> Stand<'a> {
             tls: None,
         };
         let backend = Server::start(System::Nginx(Reading::Sendfile), &setup)?;
+        // It is on the clients' core, and works for slow ones only.
+        backend.processes().into_iter().try_for_each(give_way)?;
         Ok(Stand { options, files, root, bodies: documents.bodies().into(), backend })
     }
 
@@ -160,21 +168,6 @@ impl<'a> Stand<'a> {
         }
     }
 
-    /// Normal requests a second for each system.
-    fn rates(&self) -> Result<Vec<(System, f64)>> {
-        let rate = |&system: &System| {
-            if let Some(rate) = self.options.rate {
-                return Ok((system, rate));
-            }
-            let server = self.start(system, 0)?;
-            let seconds = self.options.seconds.min(WARM);
-            let found = self.client(&server).closed(one_file(SIZE), UNDER_WAY, seconds)?;
-            found.check(&system.to_string())?;
-            Ok((system, found.rate() * SHARE))
-        };
-        self.options.systems.iter().map(rate).collect()
-    }
-
     /// How many of a kind there are, and why not more.
     fn numbers(&self, crowd: CrowdKind) -> (Numbers, String) {
         let SlowClientsOptions { heads, uploads, readers, .. } = *self.options;
@@ -198,15 +191,14 @@ impl<'a> Stand<'a> {
 fn measure(
     stand: &Stand<'_>,
     crowd: CrowdKind,
-    rates: &[(System, f64)],
     lines: &mut File,
     failed: &mut u32,
 ) -> Result<Findings> {
     let (numbers, why) = stand.numbers(crowd);
     let mut rounds = Vec::new();
     let mut failures = String::new();
-    in_turns(stand.options.rounds, rates, |round, &(system, rate)| {
-        let row = match one(stand, crowd, numbers, (system, rate), round) {
+    in_turns(stand.options.rounds, &stand.options.systems, |round, &system| {
+        let row = match one(stand, crowd, numbers, system, round) {
             Ok(row) => row,
             Err(why) => {
                 // The other systems and crowds are worth having.
@@ -217,10 +209,11 @@ fn measure(
             }
         };
         eprintln!(
-            "{crowd:?} round {} {:<14} p99 {:.3} ms alone, {:.3} ms beside {} slow clients, {:.1} cut a second{}",
+            "{crowd:?} round {} {:<14} p99 {:.3} ms alone, {:.3} and {:.3} ms beside {} slow clients of another server and of this one, {:.1} cut a second{}",
             round + 1,
             row.system,
             row.alone.p99,
+            row.elsewhere.p99,
             row.beside.p99,
             numbers.total(),
             row.pace.cut,
@@ -230,7 +223,7 @@ fn measure(
         rounds.push(row);
         Ok(())
     })?;
-    let mut found = tell(crowd, numbers, rates, &rounds);
+    let mut found = tell(crowd, numbers, &stand.options.systems, &rounds);
     found.text.push_str(&format!("{why}{failures}"));
     Ok(found)
 }
@@ -239,7 +232,7 @@ fn one(
     stand: &Stand<'_>,
     crowd: CrowdKind,
     slow: Numbers,
-    (system, rate): (System, f64),
+    system: System,
     round: u64,
 ) -> Result<Round> {
     let name = system.to_string();
@@ -247,26 +240,33 @@ fn one(
     let client = stand.client(&server);
     // What serving needs at all is there before the first reading.
     client.closed(Box::new(one_file(SIZE).take(1000)), UNDER_WAY, 10.0)?.check(&name)?;
-    let seconds = stand.options.seconds;
+    let (seconds, rate) = (stand.options.seconds, stand.options.rate);
     let seed = stand.options.common.seed + round;
     let normal = |seed: u64| -> Result<Outcome> {
         let found = client.open(poisson(SIZE, rate, seconds, seed)?, seconds)?;
         found.check(&format!("{name}, normal requests"))?;
         Ok(found)
     };
+    let beside_slow_ones_of = |server: &Server| {
+        let mut slow_ones = Crowd::gather(server.address, slow)?;
+        let end = AtomicBool::new(false);
+        let (found, pace) = beside(
+            || {
+                std::thread::sleep(SETTLED);
+                let found = normal(seed);
+                end.store(true, Ordering::Relaxed);
+                found
+            },
+            || slow_ones.go_on(&end),
+        )?;
+        Ok::<_, Error>((found, pace, slow_ones))
+    };
     let alone = normal(seed)?;
+    let (elsewhere, ..) = beside_slow_ones_of(&stand.start(system, slow.total())?)?;
     let before = processes::memory(&server.processes())?;
-    let mut slow_ones = Crowd::gather(server.address, slow)?;
-    let end = AtomicBool::new(false);
-    let (found, pace) = beside(
-        || {
-            let found = normal(seed);
-            end.store(true, Ordering::Relaxed);
-            found
-        },
-        || slow_ones.go_on(&end),
-    )?;
+    let (found, pace, slow_ones) = beside_slow_ones_of(&server)?;
     let after = processes::memory(&server.processes())?;
+    drop(slow_ones);
     let times = |outcome: &Outcome| Times { p50: outcome.p50, p99: outcome.p99 };
     Ok(Round {
         crowd,
@@ -275,15 +275,16 @@ fn one(
         rate,
         slow,
         alone: times(&alone),
+        elsewhere: times(&elsewhere),
         beside: times(&found),
         before,
         after,
         pace,
-        valid: alone.is_on_time() && found.is_on_time() && pace.kept >= LEAST_KEPT,
+        valid: [alone, elsewhere, found].iter().all(Outcome::is_on_time) && pace.kept >= LEAST_KEPT,
     })
 }
 
-fn tell(crowd: CrowdKind, numbers: Numbers, rates: &[(System, f64)], rounds: &[Round]) -> Findings {
+fn tell(crowd: CrowdKind, numbers: Numbers, systems: &[System], rounds: &[Round]) -> Findings {
     let Numbers { heads, uploads, readers } = numbers;
     let beside = match crowd {
         CrowdKind::Heads => format!("{heads} slow heads"),
@@ -300,27 +301,30 @@ fn tell(crowd: CrowdKind, numbers: Numbers, rates: &[(System, f64)], rounds: &[R
         "p50 alone, ms",
         "p50 beside",
         "p99 alone, ms",
+        "p99 elsewhere",
         "p99 beside",
         "p99 beside ÷ alone",
+        "p99 beside ÷ elsewhere",
         "anonymous bytes each",
         "PSS bytes each",
         "cut/s",
     ]));
     let mut findings = Findings::default();
-    for (system, rate) in rates {
-        let system = system.to_string();
+    for system in systems.iter().map(ToString::to_string) {
         let of = |value: &dyn Fn(&Round) -> f64| -> Vec<f64> {
             rounds.iter().filter(|r| r.system == system).map(value).collect()
         };
         let ratios = of(&Round::ratio);
         text.push_str(&row([
             system.clone(),
-            format!("{rate:.0}"),
+            format!("{:.0}", median(&of(&|r| r.rate))),
             spread(&of(&|r| r.alone.p50), 3),
             spread(&of(&|r| r.beside.p50), 3),
             spread(&of(&|r| r.alone.p99), 3),
+            spread(&of(&|r| r.elsewhere.p99), 3),
             spread(&of(&|r| r.beside.p99), 3),
             spread(&ratios, 2),
+            spread(&of(&Round::ratio_of_elsewhere), 2),
             format!("{:.0}", median(&of(&|r| r.each(|memory| memory.anonymous)))),
             format!("{:.0}", median(&of(&|r| r.each(|memory| memory.proportional)))),
             format!("{:.1}", median(&of(&|r| r.pace.cut))),
@@ -328,6 +332,9 @@ fn tell(crowd: CrowdKind, numbers: Numbers, rates: &[(System, f64)], rounds: &[R
         if system == "weir" {
             let what = format!("p99 of normal requests beside {beside}");
             findings.figure(what, median_interval(&ratios), "× alone", Bar::AtMost(MOST));
+            let what = format!("the same, ÷ beside {beside} of another server on the same core");
+            let ratios = of(&Round::ratio_of_elsewhere);
+            findings.figure(what, median_interval(&ratios), "× elsewhere", Bar::AtMost(MOST));
         }
     }
     findings.text = text;
@@ -347,6 +354,7 @@ mod tests {
             rate: 1000.0,
             slow: Numbers { heads: 100, uploads: 0, readers: 0 },
             alone: Times { p50: 1.0, p99: 2.0 },
+            elsewhere: Times { p50: 1.0, p99: 2.0 },
             beside: Times { p50: 1.0, p99: beside },
             before: Memory { anonymous: 1_000_000, proportional: 2_000_000 },
             after: Memory { anonymous: 1_200_000, proportional: 2_300_000 },
@@ -358,16 +366,23 @@ mod tests {
     #[test]
     fn normal_clients_and_memory_are_told_for_each_system() {
         let nginx = System::Nginx(Reading::Sendfile);
-        let rates = [(System::Weir, 1000.0), (nginx, 900.0)];
         let rounds = [round("weir", 2.2), round("nginx-sendfile", 4.0)];
-        let found = tell(CrowdKind::Heads, rounds[0].slow, &rates, &rounds);
+        let found = tell(CrowdKind::Heads, rounds[0].slow, &[System::Weir, nginx], &rounds);
         assert!(
             found.text.contains("### Normal clients beside 100 slow heads\n"),
             "{}",
             found.text
         );
-        assert!(found.text.contains("| 1.10 (1.10–1.10) | 2000 | 3000 | 0.5 |"), "{}", found.text);
-        assert!(found.text.contains("| 2.00 (2.00–2.00) | 2000 |"), "{}", found.text);
+        assert!(
+            found.text.contains("| 1.10 (1.10–1.10) | 1.10 (1.10–1.10) | 2000 | 3000 | 0.5 |"),
+            "{}",
+            found.text
+        );
+        assert!(
+            found.text.contains("| 2.00 (2.00–2.00) | 2.00 (2.00–2.00) | 2000 |"),
+            "{}",
+            found.text
+        );
         let verdicts = found.verdicts();
         assert!(
             verdicts.contains("1.100 × alone") && verdicts.contains("| reached |"),

@@ -4,7 +4,7 @@
 use std::fs::File;
 
 use serde::Serialize;
-use weir_peers::{Result, tool};
+use weir_peers::Result;
 use weir_stats::confidence::median_interval;
 
 use super::stand::{Connections, Stand};
@@ -20,14 +20,6 @@ use crate::turns::in_turns;
 
 /// Milliseconds that handshakes may add to the 99th percentile.
 const MOST_ADDED: f64 = 0.3;
-
-/// Has this thread take what others leave of the core (SCHED_IDLE). Handshakes are much work for their
-/// client, too: one that is only nice, as [`beside`] has it, holds up the one that measures.
-fn give_way() -> Result<()> {
-    let thread = rustix::thread::gettid().as_raw_nonzero();
-    tool::run(&format!("chrt --idle -p 0 {thread}"))?;
-    Ok(())
-}
 
 /// One round of one system, a line in tls.jsonl.
 #[derive(Clone, Debug, Serialize)]
@@ -98,10 +90,7 @@ fn beside_handshakes(
 ) -> Result<(Outcome, f64)> {
     let client = stand.client(server, Connections::Full)?;
     let requests = poisson(SIZE, stand.options.handshake_rate, seconds, seed + 1_000_000)?;
-    let others = move || {
-        give_way()?;
-        client.open(requests, seconds)
-    };
+    let others = move || client.open(requests, seconds);
     let (found, others) = beside(|| hot(stand, server, seed, seconds), others)?;
     others.check(&format!("{}, new clients", server.system))?;
     let made = others.handshakes.map_or(0, |handshakes| handshakes.full.count);

@@ -33,6 +33,10 @@ const OVERHEAD: usize = 64;
 /// Bytes that are written at a time.
 const BATCH: usize = 64 << 10;
 
+/// For so long after the first line of the access log others are gathered before they are written. A line
+/// that is written for itself costs as much as its response, most of it for waking the thread.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -214,7 +218,7 @@ struct Writer {
 
 impl Writer {
     fn run(&mut self, items: &Receiver<Item>) {
-        while let Ok(first) = items.recv() {
+        while let Some(first) = next_item(items) {
             let mut next = Some(first);
             while let Some(item) = next.take() {
                 match item {
@@ -281,6 +285,19 @@ impl Writer {
             ),
         }
     }
+}
+
+/// The next item, which is waited for; with a line of the access log, until others have been gathered.
+/// `None`: there are no more.
+fn next_item(items: &Receiver<Item>) -> Option<Item> {
+    if let Ok(item) = items.try_recv() {
+        return Some(item);
+    }
+    let item = items.recv().ok()?;
+    if matches!(item, Item::Line(Kind::Request, _)) {
+        thread::sleep(GATHER);
+    }
+    Some(item)
 }
 
 #[cfg(test)]
