@@ -264,6 +264,11 @@ impl Client {
         writable
     }
 
+    /// A response of `left` bytes begins, which no uplink's gate holds back.
+    pub(crate) fn begins(&self, left: u64) {
+        self.unsent.begin(&self.socket, left);
+    }
+
     /// The socket was full and has made room after `wait`: the kernel is to keep more for a fast client, and
     /// less for a slow one.
     pub(crate) fn made_room(&self, wait: Duration) {

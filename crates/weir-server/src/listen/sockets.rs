@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, SockRef, Type};
 
 use crate::sys;
 use crate::sys::keep_alive::keep_alive;
-use crate::transport::LEAST_UNSENT;
+use crate::transport::FIRST_UNSENT;
 use crate::uplink::bands::CONTROL_PRIORITY;
 
 /// How many connections may wait to be accepted; the kernel cuts it to net.core.somaxconn.
@@ -41,7 +41,7 @@ pub(super) fn listen(socket: &socket2::Socket, patience: Duration) -> io::Result
     socket.set_tcp_nodelay(true)?;
     set_patience(socket, patience)?;
     // What a slow client has not taken stays in the file, not in the kernel's memory.
-    socket.set_tcp_notsent_lowat(LEAST_UNSENT)?;
+    socket.set_tcp_notsent_lowat(FIRST_UNSENT)?;
     // An acknowledgement of its own for each request would cost the uplink a packet: the response
     // carries it, or a timer of 40 ms.
     set_tcp_quickack(socket, false)?;

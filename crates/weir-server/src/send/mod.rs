@@ -139,6 +139,9 @@ impl Sending<'_> {
 
     /// Sends without a gate. `lane`: what is sent changes bands as less is left.
     pub(crate) async fn directly(&mut self, lane: Option<&Banded>) -> Outcome {
+        if lane.is_none() {
+            self.client.begins(self.left());
+        }
         while self.left() > 0 {
             let mut count = self.to_chunk();
             if let Some(lane) = lane {

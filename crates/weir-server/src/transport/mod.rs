@@ -22,7 +22,7 @@ use weir_tls::Session;
 pub(crate) use socket::{Event, Left, Socket};
 use tls::Tls;
 pub(crate) use tls::{Advance, Ended};
-pub(crate) use unsent::{LEAST_UNSENT, Unsent};
+pub(crate) use unsent::{FIRST_UNSENT, Unsent};
 
 /// A connection in clear text or with TLS.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::kernel::InKernel;
 use super::progress::Progress;
 use super::registry::Registry;
 use crate::identity::PeerAddress;
-use crate::transport::{LEAST_UNSENT, Transport};
+use crate::transport::{FIRST_UNSENT, Transport};
 
 /// A response of at most so many bytes is handed over as a whole and stays in its band: the kernel has
 /// all of it before the first of it is sent. It never waits in weir. So does the rest of a larger one
@@ -59,7 +59,7 @@ impl Banded {
     ) -> Banded {
         uplink.open.fetch_add(1, Ordering::Relaxed);
         let socket = socket.clone();
-        let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(LEAST_UNSENT));
+        let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(FIRST_UNSENT));
         let (asked, size, round_trip) = Default::default();
         let client = Cell::new(peer);
         Banded {
@@ -104,7 +104,7 @@ impl Banded {
         // All of a small one. Of a large one twice the cap: the kernel tells of room only when less than
         // half of this is unsent, and what is below the cap must not count as full, since others would be
         // sent meanwhile. The gate keeps what is queued to the cap; this does not limit it.
-        let unsent = if left <= WHOLE { LEAST_UNSENT } else { self.unsent_of_large() };
+        let unsent = if left <= WHOLE { FIRST_UNSENT } else { self.unsent_of_large() };
         if unsent != self.unsent.get() {
             self.limit_unsent(unsent);
         }
