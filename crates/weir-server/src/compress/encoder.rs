@@ -9,10 +9,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_http::message::coding::Coding;
 
-// Levels that give up some size for speed: what is compressed is waited for.
+// Levels that give up some size for speed: what is compressed is waited for. Of the scripts that
+// `weir-costs compression` asks for, levels 3 to 6 of gzip save 3 to 10 % more bytes and take 1.6 to 3.6 times as
+// long; 3 and 4 of Brotli save none.
 const ZSTD_LEVEL: i32 = 3;
-const BROTLI_QUALITY: u32 = 4;
-const GZIP_LEVEL: u32 = 4;
+const BROTLI_QUALITY: u32 = 2;
+const GZIP_LEVEL: u32 = 2;
 
 /// The logarithm of the window for what is not longer than a megabyte. Clients need not know more than 23
 /// (RFC 9659, section 3).
