@@ -9,9 +9,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_http::message::coding::Coding;
 
-// Levels that give up some size for speed: what is compressed is waited for. Of the scripts that
-// `weir-costs compression` asks for, levels 3 to 6 of gzip save 3 to 10 % more bytes and take 1.6 to 3.6 times as
-// long; 3 and 4 of Brotli save none.
+// Levels that give up some size for speed: what is compressed is waited for. See
+// docs/performance.md, "Compression".
 const ZSTD_LEVEL: i32 = 3;
 const BROTLI_QUALITY: u32 = 2;
 const GZIP_LEVEL: u32 = 2;
