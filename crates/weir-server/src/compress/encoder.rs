@@ -15,12 +15,16 @@ const ZSTD_LEVEL: i32 = 3;
 const BROTLI_QUALITY: u32 = 2;
 const GZIP_LEVEL: u32 = 2;
 
-/// The logarithm of the window for what is not longer than a megabyte. Clients need not know more than 23
-/// (RFC 9659, section 3).
+/// The logarithm of the largest window. Clients need not know more than 23 (RFC 9659, section 3).
 const WINDOW: u32 = 20;
 
 /// The same for what has no known end: many of these may be under way at once.
 const STREAM_WINDOW: u32 = 18;
+
+/// The same for the smallest window of Brotli, which has room for so many bytes less than 2^10 (RFC 7932,
+/// section 9.1).
+const LEAST_BROTLI_WINDOW: u32 = 10;
+const BROTLI_WINDOW_GAP: usize = 16;
 
 /// Bytes that the encoder for Brotli puts together before it hands them over.
 const BROTLI_BUFFER: usize = 16 * 1024;
@@ -61,7 +65,7 @@ impl Encoder {
                 Vec::new(),
                 BROTLI_BUFFER,
                 BROTLI_QUALITY,
-                window,
+                length.map_or(window, brotli_window),
             ))),
             Coding::Gzip => Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
         })
@@ -98,6 +102,13 @@ impl Encoder {
             Encoder::Gzip(encoder) => encoder.finish(),
         }
     }
+}
+
+/// The smallest window that has room for so many bytes: the encoder clears twice the window before it
+/// begins.
+fn brotli_window(length: usize) -> u32 {
+    let fits = |window: &u32| (1 << window) - BROTLI_WINDOW_GAP >= length;
+    (LEAST_BROTLI_WINDOW..WINDOW).find(fits).unwrap_or(WINDOW)
 }
 
 /// `bytes` in this coding; `None` if that saves less than a twentieth.
@@ -149,6 +160,14 @@ mod tests {
                 assert!(decode(coding, &compressed) == content, "{coding:?} of {length}");
             }
         }
+    }
+
+    #[test]
+    fn the_window_of_brotli_has_room_for_all() {
+        for (length, window) in [(0, 10), (1008, 10), (1009, 11), (100_000, 17), (131_057, 18)] {
+            assert_eq!(brotli_window(length), window, "{length}");
+        }
+        assert_eq!(brotli_window(usize::MAX), WINDOW);
     }
 
     #[test]
