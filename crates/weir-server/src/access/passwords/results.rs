@@ -7,7 +7,7 @@ use std::hash::RandomState;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use blake2b_simd::Params;
+use blake3::Hasher;
 use lru::LruCache;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -51,14 +51,12 @@ impl Results {
 
     /// The digest of a user with this password, to be checked against `hash`.
     pub(super) fn digest(&self, hash: &str, user: &str, password: &str) -> Digest {
-        let mut state = Params::new().hash_length(32).key(&self.key).to_state();
+        let mut hasher = Hasher::new_keyed(&self.key);
         for part in [hash, user, password] {
             // Where one ends and the next begins counts, too.
-            state.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
         }
-        let mut digest = [0; 32];
-        digest.copy_from_slice(state.finalize().as_bytes());
-        digest
+        hasher.finalize().into()
     }
 
     /// Whether it was right, if that is known.
