@@ -9,10 +9,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::sys::clock;
+
+/// Descriptors for which the kernel has room from the start (8 bytes each), unless the limit is lower.
+const ROOM: usize = 65_536;
 
 /// The most descriptors that are reserved for files and backends (a quarter of all otherwise).
 const RESERVE: usize = 1024;
@@ -33,7 +37,8 @@ static SHORTAGES: AtomicU64 = AtomicU64::new(0);
 /// When that was logged last, in nanoseconds of the clock; 0: never.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 
-/// Raises the limit as far as the process itself may (the hard limit), and divides it.
+/// Raises the limit as far as the process itself may (the hard limit), and divides it. To be called while
+/// the process has one thread.
 pub(crate) fn raise_limit() {
     let now = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: now.maximum, maximum: now.maximum };
@@ -42,8 +47,19 @@ pub(crate) fn raise_limit() {
     }
     let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let all = limit();
+    if let Err(error) = make_room(number(all.min(ROOM)) - 1) {
+        tracing::debug!("the kernel's table of descriptors grows as it is needed: {error}");
+    }
     RESERVED_FROM.store(number(all - reserve(all)), Ordering::Relaxed);
     LAST_FROM.store(number(all - last(all)), Ordering::Relaxed);
+}
+
+/// Has the kernel make its table of descriptors as large as `highest` needs. Where threads share the
+/// table, each time it grows later, whoever opens the descriptor waits for an RCU grace period, which is
+/// 10 ms and more (`expand_fdtable` in the kernel's fs/file.c): a worker that accepts a connection, too.
+fn make_room(highest: i32) -> Result<(), Errno> {
+    let any = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    fcntl_dupfd_cloexec(&any, highest).map(drop)
 }
 
 /// Descriptors the process may have.
@@ -142,6 +158,22 @@ mod tests {
             let (reserve, last) = (reserve(all), last(all));
             assert!(0 < last && last < reserve && reserve <= all / 4, "{all}: {reserve}, {last}");
         }
+    }
+
+    #[test]
+    fn the_kernel_makes_room_at_once() {
+        let room = || {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("FDSize:"));
+            line.unwrap().trim().parse::<i32>().unwrap()
+        };
+        let highest = room();
+        if make_room(highest) == Err(Errno::INVAL) {
+            // The limit is lower, so there is room for all.
+            assert!(limit() <= highest as usize);
+            return;
+        }
+        assert!(room() > highest);
     }
 
     #[test]
