@@ -28,8 +28,16 @@ pub(crate) struct Place {
 }
 
 impl ConnectionLimit {
-    pub(super) fn new(most: u32, width: ClientWidth) -> Arc<ConnectionLimit> {
-        Arc::new(ConnectionLimit { most, width, counts: Mutex::default() })
+    /// `before`: the limit of the configuration before, which goes on if it is the same: the connections that
+    /// it has counted are there still.
+    pub(super) fn open(
+        before: Option<&Arc<ConnectionLimit>>,
+        most: u32,
+        width: ClientWidth,
+    ) -> Arc<ConnectionLimit> {
+        let same = before.filter(|before| (before.most, before.width) == (most, width));
+        same.cloned()
+            .unwrap_or_else(|| Arc::new(ConnectionLimit { most, width, counts: Mutex::default() }))
     }
 
     /// A connection of the client at `address` is opened.
@@ -73,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_client_has_so_many_and_is_forgotten_with_the_last() {
-        let limit = ConnectionLimit::new(2, ClientWidth { ipv4: 24, ipv6: 64 });
+        let limit = ConnectionLimit::open(None, 2, ClientWidth { ipv4: 24, ipv6: 64 });
         let enter = |address: &str| limit.enter(address.parse().unwrap());
         let (one, two) = (enter("192.0.2.1").unwrap(), enter("192.0.2.2").unwrap());
         assert_eq!(enter("192.0.2.3").err(), Some(Surplus));
@@ -83,5 +91,19 @@ mod tests {
         let three = enter("192.0.2.3").unwrap();
         drop((two, three, other));
         assert!(limit.counts().is_empty());
+    }
+
+    #[test]
+    fn connections_still_count_if_the_limit_is_the_same() {
+        let width = ClientWidth::default();
+        let limit = ConnectionLimit::open(None, 1, width);
+        let address = [192, 0, 2, 1].into();
+        let held = limit.enter(address).unwrap();
+        let after = |most, width| ConnectionLimit::open(Some(&limit), most, width);
+        assert_eq!(after(1, width).enter(address).err(), Some(Surplus));
+        assert!(after(2, width).enter(address).is_ok());
+        assert!(after(1, ClientWidth { ipv4: 24, ..width }).enter(address).is_ok());
+        drop(held);
+        assert!(after(1, width).enter(address).is_ok());
     }
 }

@@ -35,15 +35,19 @@ pub(crate) struct Access {
     /// Where they say so.
     field: HopField,
     rules: Option<Rules>,
-    requests: Option<RequestLimit>,
+    requests: Option<Arc<RequestLimit>>,
     connections: Option<Arc<ConnectionLimit>>,
 }
 
 impl Access {
-    /// `None` if everybody may do everything, and who connects is who asks.
-    pub(crate) fn new(config: &AccessConfig) -> Option<Arc<Access>> {
+    /// `None` if everybody may do everything, and who connects is who asks. Limits that the configuration
+    /// `before` had as well go on with what they have counted.
+    pub(crate) fn open(config: &AccessConfig, before: Option<&Access>) -> Option<Arc<Access>> {
         let width = config.client_width();
-        let limit = |rate| RequestLimit::new(rate, config.limit_burst, width);
+        let requests = before.and_then(|before| before.requests.as_ref());
+        let requests = |rate| RequestLimit::open(requests, rate, config.limit_burst, width);
+        let connections = before.and_then(|before| before.connections.as_ref());
+        let connections = |most| ConnectionLimit::open(connections, most, width);
         let access = Access {
             trusted: config.trusted_proxies.iter().map(|prefix| prefix.0).collect(),
             field: match config.client_address_field {
@@ -51,8 +55,8 @@ impl Access {
                 ClientAddressField::Forwarded => HopField::Forwarded,
             },
             rules: Rules::new(&config.allow, &config.deny),
-            requests: config.limit_requests.map(limit),
-            connections: config.limit_connections.map(|most| ConnectionLimit::new(most, width)),
+            requests: config.limit_requests.map(requests),
+            connections: config.limit_connections.map(connections),
         };
         let Access { trusted, rules, requests, connections, .. } = &access;
         let is_open =
@@ -105,7 +109,12 @@ mod tests {
     use crate::config::{Config, parse};
 
     fn access(text: &str) -> Option<Arc<Access>> {
-        Access::new(&Config::from_settings(parse(text).unwrap()).unwrap().access)
+        following(None, text)
+    }
+
+    fn following(before: Option<&Access>, text: &str) -> Option<Arc<Access>> {
+        let config = Config::from_settings(parse(text).unwrap()).unwrap();
+        Access::open(&config.access, before)
     }
 
     fn peer(address: &str) -> PeerAddress {
@@ -155,6 +164,26 @@ mod tests {
         assert!(held.is_some() && access.enter(peer("192.0.2.1:2")).is_err());
         for _ in 0..3 {
             assert!(access.enter(peer("10.0.0.1:1")).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn what_was_counted_goes_on_in_limits_that_are_the_same() {
+        let limits = "limit_requests = \"1/h\"\nlimit_connections = 1\n";
+        let before = access(limits).unwrap();
+        let (client, address) = (peer("192.0.2.1:1"), [192, 0, 2, 1].into());
+        assert_eq!(before.admit(address, Time::ZERO), Ok(()));
+        let _held = before.enter(client).unwrap();
+        for (text, may_ask, may_connect) in [
+            (format!("{limits}deny = \"192.0.2.9\""), false, false),
+            (format!("{limits}trusted_proxies = \"10.0.0.0/8\""), false, false),
+            (format!("{limits}limit_burst = 2"), true, false),
+            (limits.replace("connections = 1", "connections = 2"), false, true),
+            (format!("{limits}limit_ipv4_prefix = 24"), true, true),
+        ] {
+            let after = following(Some(&before), &text).unwrap();
+            assert_eq!(after.admit(address, Time::ZERO).is_ok(), may_ask, "{text}");
+            assert_eq!(after.enter(client).is_ok(), may_connect, "{text}");
         }
     }
 }

@@ -33,7 +33,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, ServeError> {
     open_space(config)?;
     access_log::check(&config.logs.access_log)?;
     certificates::check(config)?;
-    Guards::open(&config.routes)?;
+    Guards::open(&config.routes, None)?;
     proxy::check_tls(&config.routes)?;
     let mut warnings = missing_pages(config);
     let mut seen = HashSet::new();

@@ -83,7 +83,7 @@ impl Drop for Task {
 
 /// Reads the files of passwords of these routes anew whenever one has changed.
 pub(super) fn watch_passwords(routes: Arc<proxy::Shared>) -> Task {
-    let watch = async move { access::watch_passwords(routes.guards.files()).await };
+    let watch = async move { access::watch_passwords(&routes.guards.files()).await };
     Task(spawn_local(watch))
 }
 

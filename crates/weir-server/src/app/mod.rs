@@ -102,7 +102,7 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
         beats: beats.clone(),
         routes,
         compressor,
-        access: Access::new(&config.access),
+        access: Access::open(&config.access, None),
         proxy_protocol: config.proxy_protocol.clone(),
         exempt: config.uplink_exempt.clone(),
         access_log,

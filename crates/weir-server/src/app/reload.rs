@@ -106,11 +106,7 @@ impl Live<'_> {
             false => Next::Same,
         };
         let compressor = self.compressor_of(next, &changes);
-        let access = match changes.contain_access() {
-            true => Access::new(&next.access),
-            // What was counted goes on.
-            false => self.shared.access.clone(),
-        };
+        let access = Access::open(&next.access, self.shared.access.as_deref());
         let Shared { routes, metrics, .. } = &self.shared;
         let routes = proxy::Shared::follow(next, routes.as_ref(), compressor.as_ref(), metrics)?;
         let sites = self.sites_of(next, compressor.as_ref())?;

@@ -253,7 +253,11 @@ fn take(context: &Context, listening: &Listening, change: Change, is_first: bool
             before.service.sites().for_each(|site| site.set_window(window));
             before.service.files()
         }
-        NextSites::Other(sites) => sites.files(),
+        NextSites::Other(sites) => {
+            // The longest exchange holds those before, but need not hold what they remember.
+            before.service.sites().for_each(|site| site.give_up());
+            sites.files()
+        }
     };
     context.serving.replace(serving(&shared, files, before.service.proxy()));
     if let Some(link) = &context.uplink {

@@ -85,7 +85,7 @@ impl Compressor {
         let threads = config.compress_threads as usize;
         Arc::new(Compressor {
             types: config.compress_types.clone(),
-            pool: Pool::new(threads, metrics.clone()),
+            pool: Arc::new(Pool::new(threads, metrics.clone())),
             results: Results::new(usize::try_from(config.compress_cache).unwrap_or(usize::MAX)),
             claims: Mutex::default(),
             streams: Arc::default(),

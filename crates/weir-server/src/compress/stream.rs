@@ -80,7 +80,7 @@ impl Stream {
             let _ = answer.send(encoder.and_then(|encoder| step(encoder, &bytes)));
         };
         let nobody = || io::Error::other("there is no thread that compresses");
-        self.pool.go_on(count, work).map_err(|_| nobody())?;
+        self.pool.go_on(count, work);
         let (encoder, out) = result.await.map_err(|_| nobody())??;
         self.encoder = encoder;
         Ok(out)
@@ -95,7 +95,7 @@ mod tests {
 
     #[tokio::test]
     async fn pieces_make_one_content() {
-        let pool = Pool::new(2, Arc::new(Metrics::new()));
+        let pool = Arc::new(Pool::new(2, Arc::new(Metrics::new())));
         let taken = Arc::default();
         for coding in Coding::ALL {
             let place = Place::among(1, &taken).expect("the one before has ended");
@@ -112,7 +112,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_stream_is_an_empty_content() {
-        let pool = Pool::new(1, Arc::new(Metrics::new()));
+        let pool = Arc::new(Pool::new(1, Arc::new(Metrics::new())));
         for coding in Coding::ALL {
             let place = Place::among(1, &Arc::default()).unwrap();
             let out = Stream::new(coding, pool.clone(), place).finish().await.unwrap();

@@ -1,7 +1,6 @@
 //! What differs between the configuration of a server that runs and a new one: what the server can take
 //! while it runs, and what only a successor can have. Used by `app` before it takes a configuration.
 
-use super::access::AccessKeys;
 use super::compression::CompressionKeys;
 use super::key::{Resolved as _, Table as _};
 use super::settings::Config;
@@ -41,11 +40,6 @@ impl Changes {
     /// Whether one of these keys has another value.
     pub(crate) fn contain(&self, any: &[&str]) -> bool {
         self.keys.iter().any(|key| any.contains(key))
-    }
-
-    /// Whether the server's own keys about access differ.
-    pub(crate) fn contain_access(&self) -> bool {
-        self.contain(AccessKeys::NAMES)
     }
 
     /// Whether keys about compression differ.

@@ -2,6 +2,7 @@
 //! descriptors). The only `unsafe` code of the server is in this file. Used by all other modules.
 
 pub(crate) mod clock;
+pub(crate) mod crew;
 pub(crate) mod descriptors;
 pub(crate) mod file_stamp;
 pub(crate) mod keep_alive;

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use rustix::process::Signal;
 
-use crate::support::passwords::{HASH, RIGHT, STRANGER};
+use crate::support::passwords::{HASH, RIGHT, STRANGER, right_of};
 use crate::support::{
     Backend, Client, Configuration, Load, Refusing, SMALL, Server, end_of, eventually, load, route,
     weir,
@@ -199,7 +199,7 @@ fn sites_limits_and_compression_are_those_of_the_new_file() {
     let said = configuration.change(&format!("{limited}{docs}"));
     assert!(said.contains("`limit_requests`"), "{said}");
     assert_eq!([(); 3].map(|()| kept.get("/small").status), [200, 200, 429]);
-    configuration.change(&format!("{limited}idle_timeout = 7\n{docs}"));
+    configuration.change(&format!("{limited}deny = \"192.0.2.9\"\n{docs}"));
     assert_eq!(kept.get("/small").status, 429, "it was counted before");
     configuration.change(START);
     assert_eq!((kept.get("/small").status, kept.get("/docs/page.txt").status), (200, 404));
@@ -237,6 +237,39 @@ fn passwords_are_asked_for_by_the_new_file_and_looked_after() {
     assert_eq!(status("me"), 401);
     configuration.change(START);
     assert_eq!(status(""), 200);
+}
+
+/// More clients than may wait to be checked ask during reloads, and one has used up the limit of its route.
+#[test]
+fn passwords_that_were_checked_are_known_and_limits_count_on() {
+    let guarded = "[[route]]\npath = \"/small\"\nfiles = true\nbasic_auth = \"users\"\n";
+    let limited = "[[route]]\npath = \"/large\"\nfiles = true\nlimit_requests = \"1/h\"\n\
+                   limit_burst = 2\n";
+    let text = |round: usize| {
+        let deny = format!("deny = \"192.0.2.{round}\"\n");
+        format!("{START}{deny}{guarded}{deny}{limited}{deny}")
+    };
+    let configuration = Configuration::new(&text(0));
+    let of_letter = |first: char| ["a", "b"].map(|second| format!("{first}{second}"));
+    let users: Vec<String> = ('a'..='z').flat_map(of_letter).collect();
+    let lines: Vec<String> = users.iter().map(|user| format!("{user}:{HASH}\n")).collect();
+    fs::write(configuration.path("users"), lines.concat()).unwrap();
+    let server = configuration.start(1);
+    let client = |user: &String| (server.connect(), right_of(user));
+    let mut clients: Vec<(Client, String)> = users.iter().map(client).collect();
+    for (client, right) in &mut clients {
+        assert_eq!(client.get_with("/small", right).status, 200);
+    }
+    assert_eq!(server.get("/large").status, 200);
+    for round in 1..=10 {
+        clients.iter_mut().for_each(|(client, right)| client.ask_with("/small", right));
+        configuration.change(&text(round));
+        for (client, _) in &mut clients {
+            assert_eq!(client.response().status, 200, "round {round}");
+        }
+        let limited = if round == 1 { 200 } else { 429 };
+        assert_eq!(server.get("/large").status, limited, "round {round}");
+    }
 }
 
 #[test]

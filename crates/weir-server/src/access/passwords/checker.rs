@@ -1,24 +1,19 @@
 //! Checks passwords on threads of its own: bcrypt takes tens of milliseconds, and no worker waits for it.
 //! Each network has one check at a time, so that nobody can take the processor from the others by
-//! guessing. Used by [`super::BasicAuth`]; all routes and workers share one.
+//! guessing. Used by [`super::BasicAuth`]; all routes and workers share one, which outlives reloads.
 
+use std::fmt;
+use std::io;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use std::{fmt, io, thread};
+use std::sync::Arc;
+use std::thread;
 
-use rustix::process::nice;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 use super::results::{Digest, Results};
 use super::turns::Turns;
-
-/// How long a thread waits for work before it ends.
-const IDLE: Duration = Duration::from_secs(10);
-
-/// By how much the threads are nicer than the workers (nice(2)).
-const NICER: i32 = 10;
+use crate::sys::crew::{Crew, Queue};
 
 /// A password to be checked.
 pub(super) struct Question {
@@ -40,36 +35,58 @@ impl fmt::Debug for Question {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Checker {
-    results: Results,
-    state: Mutex<State>,
-    work_added: Condvar,
-    /// The most threads.
-    most: usize,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    turns: Turns<IpAddr, Job>,
-    threads: usize,
-    /// Threads that wait for work.
-    idle: usize,
+    results: Arc<Results>,
+    crew: Arc<Crew<Turns<IpAddr, Job>>>,
 }
 
 #[derive(Debug)]
 struct Job {
     question: Question,
-    answer: oneshot::Sender<bool>,
+    /// For all requests that wait for it; `None` until it is known.
+    answer: watch::Sender<Option<bool>>,
+}
+
+impl Queue for Turns<IpAddr, Job> {
+    type Job = (IpAddr, Job);
+    /// The network whose job it was.
+    type Done = IpAddr;
+
+    fn ready(&self) -> usize {
+        Turns::ready(self)
+    }
+
+    fn next(&mut self) -> Option<(IpAddr, Job)> {
+        Turns::next(self)
+    }
+
+    fn done(&mut self, network: IpAddr) {
+        Turns::done(self, &network);
+    }
+
+    fn clear(&mut self) {
+        Turns::clear(self);
+    }
 }
 
 impl Checker {
+    /// With half as many threads as there are processors.
+    ///
     /// # Errors
     ///
     /// The kernel gives no random bytes.
-    pub(super) fn new() -> io::Result<Arc<Checker>> {
+    pub(super) fn new() -> io::Result<Checker> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let (state, work_added) = Default::default();
-        let most = (cores / 2).max(1);
-        Ok(Arc::new(Checker { results: Results::new()?, state, work_added, most }))
+        Checker::of_threads((cores / 2).max(1))
+    }
+
+    fn of_threads(most: usize) -> io::Result<Checker> {
+        let results = Arc::new(Results::new()?);
+        let known = results.clone();
+        let work = move |(network, job): (IpAddr, Job)| {
+            job.answer(&known);
+            network
+        };
+        Ok(Checker { results, crew: Crew::new("weir-passwords", most, Turns::default(), work) })
     }
 
     /// See [`Results::digest`].
@@ -83,94 +100,45 @@ impl Checker {
     }
 
     /// Whether the password is right that a client of `network` has sent; `None`: too many wait.
-    pub(super) async fn check(
-        self: &Arc<Self>,
-        network: IpAddr,
-        question: Question,
-    ) -> Option<bool> {
-        self.ask(network, question)?.await.ok()
+    pub(super) async fn check(&self, network: IpAddr, question: Question) -> Option<bool> {
+        let mut receiver = self.ask(network, question)?;
+        let answer = receiver.wait_for(Option::is_some).await.ok()?;
+        *answer
     }
 
-    /// Dropping what is returned takes the question back, unless it is being looked at.
-    fn ask(
-        self: &Arc<Self>,
-        network: IpAddr,
-        question: Question,
-    ) -> Option<oneshot::Receiver<bool>> {
-        let (answer, receiver) = oneshot::channel();
-        let mut state = self.lock();
-        if !state.turns.arrive(&network, Job { question, answer }) {
-            return None;
-        }
-        self.call(&mut state);
-        Some(receiver)
-    }
-
-    /// Wakes an idle thread, or starts another. One that was woken counts as idle until it runs, so those
-    /// that are idle may have to do all that is ready.
-    fn call(self: &Arc<Self>, state: &mut State) {
-        self.work_added.notify_one();
-        if state.turns.ready() <= state.idle || state.threads >= self.most {
-            return;
-        }
-        let checker = self.clone();
-        let name = "weir-passwords".to_owned();
-        match thread::Builder::new().name(name).spawn(move || checker.work()) {
-            Ok(_) => state.threads += 1,
-            // Those that run will do the work.
-            Err(_) if state.threads > 0 => {}
-            Err(error) => {
-                tracing::error!("cannot start a thread to check passwords: {error}");
-                state.turns.clear();
+    /// Dropping what is returned takes the question back, unless it is being looked at or somebody else has
+    /// the same.
+    fn ask(&self, network: IpAddr, question: Question) -> Option<watch::Receiver<Option<bool>>> {
+        let digest = question.digest;
+        self.crew.add(|turns| {
+            // A browser asks on several connections at once. Only a question of the same network is joined:
+            // that of another may have to wait for longer.
+            if let Some(same) = turns.find(&network, |job| job.question.digest == digest) {
+                return Some(same.answer.subscribe());
             }
-        }
+            let (answer, receiver) = watch::channel(None);
+            turns.arrive(&network, Job { question, answer }).then_some(receiver)
+        })
     }
+}
 
-    /// Does one job after another; ends when it has had nothing to do for a while.
-    fn work(&self) {
-        // It works without, too.
-        let _ = nice(NICER);
-        let mut state = self.lock();
-        loop {
-            if let Some((network, job)) = state.turns.next() {
-                drop(state);
-                self.do_job(job);
-                state = self.lock();
-                state.turns.done(&network);
-                continue;
-            }
-            state.idle += 1;
-            let waited = self.work_added.wait_timeout(state, IDLE);
-            let (guard, timed_out) = waited.unwrap_or_else(PoisonError::into_inner);
-            state = guard;
-            state.idle -= 1;
-            if timed_out.timed_out() && state.turns.ready() == 0 {
-                state.threads -= 1;
-                return;
-            }
-        }
-    }
-
-    fn do_job(&self, job: Job) {
-        let Job { question, answer } = job;
-        // Its client has left.
+impl Job {
+    /// Checks the password, unless all who asked have left.
+    fn answer(self, results: &Results) {
+        let Job { question, answer } = self;
         if answer.is_closed() {
             return;
         }
         let Question { hash, is_user, password, digest } = question;
-        // Requests of one page bring the same password, and the first has been checked by now.
-        let is_right = self.results.known(&digest).unwrap_or_else(|| {
+        // One that came while the same password was checked has its answer by now.
+        let is_right = results.known(&digest).unwrap_or_else(|| {
             let verify = AssertUnwindSafe(|| bcrypt::verify(&password, &hash));
             let matches = catch_unwind(verify).is_ok_and(|verified| verified.unwrap_or(false));
             let is_right = matches && is_user;
-            self.results.note(digest, is_right);
+            results.note(digest, is_right);
             is_right
         });
-        let _ = answer.send(is_right);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let _ = answer.send(Some(is_right));
     }
 }
 
@@ -205,30 +173,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_burst_is_not_left_to_the_one_thread_that_is_idle() {
-        let mut checker = Checker::new().unwrap();
-        Arc::get_mut(&mut checker).expect("it is new").most = 2;
-        // One that was woken before, and has not run yet.
-        {
-            let mut state = checker.lock();
-            (state.threads, state.idle) = (1, 1);
-        }
-        let ask = |last: u8| {
-            let asked = question(&checker, true, &last.to_string());
-            checker.ask([192, 0, 2, last].into(), asked).expect("few wait")
-        };
-        let first = ask(1);
-        assert_eq!(checker.lock().threads, 1, "it will be done by the one");
-        let second = ask(2);
-        assert_eq!(checker.lock().threads, 2);
-        assert_eq!((first.await, second.await), (Ok(false), Ok(false)));
-    }
-
-    #[tokio::test]
     async fn one_network_waits_in_line_and_others_do_not_wait_for_it() {
-        let checker = Checker::new().unwrap();
-        // Nobody looks at them: the threads are said to be busy.
-        checker.lock().threads = checker.most;
+        // Nobody looks at them.
+        let checker = Checker::of_threads(0).unwrap();
         let network = |last: u8| IpAddr::from([192, 0, 2, last]);
         let ask = |last, number: usize| {
             checker.ask(network(last), question(&checker, true, &number.to_string()))
@@ -236,16 +183,40 @@ mod tests {
         let waiting: Vec<_> = (0..100).map_while(|number| ask(1, number)).collect();
         assert!((2..100).contains(&waiting.len()), "{}", waiting.len());
         let other = ask(2, 0).expect("it has brought none");
-        let mut state = checker.lock();
-        let (first, job) = state.turns.next().unwrap();
-        let (second, _) = state.turns.next().unwrap();
+        let next = || checker.crew.with(Turns::next);
+        let ((first, job), (second, _)) = (next().unwrap(), next().unwrap());
         assert_eq!((first, second), (network(1), network(2)));
-        assert!(state.turns.next().is_none(), "one at a time");
-        drop(state);
+        assert!(next().is_none(), "one at a time");
         // Whose client has left is not looked at.
         drop(waiting);
-        checker.do_job(job);
+        job.answer(&checker.results);
         assert_eq!(checker.known(&question(&checker, true, "0").digest), None);
         drop(other);
+    }
+
+    #[tokio::test]
+    async fn the_same_password_waits_in_one_place_for_each_network() {
+        // Nobody looks at them.
+        let checker = Checker::of_threads(0).unwrap();
+        let network = |last: u8| IpAddr::from([192, 0, 2, last]);
+        let ask =
+            |last, password: &str| checker.ask(network(last), question(&checker, true, password));
+        let mut same: Vec<_> = (0..100).map_while(|_| ask(1, "U*U")).collect();
+        assert_eq!(same.len(), 100);
+        let others: Vec<_> = (0..100).map_while(|number| ask(1, &number.to_string())).collect();
+        assert!((2..100).contains(&others.len()), "{}", others.len());
+        assert!(ask(1, "U*U").is_some(), "there is no place left, and it needs none");
+        let elsewhere = ask(2, "U*U").expect("it has brought none");
+        // The one that has come first leaves, and the others still want to know.
+        drop(same.remove(0));
+        let next = || checker.crew.with(Turns::next);
+        let ((first, job), (second, _)) = (next().unwrap(), next().unwrap());
+        assert_eq!((first, second), (network(1), network(2)), "none waits in another's line");
+        job.answer(&checker.results);
+        for receiver in &mut same {
+            let answer = receiver.wait_for(Option::is_some).await.unwrap();
+            assert_eq!(*answer, Some(true));
+        }
+        drop((others, elsewhere));
     }
 }

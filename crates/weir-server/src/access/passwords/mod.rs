@@ -22,7 +22,7 @@ use crate::config::ClientWidth;
 use crate::error::ServeError;
 
 /// What the routes of a server share: each file is read once, and all passwords are checked by the same
-/// threads.
+/// threads, also those of the configuration before.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     files: HashMap<PathBuf, Arc<PasswordFile>>,
@@ -30,6 +30,12 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
+    /// One for a new configuration: files are read anew, and passwords that were checked are known. A file
+    /// that has changed makes no difference, as they are known by their hashes.
+    pub(super) fn emptied(&self) -> Shelf {
+        Shelf { files: HashMap::new(), checker: self.checker.clone() }
+    }
+
     /// The authentication of a route by the users of `path`.
     ///
     /// # Errors
@@ -54,7 +60,7 @@ impl Shelf {
             None => {
                 let new = Checker::new();
                 let new = new.map_err(|error| ServeError::new("cannot check passwords", &error))?;
-                self.checker.insert(new).clone()
+                self.checker.insert(Arc::new(new)).clone()
             }
         };
         let challenge = credentials::challenge(realm).into();
@@ -62,8 +68,8 @@ impl Shelf {
     }
 
     /// The files, to be looked after.
-    pub(super) fn into_files(self) -> Vec<Arc<PasswordFile>> {
-        self.files.into_values().collect()
+    pub(super) fn files(&self) -> Vec<Arc<PasswordFile>> {
+        self.files.values().cloned().collect()
     }
 }
 
@@ -128,7 +134,7 @@ mod tests {
         let mut shelf = Shelf::default();
         let auth = shelf.open(&path, "Staff", ClientWidth::default()).unwrap();
         let again = shelf.open(&path, "Others", ClientWidth::default()).unwrap();
-        assert!(Arc::ptr_eq(&auth.checker, &again.checker) && shelf.into_files().len() == 1);
+        assert!(Arc::ptr_eq(&auth.checker, &again.checker) && shelf.files().len() == 1);
         let refused = |auth: &BasicAuth| Err(Refusal::Unauthorized(auth.challenge.clone()));
         let user = async |auth: &BasicAuth, lines: &[&str]| {
             let lines = lines.iter().map(|line| ("AUTHORIZATION", line.as_bytes()));
@@ -144,5 +150,22 @@ mod tests {
         }
         assert_eq!(&*again.challenge, "Basic realm=\"Others\", charset=\"UTF-8\"");
         assert_eq!(user(&again, &[right]).await, Ok("me".into()));
+    }
+
+    #[tokio::test]
+    async fn what_was_checked_is_known_to_a_new_configuration_and_a_new_hash_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("users");
+        let another = HASH.replace("$05$", "$06$");
+        let mut shelf = Shelf::default();
+        for (hash, known) in [(HASH, None), (HASH, Some(true)), (another.as_str(), None)] {
+            std::fs::write(&path, format!("me:{hash}\n")).unwrap();
+            shelf = shelf.emptied();
+            let auth = shelf.open(&path, "Staff", ClientWidth::default()).unwrap();
+            assert_eq!(auth.checker.known(&auth.checker.digest(hash, "me", "U*U")), known);
+            let right = [("Authorization", &b"Basic bWU6VSpV"[..])].into_iter().collect();
+            let user = auth.user(&right, [192, 0, 2, 1].into()).await;
+            assert_eq!(user.is_ok(), hash == HASH, "{hash}");
+        }
     }
 }

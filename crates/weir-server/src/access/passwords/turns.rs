@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// The most jobs that wait for one owner: as many as a browser has requests for one host, and more.
+/// The most jobs that wait for one owner: as many people may share an address and begin at the same moment.
 const OF_ONE: usize = 16;
 
 /// The most jobs that wait in all.
@@ -49,6 +49,11 @@ impl<K: Clone + Eq + Hash, J> Turns<K, J> {
             self.ready.push_back(owner.clone());
         }
         true
+    }
+
+    /// A job of this owner that waits and is like that.
+    pub(super) fn find(&self, owner: &K, is_wanted: impl Fn(&J) -> bool) -> Option<&J> {
+        self.owners.get(owner)?.jobs.iter().find(|job| is_wanted(job))
     }
 
     /// The next job to do, and its owner: tell [`Turns::done`] when it is done.
@@ -128,6 +133,18 @@ mod tests {
         turns.done(&0);
         assert!(turns.owners.is_empty() && turns.arrive(&0, 7));
         assert_eq!(turns.next(), Some((0, 7)));
+    }
+
+    #[test]
+    fn jobs_that_wait_are_found_by_their_owner() {
+        let mut turns = Turns::default();
+        for (owner, job) in [("a", 1), ("a", 2), ("b", 3)] {
+            assert!(turns.arrive(&owner, job));
+        }
+        assert_eq!(turns.find(&"a", |job| *job > 1), Some(&2));
+        assert_eq!((turns.find(&"b", |job| *job < 3), turns.find(&"c", |_| true)), (None, None));
+        assert_eq!(turns.next(), Some(("a", 1)));
+        assert_eq!(turns.find(&"a", |job| *job == 1), None, "it is being done");
     }
 
     proptest! {

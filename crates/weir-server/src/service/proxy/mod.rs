@@ -132,11 +132,12 @@ impl Shared {
         metrics: &Metrics,
     ) -> Result<Arc<Shared>, ServeError> {
         let registry = BackendRegistry::new(metrics, KnownBackends::new());
-        Shared::build(routes, space, registry, None).map(|(shared, _)| shared)
+        Shared::build(routes, None, space, registry, None).map(|(shared, _)| shared)
     }
 
     /// The routes of `config`, which follow on those of the configuration `before`. Backends that are the
-    /// same go on with their queues, their health and what was learned of them. Nothing has changed yet.
+    /// same go on with their queues, their health and what was learned of them, and limits with what they
+    /// have counted. Nothing has changed yet.
     ///
     /// # Errors
     ///
@@ -157,18 +158,21 @@ impl Shared {
         };
         let known = before.map(|before| before.known.clone()).unwrap_or_default();
         let registry = BackendRegistry::new(metrics, known);
-        let (shared, renewed) = Shared::build(&config.routes, space, registry, compressor)?;
+        let guards = before.map(|before| &before.guards);
+        let (shared, renewed) = Shared::build(&config.routes, guards, space, registry, compressor)?;
         Ok(Following { shared: Some(shared), renewed, resizing })
     }
 
-    /// The routes, and how to speak TLS to the backends that go on.
+    /// The routes, and how to speak TLS to the backends that go on. `before`: the guards of the configuration
+    /// before.
     fn build(
         routes: &[RouteConfig],
+        before: Option<&Guards>,
         space: Arc<Space>,
         mut registry: BackendRegistry,
         compressor: Option<&Arc<Compressor>>,
     ) -> Result<(Arc<Shared>, Renewed), ServeError> {
-        let guards = Guards::open(routes)?;
+        let guards = Guards::open(routes, before)?;
         let table = Routes::new(routes);
         let names = routes.iter().map(|route| route.name().into()).collect();
         let mut sites = 0;
