@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use libfuzzer_sys::fuzz_target;
 use weir_http::forward::{
-    FieldEdits, ForwardedStyle, Mount, MountHosts, RelayedFields, RequestOptions, ResponseLength,
+    FieldEdits, ForwardedStyle, Mount, MountNames, RelayedFields, RequestOptions, ResponseLength,
     request_head, response_length,
 };
 use weir_http::h1::body_framing::BodyFraming;
@@ -48,6 +48,7 @@ fn pass_request(choice: u8, head: &[u8]) {
     let path = (choice & 3 == 0).then_some("/v2/a%20b");
     let to = RequestOptions {
         client: Some(Ipv4Addr::LOCALHOST.into()),
+        client_host: (choice & 3 == 1).then_some("told"),
         scheme: "http",
         local_host: "local",
         style: ForwardedStyle::ALL[usize::from(choice >> 2 & 3)],
@@ -98,11 +99,13 @@ fn pass_response(choice: u8, code: u16, text: &[u8]) {
         }
     }
     if let Some(mount) = Mount::new("/app") {
-        let hosts = MountHosts { client: Some("weir"), backend: Some("local:9") };
+        let outer = (choice & 1 != 0).then_some("/outer");
+        let (client, told, backend) = (Some("weir"), Some("told"), Some("local:9"));
+        let names = MountNames { client, told, backend, outer };
         let mut once = fields.clone();
-        mount.restore(&mut once, &hosts);
+        mount.restore(&mut once, &names);
         let mut twice = once.clone();
-        mount.restore(&mut twice, &hosts);
+        mount.restore(&mut twice, &names);
         assert_eq!((once.len(), &once), (fields.len(), &twice));
     }
     let mut out = Vec::new();

@@ -16,7 +16,7 @@ mod upgrade;
 pub use edits::FieldEdits;
 pub use forwarded::ForwardedStyle;
 pub use framing::{InvalidResponse, ResponseLength, response_length};
-pub use mount::{Mount, MountHosts};
+pub use mount::{Mount, MountNames, tell_prefix};
 pub use prefix::is_below;
 pub use request::{ForwardError, RequestOptions, request_head};
 pub use response::RelayedFields;

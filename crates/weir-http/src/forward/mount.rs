@@ -1,6 +1,6 @@
 //! The place below which clients see an application that knows itself at the root: the path that was taken
 //! off its requests is told to it, and put before the paths of its answers. Used by the proxy of
-//! `weir-server` for routes with `strip_prefix`.
+//! `weir-server` for routes with `strip_prefix` and behind proxies that have taken off a path.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -32,13 +32,17 @@ const NOT_IN_PATH: &AsciiSet = &CONTROLS
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount(String);
 
-/// The hosts that mean this application.
+/// What this application is called elsewhere.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct MountHosts<'a> {
-    /// As the client named it.
+pub struct MountNames<'a> {
+    /// The host that whoever sent the request named: the client, or a proxy in front.
     pub client: Option<&'a str>,
-    /// As the backend was told.
+    /// The host that the client named, if a proxy in front says so.
+    pub told: Option<&'a str>,
+    /// The host that the backend was told.
     pub backend: Option<&'a str>,
+    /// The path that proxies in front have taken off before.
+    pub outer: Option<&'a str>,
 }
 
 impl Mount {
@@ -49,45 +53,32 @@ impl Mount {
         encoded.starts_with('/').then_some(Mount(encoded))
     }
 
-    /// Tells the backend, unless `edits` set or remove the field. What a trusted proxy has said of a
-    /// prefix of its own comes first.
-    pub fn tell(&self, fields: &mut HeaderMap, edits: &FieldEdits) {
-        if edits.changes(&PREFIX) {
-            return;
-        }
-        let outer = fields.get(&PREFIX).and_then(|value| value.to_str().ok());
-        let outer = outer.filter(|outer| outer.starts_with('/')).unwrap_or_default();
-        let whole = [outer.trim_end_matches('/'), &self.0].concat();
-        if let Ok(value) = HeaderValue::try_from(whole) {
-            fields.insert(PREFIX, value);
-        }
-    }
-
     /// Puts the prefix before the paths in `Location`, `Content-Location` and the `Path` of cookies that
-    /// are of this application. What begins with the prefix already stays: the application knows.
-    pub fn restore(&self, fields: &mut HeaderMap, hosts: &MountHosts<'_>) {
+    /// are of this application. What begins with the prefix already, or with all that it was told of,
+    /// stays: the application knows.
+    pub fn restore(&self, fields: &mut HeaderMap, names: &MountNames<'_>) {
         for name in [header::LOCATION, header::CONTENT_LOCATION] {
             if let header::Entry::Occupied(mut place) = fields.entry(name) {
-                change(place.iter_mut(), |value| self.location(value, hosts));
+                change(place.iter_mut(), |value| self.location(value, names));
             }
         }
         if let header::Entry::Occupied(mut place) = fields.entry(header::SET_COOKIE) {
-            change(place.iter_mut(), |value| self.cookie(value));
+            change(place.iter_mut(), |value| self.cookie(value, names));
         }
     }
 
     /// A URI reference (RFC 9110, section 10.2.2); `None`: it stays as it is.
-    fn location(&self, value: &[u8], hosts: &MountHosts<'_>) -> Option<Vec<u8>> {
+    fn location(&self, value: &[u8], names: &MountNames<'_>) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(value).ok()?;
         let (start, rest) = match scheme_and_rest(text) {
             Some((scheme, rest)) => {
                 let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
                 let (authority, path) = rest.split_at(end);
-                let names =
+                let is_at =
                     |host: Option<&str>| host.is_some_and(|it| is_host(scheme, authority, it));
-                if names(hosts.client) {
+                if is_at(names.client) || is_at(names.told) {
                     (text.strip_suffix(path)?, path)
-                } else if names(hosts.backend) {
+                } else if is_at(names.backend) {
                     // A name that clients may not know: the path alone leads there.
                     ("", path)
                 } else {
@@ -98,7 +89,7 @@ impl Mount {
             None if text.starts_with('/') && !text.starts_with("//") => ("", text),
             None => return None,
         };
-        match self.below(rest) {
+        match self.below(rest, names) {
             Some(path) => Some([start, &path].concat().into_bytes()),
             None if start.is_empty() && rest.len() < text.len() => Some(rest.as_bytes().to_vec()),
             None => None,
@@ -106,16 +97,18 @@ impl Mount {
     }
 
     /// The path below the prefix, with its query; `None`: it is there already.
-    fn below(&self, path: &str) -> Option<String> {
-        let after = path.strip_prefix(self.0.as_str());
-        let is_below =
-            after.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']));
-        (!is_below).then(|| [self.0.as_str(), path].concat())
+    fn below(&self, path: &str, names: &MountNames<'_>) -> Option<String> {
+        let outer = names.outer.unwrap_or_default().trim_end_matches('/');
+        let is_below = |before: &str| {
+            let rest = path.strip_prefix(before).and_then(|rest| rest.strip_prefix(&*self.0));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+        };
+        (!is_below("") && !is_below(outer)).then(|| [self.0.as_str(), path].concat())
     }
 
     /// A `Set-Cookie` (RFC 6265, section 5.2); `None`: it stays as it is. Without a `Path` browsers take
     /// the directory of the request. `__Host-` demands the path `/`, or browsers refuse the cookie.
-    fn cookie(&self, value: &[u8]) -> Option<Vec<u8>> {
+    fn cookie(&self, value: &[u8], names: &MountNames<'_>) -> Option<Vec<u8>> {
         const HOST: &[u8] = b"__Host-";
         let is_of_host = value.trim_ascii_start().get(..HOST.len());
         if is_of_host.is_some_and(|start| start.eq_ignore_ascii_case(HOST)) {
@@ -126,7 +119,7 @@ impl Mount {
         let mut out = parts.next()?.to_vec();
         for part in parts {
             out.push(b';');
-            match self.attribute(part) {
+            match self.attribute(part, names) {
                 Some(changed) => {
                     is_changed = true;
                     out.extend(changed);
@@ -138,7 +131,7 @@ impl Mount {
     }
 
     /// An attribute of a cookie, if it is a path to be changed.
-    fn attribute(&self, part: &[u8]) -> Option<Vec<u8>> {
+    fn attribute(&self, part: &[u8], names: &MountNames<'_>) -> Option<Vec<u8>> {
         let equals = part.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (part.get(..equals)?, part.get(equals + 1..)?);
         let path = std::str::from_utf8(value.trim_ascii()).ok()?;
@@ -146,8 +139,31 @@ impl Mount {
             return None;
         }
         // The whole application: with a slash at its end the prefix itself would not be in it.
-        let path = if path == "/" { self.0.clone() } else { self.below(path)? };
+        let path = if path == "/" { self.0.clone() } else { self.below(path, names)? };
         Some([name, b"=", path.as_bytes()].concat())
+    }
+}
+
+/// Tells the backend below which path clients see it, unless `edits` set or remove the field: `outer`, what
+/// proxies in front have taken off, and then what `mount` takes off.
+pub fn tell_prefix(
+    fields: &mut HeaderMap,
+    outer: Option<&str>,
+    mount: Option<&Mount>,
+    edits: &FieldEdits,
+) {
+    if edits.changes(&PREFIX) {
+        return;
+    }
+    let whole = match (outer.filter(|outer| outer.starts_with('/')), mount) {
+        (None, None) => return,
+        (Some(outer), None) => outer.to_owned(),
+        (outer, Some(Mount(path))) => {
+            [outer.unwrap_or_default().trim_end_matches('/'), path.as_str()].concat()
+        }
+    };
+    if let Ok(value) = HeaderValue::try_from(whole) {
+        fields.insert(PREFIX, value);
     }
 }
 
@@ -184,17 +200,25 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HOSTS: MountHosts<'_> =
-        MountHosts { client: Some("www.example.org"), backend: Some("app:9000") };
+    const NAMES: MountNames<'_> = MountNames {
+        client: Some("www.example.org"),
+        told: None,
+        backend: Some("app:9000"),
+        outer: None,
+    };
 
     fn mount() -> Mount {
         Mount::new("/app").unwrap()
     }
 
     fn restored(name: HeaderName, value: &str) -> String {
+        restored_to(&NAMES, name, value)
+    }
+
+    fn restored_to(names: &MountNames<'_>, name: HeaderName, value: &str) -> String {
         let mut fields = HeaderMap::new();
         fields.insert(&name, HeaderValue::from_str(value).unwrap());
-        mount().restore(&mut fields, &HOSTS);
+        mount().restore(&mut fields, names);
         fields[&name].to_str().unwrap().to_owned()
     }
 
@@ -253,25 +277,54 @@ mod tests {
         for value in ["a=1; Path=/", "b=2", "c=3; Path=/c"] {
             fields.append(header::SET_COOKIE, HeaderValue::from_static(value));
         }
-        mount().restore(&mut fields, &HOSTS);
+        mount().restore(&mut fields, &NAMES);
         let all: Vec<_> = fields.get_all(header::SET_COOKIE).iter().collect();
         assert_eq!(all, ["a=1; Path=/app", "b=2", "c=3; Path=/app/c"]);
     }
 
     #[test]
+    fn what_a_proxy_in_front_puts_before_is_left_to_it() {
+        let names = MountNames { told: Some("a.example"), outer: Some("/outer/"), ..NAMES };
+        for (value, expected) in [
+            ("/x", "/app/x"),
+            ("/app/x", "/app/x"),
+            ("/outer/app/x", "/outer/app/x"),
+            ("/outer/app", "/outer/app"),
+            ("/outer/apples", "/app/outer/apples"),
+            ("/outer/x", "/app/outer/x"),
+            ("http://a.example/x", "http://a.example/app/x"),
+            ("http://a.example/outer/app/x", "http://a.example/outer/app/x"),
+            ("http://www.example.org/x", "http://www.example.org/app/x"),
+            ("http://app:9000/outer/app/x", "/outer/app/x"),
+        ] {
+            assert_eq!(restored_to(&names, header::LOCATION, value), expected, "{value}");
+        }
+        let cookie = "a=b; Path=/outer/app/x";
+        assert_eq!(restored_to(&names, header::SET_COOKIE, cookie), cookie);
+        // Where nobody says so, it is a path like any other.
+        assert_eq!(restored(header::LOCATION, "/outer/app/x"), "/app/outer/app/x");
+        assert_eq!(restored(header::LOCATION, "http://a.example/x"), "http://a.example/x");
+    }
+
+    #[test]
     fn the_backend_is_told_unless_the_route_says_otherwise() {
-        let told = |outer: Option<&'static str>, edits: &FieldEdits| {
+        let mount = Mount::new("/a b/").unwrap();
+        let told = |outer: Option<&str>, mount: Option<&Mount>, edits: &FieldEdits| {
             let mut fields = HeaderMap::new();
-            fields.extend(outer.map(|outer| (PREFIX, HeaderValue::from_static(outer))));
-            Mount::new("/a b/").unwrap().tell(&mut fields, edits);
+            tell_prefix(&mut fields, outer, mount, edits);
             fields.get(PREFIX).map(|value| value.to_str().unwrap().to_owned())
         };
         let none = FieldEdits::default();
-        assert_eq!(told(None, &none).as_deref(), Some("/a%20b"));
-        assert_eq!(told(Some("/outer/"), &none).as_deref(), Some("/outer/a%20b"));
-        assert_eq!(told(Some("nonsense"), &none).as_deref(), Some("/a%20b"));
+        for (outer, mounted, alone) in [
+            (None, "/a%20b", None),
+            (Some("/outer/"), "/outer/a%20b", Some("/outer/")),
+            (Some("nonsense"), "/a%20b", None),
+        ] {
+            assert_eq!(told(outer, Some(&mount), &none).as_deref(), Some(mounted));
+            assert_eq!(told(outer, None, &none).as_deref(), alone);
+        }
         let edits = FieldEdits { remove: vec![PREFIX], ..FieldEdits::default() };
-        assert_eq!(told(None, &edits), None);
+        assert_eq!(told(Some("/outer"), Some(&mount), &edits), None);
         assert_eq!((Mount::new("/"), Mount::new("")), (None, None));
     }
 
@@ -306,7 +359,7 @@ mod tests {
                 for name in [header::LOCATION, header::SET_COOKIE] {
                     fields.insert(name, value.clone());
                 }
-                mount().restore(&mut fields, &HOSTS);
+                mount().restore(&mut fields, &NAMES);
             }
         }
     }

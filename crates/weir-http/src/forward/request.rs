@@ -23,6 +23,8 @@ pub struct RequestOptions<'a> {
     /// The client: the peer of the connection, or whom the PROXY protocol named. `None`: it has no
     /// address, since it came over a Unix socket.
     pub client: Option<IpAddr>,
+    /// The host that the client named, if a trusted proxy says that; `None`: that of the request.
+    pub client_host: Option<&'a str>,
     /// The scheme of the request: `http` or `https`.
     pub scheme: &'static str,
     /// The `Host` if neither `host` nor the client names one (HTTP/1.0).
@@ -104,7 +106,7 @@ pub fn request_head(
     let client = ClientInfo {
         client: to.client.map(|it| it.to_canonical()),
         scheme: to.scheme,
-        host: request.host,
+        host: to.client_host.or(request.host),
     };
     client.add_to(&mut fields, to.style);
     if to.via {

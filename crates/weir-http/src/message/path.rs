@@ -76,6 +76,11 @@ impl SitePath<'_> {
         Some(SitePath { bytes: Cow::Borrowed(rest), kind: self.kind })
     }
 
+    /// The same path as if it had been asked for with a slash at the end.
+    pub fn as_directory(&self) -> SitePath<'_> {
+        SitePath { bytes: Cow::Borrowed(self.as_bytes()), kind: PathKind::Directory }
+    }
+
     /// The path without its last `cut` bytes, encoded for a `Location` field, with a slash before it and
     /// the query unchanged.
     pub fn shorter_location(&self, cut: usize, query: Option<&str>) -> String {
@@ -312,6 +317,14 @@ mod tests {
         assert_eq!((beside.as_bytes(), beside.kind()), (&b"a/b.css.br"[..], PathKind::Beside));
         assert_eq!(beside, SitePath::exactly(b"a/b.css.br"));
         assert_ne!(Ok(beside), resolve("/a/b.css.br"));
+    }
+
+    #[test]
+    fn a_path_can_be_taken_for_that_of_a_directory() {
+        for path in ["/a/b", "/a/b/"] {
+            let path = resolve(path).unwrap();
+            assert_eq!(Ok(path.as_directory()), resolve("/a/b/"));
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ proptest! {
         };
         let [trust, via, expect, upgrade] = flags;
         let to = RequestOptions {
-            client, scheme: "http", local_host: "local", style, trust,
+            client, client_host: None, scheme: "http", local_host: "local", style, trust,
             path: change.as_deref(), host: None, edits: &FieldEdits::default(), via, expect, upgrade,
         };
         let parts = request_head(&read, &fields.to_fields(), &to, HeaderMap::new()).map_err(|bad| TestCaseError::fail(bad.to_string()))?;

@@ -5,6 +5,8 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use weir_http::message::hops::Origin;
+
 use crate::body::{Account, Space};
 use crate::identity::PeerAddress;
 
@@ -22,15 +24,15 @@ pub(crate) struct Asker {
 pub(crate) struct Behind {
     /// Without its port, which nobody tells.
     pub(crate) address: PeerAddress,
-    /// Whether the proxy was asked with TLS, if it says.
-    pub(crate) is_secure: Option<bool>,
+    /// What the proxy tells of it.
+    pub(crate) told: Origin,
     /// What its bodies to and from backends are charged to.
     account: OnceCell<Account>,
 }
 
 impl Behind {
-    pub(crate) fn new(address: PeerAddress, is_secure: Option<bool>) -> Behind {
-        Behind { address, is_secure, account: OnceCell::new() }
+    pub(crate) fn new(address: PeerAddress, told: Origin) -> Behind {
+        Behind { address, told, account: OnceCell::new() }
     }
 
     /// Its account in `space`.

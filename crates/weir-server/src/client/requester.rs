@@ -33,6 +33,12 @@ pub(crate) trait Requester {
     /// Whether it asks with TLS, as far as a trusted proxy in between tells.
     fn is_secure(&self) -> bool;
 
+    /// The host that it names, if a trusted proxy tells of that.
+    fn host(&self) -> Option<&str>;
+
+    /// The path that proxies in front have taken off its request, if a trusted one tells of that.
+    fn prefix(&self) -> Option<&str>;
+
     /// Who it is by a certificate that was verified: its subject.
     fn subject(&self) -> Option<&HeaderValue>;
 

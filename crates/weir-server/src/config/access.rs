@@ -13,9 +13,9 @@ value!(RequestRate, "REQUESTS", |rate| -> RequestRate { rate });
 choice! {
     /// The field in which trusted proxies say who asks.
     pub enum ClientAddressField, "a field with the client's address", default XForwardedFor {
-        /// `X-Forwarded-For`, and `X-Forwarded-Proto` for the scheme.
+        /// `X-Forwarded-For`, with scheme, host and prefix in `X-Forwarded-Proto`, `-Host` and `-Prefix`.
         XForwardedFor = "x-forwarded-for",
-        /// `Forwarded` (RFC 7239).
+        /// `Forwarded` (RFC 7239), with scheme and host in `proto` and `host`.
         Forwarded = "forwarded",
     }
 }
@@ -38,9 +38,9 @@ settings! {
         ///
         /// The field of `client_address_field` is read from the right past trusted hops, and the first
         /// address that is not trusted is the client: in the access log, for `allow`, `deny` and limits, for
-        /// shares of the uplink and of backends, and for what backends are told. What is no address ends
-        /// the walk at the last good hop. `uplink_exempt` and timeouts go by the proxy. Name the proxies
-        /// in front of weir and nobody else.
+        /// shares of the uplink and of backends, and for what backends are told, with the scheme, the host
+        /// and the prefix that the proxies tell. What is no address ends the walk at the last good hop.
+        /// `uplink_exempt` and timeouts go by the proxy. Name the proxies in front of weir and nobody else.
         #[arg(long)]
         trusted_proxies: Vec<Prefix> = Vec::new(),
         else "none",

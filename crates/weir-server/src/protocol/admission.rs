@@ -91,8 +91,7 @@ fn behind(serving: &Serving, peer: PeerAddress, fields: &Fields<'_>) -> Option<B
         true => peer,
         false => PeerAddress::Ip(SocketAddr::new(origin.address, 0)),
     };
-    let is_secure = origin.scheme.map(|scheme| scheme == "https");
-    let behind = Some(Behind::new(address, is_secure));
+    let behind = Some(Behind::new(address, origin));
     Some(Box::new(Asker { behind, user: None }))
 }
 

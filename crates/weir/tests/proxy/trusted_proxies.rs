@@ -55,6 +55,98 @@ fn the_field_that_is_believed_can_be_the_standard_one() {
     assert_eq!(asked.fields("X-Forwarded-Proto"), ["https"], "as the proxy was asked");
 }
 
+/// Otherwise an application that sends its clients to HTTPS would do so for ever.
+#[test]
+fn the_scheme_is_that_of_the_client_however_many_proxies_there_are() {
+    let backend = Backend::saying("");
+    for (keys, fields) in [
+        (
+            "client_address_field = \"forwarded\"\n",
+            "Forwarded: for=192.0.2.1;proto=https, for=127.0.0.1;proto=http\r\n",
+        ),
+        (
+            "",
+            "X-Forwarded-For: 6.6.6.6, 192.0.2.1, 127.0.0.1\r\n\
+             X-Forwarded-Proto: http, https, http\r\n",
+        ),
+        ("", "X-Forwarded-For: 192.0.2.1, 127.0.0.1\r\nX-Forwarded-Proto: https\r\n"),
+    ] {
+        let server = Server::configured(&behind(keys, &backend, ""), &[]);
+        assert_eq!(server.connect().get_with("/", fields).status, 200);
+        let asked = backend.requests().pop().expect("a request");
+        assert_eq!(asked.fields("X-Forwarded-For"), ["192.0.2.1"], "{fields}");
+        assert_eq!(asked.fields("X-Forwarded-Proto"), ["https"], "{fields}");
+    }
+}
+
+/// What a proxy in front says of the host and the path that clients name.
+const OUTSIDE: &str = "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: www.example.org\r\n\
+                       X-Forwarded-Prefix: /outer\r\n\
+                       Forwarded: for=192.0.2.1;host=in.forwarded\r\n";
+
+#[test]
+fn backends_are_told_the_host_and_the_path_that_a_trusted_proxy_names() {
+    let (host, prefix) = ("X-Forwarded-Host", "X-Forwarded-Prefix");
+    let (named, removed) =
+        (&["www.example.org"][..], "request_headers = { remove = [\"X-Forwarded-Prefix\"] }\n");
+    for (keys, keys_of_route, told, outer, standard) in [
+        ("", "", named, &["/outer"][..], ""),
+        ("", "forwarded = \"both\"\n", named, &["/outer"], "www.example.org"),
+        ("", "forwarded = \"standard\"\n", &[], &[], "www.example.org"),
+        ("", "forwarded = \"off\"\n", &[], &[], ""),
+        ("", removed, named, &[], ""),
+        // Only one field is believed, with what belongs to it.
+        ("client_address_field = \"forwarded\"\n", "", &["in.forwarded"], &[], ""),
+    ] {
+        let backend = Backend::saying("");
+        let server = Server::configured(&behind(keys, &backend, keys_of_route), &[]);
+        assert_eq!(server.connect().get_with("/", OUTSIDE).status, 200);
+        let asked = backend.only();
+        assert_eq!(asked.fields(host), told, "{keys}{keys_of_route}");
+        assert_eq!(asked.fields(prefix), outer, "{keys}{keys_of_route}");
+        assert_eq!(asked.fields("Host"), ["weir"]);
+        let forwarded = asked.fields("Forwarded").concat();
+        assert!(forwarded.contains(standard), "{forwarded}");
+        assert!(!forwarded.contains("in.forwarded"), "{forwarded}");
+        // Of anybody else it is replaced.
+        let mut other = Client::connect_from([127, 0, 0, 2].into(), server.address());
+        assert_eq!(other.get_with("/", OUTSIDE).status, 200);
+        let asked = backend.requests().pop().expect("a request");
+        for lie in ["example.org", "outer", "in.forwarded"] {
+            assert!(!asked.head.contains(lie), "{}", asked.head);
+        }
+    }
+}
+
+#[test]
+fn what_a_proxy_in_front_has_taken_off_comes_before_the_path_of_the_route() {
+    let backend = Backend::new(|call| {
+        let host = call.asked.fields("X-Forwarded-Host").concat();
+        let prefix = call.asked.fields("X-Forwarded-Prefix").concat();
+        let fields = format!(
+            "Location: http://{host}{prefix}/login\r\nContent-Location: http://{host}/page\r\n\
+             Set-Cookie: a=b; Path={prefix}/in\r\n"
+        );
+        call.ok_with(&fields, "")
+    });
+    let route = route("/app", &[&backend.url]);
+    let keys = "trusted_proxies = \"127.0.0.1\"\n";
+    let server = Server::configured(&format!("{keys}{route}strip_prefix = true\n"), &[]);
+    for (last, host, prefix) in [(1, "www.example.org", "/outer/app"), (2, "weir", "/app")] {
+        let mut client = Client::connect_from([127, 0, 0, last].into(), server.address());
+        let answer = client.get_with("/app/x", OUTSIDE);
+        let asked = backend.requests().pop().expect("a request");
+        assert_eq!(asked.fields("X-Forwarded-Prefix"), [prefix]);
+        // An application that knows of it all is not corrected; the proxy in front adds what is its own.
+        let location = format!("http://{host}{prefix}/login");
+        assert_eq!(answer.field("Location"), Some(&*location));
+        let page = format!("http://{host}/app/page");
+        assert_eq!(answer.field("Content-Location"), Some(&*page));
+        let cookie = format!("a=b; Path={prefix}/in");
+        assert_eq!(answer.field("Set-Cookie"), Some(&*cookie));
+    }
+}
+
 #[test]
 fn backends_see_the_whole_way_where_the_route_keeps_it() {
     let backend = Backend::saying("");

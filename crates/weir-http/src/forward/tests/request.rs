@@ -9,6 +9,7 @@ use crate::h1::request::{FieldSpace, Limits, Parsed, parse};
 
 const PLAIN: RequestOptions<'static> = RequestOptions {
     client: Some(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7))),
+    client_host: None,
     scheme: "http",
     local_host: "local",
     style: ForwardedStyle::XForwarded,
@@ -132,7 +133,12 @@ fn only_a_trusted_proxy_says_who_asked() {
     let element = format!("for=1.1.1.1, {element}");
     assert_eq!(told(XForwarded, true), all([chain, "https", "c", "for=1.1.1.1"]));
     assert_eq!(told(Forwarded, true), all(["1.1.1.1, 2.2.2.2", "https", "c", &element]));
-    let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a\r\n{claims}\r\n"), &PLAIN).unwrap();
+    // What a proxy says that is believed in another way takes the place of the request's own host.
+    let told = RequestOptions { client_host: Some("c:81"), style: Both, ..PLAIN };
+    let element = "for=192.0.2.7;host=\"c:81\";proto=http";
+    assert_eq!(forwarded(claims, &told), all(["192.0.2.7", "http", "c:81", element]));
+    let parts = forward(&format!("GET / HTTP/1.1\r\nHost: a\r\n{claims}\r\n"), &told).unwrap();
+    assert_eq!(parts.headers["host"], "a");
     assert!(!parts.headers.contains_key("x-real-ip"));
     assert!(!parts.headers.contains_key("x-forwarded-port"));
 }

@@ -62,8 +62,18 @@ impl Requester for H1Requester<'_> {
     }
 
     fn is_secure(&self) -> bool {
-        let told = self.behind().and_then(|behind| behind.is_secure);
-        told.unwrap_or_else(|| self.client.socket.is_tls())
+        match self.behind().and_then(|behind| behind.told.scheme) {
+            Some(scheme) => scheme == "https",
+            None => self.client.socket.is_tls(),
+        }
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.behind()?.told.host.as_deref()
+    }
+
+    fn prefix(&self) -> Option<&str> {
+        self.behind()?.told.prefix.as_deref()
     }
 
     fn subject(&self) -> Option<&HeaderValue> {

@@ -80,16 +80,16 @@ pub(super) async fn attempt(
     let asked = turn::began();
     let (call, interim) = send(*parts, pipe, conn, setup);
     let wait = ResponseWait { proxied, pipe, backend, reused, total };
-    let (mut call, head) = wait.head(call, interim).await?;
+    let (mut call, mut head) = wait.head(call, interim).await?;
     call.has_answered();
     backend.answers.count(head.status().as_u16(), turn::began().since(asked));
     if head.status() == StatusCode::SWITCHING_PROTOCOLS {
         // Boxed: it is rare, and other calls need no room for it.
         return Box::pin(switch_protocols(proxied, call, head.into_parts().0.headers)).await;
     }
+    proxied.restore_prefix(head.headers_mut(), backend);
     let options = RelayOptions {
         route: proxied.route,
-        backend,
         account: proxied.account(),
         timeouts: ResponseTimeouts { idle: config.idle_timeout, total: wait.total },
     };

@@ -34,13 +34,14 @@ pub(super) fn request(
         return Err(invalid_path("the rewritten path leads out of the prefix of the route"));
     }
     // To what everybody who connects may say, the end of the connection is added; otherwise the client is
-    // named alone.
-    let named = match config.trust_forwarded {
-        true => proxied.client.peer(),
-        false => proxied.client.address(),
+    // named alone, as trusted proxies tell of it.
+    let (named, client_host) = match config.trust_forwarded {
+        true => (proxied.client.peer(), None),
+        false => (proxied.client.address(), proxied.client.host()),
     };
     let options = RequestOptions {
         client: named.known_ip(),
+        client_host,
         scheme: if proxied.client.is_secure() { "https" } else { "http" },
         local_host: "localhost",
         style: route.forwarded_style(),
@@ -54,7 +55,7 @@ pub(super) fn request(
     };
     let mut head =
         forward::request_head(request, proxied.fields, &options, route.header_maps.take())?;
-    route.tell_prefix(&mut head.headers);
+    proxied.tell_prefix(&mut head.headers);
     if let Some(subject) = proxied.client.subject() {
         head.headers.insert(SUBJECT, subject.clone());
     }

@@ -11,7 +11,6 @@ use hyper::body::Incoming;
 use weir_http::forward::{self, ResponseLength};
 use weir_http::message::Request;
 
-use super::backend::Backend;
 use super::call::{BackendCall, Piece};
 use super::proxy_request::ProxyOutcome;
 use super::relay::Relay;
@@ -28,7 +27,6 @@ const MAX_WHOLE: usize = 64 * 1024;
 /// How to pass a response on.
 pub(super) struct RelayOptions<'a> {
     pub(super) route: &'a Route,
-    pub(super) backend: &'a Backend,
     /// The account that is charged for its body.
     pub(super) account: &'a Account,
     pub(super) timeouts: ResponseTimeouts,
@@ -42,8 +40,7 @@ pub(super) fn respond(
     options: RelayOptions<'_>,
     context: &mut Context<'_>,
 ) -> Result<ProxyOutcome, &'static str> {
-    let (mut parts, mut body) = response.into_parts();
-    options.route.restore_prefix(&mut parts.headers, request.host, options.backend);
+    let (parts, mut body) = response.into_parts();
     let is_head = request.method == Method::HEAD;
     let length = forward::response_length(parts.status, is_head, &parts.headers)
         .map_err(|bad| bad.reason)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
-use weir_http::forward::{FieldEdits, ForwardedStyle, Mount, MountHosts};
+use weir_http::forward::{FieldEdits, ForwardedStyle, Mount};
 use weir_tls::client::ClientTls;
 
 use super::backend::Backend;
@@ -214,28 +214,6 @@ impl Route {
 
     pub(super) fn response_edits(&self) -> &Arc<FieldEdits> {
         &self.shared.config.response_headers
-    }
-
-    /// Tells a backend of the path that was taken off its request.
-    pub(super) fn tell_prefix(&self, fields: &mut HeaderMap) {
-        if let (Some(mount), Forwarded::XForwarded | Forwarded::Both) =
-            (&self.shared.mount, self.shared.config.forwarded)
-        {
-            mount.tell(fields, self.request_edits());
-        }
-    }
-
-    /// Puts that path before the paths in a backend's answer; `client`: the host that the client named.
-    pub(super) fn restore_prefix(
-        &self,
-        fields: &mut HeaderMap,
-        client: Option<&str>,
-        backend: &Backend,
-    ) {
-        if let Some(mount) = &self.shared.mount {
-            let backend = self.host(backend).and_then(|host| host.to_str().ok());
-            mount.restore(fields, &MountHosts { client, backend });
-        }
     }
 
     /// What of a backend's fields is passed on to clients.
