@@ -1,5 +1,6 @@
 //! Memory and temporary files for bodies: how much there is, and how much each client holds. Every
-//! [`super::Buffer`], and every answer that came whole, is charged here with what it allocates.
+//! [`super::Buffer`], and every answer that came whole, is charged here with what it allocates. Lists of
+//! directories have spaces of their own.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

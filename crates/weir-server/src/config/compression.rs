@@ -18,8 +18,8 @@ settings! {
         /// Send `x.css.zst`, `x.css.br` or `x.css.gz` in place of `x.css` to clients that accept it
         ///
         /// For the types of `compress_types`. Of several the one is sent that the client likes best, and
-        /// of those the smallest. One that is older than its file, or no smaller, is not sent, nor is one
-        /// that was written less than two seconds ago.
+        /// of those the smallest. One that is more than two seconds older than its file, or no smaller, is
+        /// not sent, nor is one that was written less than two seconds ago.
         #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
         precompressed: bool = false,
         needs "a directory to serve",

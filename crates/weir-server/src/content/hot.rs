@@ -101,6 +101,15 @@ impl HotSet {
             ring.retain(|file| file.strong_count() > 0);
         }
     }
+
+    /// Keeps nothing of what it has.
+    pub(super) fn clear(&self) {
+        for file in self.ring.take() {
+            if let Some(file) = file.upgrade() {
+                file.kept.take();
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -173,6 +182,19 @@ mod tests {
             set.admit(&hot[7], content(1000));
         }
         assert!(set.ring.borrow().len() <= 2 * 1000 + SLACK + 1);
+    }
+
+    #[test]
+    fn all_of_it_can_be_given_up() {
+        let set = HotSet::new(100_000);
+        let files: Vec<Rc<Hot>> = (0..5).map(|_| Rc::default()).collect();
+        files.iter().for_each(|file| set.admit(file, content(10_000)));
+        assert!(files.iter().all(|file| file.get().is_some()));
+        set.clear();
+        assert!(files.iter().all(|file| file.get().is_none()));
+        assert_eq!((set.budget.used.get(), set.budget.files.get()), (0, 0));
+        set.admit(&files[0], content(10_000));
+        assert!(files[0].get().is_some());
     }
 
     #[test]

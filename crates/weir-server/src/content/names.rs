@@ -53,6 +53,8 @@ pub(super) enum Known {
     Directory,
     /// A directory without an index, of which a list may be shown.
     List,
+    /// A directory without an index, of which none may be shown.
+    Bare,
     /// A file that is served under a shorter name: without so many bytes at the end.
     Shorter(usize),
     Error(StatusCode),
@@ -65,6 +67,7 @@ impl Known {
             Known::File(_) => None,
             Known::Directory => Some(Ok(Found::Directory)),
             Known::List => Some(Ok(Found::List)),
+            Known::Bare => Some(Ok(Found::Bare)),
             Known::Shorter(cut) => Some(Ok(Found::Shorter(*cut))),
             Known::Error(status) => Some(Err(*status)),
         }
@@ -218,15 +221,15 @@ impl Names {
         }
     }
 
-    /// Forgets everything.
+    /// Forgets everything, and gives the memory back.
     pub(super) fn clear(&self) {
-        for entry in self.ring.borrow_mut().drain(..) {
+        for entry in self.ring.take() {
             entry.dropped.set(true);
         }
         self.used.set(0);
-        self.files.borrow_mut().clear();
-        self.directories.borrow_mut().clear();
-        self.beside.borrow_mut().clear();
+        for map in [&self.files, &self.directories, &self.beside] {
+            map.take();
+        }
     }
 
     fn make_room(&self) {

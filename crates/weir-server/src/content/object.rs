@@ -24,6 +24,8 @@ pub(crate) enum Found {
     Directory,
     /// A directory without an index, of which a list may be shown.
     List,
+    /// A directory without an index, of which none may be shown.
+    Bare,
     /// A file that is served under a shorter name: without so many bytes at the end of the path.
     Shorter(usize),
 }

@@ -33,6 +33,7 @@ use super::places::Places;
 use super::root::{Directory, Look, Root};
 use super::rules::Rules;
 use super::work::{DiskResult, FileDisks, Key};
+use crate::body::Space;
 use crate::config::{DiskWork, FileDepartures};
 use crate::disk::{DiskError, Piece};
 use crate::metrics::{Cause, Metrics};
@@ -57,8 +58,8 @@ struct Inner {
     /// The sites of a worker share it.
     hot: Rc<HotSet>,
     open: OpenFiles,
-    /// Shared by the lists under way, which are counted so.
-    lists: Rc<()>,
+    /// Memory for the lists that are being made.
+    lists: Arc<Space>,
     window: Cell<u64>,
     /// How files of the root's own file system are read.
     access: Cell<Option<Access>>,
@@ -81,7 +82,7 @@ impl Site {
             names: Names::new(config.names),
             hot,
             open: OpenFiles::new(config.open),
-            lists: Rc::default(),
+            lists: Space::new(list::MEMORY, 0, None),
             window: Cell::new(config.window),
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
@@ -179,6 +180,15 @@ impl Site {
     /// Closes files that were not requested lately.
     pub(crate) fn sweep(&self) {
         self.0.open.sweep(clock::now());
+    }
+
+    /// Gives up all that is remembered, with the memory for small files that the sites of the worker share:
+    /// others have taken their places. What is being sent is held by its response, for as long as that takes.
+    pub(crate) fn give_up(&self) {
+        let site = &self.0;
+        site.names.clear();
+        site.open.clear();
+        site.hot.clear();
     }
 }
 
@@ -295,3 +305,6 @@ impl Inner {
         turn::spent_on(Cause::Open, &self.metrics, work)
     }
 }
+
+#[cfg(test)]
+mod tests;

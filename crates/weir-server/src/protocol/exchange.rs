@@ -62,8 +62,12 @@ pub(super) async fn exchange<R: Requester>(
     let Asked { requester, request, fields, begun } = asked;
     let (client, user, details) = (requester.address(), requester.user(), requester.details());
     let waiting = serving.journal.waiting(client, user, request, *begun, details);
-    // Files have the pages of their own site.
-    let may_have_page = !matches!(to, Destination::Files(_));
+    // Whose page an error has: files that answer have seen to that themselves.
+    let pages_of = match &to {
+        Destination::Files(_) => None,
+        Destination::Refused { site, .. } => Some(site.unwrap_or_default()),
+        _ => Some(0),
+    };
     let answered = match to {
         Destination::Refused { refusal, site } => {
             let answer = admission::answer(&refusal);
@@ -92,11 +96,11 @@ pub(super) async fn exchange<R: Requester>(
         }
         Destination::Nowhere(status) => Some(Answered::own(Answer::error(status))),
     };
-    let answered = match answered {
-        Some(answered) if may_have_page && serving.service.has_error_page(&answered.answer) => {
-            Some(Box::pin(with_error_page(serving, asked, answered)).await)
+    let answered = match (answered, pages_of) {
+        (Some(answered), Some(site)) if serving.service.has_error_page(site, &answered.answer) => {
+            Some(Box::pin(with_error_page(serving, asked, site, answered)).await)
         }
-        answered => answered,
+        (answered, _) => answered,
     };
     waiting.over(answered.is_some());
     answered
@@ -108,26 +112,29 @@ async fn unless_left<R: Requester>(
     asked: &Asked<'_, R>,
     site: usize,
 ) -> Option<Answered> {
+    let Asked { requester, request, fields, begun } = *asked;
+    let client = requester.address().ip();
     // What is not in memory comes from a disk.
-    let _wait = Wait::at(GateKind::Disk, asked.requester.details());
+    let _wait = Wait::at(GateKind::Disk, requester.details());
     tokio::select! {
         biased;
-        answer = serving.service.respond(site, asked.request, asked.fields, asked.begun) => {
+        answer = serving.service.respond(site, request, fields, begun, client) => {
             Some(Answered::own(answer))
         }
-        () = asked.requester.gone(), if serving.service.notices_departures() => None,
+        () = requester.gone(), if serving.service.notices_departures() => None,
     }
 }
 
-/// An error that weir tells of itself, with the page that the server has for it.
+/// An error that weir tells of itself, with the page that `site` has for it.
 async fn with_error_page<R: Requester>(
     serving: &Serving,
     asked: &Asked<'_, R>,
+    site: usize,
     answered: Answered,
 ) -> Answered {
     let is_head = asked.request.method == Method::HEAD;
     let Answered { answer, following } = answered;
-    let answer = serving.service.with_error_page(answer, is_head, asked.begun).await;
+    let answer = serving.service.with_error_page(site, answer, is_head, asked.begun).await;
     Answered { answer, following }
 }
 

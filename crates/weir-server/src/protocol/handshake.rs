@@ -21,9 +21,8 @@ use crate::transport::{self, Advance};
 /// connection is reset.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The answer to a request in clear text.
-const CLEAR_TEXT: &str = "HTTP/1.1 400 Bad Request\r\n\
-    Content-Type: text/plain; charset=utf-8\r\n\
+/// The answer to a request in clear text, behind the status and the date.
+const CLEAR_TEXT: &str = "Content-Type: text/plain; charset=utf-8\r\n\
     Content-Length: 79\r\n\
     Connection: close\r\n\r\n\
     400 Bad Request: this port speaks TLS; write https:// in front of the address.\n";

@@ -2,6 +2,7 @@
 //! text as far as there is room, counted and logged. Used at the beginning of connections.
 
 use http::StatusCode;
+use weir_http::h1::response::write_status_and_date;
 
 use super::context::Context;
 use super::journal::Ended;
@@ -10,20 +11,23 @@ use crate::client::input::Input;
 use crate::logs::access_log::Ending;
 use crate::runtime::turn;
 
-/// Sends `text`, a whole response with this status, in place of an answer to what has come.
+/// Sends a response in place of an answer to what has come. `rest`: all but its status and its date, which
+/// no answer of a server with a clock may lack (RFC 9110, section 6.6.1).
 pub(super) fn say(
     context: &Context,
     client: &Client,
     input: &mut Input,
     status: StatusCode,
-    text: &str,
+    rest: &str,
 ) {
     let begun = turn::began();
     input.answered(input.bytes().len());
-    let complete = client.say(text.as_bytes());
-    let length = text.len() as u64;
-    let head = text.find("\r\n\r\n").map_or(length, |end| end as u64 + 4);
-    let sent = if complete { length } else { 0 };
+    let mut response = Vec::with_capacity(96 + rest.len());
+    write_status_and_date(&mut response, status, &context.date.at(begun));
+    let head = (response.len() + rest.find("\r\n\r\n").map_or(rest.len(), |end| end + 4)) as u64;
+    response.extend_from_slice(rest.as_bytes());
+    let complete = client.say(&response);
+    let sent = if complete { response.len() as u64 } else { 0 };
     let ending = if complete { Ending::Complete } else { Ending::ClientLeft };
     let (peer, code) = (client.peer, status.as_u16());
     let (user, request, details) = (None, None, None);
@@ -31,10 +35,11 @@ pub(super) fn say(
     context.serving.get().journal.note(&ended);
 }
 
-/// Whether the body of a whole response is as long as its head says.
+/// Whether the body of a response, of which this is all but its status and date, is as long as its head
+/// says.
 #[cfg(test)]
-pub(super) fn is_as_long_as_it_says(text: &str) -> bool {
-    text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
+pub(super) fn is_as_long_as_it_says(rest: &str) -> bool {
+    rest.split_once("\r\n\r\n").is_some_and(|(head, body)| {
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
         length.and_then(|length| length.parse().ok()) == Some(body.len())
     })

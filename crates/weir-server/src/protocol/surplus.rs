@@ -14,9 +14,8 @@ use crate::config::PortKind;
 /// How long a client may take to close its side: it should read why before the connection is reset.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What it is told, in clear text.
-const TOO_MANY: &str = "HTTP/1.1 429 Too Many Requests\r\n\
-    Content-Type: text/plain; charset=utf-8\r\n\
+/// What it is told, in clear text, behind the status and the date.
+const TOO_MANY: &str = "Content-Type: text/plain; charset=utf-8\r\n\
     Content-Length: 61\r\n\
     Retry-After: 1\r\n\
     Connection: close\r\n\r\n\

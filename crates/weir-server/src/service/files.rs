@@ -65,8 +65,8 @@ pub(super) fn present_found(
         Ok(Found::Object(object)) => present(request, object),
         Ok(Found::Directory) => Answer::moved_to_directory(path, request.query),
         Ok(Found::Shorter(cut)) => Answer::moved_to_shorter(path, cut, request.query),
-        // Who shows lists has looked before.
-        Ok(Found::List) => Answer::error(StatusCode::FORBIDDEN),
+        // Who shows lists, or a page in their place, has looked before.
+        Ok(Found::List | Found::Bare) => Answer::error(StatusCode::FORBIDDEN),
         Err(status) => Answer::error(status),
     }
 }

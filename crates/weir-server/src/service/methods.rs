@@ -9,7 +9,7 @@ use crate::answer::Answer;
 ///
 /// A method that is known and has no effect here is not allowed, 405 with `Allow`; one that nobody here
 /// knows is not implemented, 501 (RFC 9110, section 9.1). TRACE is among the former: it would show what
-/// proxies in front have added to a request (section 9.3.8).
+/// proxies in front have added to a request (section 9.3.8). CONNECT is among the latter.
 pub(super) fn answer(method: &Method) -> Answer {
     match *method {
         Method::OPTIONS => Answer::options(),
@@ -19,7 +19,6 @@ pub(super) fn answer(method: &Method) -> Answer {
         | Method::PUT
         | Method::DELETE
         | Method::PATCH
-        | Method::CONNECT
         | Method::TRACE => Answer::error(StatusCode::METHOD_NOT_ALLOWED),
         _ => Answer::error(StatusCode::NOT_IMPLEMENTED),
     }

@@ -11,10 +11,11 @@ mod site_options;
 mod sites;
 mod to_tls;
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use weir_acme::Challenges;
 use weir_http::message::{Fields, Request, is_get_or_head};
 use weir_sched::Time;
@@ -105,7 +106,13 @@ impl Service {
     }
 
     /// Where a request goes; without routes all are answered here.
+    ///
+    /// CONNECT asks for a tunnel, which nothing here is, and names no path by which it could take a route
+    /// (RFC 9110, section 9.3.6).
     pub(crate) fn destination(&self, request: &Request<'_>) -> Destination {
+        if request.method == Method::CONNECT {
+            return Destination::Nowhere(StatusCode::NOT_IMPLEMENTED);
+        }
         if let Some(page) = self.challenge(request) {
             return Destination::Challenge(page);
         }
@@ -171,17 +178,19 @@ impl Service {
         self.own_sites().get(site)?.respond_from_memory(request, fields)
     }
 
-    /// The answer to a request that is answered here and came at `begun`; `site`: whose files it is for.
+    /// The answer to a request that is answered here and came at `begun` from `client`; `site`: whose files
+    /// it is for.
     pub(crate) async fn respond(
         &self,
         site: usize,
         request: &Request<'_>,
         fields: &Fields<'_>,
         begun: Time,
+        client: IpAddr,
     ) -> Answer {
         match &self.own {
             Own::Sites(sites) => match sites.get(site) {
-                Some(site) => site.respond(request, fields, begun).await,
+                Some(site) => site.respond(request, fields, begun, client).await,
                 None => Answer::error(StatusCode::NOT_FOUND),
             },
             Own::Admin(admin) => admin.respond(request, fields).await,
@@ -196,19 +205,20 @@ impl Service {
         }
     }
 
-    /// Whether the server has a page for an error that it tells of in the place of a backend.
-    pub(crate) fn has_error_page(&self, answer: &Answer) -> bool {
-        self.own_sites().first().is_some_and(|site| site.has_error_page(answer))
+    /// Whether `site` may have a page for an error that was not told by its files.
+    pub(crate) fn has_error_page(&self, site: usize, answer: &Answer) -> bool {
+        self.own_sites().get(site).is_some_and(|site| site.has_error_page(answer))
     }
 
     /// Such an answer with the page.
     pub(crate) async fn with_error_page(
         &self,
+        site: usize,
         answer: Answer,
         is_head: bool,
         begun: Time,
     ) -> Answer {
-        match self.own_sites().first() {
+        match self.own_sites().get(site) {
             Some(site) => site.with_error_page(answer, is_head, begun).await,
             None => answer,
         }

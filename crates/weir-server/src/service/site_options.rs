@@ -128,7 +128,13 @@ impl SiteOptions {
 
     /// The answer with what all answers of the site have, unless it has an object, which has that already.
     pub(super) fn finish(&self, answer: Answer, fields: &Fields<'_>) -> Answer {
-        let varies = self.fallback.is_some() && answer.status == StatusCode::NOT_FOUND;
+        // Who asks with another `Accept` may get the fallback in the place of these: it stands for what is
+        // not there, and for directories without an index.
+        let may_differ = matches!(
+            answer.status,
+            StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::MOVED_PERMANENTLY
+        );
+        let varies = self.fallback.is_some() && may_differ;
         let changes = self.changes(fields, varies);
         if changes.is_empty() { answer } else { answer.changed_by(&changes) }
     }

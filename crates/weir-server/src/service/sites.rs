@@ -1,6 +1,7 @@
 //! The sites of a worker: which answer a request for files gets, with the options of its site if it has
 //! any. Used by [`super::Service`] for requests that no route sends elsewhere.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ struct Asked<'a> {
     fields: &'a Fields<'a>,
     /// When it had come.
     begun: Time,
+    /// Who asks.
+    client: IpAddr,
 }
 
 impl Files {
@@ -74,17 +77,18 @@ impl Files {
         }
     }
 
-    /// Answers a valid request that came at `begun`.
+    /// Answers a valid request that came at `begun` from `client`.
     pub(super) async fn respond(
         &self,
         request: &Request<'_>,
         fields: &Fields<'_>,
         begun: Time,
+        client: IpAddr,
     ) -> Answer {
         match &self.options {
             None => files::respond(&self.content, request, begun).await,
             Some(options) => {
-                let asked = Asked { request, fields, begun };
+                let asked = Asked { request, fields, begun, client };
                 Box::pin(self.respond_with(options, asked)).await
             }
         }
@@ -107,7 +111,8 @@ impl Files {
         let found = self.content.find_in_memory(&below, &files::accepts(request))?;
         let found = match found {
             Ok(Found::Object(object)) => Found::Object(options.for_origin(object, fields)),
-            Ok(Found::List) | Err(_) => return None,
+            // There may be a page in their place, or a list to be made.
+            Ok(Found::Directory | Found::List | Found::Bare) | Err(_) => return None,
             Ok(found) => found,
         };
         let answer = files::present_found(request, &path, Ok(found));
@@ -119,7 +124,7 @@ impl Files {
     }
 
     async fn respond_with(&self, options: &SiteOptions, asked: Asked<'_>) -> Answer {
-        let Asked { request, fields, begun } = asked;
+        let Asked { request, fields, begun, .. } = asked;
         if let Some(answer) = options.preflight(request, fields) {
             return answer;
         }
@@ -132,7 +137,7 @@ impl Files {
 
     /// The answer before its error, if it is one, has a page.
     async fn found(&self, options: &SiteOptions, asked: Asked<'_>) -> Answer {
-        let Asked { request, fields, begun } = asked;
+        let Asked { request, fields, begun, .. } = asked;
         if !is_get_or_head(&request.method) {
             return methods::answer(&request.method);
         }
@@ -143,30 +148,52 @@ impl Files {
         let Some(below) = options.below(&path) else { return Answer::error(StatusCode::NOT_FOUND) };
         let accepts = files::accepts(request);
         let found = match self.content.find(&below, &accepts, begun).await {
-            Ok(Found::Object(object)) => Ok(Found::Object(options.for_origin(object, fields))),
+            Ok(Found::Object(object)) => {
+                return files::present(request, options.for_origin(object, fields));
+            }
             Ok(Found::List) => return self.list(options, asked, &below, &path).await,
-            Err(StatusCode::NOT_FOUND) => return self.missing(options, asked, &below).await,
             found => found,
         };
-        files::present_found(request, &path, found)
+        let page = self.fallback(options, asked, &below, &found).await;
+        page.unwrap_or_else(|| files::present_found(request, &path, found))
     }
 
-    /// The answer where there is no file: the page that stands for others, if the client wants one.
-    async fn missing(
+    /// The page that stands for others, if there is nothing to send for `below` and the client wants one.
+    async fn fallback(
         &self,
         options: &SiteOptions,
         asked: Asked<'_>,
         below: &SitePath<'_>,
-    ) -> Answer {
-        let Asked { request, fields, begun } = asked;
-        let accepts = files::accepts(request);
-        if let Some(page) = options.fallback(below, fields)
-            && let Ok(Found::Object(object)) = self.content.find(&page, &accepts, begun).await
-        {
-            let object = options.for_origin(options.as_fallback(object), fields);
-            return files::present(request, object);
+        found: &Result<Found, StatusCode>,
+    ) -> Option<Answer> {
+        let Asked { request, fields, begun, .. } = asked;
+        let page = options.fallback(below, fields)?;
+        if !self.is_nothing(below, found, begun).await {
+            return None;
         }
-        Answer::error(StatusCode::NOT_FOUND)
+        let found = self.content.find(&page, &files::accepts(request), begun).await;
+        let Ok(Found::Object(object)) = found else { return None };
+        let object = options.for_origin(options.as_fallback(object), fields);
+        Some(files::present(request, object))
+    }
+
+    /// Whether there is nothing to send for `below`, under which that was found: neither a file nor, of a
+    /// directory, an index or a list, whether it was named with its slash or without.
+    async fn is_nothing(
+        &self,
+        below: &SitePath<'_>,
+        found: &Result<Found, StatusCode>,
+        begun: Time,
+    ) -> bool {
+        match found {
+            Ok(Found::Bare) | Err(StatusCode::NOT_FOUND) => true,
+            Ok(Found::Directory) => {
+                let directory = below.as_directory();
+                let found = self.content.find(&directory, &Accepts::PLAIN, begun).await;
+                matches!(found, Ok(Found::Bare))
+            }
+            _ => false,
+        }
     }
 
     /// The list of a directory; `path` is that of the request.
@@ -179,7 +206,7 @@ impl Files {
     ) -> Answer {
         let Some(site) = self.content.site() else { return Answer::error(StatusCode::FORBIDDEN) };
         let format = options.list_format(asked.fields);
-        match site.list(below, path, format, asked.begun).await {
+        match site.list(below, path, format, asked.begun, asked.client).await {
             Ok(body) => Answer::coming(body, format.media(), &options.changes(asked.fields, true)),
             Err(status) => Answer::error(status),
         }

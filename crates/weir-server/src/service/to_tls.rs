@@ -1,7 +1,7 @@
 //! Requests in clear text that are to come with TLS: where they are sent instead, and which are answered
 //! all the same. Used by [`super::Service`] for ports that redirect.
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use weir_acme::token_of;
 use weir_http::message::{Request, is_get_or_head};
@@ -13,8 +13,10 @@ const USUAL: u16 = 443;
 
 /// Whether the request is answered without TLS, too: a certificate authority asks in clear text for the
 /// answer to its challenge (RFC 8555, section 8.3). A path that only begins like one may lead anywhere.
+/// And what CONNECT asks for, there is nowhere.
 pub(super) fn needs_none(request: &Request<'_>) -> bool {
-    is_get_or_head(&request.method) && token_of(request.path).is_some()
+    let is_challenge = is_get_or_head(&request.method) && token_of(request.path).is_some();
+    is_challenge || request.method == Method::CONNECT
 }
 
 /// The same request at `port` with TLS; `None`: the usual one.

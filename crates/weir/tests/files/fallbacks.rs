@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::support::passwords::HASH;
 use crate::support::{Refusing, Server, eventually, route};
 use tempfile::TempDir;
 
@@ -15,11 +16,15 @@ fn site() -> TempDir {
     ] {
         fs::write(site.path().join(name), text).expect("a file");
     }
-    fs::create_dir(site.path().join("empty")).expect("a directory");
+    for directory in ["empty", "indexed"] {
+        fs::create_dir(site.path().join(directory)).expect("a directory");
+    }
+    fs::write(site.path().join("indexed/index.html"), "index").expect("a file");
     site
 }
 
 const BROWSER: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+const PROGRAM: &str = "Accept: application/json\r\n";
 
 #[test]
 fn an_application_of_one_page_answers_for_paths_without_a_file() {
@@ -33,13 +38,19 @@ fn an_application_of_one_page_answers_for_paths_without_a_file() {
             ("/users/5", "", 200, "app"),
             ("/app.js", "Accept: */*\r\n", 200, "script"),
             ("/old.js", "Accept: */*\r\n", 404, "404 Not Found\n"),
-            ("/users/5", "Accept: application/json\r\n", 404, "404 Not Found\n"),
-            ("/empty/", BROWSER, 403, "403 Forbidden\n"),
+            ("/users/5", PROGRAM, 404, "404 Not Found\n"),
+            // A view of the application may be called as a directory is.
+            ("/empty/", BROWSER, 200, "app"),
+            ("/empty", BROWSER, 200, "app"),
+            ("/empty/", PROGRAM, 403, "403 Forbidden\n"),
+            ("/empty", PROGRAM, 301, "301 Moved Permanently\n"),
+            ("/indexed/", BROWSER, 200, "index"),
+            ("/indexed", BROWSER, 301, "301 Moved Permanently\n"),
             ("/.git/config", BROWSER, 404, "404 Not Found\n"),
         ] {
             let answer = client.get_with(path, accept);
             assert_eq!((answer.status, answer.text().as_str()), (status, text), "{path} {accept}");
-            let varies = path.contains("users") || status == 404;
+            let varies = text == "app" || status >= 300;
             let vary = answer.fields("Vary").join(", ");
             assert_eq!(vary.contains("Accept"), varies, "{path}: {vary}");
         }
@@ -56,6 +67,26 @@ fn an_application_of_one_page_answers_for_paths_without_a_file() {
     // A file that comes is served at once it is noticed.
     fs::write(site.path().join("new"), "new").unwrap();
     eventually("the file is served", || client.get_with("/new", BROWSER).text() == "new");
+}
+
+#[test]
+fn a_list_or_an_index_comes_before_the_page_for_others() {
+    let site = site();
+    let server = Server::site(site.path(), "fallback = \"/app.js\"\nlisting = true");
+    let mut client = server.connect();
+    assert_eq!(client.get_with("/empty", BROWSER).field("Location"), Some("/empty/"));
+    assert!(client.get_with("/empty/", BROWSER).text().contains("../"));
+    assert_eq!(client.get_with("/missing", BROWSER).text(), "script");
+    // The root is a directory like any other.
+    let server = Server::site(site.path(), "fallback = \"/app.js\"\nindex = \"none.html\"");
+    let mut client = server.connect();
+    for path in ["/", "/indexed", "/indexed/"] {
+        assert_eq!(client.get_with(path, BROWSER).text(), "script", "{path}");
+    }
+    // An index that comes is served at once it is noticed.
+    fs::write(site.path().join("indexed/none.html"), "here").unwrap();
+    eventually("the index is served", || client.get_with("/indexed/", BROWSER).text() == "here");
+    eventually("it is redirected to", || client.get_with("/indexed", BROWSER).status == 301);
 }
 
 #[test]
@@ -136,4 +167,49 @@ fn the_pages_of_the_server_stand_for_backends_that_fail() {
         format!("error_pages = {{ 5xx = \"/50x.html\" }}\n{}", route("/app", &[&backend.url]));
     let answer = Server::site(site.path(), &text).get("/app/x");
     assert_eq!((answer.status, answer.text().as_str()), (500, "own"));
+}
+
+#[test]
+fn who_is_not_let_in_sees_the_pages_of_the_files_that_were_asked_for() {
+    let (main, docs) = (site(), tempfile::tempdir().expect("a directory"));
+    fs::write(main.path().join("main.html"), "of the server").expect("a file");
+    fs::write(docs.path().join("own.html"), "of the route").expect("a file");
+    let users = docs.path().join("users");
+    fs::write(&users, format!("me:{HASH}\n")).expect("a file");
+    let (root, own) = (docs.path(), "error_pages = { 4xx = \"/own.html\" }");
+    for (access, status) in [
+        (format!("basic_auth = {users:?}"), 401),
+        ("deny = \"127.0.0.0/8\"".to_owned(), 403),
+        ("limit_requests = \"1/h\"".to_owned(), 429),
+    ] {
+        let keys = format!(
+            "error_pages = {{ 4xx = \"/main.html\" }}\n\
+             [[route]]\npath = \"/docs\"\nroot = {root:?}\n{own}\n{access}\n\
+             [[route]]\nhost = \"docs.example\"\npath = \"/\"\nroot = {root:?}\n{own}\n{access}\n\
+             [[route]]\npath = \"/bare\"\nroot = {root:?}\nerror_pages = {{}}\n{access}\n\
+             [[route]]\npath = \"/private\"\nfiles = true\n{access}\n\
+             [[route]]\npath = \"/old\"\nredirect = \"/new\"\n{access}\n"
+        );
+        let server = Server::site(main.path(), &keys);
+        let mut client = server.connect();
+        let short = format!("{status} ");
+        for (path, host, page) in [
+            ("/docs/x", "weir", "of the route"),
+            ("/x", "docs.example", "of the route"),
+            ("/bare/x", "weir", short.as_str()),
+            ("/private/x", "weir", "of the server"),
+            ("/old", "weir", "of the server"),
+        ] {
+            let mut ask = || {
+                client.send(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+                client.response()
+            };
+            // The first request may be one that a limit lets through, and a page may come late.
+            ask();
+            eventually("the page is shown", || ask().text().starts_with(page));
+            let refused = ask();
+            assert_eq!(refused.status, status, "{path} of {host}");
+            assert_eq!(refused.field("WWW-Authenticate").is_some(), status == 401);
+        }
+    }
 }

@@ -114,14 +114,24 @@ fn assert_has_all(list: &[u8], before: &str, count: u64) {
 }
 
 #[test]
+fn a_directory_of_200_000_entries() {
+    large_directory(200_000);
+}
+
+#[test]
+#[ignore = "making so many files takes a minute: .ci/full runs it"]
 fn a_directory_of_a_million_entries() {
-    const ENTRIES: u64 = 1_000_000;
+    large_directory(1_000_000);
+}
+
+/// All are served and listed.
+fn large_directory(entries: u64) {
     let site = tempfile::tempdir().unwrap();
     fill(&site.path().join("few"), 1000);
-    fill(&site.path().join("many"), ENTRIES);
+    fill(&site.path().join("many"), entries);
     let server = Server::of(site.path(), &["--workers", "1"]);
     let mut client = server.connect();
-    for number in (0..ENTRIES).step_by(997) {
+    for number in (0..entries).step_by(997) {
         let answer = client.get(&format!("/many/{number}"));
         assert!(answer.body == noise(first_of(number), 100), "the bytes of {number}");
         assert_eq!(client.get(&format!("/many/none-{number}")).status, 404);
@@ -138,8 +148,8 @@ fn a_directory_of_a_million_entries() {
     };
     formats.iter().for_each(|format| list("/few/", *format, 1000));
     let before = server.peak_memory();
-    formats.iter().for_each(|format| list("/many/", *format, ENTRIES));
-    // A list of so many is some 90 MB, and their names in memory are 50 MB.
+    formats.iter().for_each(|format| list("/many/", *format, entries));
+    // A list of 200,000 is some 18 MB, and their names in memory are 10 MB.
     let more = server.peak_memory().saturating_sub(before);
     assert!(more < 8_000_000, "{more} bytes more than lists of a thousand take");
 }

@@ -55,15 +55,31 @@ fn known_methods_are_not_allowed_and_unknown_ones_are_not_implemented() {
         assert!(!answer.text().contains("Secret"), "TRACE would echo it");
     }
     assert_eq!(client.get("/").status, 200, "the connection goes on");
-    let mut client = server.connect();
-    client.send("CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n");
-    let answer = client.response();
-    assert_eq!((answer.status, answer.field("Allow")), (405, ALLOW));
     let mut admin = Client::connect(server.admin());
     admin.send("POST /metrics HTTP/1.1\r\nHost: weir\r\n\r\n");
     let answer = admin.response();
     assert_eq!((answer.status, answer.field("Allow")), (405, ALLOW));
     server.assert_alive();
+}
+
+/// It asks for a tunnel and not for anything that is here.
+#[test]
+fn connect_is_not_implemented_wherever_it_comes() {
+    let site = tempfile::tempdir().unwrap();
+    fs::write(site.path().join("index.html"), "content").unwrap();
+    let plain = Server::of(site.path(), &[]);
+    let routes = "[[route]]\nhost = \"example.org\"\npath = \"/\"\nfiles = true\n\
+                  deny = \"127.0.0.1\"\n\
+                  [[route]]\npath = \"/old\"\nredirect = \"/new\"\n\
+                  [[route]]\npath = \"/\"\nfiles = true\n";
+    let routed = Server::site(site.path(), routes);
+    for address in [plain.address(), plain.admin(), routed.address(), routed.admin()] {
+        let mut client = Client::connect(address);
+        client.send("CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n");
+        let answer = client.response();
+        assert_eq!((answer.status, answer.field("Allow")), (501, None));
+        assert_eq!(client.get("/").status, 200, "the connection goes on");
+    }
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn a_client_has_no_more_connections_than_it_may() {
         let told = surplus.response();
         assert_eq!((told.status, told.field("Connection")), (429, Some("close")));
         assert_eq!(told.field("Retry-After"), Some("1"));
+        assert!(told.field("Date").is_some(), "{}", told.head);
         surplus.assert_closed();
     }
     server.wait_for_metric("weir_refused_connections_total", 2.0);

@@ -17,6 +17,7 @@ mod log_formats;
 mod logs;
 mod messages;
 mod reload;
+mod reload_memory;
 mod service_manager;
 mod signals;
 mod stopping;

@@ -70,7 +70,16 @@ impl Client {
         Client::over(socket.into())
     }
 
-    /// The same in small segments, for which the server's kernel has little room, too.
+    /// The same with an address of its own.
+    pub fn with_small_buffer_from(from: IpAddr, to: SocketAddr) -> Client {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a receive buffer");
+        socket.bind(&SocketAddr::new(from, 0).into()).expect("loopback has this address");
+        socket.connect_timeout(&to.into(), DEADLINE).expect("the server accepts");
+        Client::over(socket.into())
+    }
+
+    /// A client with a small buffer, and small segments, for which the server's kernel has little room, too.
     pub fn with_small_segments(to: SocketAddr) -> Client {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a socket");
         socket.set_recv_buffer_size(4096).expect("a receive buffer");

@@ -218,6 +218,11 @@ impl Server {
         prlimit(Some(pid), Resource::Fsize, limit).expect("a limit can be set");
     }
 
+    /// The number of its process.
+    pub fn process(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);

@@ -54,6 +54,7 @@ fn http_in_clear_text_is_told_what_is_wrong() {
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("this port speaks TLS; write https://"), "{}", answer.text());
     assert_eq!(answer.field("Connection"), Some("close"));
+    assert!(answer.field("Date").is_some(), "{}", answer.head);
     eventually("both are counted", || {
         let refused = server.metrics().value("weir_responses_total", "{status=\"400\"}");
         handshakes(&server, "clear text") == 1.0 && refused == Some(1.0)

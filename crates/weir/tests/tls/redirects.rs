@@ -56,6 +56,9 @@ fn clear_text_is_sent_to_the_same_host_with_tls_but_for_challenges() {
     assert_eq!((answer.status, &*answer.text()), (200, "answer"));
     client.send("GET / HTTP/1.0\r\n\r\n");
     assert_eq!(client.response().status, 400);
+    client = Client::connect(clear);
+    client.send("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n");
+    assert_eq!(client.response().status, 501);
 
     let config = Arc::new(config(&authority, None));
     let mut secure = SecureClient::connect(&config, server.address(), "a.test").unwrap();

@@ -29,8 +29,9 @@ settings! {
     "Types and fields of files" {
         /// Files that are shown with errors, by status: `404`, or `4xx` and `5xx` for all others
         ///
-        /// The status stays. Those of the server are shown for backends, too, where weir answers in their
-        /// place. A page that is not there, or not in memory while a disk hangs, is a short text.
+        /// The status stays. Clients that are not let in see those of the files that they asked for. Those of
+        /// the server are shown for backends, too, where weir answers in their place. A page that is not
+        /// there, or not in memory while a disk hangs, is a short text.
         error_pages: ErrorPages = ErrorPages::default(),
         else "short texts",
         needs "a directory to serve",

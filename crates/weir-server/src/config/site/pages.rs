@@ -47,7 +47,8 @@ settings! {
         /// applications of one page need it
         ///
         /// Clients want HTML if `Accept` names `text/html`, or allows everything and the last segment of
-        /// the path has no dot. So a missing script stays a 404.
+        /// the path has no dot. So a missing script stays a 404. A directory with neither an index nor a
+        /// list is no file either.
         #[arg(long)]
         fallback: Fallback = Fallback(None),
         needs "a directory to serve",

@@ -8,7 +8,6 @@ mod page;
 use std::cell::RefCell;
 use std::fmt;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -21,7 +20,7 @@ pub(crate) use self::page::ListFormat;
 use super::file::FetchError;
 use super::object::copy;
 use super::work::{DiskResult, FileDisks, Key};
-use crate::body::{Coming, Truncated};
+use crate::body::{Charge, Coming, Truncated};
 use crate::disk::{DiskId, Piece};
 use crate::runtime::turn;
 
@@ -60,13 +59,13 @@ struct State {
     /// A helper is at work on the next.
     next: Option<NextPart>,
     has_failed: bool,
-    /// Lists that are being made are counted by how often this is shared; `None`: this one is whole, and
-    /// however slowly its client reads, it keeps no other from being made.
-    counted: Option<Rc<()>>,
+    /// What is charged for a list that is being made; `None`: this one is whole, and however slowly its
+    /// client reads, it keeps no other from being made.
+    charge: Option<Charge>,
 }
 
 impl Listing {
-    /// Has a helper read the first part, for a request that came at `since`.
+    /// Has a helper read the first part, for a request that came at `since`. `charge`: for the list.
     ///
     /// # Errors
     ///
@@ -74,13 +73,13 @@ impl Listing {
     pub(super) async fn begin(
         list: List,
         at: Place,
-        counted: Rc<()>,
+        charge: Charge,
         since: Time,
     ) -> Result<Listing, FetchError> {
         let list = Arc::new(Mutex::new(list));
         let (bytes, is_last) = next_part(list.clone(), at.clone(), since).await?;
-        let counted = Some(counted).filter(|_| !is_last);
-        let state = State { bytes, start: 0, is_last, next: None, has_failed: false, counted };
+        let charge = Some(charge).filter(|_| !is_last);
+        let state = State { bytes, start: 0, is_last, next: None, has_failed: false, charge };
         Ok(Listing { list, at, state: RefCell::new(state) })
     }
 }
@@ -132,11 +131,11 @@ impl Coming for Listing {
                     state.start = state.end();
                     (state.bytes, state.is_last, state.next) = (bytes, is_last, None);
                     if is_last {
-                        state.counted = None;
+                        state.charge = None;
                     }
                 }
                 Poll::Ready(Err(_)) => {
-                    (state.has_failed, state.next, state.counted) = (true, None, None);
+                    (state.has_failed, state.next, state.charge) = (true, None, None);
                 }
             }
         }

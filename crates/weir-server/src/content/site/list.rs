@@ -1,6 +1,7 @@
 //! Begins the list of what a directory holds: its first part is there when the answer is, so that what
 //! goes wrong is still told by a status. Used by `service` for directories without an index.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use http::StatusCode;
@@ -9,37 +10,46 @@ use weir_sched::Time;
 
 use super::Site;
 use super::lookup::place;
-use crate::body::Coming;
+use crate::body::{Coming, Kind};
 use crate::content::file::FetchError;
 use crate::content::listing::{List, ListFormat, Listing, Place};
 
-/// The most lists that are being made in a site of a worker; each takes up to about 1 MB. One whose last
-/// part has been made takes no more than that part, and does not count.
-const MOST: usize = 64;
+/// What a list takes while it is made, at most about (bytes). One whose last part has been made takes no
+/// more than that part, and does not count.
+const EACH: u64 = 1 << 20;
+
+/// Memory for the lists that are being made in a site of a worker (bytes): 64 of them, of which a client has
+/// its share, as of that for bodies. So nobody who begins many and does not read them keeps others from one.
+pub(super) const MEMORY: u64 = 64 * EACH;
 
 impl Site {
-    /// The list of the directory `path`, which pages call `shown`, the whole path of the request.
+    /// The list of the directory `path`, which pages call `shown`, the whole path of the request, for
+    /// `client`.
     ///
     /// # Errors
     ///
-    /// The status of the answer, if the directory cannot be read now.
+    /// The status of the answer, if the directory cannot be read now, or the client has as many lists as it
+    /// may have.
     pub(crate) async fn list(
         &self,
         path: &SitePath<'_>,
         shown: &SitePath<'_>,
         format: ListFormat,
         since: Time,
+        client: IpAddr,
     ) -> Result<Rc<dyn Coming>, StatusCode> {
         let site = &self.0;
-        if Rc::strong_count(&site.lists) > MOST {
+        let account = site.lists.account(client);
+        if !account.has_room(Kind::Memory) {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
+        let charge = account.charge(Kind::Memory, EACH);
         let (name, directory) = (path.as_bytes(), site.root.directory());
         let place_of = place(name);
         let disk = site.places.disk(place_of).unwrap_or(directory.disk);
         let list = List::new(directory, site.rules.clone(), name, shown.as_bytes(), format);
         let at = Place { disks: site.disks.clone(), disk, place: place_of };
-        let listing = Listing::begin(list, at, site.lists.clone(), since).await;
+        let listing = Listing::begin(list, at, charge, since).await;
         let listing = listing.map_err(|error| match error {
             FetchError::Failed(error) => site.failed(name, error),
             FetchError::Disk(_) => StatusCode::SERVICE_UNAVAILABLE,

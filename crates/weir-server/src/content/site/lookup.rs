@@ -100,7 +100,7 @@ impl Inner {
         }
     }
 
-    /// The first index of the directory, or that a list may be shown.
+    /// The first index of the directory, or whether a list may be shown.
     async fn look_up_directory(
         &self,
         path: &SitePath<'_>,
@@ -128,7 +128,7 @@ impl Inner {
         match self.rules.lists {
             true => Ok(self.learn(path, Known::List, Found::List)),
             // Nobody is told what the directory holds.
-            false => Err(self.learn_error(path, StatusCode::FORBIDDEN)),
+            false => Ok(self.learn(path, Known::Bare, Found::Bare)),
         }
     }
 

@@ -21,6 +21,11 @@ use crate::content::variants::{Choice, Sibling, Variants};
 use crate::metrics::GivenUp;
 use crate::runtime::turn;
 
+/// How many seconds a compressed file may be older than its file and still count as made of it. Who unpacks
+/// both may write the compressed one first, and copies and archives round times, those of zip and FAT to two
+/// seconds. Who changes a file within two seconds after it was compressed compresses it again.
+const OLDER: i64 = 2;
+
 impl Inner {
     /// The file, in the coding that the client likes best, if that is known and in memory.
     pub(super) fn in_memory(&self, file: &KnownFile, accepts: &Accepts<'_>) -> Option<Object> {
@@ -267,8 +272,42 @@ fn compresses(coding: &SiteCoding, file: &KnownFile, accepts: &Accepts<'_>) -> b
     !accepts.part && coding.compressor(&file.facts).is_some()
 }
 
-/// Whether a compressed file was made of `file` as it is: it is no older, and smaller.
+/// Whether a compressed file was made of `file` as it is: it is hardly older, and smaller.
 fn stands_for(compressed: &KnownFile, file: &KnownFile) -> bool {
-    compressed.identity.modified >= file.identity.modified
+    let (seconds, nanoseconds) = compressed.identity.modified;
+    (seconds.saturating_add(OLDER), nanoseconds) >= file.identity.modified
         && compressed.facts.length < file.facts.length
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_sched::ObjectId;
+
+    use super::*;
+    use crate::content::object::Facts;
+    use crate::content::open::Identity;
+
+    /// A file of so many bytes that was modified then, in seconds and nanoseconds.
+    fn file(modified: (i64, u32), length: u64) -> KnownFile {
+        let changed = (0, 0);
+        let identity = Identity { device: 1, inode: 1, length, modified, changed, mode: 0 };
+        let facts = Rc::new(Facts::new(length, "text/css", None, ObjectId(1)));
+        KnownFile::new(identity, Rc::from(&b"x.css"[..]), facts, Time::ZERO)
+    }
+
+    #[test]
+    fn a_compressed_file_is_two_seconds_older_at_most_and_smaller() {
+        let plain = file((100, 500), 1000);
+        for (modified, length, expected) in [
+            ((100, 500), 999, true),
+            ((98, 500), 999, true),
+            ((98, 499), 999, false),
+            ((97, 999_999_999), 999, false),
+            ((i64::MAX, 0), 999, true),
+            ((100, 500), 1000, false),
+        ] {
+            let compressed = file(modified, length);
+            assert_eq!(stands_for(&compressed, &plain), expected, "{modified:?}, {length}");
+        }
+    }
 }

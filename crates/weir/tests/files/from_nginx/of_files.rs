@@ -105,10 +105,14 @@ fn other_directories() {
 #[test]
 fn an_application_of_one_page() {
     let both = Stand::of("An application of one page")
-        .files(&[("srv/app/index.html", "page"), ("srv/app/app.js", "script")])
+        .files(&[
+            ("srv/app/index.html", "page"),
+            ("srv/app/app.js", "script"),
+            ("srv/app/assets/a.css", "style"),
+        ])
         .start();
     let browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
-    for path in ["/", "/users/5", "/users/5/", "/index.html"] {
+    for path in ["/", "/users/5", "/users/5/", "/index.html", "/assets", "/assets/"] {
         let [_, answer] = both.same(&get_with(path, browser), &["Content-Type"]);
         assert_eq!((answer.status, answer.text().as_str()), (200, "page"), "{path}");
     }

@@ -1,0 +1,59 @@
+//! Shows that a site whose place others have taken keeps no memory, whoever still holds the site. The
+//! module of the site has it as its tests.
+
+use std::fs;
+use std::path::Path;
+
+use weir_http::message::path::resolve;
+use weir_sched::ObjectId;
+
+use super::*;
+use crate::config::{Config, parse};
+use crate::content::SitesConfig;
+use crate::content::object::Facts;
+
+const LENGTH: usize = 1000;
+
+/// The site of this directory.
+fn site_of(root: &Path) -> Site {
+    let text = format!("root = {root:?}\nworkers = 1\n");
+    let config = Config::from_settings(parse(&text).unwrap()).unwrap();
+    let metrics = Arc::new(Metrics::new());
+    let disks = FileDisks::new(Duration::from_secs(10), metrics.clone());
+    let mut opened = SitesConfig::open(&config, &disks, &metrics, None).unwrap();
+    let hot = Rc::new(HotSet::new(100_000));
+    Site::new(opened.sites.remove(0).unwrap(), hot)
+}
+
+/// A file is known, hot and open, and a response with it is under way.
+#[test]
+fn a_site_that_is_given_up_has_nothing_but_what_is_being_sent() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a"), vec![b'a'; LENGTH]).unwrap();
+    let site = site_of(directory.path());
+    let (inner, now) = (&site.0, turn::began());
+    inner.root.look(now);
+    let opened = open::from_disk(&inner.root.directory(), b"a", false).unwrap();
+    let name: Rc<[u8]> = Rc::from(&b"a"[..]);
+    let facts = Rc::new(Facts::new(LENGTH as u64, "text/plain", None, ObjectId(1)));
+    let known = KnownFile::new(opened.identity, name.clone(), facts, now);
+    let path = resolve("/a").unwrap();
+    let entry = inner.names.learn(&path, Known::File(known), now);
+    inner.hot.admit(&entry.file().unwrap().hot, vec![b'a'; LENGTH].into());
+    let file = Rc::new(File::new(&opened, Access::Memory, name, &inner.root.path));
+    inner.open.keep(&entry, &file);
+    let (known, open) = (Rc::downgrade(&entry), Rc::downgrade(&file));
+    drop((entry, file));
+    assert!(known.upgrade().is_some() && open.upgrade().is_some());
+
+    let held = site.clone();
+    let Some(Ok(Found::Object(sent))) = held.find_in_memory(&path, &Accepts::PLAIN) else {
+        panic!("it is in memory");
+    };
+    site.give_up();
+    assert!(known.upgrade().is_none() && open.upgrade().is_none());
+    assert!(held.find_in_memory(&path, &Accepts::PLAIN).is_none());
+    let Body::Text(bytes) = sent.body else { panic!("it is text") };
+    assert!(*bytes == [b'a'; LENGTH]);
+    assert_eq!(Arc::strong_count(&bytes), 1, "only the response holds it");
+}
