@@ -9,9 +9,9 @@ use std::thread;
 
 use rustix::io::Errno;
 use tokio::sync::mpsc::UnboundedSender;
-use weir_sched::DiskJob;
 
 use crate::find::{self, Identity, OpenFile, Opened};
+use crate::misses::JobId;
 use crate::roots::Below;
 
 /// What a helper does.
@@ -27,7 +27,7 @@ pub(crate) enum Work {
 pub(crate) type Outcome = Result<Opened, Errno>;
 
 enum Task {
-    Job(DiskJob, Work),
+    Job(JobId, Work),
     /// To close the last descriptor of a file that was deleted frees its blocks, which takes a while.
     Close(OpenFile),
 }
@@ -36,7 +36,7 @@ enum Task {
 pub(crate) struct Helpers {
     tasks: Sender<Task>,
     queue: Arc<Mutex<Receiver<Task>>>,
-    results: UnboundedSender<(DiskJob, Outcome)>,
+    results: UnboundedSender<(JobId, Outcome)>,
     /// Bytes of a file that are warmed.
     window: u64,
     /// Threads that were started. They live as long as the opener.
@@ -46,15 +46,15 @@ pub(crate) struct Helpers {
 }
 
 impl Helpers {
-    pub(crate) fn new(window: u64, results: UnboundedSender<(DiskJob, Outcome)>) -> Helpers {
+    pub(crate) fn new(window: u64, results: UnboundedSender<(JobId, Outcome)>) -> Helpers {
         let (tasks, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
         Helpers { tasks, queue, results, window, threads: 0, busy: 0 }
     }
 
     /// Has a helper do `work`. As many threads are started as jobs were ever under way at once, which the
-    /// gate bounds.
-    pub(crate) fn start(&mut self, job: DiskJob, work: Work) {
+    /// gates bound.
+    pub(crate) fn start(&mut self, job: JobId, work: Work) {
         self.busy += 1;
         if self.busy > self.threads {
             self.add_thread();
@@ -91,7 +91,7 @@ impl Helpers {
 }
 
 /// Does one task after another, until the opener ends.
-fn help(queue: &Mutex<Receiver<Task>>, results: &UnboundedSender<(DiskJob, Outcome)>, window: u64) {
+fn help(queue: &Mutex<Receiver<Task>>, results: &UnboundedSender<(JobId, Outcome)>, window: u64) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match next {

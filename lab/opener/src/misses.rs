@@ -1,5 +1,5 @@
-//! Questions that have to wait for the disk: those for the same name and work wait together, the gate of
-//! the disk says which goes next, a helper does it. Used by the opener.
+//! Questions that have to wait for a disk: those for the same name and work wait together, the gate of
+//! their disk says which goes next, a helper does it. Used by the opener.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,19 +18,27 @@ use crate::helpers::{Helpers, Outcome, Work};
 /// The most questions that wait at once; more are refused.
 const WAITING: usize = 65_536;
 
-/// The part of the file system of which the gate remembers whether it hangs. Nothing is known of a name
-/// before it is found, so all are one part: enough stuck helpers stop new work until one comes back.
+/// The part of a disk of which its gate remembers whether it hangs. Nothing is known of a name before it is
+/// found, so all are one part: enough stuck helpers stop new work until one comes back.
 const PLACE: u64 = 0;
 
 /// See the module.
 pub(crate) struct Misses {
-    gate: DiskGate<Key>,
-    jobs: HashMap<DiskJob, Job>,
+    /// One for each disk, by its number.
+    gates: Vec<DiskGate<Key>>,
+    jobs: HashMap<JobId, Job>,
     helpers: Helpers,
     window: u64,
     waiting: usize,
     /// Numbers the waiters.
     issued: u64,
+}
+
+/// A job of the gate of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct JobId {
+    disk: usize,
+    job: DiskJob,
 }
 
 /// What makes questions one job. Whoever asks what a name stands for must not be told of the file that it
@@ -61,11 +69,12 @@ pub(crate) struct Ended {
 }
 
 /// Where jobs' ends are heard of.
-pub(crate) type Results = UnboundedReceiver<(DiskJob, Outcome)>;
+pub(crate) type Results = UnboundedReceiver<(JobId, Outcome)>;
 
 impl Misses {
-    /// At most `helpers` jobs at once, stuck ones not counted; `window`: bytes of a file that are warmed.
-    pub(crate) fn new(helpers: usize, window: u64) -> (Misses, Results) {
+    /// Of so many disks: at most `helpers` jobs at once for each, stuck ones not counted; `window`: bytes
+    /// of a file that are warmed.
+    pub(crate) fn new(disks: usize, helpers: usize, window: u64) -> (Misses, Results) {
         let config = DiskConfig {
             under_way: helpers,
             stuck_per_place: DiskConfig::default().most_stuck,
@@ -73,7 +82,7 @@ impl Misses {
         };
         let (sender, results) = unbounded_channel();
         let misses = Misses {
-            gate: DiskGate::new(config),
+            gates: (0..disks).map(|_| DiskGate::new(config)).collect(),
             jobs: HashMap::new(),
             helpers: Helpers::new(window, sender),
             window,
@@ -83,14 +92,15 @@ impl Misses {
         (misses, results)
     }
 
-    /// Has `work` done, or waits for the same that is under way. True as well if it was merged.
+    /// Has `work` done for a name on the disk with this number, or waits for the same that is under way.
+    /// True as well if it was merged.
     ///
     /// # Errors
     ///
     /// It is refused: the disk hangs, or too many wait.
     pub(crate) fn join(
         this: &Rc<RefCell<Misses>>,
-        name: &[u8],
+        (name, disk): (&[u8], usize),
         work: Work,
         now: Time,
     ) -> Result<(Waiter, bool), Errno> {
@@ -100,16 +110,16 @@ impl Misses {
         }
         let key = Key { name: name.into(), warmed: work.warmed() };
         let bytes = work.expected_bytes(misses.window);
-        let joined = misses.gate.join(key.clone(), bytes, PLACE, now, now);
+        let gate = misses.gates.get_mut(disk).ok_or(Errno::XDEV)?;
+        let joined = gate.join(key.clone(), bytes, PLACE, now, now);
         let job = match joined {
             Joined::Refused => return Err(Errno::BUSY),
-            Joined::New(job) => {
-                let new = Job { key, asked: now, work: Some(work), waiters: Vec::new() };
-                misses.jobs.insert(job, new);
-                job
-            }
-            Joined::Merged(job) => job,
+            Joined::New(job) | Joined::Merged(job) => JobId { disk, job },
         };
+        if matches!(joined, Joined::New(_)) {
+            let new = Job { key, asked: now, work: Some(work), waiters: Vec::new() };
+            misses.jobs.insert(job, new);
+        }
         misses.issued += 1;
         let number = misses.issued;
         let (sender, answer) = oneshot::channel();
@@ -123,17 +133,22 @@ impl Misses {
 
     /// Starts what may start. Returns how long until it is worth asking again though no job has ended.
     pub(crate) fn advance(&mut self, now: Time) -> Option<Duration> {
+        (0..self.gates.len()).filter_map(|disk| self.advance_one(disk, now)).min()
+    }
+
+    fn advance_one(&mut self, disk: usize, now: Time) -> Option<Duration> {
         loop {
-            match self.gate.next(now) {
+            match self.gates[disk].next(now) {
                 DiskNext::Start(job) => {
-                    let work = self.jobs.get_mut(&job).and_then(|job| job.work.take());
+                    let id = JobId { disk, job };
+                    let work = self.jobs.get_mut(&id).and_then(|job| job.work.take());
                     match work {
-                        Some(work) => self.helpers.start(job, work),
-                        None => _ = self.gate.done(job, now),
+                        Some(work) => self.helpers.start(id, work),
+                        None => _ = self.gates[disk].done(job, now),
                     }
                 }
                 DiskNext::Refuse(job) => {
-                    if let Some(job) = self.jobs.remove(&job) {
+                    if let Some(job) = self.jobs.remove(&JobId { disk, job }) {
                         self.waiting -= job.waiters.len();
                         tell(job.waiters, &Err(Errno::BUSY));
                     }
@@ -145,9 +160,9 @@ impl Misses {
     }
 
     /// A helper has ended a job at `now`: what is known of it. [`Ended::tell`] has the waiters told.
-    pub(crate) fn ended(&mut self, id: DiskJob, outcome: Outcome, now: Time) -> Option<Ended> {
+    pub(crate) fn ended(&mut self, id: JobId, outcome: Outcome, now: Time) -> Option<Ended> {
         self.helpers.ended();
-        self.gate.done(id, now);
+        self.gates[id.disk].done(id.job, now);
         let Job { key: Key { name, warmed }, asked, waiters, .. } = self.jobs.remove(&id)?;
         self.waiting -= waiters.len();
         Some(Ended { name, warmed: warmed.is_some(), asked, outcome, waiters })
@@ -158,12 +173,12 @@ impl Misses {
         &self.helpers
     }
 
-    fn leave(&mut self, id: DiskJob, number: u64) {
+    fn leave(&mut self, id: JobId, number: u64) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let before = job.waiters.len();
         job.waiters.retain(|(other, _)| *other != number);
         self.waiting -= before - job.waiters.len();
-        if self.gate.leave(id) {
+        if self.gates[id.disk].leave(id.job) {
             self.jobs.remove(&id);
         }
     }
@@ -186,7 +201,7 @@ fn tell(waiters: Vec<(u64, oneshot::Sender<Outcome>)>, outcome: &Outcome) {
 /// A question that waits. When it is dropped, it waits no more.
 pub(crate) struct Waiter {
     misses: Rc<RefCell<Misses>>,
-    job: DiskJob,
+    job: JobId,
     number: u64,
     answer: oneshot::Receiver<Outcome>,
 }

@@ -48,7 +48,7 @@ pub(crate) struct Opener {
     began: Instant,
     cache: RefCell<Cache>,
     misses: Rc<RefCell<Misses>>,
-    /// A job waits that the gate has not been asked about.
+    /// A job waits that its gate has not been asked about.
     joined: Notify,
     counts: Cell<Counts>,
 }
@@ -97,9 +97,9 @@ impl Told {
 }
 
 impl Opener {
-    /// `helpers`: most jobs at once that wait for the disk.
+    /// `helpers`: most jobs at once that wait for a disk.
     pub(crate) fn new(roots: Roots, keeping: Keeping, helpers: usize) -> (Opener, Results) {
-        let (misses, results) = Misses::new(helpers, keeping.window);
+        let (misses, results) = Misses::new(roots.disks(), helpers, keeping.window);
         let opener = Opener {
             roots,
             keeping,
@@ -115,7 +115,7 @@ impl Opener {
     /// What `name` stands for.
     pub(crate) fn ask(&self, name: &[u8]) -> Reply {
         self.count(|counts| counts.questions += 1);
-        let Some(below) = self.roots.find(name) else {
+        let Some((below, disk)) = self.roots.find(name) else {
             return self.now(Told::error(Errno::XDEV));
         };
         let now = self.clock();
@@ -150,9 +150,9 @@ impl Opener {
             }
             Some((file, _)) => {
                 self.count(|counts| counts.warmed_again += 1);
-                self.later(name, Work::Warm(file), now)
+                self.later((name, disk), Work::Warm(file), now)
             }
-            None => self.later(name, Work::from(below), now),
+            None => self.later((name, disk), Work::from(below), now),
         }
     }
 
@@ -205,8 +205,8 @@ impl Opener {
         Reply::Now(told)
     }
 
-    fn later(&self, name: &[u8], work: Work, now: Time) -> Reply {
-        match Misses::join(&self.misses, name, work, now) {
+    fn later(&self, (name, disk): (&[u8], usize), work: Work, now: Time) -> Reply {
+        match Misses::join(&self.misses, (name, disk), work, now) {
             Ok((waiter, merged)) => {
                 self.count(|counts| counts.merged += u64::from(merged));
                 self.joined.notify_one();

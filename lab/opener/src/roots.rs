@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -9,7 +10,14 @@ use crate::error::Error;
 /// See the module. They are looked up anew each time, so that one which a symbolic link replaces is the
 /// new one from then on.
 #[derive(Debug)]
-pub(crate) struct Roots(Vec<PathBuf>);
+pub(crate) struct Roots(Vec<Root>);
+
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    /// The number of the disk that it was on at the start: roots on one device have the same.
+    disk: usize,
+}
 
 /// A name below a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +35,8 @@ impl Roots {
         if roots.is_empty() {
             return Err(Error("no root: name the directories to open files in with --root".into()));
         }
+        let mut devices = Vec::new();
+        let mut found_roots = Vec::new();
         for root in roots {
             let shown = root.display();
             if !root.is_absolute() {
@@ -37,16 +47,27 @@ impl Roots {
             if !found.is_dir() {
                 return Err(Error(format!("--root {shown} is not a directory")));
             }
+            let known = devices.iter().position(|device| *device == found.dev());
+            let disk = known.unwrap_or_else(|| {
+                devices.push(found.dev());
+                devices.len() - 1
+            });
+            found_roots.push(Root { path: root.clone(), disk });
         }
-        Ok(Roots(roots.to_vec()))
+        Ok(Roots(found_roots))
+    }
+
+    /// How many disks they are on.
+    pub(crate) fn disks(&self) -> usize {
+        self.0.iter().map(|root| root.disk + 1).max().unwrap_or(0)
     }
 
     /// The deepest root that a name is below. The name's parts are compared as they are written: `..` is
-    /// left to the lookup, which does not leave the root.
-    pub(crate) fn find<'a>(&'a self, name: &'a [u8]) -> Option<Below<'a>> {
+    /// left to the lookup, which does not leave the root. And the number of the root's disk.
+    pub(crate) fn find<'a>(&'a self, name: &'a [u8]) -> Option<(Below<'a>, usize)> {
         let path = Path::new(OsStr::from_bytes(name));
-        let below = self.0.iter().filter(|root| path.starts_with(root));
-        let root = below.max_by_key(|root| root.components().count())?;
+        let below = self.0.iter().filter(|root| path.starts_with(&root.path));
+        let Root { path: root, disk } = below.max_by_key(|root| root.path.components().count())?;
         let rest = path.strip_prefix(root).ok()?;
         // `Path` leaves a slash at the end aside, which asks for a directory.
         let ends_with_slash = name.ends_with(b"/") && !rest.as_os_str().is_empty();
@@ -55,7 +76,7 @@ impl Roots {
             (false, false) => rest,
             (false, true) => with_slash(name, rest),
         };
-        Some(Below { root, name })
+        Some((Below { root, name }, *disk))
     }
 }
 
@@ -72,9 +93,10 @@ mod tests {
 
     #[test]
     fn a_name_belongs_to_the_deepest_root_above_it() {
-        let roots = Roots(vec!["/srv".into(), "/srv/www/".into(), "/home".into()]);
+        let paths = ["/srv", "/srv/www/", "/home"];
+        let roots = Roots(paths.map(|path| Root { path: path.into(), disk: 0 }).into());
         let found = |name: &'static str| {
-            let Below { root, name } = roots.find(name.as_bytes())?;
+            let (Below { root, name }, _) = roots.find(name.as_bytes())?;
             Some((root.to_str().unwrap(), name.to_str().unwrap()))
         };
         assert_eq!(found("/srv/a/b"), Some(("/srv", "a/b")));
@@ -86,6 +108,19 @@ mod tests {
         // No part of it is left out: the lookup says that this leads outside.
         assert_eq!(found("/srv/../etc/passwd"), Some(("/srv", "../etc/passwd")));
         assert_eq!((found("/srvx/a"), found("/etc/passwd"), found("/")), (None, None, None));
+    }
+
+    #[test]
+    fn roots_on_one_device_are_one_disk() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let paths = [one.path(), other.path(), Path::new("/proc"), Path::new("/proc/self")];
+        let roots = Roots::new(&paths.map(Path::to_owned)).unwrap();
+        let disk = |path: &Path| {
+            let path = path.join("f");
+            roots.find(path.as_os_str().as_bytes()).map(|(_, disk)| disk)
+        };
+        assert_eq!(paths.map(disk), [Some(0), Some(0), Some(1), Some(1)]);
+        assert_eq!(roots.disks(), 2);
     }
 
     #[test]

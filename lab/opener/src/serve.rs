@@ -45,7 +45,7 @@ pub struct Options {
     pub unused: Duration,
     /// Bytes of a file that are brought into memory.
     pub window: u64,
-    /// Most helpers at once that wait for the disk, those not counted that hang.
+    /// Most helpers at once that wait for each disk, those not counted that hang.
     pub helpers: usize,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     warm: Size,
 
-    /// Most helpers at once that wait for the disk
+    /// Most helpers at once that wait for each disk
     #[arg(long, value_name = "N", default_value = "32")]
     helpers: Count<1, 1000>,
 }

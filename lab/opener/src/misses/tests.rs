@@ -4,14 +4,23 @@ use super::*;
 use crate::find::{OpenFile, Opened, from_disk};
 use crate::roots::Below;
 
-/// A question that nobody has thought about yet.
+/// A question that nobody has thought about yet, on the first disk.
 fn ask(misses: &Rc<RefCell<Misses>>, root: &Path, name: &str) -> (Waiter, bool) {
+    ask_at(misses, 0, root, name).unwrap()
+}
+
+fn ask_at(
+    misses: &Rc<RefCell<Misses>>,
+    disk: usize,
+    root: &Path,
+    name: &str,
+) -> Result<(Waiter, bool), Errno> {
     let work = Work::Open { root: root.to_owned(), name: name.into() };
-    Misses::join(misses, name.as_bytes(), work, Time::ZERO).unwrap()
+    Misses::join(misses, (name.as_bytes(), disk), work, Time::ZERO)
 }
 
 fn misses(helpers: usize) -> (Rc<RefCell<Misses>>, Results) {
-    let (misses, results) = Misses::new(helpers, 1);
+    let (misses, results) = Misses::new(2, helpers, 1);
     (Rc::new(RefCell::new(misses)), results)
 }
 
@@ -55,7 +64,7 @@ fn a_lookup_does_not_wait_for_what_the_name_stood_for() {
     let (misses, mut results) = misses(4);
     let warm = |file: &OpenFile| {
         let work = Work::Warm(file.clone());
-        Misses::join(&misses, b"a", work, Time::ZERO).unwrap()
+        Misses::join(&misses, (b"a", 0), work, Time::ZERO).unwrap()
     };
     let questions =
         [warm(&old), ask(&misses, root.path(), "a"), warm(&new), warm(&old), warm(&new)];
@@ -103,7 +112,25 @@ fn a_name_that_hangs_is_refused_and_the_others_go_on() {
     let later = Time::ZERO + stuck_after;
     misses.borrow_mut().advance(later);
     let again = Work::Open { root: root.path().to_owned(), name: "a".into() };
-    assert!(Misses::join(&misses, b"a", again, later).is_err());
+    assert!(Misses::join(&misses, (b"a", 0), again, later).is_err());
     let ended = [end_one(&misses, &mut results), end_one(&misses, &mut results)];
     assert!(ended.contains(&b"a".to_vec()) && ended.contains(&b"b".to_vec()), "{ended:?}");
+}
+
+/// Jobs that hang on one disk take no place from another.
+#[test]
+fn a_disk_that_hangs_takes_nothing_from_another() {
+    let root = tempfile::tempdir().unwrap();
+    let (misses, mut results) = misses(1);
+    let at = |disk, name: &str| ask_at(&misses, disk, root.path(), name);
+    let _busy = [at(0, "a").unwrap(), at(0, "b").unwrap()];
+    let _other = at(1, "c").unwrap();
+    misses.borrow_mut().advance(Time::ZERO);
+    // One of each disk is under way, and nobody has taken in their ends.
+    let under_way = |misses: &Misses| misses.jobs.values().filter(|job| job.work.is_none()).count();
+    assert_eq!(under_way(&misses.borrow()), 2);
+    let mut ended = [end_one(&misses, &mut results), end_one(&misses, &mut results)];
+    ended.sort();
+    assert_eq!(ended, [b"a".to_vec(), b"c".to_vec()]);
+    assert!(at(2, "d").is_err(), "there is no such disk");
 }

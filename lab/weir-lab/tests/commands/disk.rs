@@ -95,7 +95,7 @@ fn a_server_goes_through_its_phases_and_reads_from_the_disk_what_memory_has_no_r
     assert!(all || scanned.requests as f64 > 11.0 * RATE, "{scanned:?}");
     let watched = found.phase(Load::Saturated, What::Watched).expect("the phase");
     let observed = watched.observed.as_ref().expect("tracepoints");
-    assert!(observed.ready.is_some_and(|ready| ready.mean >= 1.0), "{observed:?}");
+    assert!(observed.ready.as_ref().is_some_and(|ready| ready.mean >= 1.0), "{observed:?}");
     assert!((observed.runnable.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{observed:?}");
     let directory = out.path().join("weir:files");
     let metrics = std::fs::read_to_string(directory.join("metrics.txt")).expect("metrics");
