@@ -34,6 +34,25 @@ pub fn service_inversion(responses: &[Response]) -> Option<f64> {
     (most > 0).then(|| distance as f64 / most as f64)
 }
 
+/// The service inversion that many responses have in the mean if their order is random; `shares` are those
+/// of each size, ascending, and add up to 1. It is 2/3 if no two sizes are equal, and less the fewer
+/// sizes there are, since equal ones are compared Nth with Nth.
+///
+/// Of a size with the share w, whose ideal positions begin at b (both as parts of all), the part u that
+/// came first is observed at u, and has its ideal positions up to b + u·w. The mean distance is the
+/// integral of |u − b − u·w| over u from 0 to 1.
+pub fn of_random_order(shares: &[f64]) -> f64 {
+    let mut begin = 0.0;
+    let mut distance = 0.0;
+    for share in shares {
+        let others = 1.0 - share;
+        let mean = if others > 0.0 { begin * begin / others + others / 2.0 - begin } else { 0.0 };
+        distance += share * mean;
+        begin += share;
+    }
+    2.0 * distance
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -101,6 +120,36 @@ mod tests {
     #[test]
     fn equal_times_are_not_inverted() {
         assert_eq!(service_inversion(&[(9, 1.0), (1, 1.0), (5, 1.0)]), Some(0.0));
+    }
+
+    #[test]
+    fn a_random_order_has_two_thirds_and_less_with_equal_sizes() {
+        assert!((of_random_order(&[1e-4; 10_000]) - 2.0 / 3.0).abs() < 1e-3);
+        assert_eq!(of_random_order(&[1.0]), 0.0);
+        // Responses in the order of a sequence without pattern, each size as often as its share says.
+        let shares = [0.1, 0.4, 0.3, 0.2];
+        let mut state = 1_u64;
+        let responses: Vec<Response> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (state >> 40) as f64 / (1_u64 << 24) as f64
+        })
+        .take(100_000)
+        .enumerate()
+        .map(|(time, at)| {
+            let size = if at < 0.1 {
+                1
+            } else if at < 0.5 {
+                2
+            } else if at < 0.8 {
+                3
+            } else {
+                4
+            };
+            (size, time as f64)
+        })
+        .collect();
+        let observed = service_inversion(&responses).expect("there are many");
+        assert!((of_random_order(&shares) - observed).abs() < 0.01, "{observed}");
     }
 
     #[test]

@@ -56,6 +56,12 @@ impl FileSet {
         self.law.sizes().unwrap_or_default()
     }
 
+    /// The share of the requests of each of the sizes.
+    pub fn shares(&self) -> Vec<f64> {
+        let of_size = |size: u64| self.law.mean_of(&|other| f64::from(u8::from(other == size)));
+        self.sizes().into_iter().map(of_size).collect()
+    }
+
     /// The mean over the requests of what `of` makes of their sizes.
     pub fn mean_of(&self, of: &dyn Fn(u64) -> f64) -> f64 {
         self.law.mean_of(of)
@@ -68,9 +74,7 @@ impl FileSet {
 
     /// Every file with its share of the requests, directory by directory.
     pub fn files(&self) -> Vec<Popularity> {
-        let of_size = |size: u64| self.law.mean_of(&|other| f64::from(u8::from(other == size)));
-        let sizes: Vec<(u64, f64)> =
-            self.sizes().into_iter().map(|size| (size, of_size(size))).collect();
+        let sizes: Vec<(u64, f64)> = self.sizes().into_iter().zip(self.shares()).collect();
         let zipf = Zipf::new(self.directories);
         let of_directory = |directory: u32| {
             let all = zipf.share(directory as usize);

@@ -9,17 +9,19 @@ use weir_peers::{Options, Result, opener};
 use super::programs::{Opener, Place, Programs};
 use crate::settings::Settings;
 
-/// Of prefork, a process for so many bytes of the group, which holds the page cache too; of the two
-/// numbers that Ruan & Pai tried (section 3.2), 256 processes fit a group of 1 GB.
-const MEMORY_OF_A_PROCESS: u64 = 4 << 20;
-const PROCESSES: u64 = 256;
+/// Of prefork, a process for so many bytes of the group, which holds the page cache too: the two numbers
+/// that Ruan & Pai tried (section 3.2) in a group of 1 GB.
+const FEW: u64 = 4 << 20;
+const MANY: u64 = 1 << 20;
+const MEMORY: u64 = 1 << 30;
 /// Of the files that may be open, so many are not for `mod_file_cache`: the rest of the server, and a
 /// connection and a file for each of its threads.
 const OTHER_DESCRIPTORS: usize = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Model {
-    Prefork,
+    /// With a process for so many bytes of memory.
+    Prefork(u64),
     Worker,
     Event,
 }
@@ -49,7 +51,10 @@ impl Apache {
             None => (name, None),
         };
         let model = match model {
-            "prefork" => Model::Prefork,
+            "prefork" if opens == Some("1024") => {
+                return Some(Apache { model: Model::Prefork(MANY), opens: Opens::Itself });
+            }
+            "prefork" => Model::Prefork(FEW),
             "worker" => Model::Worker,
             "event" => Model::Event,
             _ => return None,
@@ -75,7 +80,7 @@ impl Apache {
         settings: &Settings,
     ) -> Result<Programs> {
         let workers = match self.model {
-            Model::Prefork => Workers::Prefork(processes(place.memory)),
+            Model::Prefork(each) => Workers::Prefork(processes(place.memory, each)),
             Model::Worker => Workers::Worker,
             Model::Event => Workers::Event,
         };
@@ -104,9 +109,9 @@ fn socket(place: &Place<'_>) -> PathBuf {
     std::env::temp_dir().join(format!("weir-opener-{}.sock", place.address.port()))
 }
 
-/// Processes of prefork with so many bytes of memory.
-fn processes(memory: u64) -> u32 {
-    (memory / MEMORY_OF_A_PROCESS).clamp(1, PROCESSES) as u32
+/// Processes of prefork with so many bytes of memory, of which each gets some.
+fn processes(memory: u64, each: u64) -> u32 {
+    (memory.min(MEMORY) / each).max(1) as u32
 }
 
 #[cfg(test)]
@@ -121,16 +126,16 @@ mod tests {
         for (place, form) in forms.iter().enumerate() {
             assert!(!forms[..place].contains(form), "{form:?}");
         }
-        assert_eq!(forms.len(), 9);
-        for other in ["apache", "apache-itk", "apache-event-", "apache-event-x", "nginx"] {
+        assert_eq!(forms.len(), 10);
+        for other in ["apache", "apache-itk", "apache-event-", "apache-event-1024", "nginx"] {
             assert_eq!(Apache::named(other), None, "{other}");
         }
     }
 
     #[test]
     fn there_are_no_more_processes_than_fit_the_memory() {
-        assert_eq!(processes(1 << 30), 256);
-        assert_eq!(processes(64 << 20), 16);
-        assert_eq!(processes(0), 1);
+        assert_eq!((processes(1 << 30, FEW), processes(4 << 30, FEW)), (256, 256));
+        assert_eq!((processes(1 << 30, MANY), processes(64 << 20, FEW)), (1024, 16));
+        assert_eq!(processes(0, FEW), 1);
     }
 }

@@ -13,13 +13,14 @@ use crate::settings::Settings;
 
 /// The systems that are known. `weir:files` takes further flags of `weir serve` after spaces
 /// (`weir:files --disk-work blocks`), and another word than `files` is the policy of its uplink;
-/// `nginx-aio` reads on threads. Apache opens files by itself, or has them from `weir-lab opener`
+/// `nginx-aio` reads on threads. Apache prefork has 256 processes, or 1024. Apache opens files by itself, or has them from `weir-lab opener`
 /// (`-opener`) or from `mod_file_cache` (`-file-cache`).
-pub const SYSTEMS: [&str; 14] = [
+pub const SYSTEMS: [&str; 15] = [
     "weir:files",
     "nginx",
     "nginx-aio",
     "apache-prefork",
+    "apache-prefork-1024",
     "apache-prefork-opener",
     "apache-prefork-file-cache",
     "apache-worker",

@@ -33,8 +33,8 @@ fn observed(report: Report) -> Option<Observed> {
 }
 
 fn ready_events(wakes: Distribution) -> Ready {
-    let Distribution { mean, median, max, above_100, .. } = wakes;
-    Ready { mean, median: median as f64, most: max as f64, above_100 }
+    let Distribution { mean, median, max, above_100, counts, .. } = wakes;
+    Ready { mean, median: median as f64, most: max as f64, above_100, counts }
 }
 
 #[cfg(test)]
@@ -42,7 +42,9 @@ mod tests {
     use super::*;
 
     fn report(method: Method, wakes: u64) -> Report {
-        let ready = Distribution { count: wakes, mean: 2.5, max: 7, ..Distribution::default() };
+        let counts = vec![(1, 6), (3, 2), (7, 1)];
+        let ready =
+            Distribution { count: wakes, mean: 2.5, max: 7, counts, ..Distribution::default() };
         Report {
             method,
             seconds: 1.0,
@@ -66,6 +68,10 @@ mod tests {
         let seen = observed(report(Method::Tracepoints, 9)).expect("tracepoints");
         let ready = seen.ready.expect("wakes");
         assert_eq!((ready.mean, ready.most, seen.lost_events), (2.5, 7.0, 3));
+        assert_eq!(
+            [0.1, 0.66, 0.67, 0.88, 0.89, 1.0].map(|at| ready.at(at)),
+            [1.0, 1.0, 3.0, 3.0, 7.0, 7.0]
+        );
         let without = observed(report(Method::Tracepoints, 0)).expect("tracepoints");
         assert_eq!(without.ready, None);
         let sampled = Method::Sampled { per_second: 1000.0, because: "a container".into() };

@@ -126,7 +126,7 @@ pub struct Observed {
 }
 
 /// Ready events per wake.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
     /// Mean.
     pub mean: f64,
@@ -136,6 +136,21 @@ pub struct Ready {
     pub most: f64,
     /// Share of the wakes with more than 100.
     pub above_100: f64,
+    /// Each number that occurred and how often, ascending.
+    pub counts: Vec<(u64, u64)>,
+}
+
+impl Ready {
+    /// The least number that this share of the wakes does not exceed; not a number without wakes.
+    pub(crate) fn at(&self, share: f64) -> f64 {
+        let all: u64 = self.counts.iter().map(|(_, times)| times).sum();
+        let mut so_far = 0;
+        let reaches = |(_, times): &&(u64, u64)| {
+            so_far += times;
+            so_far as f64 >= share * all as f64
+        };
+        self.counts.iter().find(reaches).map_or(f64::NAN, |(events, _)| *events as f64)
+    }
 }
 
 impl PhaseOutcome {

@@ -1,6 +1,6 @@
 //! What experiments with files on a slow disk run, and what they say of outcomes that are made up.
 
-use weir_experiments::cell::{Demand, Load, Phase, What};
+use weir_experiments::cell::{Cell, Demand, Load, Phase, What};
 use weir_experiments::findings::{Section, Verdict};
 use weir_experiments::outcome::SearchEnd;
 use weir_experiments::papers::find;
@@ -19,6 +19,19 @@ fn disks_are_asked_in_the_papers_conditions_and_nobody_shares_the_machine() {
             assert!(files.set == 3 << 30 || name == "ruan-sets", "{cell_name}");
         }
     }
+    let sets = |name: &str| -> Vec<f64> {
+        let cells = find(name).expect(name).cells(&Choice::of(Scale::Full));
+        let set = |(_, cell): &(_, Cell)| match &cell.demand {
+            Demand::Files(files) => files.set as f64 / f64::from(1 << 30),
+            _ => f64::NAN,
+        };
+        let mut sets: Vec<f64> = cells.iter().map(set).collect();
+        sets.sort_by(f64::total_cmp);
+        sets.dedup();
+        sets
+    };
+    assert_eq!(sets("ruan-sets"), [0.5, 1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(sets("ruan-generations"), [0.5, 3.0]);
     let loads = find("ruan-load").expect("it").cells(&Choice::of(Scale::Full)).remove(0).1;
     let Demand::Files(files) = loads.demand else { panic!("no disk") };
     let own = |phase: &Phase| if let Load::Own(share) = phase.load { Some(share) } else { None };

@@ -203,7 +203,13 @@ fn disk_phase(phase: Phase, files: &Files, blocks: bool, capacity: f64) -> Phase
         busy: if blocks { 0.6 } else { 0.98 },
         scanned: (phase.what == What::Scanned).then_some(1.0),
         observed: (phase.what == What::Watched).then_some(Observed {
-            ready: Some(Ready { mean: 30.0, median: 8.0, most: 400.0, above_100: 0.1 }),
+            ready: Some(Ready {
+                mean: 30.0,
+                median: 8.0,
+                most: 400.0,
+                above_100: 0.1,
+                counts: vec![(8, 6), (20, 3), (400, 1)],
+            }),
             runnable: [0.3, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1, 0.1],
             mean_runnable: 0.35,
             lost_events: 0,

@@ -10,6 +10,8 @@ use crate::outcome::{FilesOutcome, Outcome, PhaseOutcome, SearchEnd};
 
 /// weir without an uplink to schedule; its place in the paper is New-Flash's.
 pub(super) const WEIR: &str = "weir:files";
+/// The same switched so that it opens and reads files in its loop, as the paper's Flash does.
+pub(super) const BLOCKS: &str = "weir:files --disk-work blocks";
 /// The event-driven server that people run; its place in the paper is Flash's.
 pub(super) const NGINX: &str = "nginx";
 /// Its remedy.
@@ -132,6 +134,15 @@ impl<'a> Found<'a> {
         let capacity = |outcome: &Outcome| outcome.files.as_ref().and_then(|files| files.capacity);
         let cell = self.case.cell(system);
         self.evidence.runs.value(&cell, |outcome| capacity(outcome).unwrap_or(f64::NAN))
+    }
+
+    /// The highest rate at which one system keeps up over that of another, seed by seed.
+    pub(super) fn capacities(&self, above: &str, below: &str) -> Ours {
+        let of = |outcome: &Outcome| {
+            outcome.files.as_ref().and_then(|files| files.capacity).unwrap_or(f64::NAN)
+        };
+        let (above, below) = (self.case.cell(above), self.case.cell(below));
+        self.evidence.runs.paired(&above, &below, |above, below| of(above) / of(below))
     }
 
     /// The name of a system in a table with its capacity. It says in how many of the runs something else

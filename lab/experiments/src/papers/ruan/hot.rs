@@ -55,6 +55,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
     let systems = conditions::systems(evidence.choice, &OWN);
     let found = Found::of(evidence, &case);
     section.plot(distributions(found, &systems));
+    section.table(capacities(found, &systems));
     for (caption, phase) in [
         ("At 0.8 of what nginx keeps up with.", COMMON),
         ("The same rate while another client reads the whole tree.", SCANNED),
@@ -83,6 +84,16 @@ fn distributions(found: Found<'_>, systems: &[String]) -> Plot {
         plot.series.push(series::line(system, points.collect()));
     }
     plot
+}
+
+fn capacities(found: Found<'_>, systems: &[String]) -> Table {
+    let caption = "The highest rate at which each keeps up in an open loop: the server did not keep up \
+                   with a higher one, or the row says what else ended the search.";
+    let mut table = Table::new(caption, &["system", "requests/s"]);
+    for system in systems {
+        table.row(found.searched(system), &[(found.capacity(system), Unit::Count)]);
+    }
+    table
 }
 
 fn table(found: Found<'_>, systems: &[String], caption: &str, phase: Phase) -> Table {
@@ -137,9 +148,13 @@ fn bars(found: Found<'_>, section: &mut Section) {
         Unit::Times,
         Bar::AtMost(4.0),
     );
-    let capacity = |below: &str| found.ratio(WEIR, below, Phase::SATURATED, per_second);
-    bar("weir ÷ nginx, saturated", capacity(NGINX), Unit::Times, Bar::AtLeast(1.9));
-    bar("weir ÷ nginx with aio threads, saturated", capacity(AIO), Unit::Times, Bar::AtLeast(1.3));
+    for (system, least) in [(NGINX, 1.9), (AIO, 1.3)] {
+        let saturated = found.ratio(WEIR, system, Phase::SATURATED, per_second);
+        let what = format!("weir ÷ {}, saturated", label(system));
+        bar(&what, saturated, Unit::Times, Bar::AtLeast(least));
+        let what = format!("weir ÷ {}, highest rate that it keeps up with", label(system));
+        bar(&what, found.capacities(WEIR, system), Unit::Times, Bar::AtLeast(least));
+    }
     let apart = |outcome: &Outcome| {
         let of = |phase| conditions::of_phase(outcome, phase, inversion);
         (of(own(HIGH)) - of(in_memory(own(HIGH)))).abs()
@@ -176,10 +191,18 @@ fn bars(found: Found<'_>, section: &mut Section) {
     );
     bar(
         "weir, p99 of hot requests while the whole tree is read ÷ without, at 0.8 of nginx's capacity",
-        found.over(WEIR, SCANNED, COMMON, hot_p99),
+        found.of_phases(WEIR, &[SCANNED, COMMON], scanned_over_not),
         Unit::Times,
         Bar::AtMost(1.5),
     );
+}
+
+/// The 99th percentile of hot requests during a scan over that without; none unless the whole tree was
+/// read.
+fn scanned_over_not(outcome: &Outcome) -> f64 {
+    let of = |phase| conditions::of_phase(outcome, phase, hot_p99);
+    let read = conditions::of_phase(outcome, SCANNED, |phase| phase.scanned.unwrap_or(0.0));
+    if read < 1.0 { f64::NAN } else { of(SCANNED) / of(COMMON) }
 }
 
 /// The longest response in saturation over the time that the disk needs for an operation of every

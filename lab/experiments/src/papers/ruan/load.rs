@@ -2,8 +2,8 @@
 //! sizes in each decile, as the load grows to what each server can do.
 
 use super::conditions::{
-    self, AIO, APACHE, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, WORKER, case, files,
-    own_loads,
+    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, WORKER, case,
+    files, own_loads,
 };
 use super::{deciles, profile};
 use crate::choice::{Choice, Scale};
@@ -20,7 +20,7 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-const OWN: [&str; 8] = [WEIR, NGINX, APACHE, FLASHPACHE, AIO, WORKER, EVENT, LIGHTTPD];
+const OWN: [&str; 9] = [WEIR, NGINX, APACHE, FLASHPACHE, BLOCKS, AIO, WORKER, EVENT, LIGHTTPD];
 
 /// Loads of a run.
 pub(super) fn loads(scale: Scale) -> Vec<f64> {
@@ -30,7 +30,8 @@ pub(super) fn loads(scale: Scale) -> Vec<f64> {
     }
 }
 
-fn of(scale: Scale) -> Case {
+/// The paper's set, disk and memory at all loads.
+pub(super) fn of(scale: Scale) -> Case {
     case(files(scale, own_loads(&loads(scale))))
 }
 

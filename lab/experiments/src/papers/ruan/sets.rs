@@ -2,10 +2,11 @@
 //! that is in memory to four times as much.
 
 use super::conditions::{
-    self, APACHE, Figure, Found, HIGH, NGINX, WEIR, case, files, incomplete, inversion, mean,
-    median, own, own_loads, reads,
+    self, APACHE, BLOCKS, Figure, Found, HIGH, NGINX, WEIR, case, files, incomplete, inversion,
+    mean, median, own, own_loads, reads,
 };
 use super::deciles::by_decile;
+use super::{generations, load};
 use crate::cell::Files;
 use crate::choice::{Choice, Scale};
 use crate::experiment::case::Case;
@@ -21,11 +22,12 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-const OWN: [&str; 3] = [WEIR, NGINX, APACHE];
+const OWN: [&str; 4] = [WEIR, NGINX, BLOCKS, APACHE];
 /// The set of the other experiments, and its half, which is in memory, in quarters of a gigabyte of
 /// memory.
-const QUARTERS: [u64; 5] = [2, 4, 8, 12, 16];
-/// The paper's main set, in the same quarters.
+const QUARTERS: [u64; 5] = [IN_MEMORY, 4, 8, MAIN, 16];
+/// Half of the memory, and the paper's main set, in the same quarters.
+const IN_MEMORY: u64 = 2;
 const MAIN: u64 = 12;
 /// A median that grows by less than this does not grow.
 const NO_GROWTH: f64 = 1.25;
@@ -38,9 +40,16 @@ fn sets(scale: Scale) -> Vec<u64> {
     }
 }
 
+/// Two sets are also those of other experiments, whose runs have all that is needed here.
 fn of(scale: Scale, quarters: u64) -> Case {
-    let files = files(scale, own_loads(&[HIGH]));
-    case(Files { set: files.memory / 4 * quarters, ..files })
+    match quarters {
+        IN_MEMORY => generations::in_memory(scale),
+        MAIN => load::of(scale),
+        _ => {
+            let files = files(scale, own_loads(&[HIGH]));
+            case(Files { set: files.memory / 4 * quarters, ..files })
+        }
+    }
 }
 
 fn groups(choice: &Choice) -> Vec<Group> {
@@ -134,6 +143,7 @@ fn rows(evidence: &Evidence<'_>, section: &mut Section) {
     }
     for (system, paper, limit) in [
         (NGINX, "increases", Bar::Above(NO_GROWTH)),
+        (BLOCKS, "increases (Flash)", Bar::Above(NO_GROWTH)),
         (APACHE, "increases", Bar::Above(NO_GROWTH)),
         (WEIR, "no longer grows", Bar::AtMost(NO_GROWTH)),
     ] {
