@@ -23,6 +23,11 @@ pub fn open(path: &Path) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed)
 }
 
+/// Wait until servers no longer take the files for ones that are still being written.
+pub fn settle() {
+    std::thread::sleep(SETTLED);
+}
+
 /// Make the document root, which every user may enter; what an earlier run left there is used if it is
 /// the same.
 ///
@@ -35,7 +40,7 @@ pub fn make(documents: &Documents, root: &Path) -> Result<()> {
         open(parent)?;
     }
     if documents.make(root, Content::Pool).map_err(|e| Error(e.to_string()))? == Made::New {
-        std::thread::sleep(SETTLED);
+        settle();
     }
     if let Some(path) = documents.absent_from(root) {
         return Err(Error(format!(

@@ -140,7 +140,7 @@ fn a_certificate_that_ends_is_renewed() {
     let (served, home) = (Served::new(), TempDir::new().unwrap());
     let mut pebble = served.pebble();
     // Long enough that a client looks at one before it ends, on a busy machine, too.
-    pebble.validity = Duration::from_secs(60);
+    pebble.validity = Duration::from_secs(40);
     let pebble = pebble.start();
     let manager = start(settings(&pebble, home.path(), &[ChallengeKind::Http01]), &served);
     wait_for_certificate(&manager);

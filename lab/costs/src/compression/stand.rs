@@ -27,7 +27,7 @@ pub(super) const TEXT: &str = "/text.js";
 const SIZES: std::ops::RangeInclusive<u64> = 2000..=1_000_000;
 /// Connections that servers have room for beyond those that are meant to be open at once.
 const SPARE: usize = 1000;
-/// When all texts were changed last, since 1970: weir does not keep what has just changed.
+/// When all texts were changed last, since 1970, as clients are told.
 const CHANGED: Duration = Duration::from_secs(1_600_000_000);
 
 /// The stand.
@@ -67,8 +67,10 @@ impl<'a> Stand<'a> {
                 stand.write(&first_path(number), text.as_bytes())?;
             }
         }
+        root::settle();
         if options.systems.iter().any(|contender| !contender.is_on_the_fly()) {
             stand.make_siblings()?;
+            root::settle();
         }
         Ok(stand)
     }

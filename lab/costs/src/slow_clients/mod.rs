@@ -37,9 +37,9 @@ use crowd::{Crowd, LARGE, Numbers, Pace};
 const NORMAL: usize = 1000;
 /// Requests at a time while a server warms up.
 const UNDER_WAY: usize = 64;
-/// A server has so long to take in all slow clients before it is measured: thousands that come within a second
-/// are another question.
-const SETTLED: Duration = Duration::from_secs(3);
+/// A server has so long for each slow client to take them in before it is measured: thousands that come within
+/// a second are another question.
+const SETTLED: Duration = Duration::from_micros(300);
 /// Times the 99th percentile alone that normal requests may take beside slow clients.
 const MOST: f64 = 1.2;
 /// Slow clients that do less of their work than this are not there.
@@ -252,7 +252,7 @@ fn one(
         let end = AtomicBool::new(false);
         let (found, pace) = beside(
             || {
-                std::thread::sleep(SETTLED);
+                std::thread::sleep(SETTLED * slow.total() as u32);
                 let found = normal(seed);
                 end.store(true, Ordering::Relaxed);
                 found
