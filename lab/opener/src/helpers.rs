@@ -9,10 +9,18 @@ use std::thread;
 
 use rustix::io::Errno;
 use tokio::sync::mpsc::UnboundedSender;
+use weir_sched::DiskJob;
 
 use crate::find::{self, Identity, OpenFile, Opened};
-use crate::misses::JobId;
 use crate::roots::Below;
+
+/// A job of the gate of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct JobId {
+    /// The disk's number.
+    pub(crate) disk: usize,
+    pub(crate) job: DiskJob,
+}
 
 /// What a helper does.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
-use weir_sched::{DiskConfig, DiskGate, DiskJob, DiskNext, Joined, Time};
+use weir_sched::{DiskConfig, DiskGate, DiskNext, Joined, Time};
 
 use crate::cache::Name;
 use crate::find::Identity;
-use crate::helpers::{Helpers, Outcome, Work};
+use crate::helpers::{Helpers, JobId, Outcome, Work};
 
 /// The most questions that wait at once; more are refused.
 const WAITING: usize = 65_536;
@@ -32,13 +32,6 @@ pub(crate) struct Misses {
     waiting: usize,
     /// Numbers the waiters.
     issued: u64,
-}
-
-/// A job of the gate of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct JobId {
-    disk: usize,
-    job: DiskJob,
 }
 
 /// What makes questions one job. Whoever asks what a name stands for must not be told of the file that it

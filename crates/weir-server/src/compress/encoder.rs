@@ -2,6 +2,7 @@
 //! threads of [`super::pool`] call them.
 
 use std::fmt;
+use std::hint::black_box;
 use std::io::{self, Write};
 use std::mem::take;
 
@@ -12,8 +13,11 @@ use weir_http::message::coding::Coding;
 // Levels that give up some size for speed: what is compressed is waited for. See
 // docs/performance.md, "Compression".
 const ZSTD_LEVEL: i32 = 3;
-const BROTLI_QUALITY: u32 = 2;
+const BROTLI_QUALITY: u32 = 1;
 const GZIP_LEVEL: u32 = 2;
+
+/// The same for a stream: below it, Brotli finds nothing again that came in an earlier piece.
+const BROTLI_STREAM_QUALITY: u32 = 2;
 
 /// The logarithm of the largest window. Clients need not know more than 23 (RFC 9659, section 3).
 const WINDOW: u32 = 20;
@@ -61,12 +65,15 @@ impl Encoder {
                 encoder.set_pledged_src_size(length.map(|length| length as u64))?;
                 Encoder::Zstd(encoder)
             }
-            Coding::Brotli => Encoder::Brotli(Box::new(brotli::CompressorWriter::new(
-                Vec::new(),
-                BROTLI_BUFFER,
-                BROTLI_QUALITY,
-                length.map_or(window, brotli_window),
-            ))),
+            Coding::Brotli => {
+                let (quality, window) = match length {
+                    Some(length) => (BROTLI_QUALITY, brotli_window(length)),
+                    None => (BROTLI_STREAM_QUALITY, window),
+                };
+                let out = Vec::new();
+                let encoder = brotli::CompressorWriter::new(out, BROTLI_BUFFER, quality, window);
+                Encoder::Brotli(Box::new(encoder))
+            }
             Coding::Gzip => Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
         })
     }
@@ -109,6 +116,15 @@ impl Encoder {
 fn brotli_window(length: usize) -> u32 {
     let fits = |window: &u32| (1 << window) - BROTLI_WINDOW_GAP >= length;
     (LEAST_BROTLI_WINDOW..WINDOW).find(fits).unwrap_or(WINDOW)
+}
+
+/// Has the allocator keep the memory of an encoder for the next one. glibc otherwise gives more than 128 KB
+/// back at once, and page faults took as long as compressing; it takes the largest block that was freed for a
+/// sign of what is needed (mallopt(3), M_MMAP_THRESHOLD).
+pub(super) fn keep_memory() {
+    /// More than any block of an encoder for the longest content; up to twice as much is kept.
+    const LARGEST: usize = 4 << 20;
+    drop(black_box(Vec::<u8>::with_capacity(LARGEST)));
 }
 
 /// `bytes` in this coding; `None` if that saves less than a twentieth.

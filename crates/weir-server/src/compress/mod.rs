@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use weir_http::message::coding::Coding;
 
-use self::encoder::compress;
+use self::encoder::{compress, keep_memory};
 use self::pool::Pool;
 use self::results::Results;
 pub(crate) use self::results::{Compressed, Key};
@@ -81,6 +81,7 @@ impl Compressor {
     }
 
     fn new(config: &Config, metrics: &Arc<Metrics>) -> Arc<Compressor> {
+        keep_memory();
         let config = &config.compression;
         let threads = config.compress_threads as usize;
         Arc::new(Compressor {

@@ -24,6 +24,7 @@ use super::coding::{Accepts, SiteCoding};
 use super::config::SiteConfig;
 use super::file::{FetchError, File};
 use super::hot::HotSet;
+use super::listing::EACH;
 use super::mount::Access;
 use super::names::{Entry, Known, KnownFile, Names};
 use super::object::{Body, Found, Object};
@@ -45,6 +46,10 @@ const OPENING: u64 = 16 * 1024;
 
 /// How long a request waits to hear whether what is known is still true; then that is served.
 const CHECK: Duration = Duration::from_millis(100);
+
+/// Lists that may be made in a site of a worker at once, in memory that clients share as they do that for
+/// bodies: who begins many and does not read them keeps nobody else from one.
+const LISTS: u64 = 64;
 
 /// A directory that is served; clones are the same site.
 #[derive(Clone, Debug)]
@@ -82,7 +87,7 @@ impl Site {
             names: Names::new(config.names),
             hot,
             open: OpenFiles::new(config.open),
-            lists: Space::new(list::MEMORY, 0, None),
+            lists: Space::new(LISTS * EACH, 0, None),
             window: Cell::new(config.window),
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),

@@ -24,6 +24,10 @@ use crate::body::{Charge, Coming, Truncated};
 use crate::disk::{DiskId, Piece};
 use crate::runtime::turn;
 
+/// What a list takes while it is made, at most about (bytes). One whose last part has been made takes no
+/// more than that part, and does not count.
+pub(super) const EACH: u64 = 1 << 20;
+
 /// Bytes that a helper is expected to read for a part.
 const PART: u64 = 64 * 1024;
 

@@ -12,15 +12,7 @@ use super::Site;
 use super::lookup::place;
 use crate::body::{Coming, Kind};
 use crate::content::file::FetchError;
-use crate::content::listing::{List, ListFormat, Listing, Place};
-
-/// What a list takes while it is made, at most about (bytes). One whose last part has been made takes no
-/// more than that part, and does not count.
-const EACH: u64 = 1 << 20;
-
-/// Memory for the lists that are being made in a site of a worker (bytes): 64 of them, of which a client has
-/// its share, as of that for bodies. So nobody who begins many and does not read them keeps others from one.
-pub(super) const MEMORY: u64 = 64 * EACH;
+use crate::content::listing::{EACH, List, ListFormat, Listing, Place};
 
 impl Site {
     /// The list of the directory `path`, which pages call `shown`, the whole path of the request, for
