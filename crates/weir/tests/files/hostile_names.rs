@@ -126,7 +126,7 @@ fn a_directory_of_a_million_entries() {
 
 /// All are served and listed.
 fn large_directory(entries: u64) {
-    let site = tempfile::tempdir().unwrap();
+    let site = tempfile::tempdir().expect("room for a directory");
     fill(&site.path().join("few"), 1000);
     fill(&site.path().join("many"), entries);
     let server = Server::of(site.path(), &["--workers", "1"]);
