@@ -77,7 +77,7 @@ pub fn origin(
                 address,
                 scheme: other("x-forwarded-proto").find_map(known_scheme),
                 host: other("x-forwarded-host").find_map(host),
-                prefix: prefix(&values(fields, "x-forwarded-prefix")),
+                prefix: prefix(other("x-forwarded-prefix")),
             }
         }
         HopField::Forwarded => {
@@ -124,18 +124,18 @@ fn host(text: &[u8]) -> Option<String> {
     graphic(text).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The paths in these lines, which were taken off one after the other, as one.
-fn prefix(lines: &[&[u8]]) -> Option<String> {
-    let mut paths = from_right(lines).map(path).collect::<Option<Vec<_>>>()?;
-    paths.reverse();
+/// The paths in these elements, which were taken off one after the other, as one.
+fn prefix<'b>(elements: impl Iterator<Item = &'b [u8]>) -> Option<String> {
+    let paths = elements.map(path).collect::<Option<Vec<_>>>()?;
     Some(paths.concat()).filter(|whole| !whole.is_empty())
 }
 
 /// A path without the slashes at its end. Two at its beginning would name a host, once it is put before
-/// others.
+/// others, and browsers take a backslash for a slash.
 fn path(text: &[u8]) -> Option<&str> {
     let path = graphic(text)?.trim_end_matches('/');
-    (path.is_empty() || path.starts_with('/') && !path.starts_with("//")).then_some(path)
+    let is_path = path.starts_with('/') && !path.starts_with("//");
+    (path.is_empty() || is_path && !path.contains(['\\', '?', '#'])).then_some(path)
 }
 
 /// A text without white space or anything else that is not seen.

@@ -174,7 +174,11 @@ impl Live<'_> {
         }
         let keeper = |compressor: &Option<Arc<Compressor>>| compressor.as_ref().map(Arc::as_ptr);
         if keeper(&compressor) != keeper(&self.shared.compressor) {
-            // Another one begins with nothing.
+            // Another one begins with nothing. Responses under way hold the one before, but need not hold
+            // what it remembers.
+            if let Some(before) = &self.shared.compressor {
+                before.give_up();
+            }
             self.shared.metrics.compression.kept.set(0);
         }
         let tls = self.certificates.as_ref().map(|watched| watched.certificates.server().clone());

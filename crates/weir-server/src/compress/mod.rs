@@ -105,6 +105,11 @@ impl Compressor {
         self.results.get(key)
     }
 
+    /// Keeps no results from now on: another compressor has taken its place.
+    pub(crate) fn give_up(&self) {
+        self.results.give_up();
+    }
+
     /// Claims to have a result made, unless somebody has already.
     pub(crate) fn claim(self: &Arc<Self>, key: Key) -> Claim {
         // Asked first, so that no lock is taken while another is held.
@@ -168,8 +173,9 @@ impl Compressor {
 
     /// Ends a claim.
     fn end(&self, key: Key, result: Result<Arc<Compressed>, GivenUp>) {
-        if let Ok(result) = &result {
-            let used = self.results.keep(key, result);
+        if let Ok(result) = &result
+            && let Some(used) = self.results.keep(key, result)
+        {
             self.metrics.compression.kept.set(i64::try_from(used).unwrap_or(i64::MAX));
         }
         let waiting = self.claims().remove(&key).unwrap_or_default();

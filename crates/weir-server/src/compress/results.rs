@@ -66,6 +66,8 @@ struct State {
     /// Each key of `kept` once.
     ring: VecDeque<Key>,
     used: usize,
+    /// Nothing is kept any more.
+    has_given_up: bool,
 }
 
 impl Results {
@@ -78,11 +80,20 @@ impl Results {
         self.lock().kept.get(key).cloned()
     }
 
+    /// Gives up all that is kept, and keeps nothing any more.
+    pub(super) fn give_up(&self) {
+        *self.lock() = State { has_given_up: true, ..State::default() };
+    }
+
     /// Keeps a result, and evicts others as far as that needs room; returns the bytes that all take then.
-    pub(super) fn keep(&self, key: Key, result: &Arc<Compressed>) -> usize {
+    /// `None` if nothing is kept any more.
+    pub(super) fn keep(&self, key: Key, result: &Arc<Compressed>) -> Option<usize> {
         let mut state = self.lock();
+        if state.has_given_up {
+            return None;
+        }
         if result.cost() > self.most {
-            return state.used;
+            return Some(state.used);
         }
         match state.kept.insert(key, result.clone()) {
             Some(old) => state.used -= old.cost(),
@@ -99,7 +110,7 @@ impl Results {
                 state.used -= evicted.cost();
             }
         }
-        state.used
+        Some(state.used)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -125,7 +136,7 @@ mod tests {
         results.keep(key(0), &result(10_000));
         for number in 1..1000 {
             assert!(results.get(&key(0)).is_some_and(|kept| kept.bytes().is_some()), "{number}");
-            let used = results.keep(key(number), &result(10_000));
+            let used = results.keep(key(number), &result(10_000)).unwrap();
             assert!(used <= 100_000);
             assert!(results.get(&key(number)).is_some(), "the newest is there");
         }
@@ -140,7 +151,7 @@ mod tests {
         results.keep(key(1), &result(10));
         assert!(results.get(&Key { coding: Coding::Zstd, ..key(1) }).is_none());
         assert!(results.get(&key(2)).is_none());
-        assert_eq!(results.keep(key(1), &result(20)), 20 + OVERHEAD);
+        assert_eq!(results.keep(key(1), &result(20)), Some(20 + OVERHEAD));
         assert_eq!(results.get(&key(1)).unwrap().bytes().map(|bytes| bytes.len()), Some(20));
     }
 
@@ -148,11 +159,20 @@ mod tests {
     fn what_is_too_large_evicts_nothing() {
         let results = Results::new(1000);
         results.keep(key(1), &result(100));
-        assert_eq!(results.keep(key(2), &result(1000)), 100 + OVERHEAD);
+        assert_eq!(results.keep(key(2), &result(1000)), Some(100 + OVERHEAD));
         assert!(results.get(&key(1)).is_some() && results.get(&key(2)).is_none());
         // That something is not worth it is remembered, too.
         results.keep(key(3), &Compressed::new(None));
         assert!(results.get(&key(3)).unwrap().bytes().is_none());
-        assert_eq!(Results::new(0).keep(key(1), &result(1)), 0);
+        assert_eq!(Results::new(0).keep(key(1), &result(1)), Some(0));
+    }
+
+    #[test]
+    fn one_that_has_been_replaced_keeps_nothing() {
+        let results = Results::new(1000);
+        results.keep(key(1), &result(100));
+        results.give_up();
+        assert_eq!(results.keep(key(2), &result(100)), None);
+        assert!(results.get(&key(1)).is_none() && results.get(&key(2)).is_none());
     }
 }

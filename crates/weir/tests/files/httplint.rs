@@ -123,8 +123,10 @@ fn compressed_files(seen: &mut Seen) {
     put(site.path(), "long.txt", &long, 3600);
     put(site.path(), "beside.css", &long, 3600);
     put(site.path(), "beside.css.gz", encoder.finish().expect("memory takes all"), 1800);
-    let on_the_fly = Server::of(site.path(), &["--compress"]);
-    let precompressed = Server::of(site.path(), &["--precompressed"]);
+    // What one worker has looked up and compressed, another may not have.
+    let one = ["--workers", "1"];
+    let on_the_fly = Server::of(site.path(), &[&one[..], &["--compress"]].concat());
+    let precompressed = Server::of(site.path(), &[&one[..], &["--precompressed"]].concat());
     let all = CODINGS.map(|coding| (&on_the_fly, "/long.txt", coding)).into_iter();
     for (server, path, coding) in all.chain([(&precompressed, "/beside.css", "gzip")]) {
         let (line, accept) = (format!("GET {path}"), format!("Accept-Encoding: {coding}\r\n"));

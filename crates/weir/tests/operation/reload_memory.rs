@@ -25,6 +25,7 @@ fn a_response_under_way_keeps_no_files_but_its_own_in_memory() {
     let server = configuration.start(1);
     let mut kept = server.connect();
     let (mut busy, mut memory) = (Vec::new(), Vec::new());
+    let without = server.memory();
     for round in 0..5 {
         // It was written last: once it is remembered, all can be.
         server.make_hot(&mut kept, &format!("/{}", FILES - 1));
@@ -39,6 +40,8 @@ fn a_response_under_way_keeps_no_files_but_its_own_in_memory() {
         let said = configuration.change(&format!("{START}cache_control = \"max-age={round}\"\n"));
         assert!(said.contains("`cache_control`"), "{said}");
     }
+    // All of them were in memory, most of the 30 MB at least.
+    assert!(memory[0] > without + 20_000_000, "{without} and then {memory:?}");
     let more = memory[4].saturating_sub(memory[0]);
     assert!(more < (2 * FILES * LENGTH) as u64, "{memory:?}");
     assert!(busy[0].read(huge.len()) == huge);

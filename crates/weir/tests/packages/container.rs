@@ -101,7 +101,7 @@ fn as_the_first_process_in_a_read_only_root_it_reloads_and_stops_in_time() {
     const PATIENCE: Duration = Duration::from_secs(10);
     let directory = tempfile::tempdir().unwrap();
     let root = image(directory.path());
-    let large = noise(1, 10_000_000);
+    let large = noise(1, 2_000_000);
     fs::write(root.join("srv/large"), &large).unwrap();
     let mut command = as_first_process(&root);
     command.args(["serve", "--config", "/etc/weir/weir.toml"]);

@@ -136,7 +136,8 @@ pub struct Ready {
     pub most: f64,
     /// Share of the wakes with more than 100.
     pub above_100: f64,
-    /// Each number that occurred and how often, ascending.
+    /// Each number that occurred and how often, ascending; none in outcomes without them.
+    #[serde(default)]
     pub counts: Vec<(u64, u64)>,
 }
 

@@ -138,11 +138,17 @@ fn the_host_and_the_path_before_are_what_the_proxies_say() {
         (&[(HOST, "a.example:81"), (PREFIX, "/outer")][..], "a.example:81", "/outer"),
         (&[(HOST, "evil, a.example, inner")], "a.example", ""),
         (&[(HOST, "evil"), (HOST, "inner")], "inner", ""),
-        (&[(PREFIX, "/a/"), (PREFIX, "/b, /")], "", "/a/b"),
+        // As many as there are hops, of which the first is not believed, or only the last one.
+        (&[(PREFIX, "/evil, /a/"), (PREFIX, "/b")], "", "/a/b"),
+        (&[(PREFIX, "evil, /a, /")], "", "/a"),
+        (&[(PREFIX, "/evil, /outer")], "", "/outer"),
+        (&[(PREFIX, "evil"), (PREFIX, "/outer")], "", "/outer"),
         // No hosts and paths.
         (&[(HOST, "a b"), (PREFIX, "//evil.example")], "", ""),
         (&[(HOST, ""), (PREFIX, "outer")], "", ""),
         (&[(PREFIX, "/a, b")], "", ""),
+        (&[(PREFIX, "/\\evil.example")], "", ""),
+        (&[(PREFIX, "/a?b")], "", ""),
         (&[(PREFIX, "/")], "", ""),
     ] {
         let told = of(HopField::XForwardedFor, [10, 0, 0, 1], lines);
