@@ -130,7 +130,8 @@ fn runnable(report: &Report) -> String {
 
 fn longest(turn: &Turn, files: usize) -> String {
     let mut text = "\nThe longest turn of an event loop\n".to_owned();
-    let off: f64 = turn.blocked.iter().map(|row| row.total_s).sum();
+    // A sum of nothing would be -0.
+    let off = turn.blocked.iter().fold(0.0, |sum, row| sum + row.total_s);
     let _ = writeln!(
         text,
         "  {} in thread {}, {} after the beginning{}",
@@ -190,6 +191,14 @@ mod tests {
                 blocked: vec![row("openat", Some("/srv/a"), true, 0.25)],
             }),
         }
+    }
+
+    #[test]
+    fn a_turn_that_never_left_the_processor_has_no_less_than_nothing_off_it() {
+        let mut turn = report().longest_turn.expect("it has one");
+        turn.blocked.clear();
+        let text = longest(&turn, 10);
+        assert!(text.contains("\n  0 \u{b5}s off the processor"), "{text}");
     }
 
     #[test]
