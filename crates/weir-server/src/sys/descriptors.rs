@@ -55,8 +55,9 @@ pub(crate) fn raise_limit() {
 }
 
 /// Has the kernel make its table of descriptors as large as `highest` needs. Where threads share the
-/// table, each time it grows later, whoever opens the descriptor waits for an RCU grace period, which is
-/// 10 ms and more (`expand_fdtable` in the kernel's fs/file.c): a worker that accepts a connection, too.
+/// table, each time it grows later, whoever opens the descriptor waits for an RCU grace period
+/// (`expand_fdtable` in the kernel's fs/file.c): a worker that accepts a connection, too. What that costs is
+/// in docs/performance.md, "Compression".
 fn make_room(highest: i32) -> Result<(), Errno> {
     let any = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     fcntl_dupfd_cloexec(&any, highest).map(drop)

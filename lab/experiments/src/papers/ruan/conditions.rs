@@ -131,18 +131,13 @@ impl<'a> Found<'a> {
 
     /// The highest rate at which a system keeps up, in requests per second.
     pub(super) fn capacity(&self, system: &str) -> Ours {
-        let capacity = |outcome: &Outcome| outcome.files.as_ref().and_then(|files| files.capacity);
-        let cell = self.case.cell(system);
-        self.evidence.runs.value(&cell, |outcome| capacity(outcome).unwrap_or(f64::NAN))
+        self.evidence.runs.value(&self.case.cell(system), capacity)
     }
 
     /// The highest rate at which one system keeps up over that of another, seed by seed.
     pub(super) fn capacities(&self, above: &str, below: &str) -> Ours {
-        let of = |outcome: &Outcome| {
-            outcome.files.as_ref().and_then(|files| files.capacity).unwrap_or(f64::NAN)
-        };
         let (above, below) = (self.case.cell(above), self.case.cell(below));
-        self.evidence.runs.paired(&above, &below, |above, below| of(above) / of(below))
+        self.evidence.runs.paired(&above, &below, |above, below| capacity(above) / capacity(below))
     }
 
     /// The name of a system in a table with its capacity. It says in how many of the runs something else
@@ -204,6 +199,11 @@ impl<'a> Found<'a> {
         let incomplete = self.incomplete(one, &[phase]).max(others.incomplete(other, &[phase]));
         Ours { incomplete, ..ours }
     }
+}
+
+/// The highest rate at which the server kept up; not a number if there is none.
+fn capacity(outcome: &Outcome) -> f64 {
+    outcome.files.as_ref().and_then(|files| files.capacity).unwrap_or(f64::NAN)
 }
 
 /// What ended a search for a capacity, if not the server that did not keep up with a higher rate.
