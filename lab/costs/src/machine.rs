@@ -24,7 +24,10 @@ pub(crate) fn prepare(out: &Path) -> Result<usize> {
     }
     root::open(out)?;
     cores::keep_to_clients()?;
-    raise_files()
+    let files = raise_files()?;
+    // Its table of descriptors does not grow while it measures.
+    weir_load::check_limits(1, 1).map_err(|e| Error(e.to_string()))?;
+    Ok(files)
 }
 
 /// Raise the limit of open files as far as it goes; how far that is.

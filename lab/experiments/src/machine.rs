@@ -1,13 +1,15 @@
-//! What a run needs of the machine before it starts: root, open files, and a place before ordinary
+//! What a run needs of the machine before it starts: root, open files, and servers' place before ordinary
 //! work. Stolen and idle processor time are in the load generator's report.
 
 use rustix::process::{Resource, getrlimit};
-use weir_peers::{Error, Result, tool};
+use weir_peers::{Error, Result};
 
 /// Connections of the busiest cell: an overloaded fair server has thousands.
 const CONNECTIONS: u64 = 10_000;
 
-/// What starts a server before all ordinary work on the machine.
+/// What starts a server before all ordinary work on the machine, and after load generators
+/// ([`weir_stand::BeforeOrdinary`]): one that starts hundreds of processes would else keep the generators
+/// of other cells waiting for its slice of 100 ms to end.
 pub(crate) const SERVER_PRIORITY: [&str; 3] = ["chrt", "--rr", "1"];
 /// What starts an application before the servers in front of it: it needs little time, but at once.
 pub(crate) const APPLICATION_PRIORITY: [&str; 3] = ["chrt", "--rr", "2"];
@@ -32,13 +34,4 @@ pub(crate) fn raise_open_files() -> Result<()> {
 /// Descriptors that this process may have; no limit is as many as there can be.
 pub(crate) fn open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
-}
-
-/// Put the calling thread before all ordinary work on the machine, and before the servers, which are
-/// started in the same class with priority 1: one that starts hundreds of processes would else keep
-/// the generators of other cells waiting for its slice of 100 ms to end. The generator needs little
-/// time but needs it at once.
-pub(crate) fn raise_priority() -> Result<()> {
-    let thread = rustix::thread::gettid().as_raw_nonzero();
-    tool::run(&format!("chrt --rr -p 2 {thread}")).map(|_| ())
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::time::Timespec;
 use slab::Slab;
 use weir_stats::{Outcome, Record};
@@ -251,10 +252,23 @@ impl<'a> Engine<'a> {
         }
         let open: Vec<usize> = self.tasks.iter().map(|(index, _)| index).collect();
         for task in open {
+            self.reset_on_close(task);
             let body = self.close_connection_of(task);
             self.finish(task, Outcome::Unfinished, body);
         }
         true
+    }
+
+    /// Have the connection of a task end at once when it is closed: otherwise the kernel goes on sending
+    /// its request for a minute and more, to a server that has no room for it, and that server works for
+    /// the run that is over.
+    fn reset_on_close(&mut self, task: usize) {
+        let connection = self.tasks.get(task).and_then(|task| task.connection);
+        let Some(connection) = connection.and_then(|index| self.connections.get(index)) else {
+            return;
+        };
+        // A socket that has failed is closed at once anyway.
+        let _ = set_socket_linger(connection.stream.socket(), Some(Duration::ZERO));
     }
 
     /// Wait until there is something to do.

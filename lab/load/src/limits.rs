@@ -1,17 +1,23 @@
 //! Whether this process may have as many connections as a run needs. Callers check it before a run.
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::Error;
 
 /// Descriptors for everything beside the connections.
 const OTHERS: u64 = 64;
+/// Descriptors for which the kernel has room from the start (8 bytes each), unless the limit is lower.
+const ROOM: u64 = 65_536;
 const PORT_RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 
 /// Make sure that `expected_open` connections at once can be had from `sources` source addresses
 /// (0 counts as one) towards one server. Raises the soft limit of open files to the hard one in any
-/// case: how many connections overload takes is not known before. Call it in the network namespace
-/// of the run.
+/// case: how many connections overload takes is not known before. Has the kernel make its table of
+/// descriptors large: where threads share it, whoever opens a descriptor for which it must grow waits for
+/// an RCU grace period (`expand_fdtable` in the kernel's fs/file.c). Call it in the network namespace of
+/// the run.
 ///
 /// # Errors
 ///
@@ -44,7 +50,15 @@ fn descriptors(expected_open: u64) -> Result<(), Error> {
             Error(format!("cannot raise the limit of open files (`ulimit -n {needed}`): {e}"))
         })?;
     }
+    make_room(limit.maximum.unwrap_or(ROOM).min(ROOM));
     Ok(())
+}
+
+/// Have the kernel make room for so many descriptors. If it does not, the table grows as it is needed.
+fn make_room(descriptors: u64) {
+    let highest = i32::try_from(descriptors).unwrap_or(i32::MAX) - 1;
+    let any = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let _ = any.and_then(|any| fcntl_dupfd_cloexec(&any, highest));
 }
 
 /// How many ports a range gives.

@@ -4,12 +4,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::service::{Model, Service};
+
+/// Of the disk's threads, in the round-robin class (sched(7)).
+const PRIORITY: &str = "3";
 
 /// What the disk has been asked for since it was mounted, or since
 /// [`crate::Disk::reset_counts`]. Operations count when they arrive.
@@ -222,7 +226,7 @@ impl Engine {
     }
 }
 
-/// Make the calling thread fit to serve I/O: it must wake up on time, and must not
+/// Make the calling thread, and those it starts, fit to serve I/O: it must wake up on time, and must not
 /// wait for memory that is only freed once this very disk has been written to.
 ///
 /// Failures are ignored: the disk works without, but less punctually.
@@ -230,8 +234,16 @@ pub(crate) fn serve_the_kernel() {
     // Timers of ordinary threads may be 50 µs late, to save wake-ups.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let _ = rustix::process::configure_io_flusher_behavior(true);
-    // On Linux this is the thread, not the process. It needs little time, but soon.
-    let _ = rustix::process::setpriority_process(None, -20);
+    come_first();
+}
+
+/// Put the calling thread before all that waits for the disk, and before load generators of priority 2: it
+/// needs little time, but soon.
+fn come_first() {
+    let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+    let mut command = Command::new("chrt");
+    command.args(["--rr", "-p", PRIORITY, &thread]).stdin(Stdio::null());
+    let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! cache. `weir-costs` and the experiments use it.
 //!
 //! From the ground up: [`cores`], [`root`], [`address`]; [`MemoryGroup`]; [`Locked`]; [`SlowDisk`];
-//! [`send()`]; [`fill_cache()`].
+//! [`BeforeOrdinary`]; [`send()`]; [`fill_cache()`].
 
 pub mod address;
 pub mod cores;
@@ -11,6 +11,7 @@ mod disk;
 mod fill;
 mod group;
 mod locked;
+mod priority;
 pub mod root;
 mod send;
 
@@ -18,5 +19,6 @@ pub use disk::{SlowDisk, Work};
 pub use fill::fill_cache;
 pub use group::MemoryGroup;
 pub use locked::Locked;
+pub use priority::BeforeOrdinary;
 pub use send::send;
 pub use slowdisk::{FileSystem, Model};

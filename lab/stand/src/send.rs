@@ -7,11 +7,15 @@ use weir_load::{Demand, Live, Plan, Report};
 use weir_peers::{Error, Result, interrupt};
 use weir_stats::Record;
 
+use crate::priority::BeforeOrdinary;
+
 /// Between two looks whether the load is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Send the demand from this thread, until all requests have ended or `end` is set; `record` gets each
-/// request as it ends.
+/// request as it ends. Requests of an open loop have their times, so the thread comes before ordinary work
+/// meanwhile. Not that of a closed loop: it may never rest, and then the kernel would stop it for 50 ms of
+/// each second (sched(7), on limiting real-time processes).
 ///
 /// # Errors
 ///
@@ -31,10 +35,15 @@ pub fn send(
                 std::thread::sleep(LOOK);
             }
         });
-        let report = weir_load::run(plan, demand, &live, record);
+        let report =
+            first_if_open(&demand).map(|_first| weir_load::run(plan, demand, &live, record));
         over.store(true, Ordering::Relaxed);
         report
     });
     interrupt::check()?;
-    report.map_err(|e| Error(e.to_string()))
+    report?.map_err(|e| Error(e.to_string()))
+}
+
+fn first_if_open(demand: &Demand) -> Result<Option<BeforeOrdinary>> {
+    matches!(demand, Demand::Open(_)).then(BeforeOrdinary::begin).transpose()
 }

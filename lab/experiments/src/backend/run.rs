@@ -10,7 +10,7 @@ use std::time::Duration;
 use weir_load::{Body, Live, Plan, Report, Source};
 use weir_peers::probe::{accepts, get, metrics};
 use weir_peers::{Error, Program, Result, Server, interrupt, processes};
-use weir_stand::address;
+use weir_stand::{BeforeOrdinary, address};
 use weir_stats::Record;
 
 use super::demand::{Parameters, Workload};
@@ -169,7 +169,7 @@ fn observe(parameters: &Parameters, workload: &Workload, server: SocketAddrV4) -
     let report = std::thread::scope(|scope| {
         let (plan, live, records) = (&plan, &live, &mut records);
         let load = scope.spawn(move || {
-            machine::raise_priority()?;
+            let _first = BeforeOrdinary::begin()?;
             weir_load::run(plan, demand, live, &mut |record| records.push(record))
                 .map_err(|e| Error(e.to_string()))
         });

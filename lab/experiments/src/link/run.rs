@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use weir_load::{Body, Live, Plan, Report, Source, Step, Tls};
 use weir_peers::{Error, Result, Server, interrupt, probe};
+use weir_stand::BeforeOrdinary;
 use weir_stats::Record;
 use weir_workload::Wire;
 use weir_workload::documents::{Content, pool};
@@ -173,7 +174,7 @@ fn observe(
             Err(_) => Ok(Observations::default()),
         });
         let report = within(network.client.name(), || {
-            machine::raise_priority()?;
+            let _first = BeforeOrdinary::begin()?;
             let tell = tell;
             // The generator's time zero is some milliseconds after its call.
             let _ = tell.send(Instant::now() + Duration::from_millis(5));
