@@ -202,3 +202,24 @@ fn what_cannot_be_watched_is_refused_with_the_reason() {
     other.args(["--reuid=65534", "--regid=65534", "--clear-groups", lab, "blame", &own]);
     assert_refused(other, 1, &["run this as root"]);
 }
+
+#[test]
+fn without_tracepoints_it_samples_and_says_why() {
+    let lab = env!("CARGO_BIN_EXE_weir-lab");
+    let script =
+        "sleep 1000 & \"$0\" blame $! --seconds 1 --json; status=$?; kill $!; exit $status";
+    let mut user = tool("setpriv", "util-linux");
+    user.args(["--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", script, lab]);
+    let mut container = tool("unshare", "util-linux");
+    container.args(["--pid", "--fork", "--mount-proc", "sh", "-c", script, lab]);
+    for (command, why) in [(user, "run as root"), (container, "in a container")] {
+        let output = end_of(command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report is JSON");
+        let because = report["method"]["sampled"]["because"].as_str().expect("a reason");
+        assert!(because.contains(why), "{because}");
+        let rows = ["blocked", "waiting"].map(|name| report[name].as_array().expect("rows"));
+        let mut calls = rows.into_iter().flatten().filter_map(|row| row["call"].as_str());
+        assert!(calls.any(|call| call.contains("nanosleep")), "{report:#}");
+    }
+}
