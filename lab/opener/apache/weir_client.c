@@ -122,7 +122,10 @@ struct weir_client *weir_client_of_thread(void)
     return client;
 }
 
-/* Closes the connection, and has all threads leave the opener alone for a while. */
+/*
+ * Closes the connection, and has all threads leave the opener alone for a while. Where there is no room for
+ * descriptors, that of the connection is free for the server to open the file.
+ */
 static enum weir_result give_up(struct weir_client *client, enum weir_result why)
 {
     int64_t known = not_before;
@@ -173,9 +176,10 @@ static int send_message(int fd, const void *bytes, size_t length)
 
 /*
  * Receives a message of SHORT bytes; the first descriptor that comes with it goes to `descriptor`, or -1.
- * Returns 0, or -1 for the end, an error, or a message of another length.
+ * WEIR_FILE stands for success; WEIR_UNREACHABLE for the end, an error, or a message of another length;
+ * WEIR_NO_ROOM for one with more descriptors than this process may open: those that came are closed.
  */
-static int receive_short(int fd, unsigned char *bytes, int *descriptor)
+static enum weir_result receive_short(int fd, unsigned char *bytes, int *descriptor)
 {
     union {
         struct cmsghdr head;
@@ -196,7 +200,7 @@ static int receive_short(int fd, unsigned char *bytes, int *descriptor)
         length = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
     if (length < 0) {
-        return -1;
+        return WEIR_UNREACHABLE;
     }
     for (head = CMSG_FIRSTHDR(&message); head != NULL; head = CMSG_NXTHDR(&message, head)) {
         const unsigned char *data = CMSG_DATA(head);
@@ -216,14 +220,15 @@ static int receive_short(int fd, unsigned char *bytes, int *descriptor)
             }
         }
     }
-    if (length != SHORT || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-        if (*descriptor >= 0) {
-            close(*descriptor);
-            *descriptor = -1;
-        }
-        return -1;
+    if (length == SHORT && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0) {
+        return WEIR_FILE;
     }
-    return 0;
+    if (*descriptor >= 0) {
+        close(*descriptor);
+        *descriptor = -1;
+    }
+    /* The space above is enough for all that a message can carry: it is the process that has none. */
+    return length == SHORT && (message.msg_flags & MSG_CTRUNC) != 0 ? WEIR_NO_ROOM : WEIR_UNREACHABLE;
 }
 
 /* Connects, says hello and reads the welcome. WEIR_FILE stands for success. */
@@ -231,6 +236,7 @@ static enum weir_result greet(struct weir_client *client, const char *path, int6
 {
     struct sockaddr_un address;
     unsigned char bytes[SHORT];
+    enum weir_result received;
     int descriptor;
     int64_t soon = pause_us == 0 ? until : now_us() + WELCOME_MS * 1000;
 
@@ -241,8 +247,10 @@ static enum weir_result greet(struct weir_client *client, const char *path, int6
     address.sun_family = AF_UNIX;
     strcpy(address.sun_path, path);
     client->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (client->fd < 0
-        || connect(client->fd, (struct sockaddr *)&address, sizeof address) != 0) {
+    if (client->fd < 0) {
+        return give_up(client, errno == EMFILE || errno == ENFILE ? WEIR_NO_ROOM : WEIR_UNREACHABLE);
+    }
+    if (connect(client->fd, (struct sockaddr *)&address, sizeof address) != 0) {
         return give_up(client, WEIR_UNREACHABLE);
     }
     memcpy(bytes, "WOPN", 4);
@@ -259,8 +267,9 @@ static enum weir_result greet(struct weir_client *client, const char *path, int6
     default:
         return give_up(client, WEIR_UNREACHABLE);
     }
-    if (receive_short(client->fd, bytes, &descriptor) != 0) {
-        return give_up(client, WEIR_UNREACHABLE);
+    received = receive_short(client->fd, bytes, &descriptor);
+    if (received != WEIR_FILE) {
+        return give_up(client, received);
     }
     if (descriptor >= 0) {
         close(descriptor);
@@ -286,6 +295,7 @@ static int ask(struct weir_client *client, const char *name, size_t length)
 static enum weir_result hear(struct weir_client *client, int64_t until, struct weir_reply *reply)
 {
     unsigned char bytes[SHORT];
+    enum weir_result received;
     int kind;
 
     for (;;) {
@@ -294,8 +304,12 @@ static enum weir_result hear(struct weir_client *client, int64_t until, struct w
             /* The answer may still come: this connection would have it in the place of another. */
             return give_up(client, WEIR_TIMED_OUT);
         }
-        if (ready < 0 || receive_short(client->fd, bytes, &reply->fd) != 0) {
+        if (ready < 0) {
             return give_up(client, WEIR_UNREACHABLE);
+        }
+        received = receive_short(client->fd, bytes, &reply->fd);
+        if (received != WEIR_FILE) {
+            return give_up(client, received);
         }
         if (get32(bytes) == client->number) {
             break;

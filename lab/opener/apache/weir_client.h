@@ -29,6 +29,7 @@ enum weir_result {
     WEIR_PAUSED,       /* not asked: the opener failed this process a short while ago */
     WEIR_UNREACHABLE,  /* there is no opener, or its connection broke */
     WEIR_TIMED_OUT,    /* it did not answer in time */
+    WEIR_NO_ROOM,      /* this process may open no more descriptors */
     WEIR_MISMATCH      /* it speaks another version of the messages */
 };
 

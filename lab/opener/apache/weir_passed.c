@@ -30,6 +30,9 @@ static void log_change(request_rec *r, const struct weir_conf *conf, enum weir_r
     case WEIR_TIMED_OUT:
         why = "does not answer in time";
         break;
+    case WEIR_NO_ROOM:
+        why = "cannot be used while too many files are open";
+        break;
     case WEIR_MISMATCH:
         why = "speaks another version: build both from the same source";
         break;

@@ -6,8 +6,12 @@
 mod support;
 
 mod changes;
+mod descriptor_limit;
+mod descriptors;
 mod fake;
 mod filters;
+mod hanging_disk;
+mod kept;
 mod openers;
 mod restarts;
 mod same;

@@ -2,41 +2,13 @@
 //! what is in memory. These tests need root, /dev/fuse and loop devices.
 
 use std::fs;
-use std::path::Path;
 
-use slowdisk::{Disk, Options};
 use weir_opener::protocol::Found;
 
 use crate::support::client::Client;
+use crate::support::disk::{Trouble, two_files};
 use crate::support::process::Process;
 use crate::support::{eventually, open_directory};
-
-fn disk(at: &Path) -> Disk {
-    Disk::mount(&Options::new(at, 200 << 20)).expect("a disk can be made: this test needs root")
-}
-
-/// A disk that fails or hangs as long as this lives: nothing that uses it waits longer, such as an opener that
-/// is to end when a test has failed.
-struct Trouble<'a>(&'a Disk);
-
-impl Drop for Trouble<'_> {
-    fn drop(&mut self) {
-        self.0.hang(false);
-        self.0.fail_reads(false);
-    }
-}
-
-/// A disk with a file that is in memory and one of which only the name is: the directory is.
-fn two_files(at: &Path) -> Disk {
-    let disk = disk(at);
-    for name in ["hot", "cold"] {
-        fs::write(at.join(name), name.repeat(5000)).unwrap();
-    }
-    disk.remount().unwrap();
-    assert!(fs::read(at.join("hot")).is_ok());
-    assert!(fs::metadata(at.join("cold")).is_ok());
-    disk
-}
 
 #[test]
 fn a_file_that_cannot_be_read_is_left_to_the_server_until_it_can() {

@@ -1,8 +1,9 @@
-//! What the tests of the opener share: the opener as a process, a client that speaks its messages, and
-//! waiting for a condition.
+//! What the tests of the opener share: the opener as a process, a client that speaks its messages, a disk
+//! that fails or hangs, and waiting for a condition.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, dead_code, unreachable_pub)]
 
 pub mod client;
+pub mod disk;
 pub mod process;
 
 use std::time::{Duration, Instant};
