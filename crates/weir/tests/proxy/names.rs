@@ -2,12 +2,14 @@
 //! runs. These tests need root, to give a server names of its own.
 
 use std::fs;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::support::{Backend, Configuration, DEADLINE, Server, Then, eventually, route, tool};
+use crate::support::{
+    Backend, Configuration, DEADLINE, Server, Silent, Then, eventually, route, tool,
+};
 
 const START: &str =
     "workers = 1\naccess_log = \"off\"\nroot = \"public\"\nlisten = \"127.0.0.1:0\"\n";
@@ -136,6 +138,21 @@ fn while_a_name_leads_nowhere_the_other_backends_answer() {
     names.are("127.0.0.1 app.internal\n");
     eventually("it is asked as well", || client.get("/").text() == "app");
     server.wait_for_metric("weir_backend_up", 2.0);
+}
+
+#[test]
+fn an_address_that_does_not_answer_keeps_nobody_from_the_next() {
+    let silent = Silent::new();
+    let address = SocketAddr::from(([127, 0, 0, 2], silent.port()));
+    let backend = Backend::on(address, |call| call.ok("app"));
+    let names = Names::new();
+    // The first one comes first: it is more like the address that weir connects from (RFC 6724,
+    // section 6, rule 9).
+    names.are("127.0.0.1 app.internal\n127.0.0.2 app.internal\n");
+    let url = backend.url.replace("127.0.0.2", "app.internal");
+    let configuration = Configuration::new(&(START.to_owned() + &route("/app", &[&url])));
+    let server = names.start(&configuration);
+    assert_eq!(server.get("/app").text(), "app");
 }
 
 /// A look-up cannot be broken off: it goes on when nobody waits for it any more.

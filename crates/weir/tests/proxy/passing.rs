@@ -186,6 +186,26 @@ fn connections_to_backends_are_kept_unless_they_say_otherwise() {
 }
 
 #[test]
+fn a_backend_of_http_1_0_that_keeps_connections_gets_bodies_whole() {
+    let backend = Backend::new(|call| {
+        call.send("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok");
+        Then::Keep
+    });
+    let server = Server::before(&backend, &["--workers", "1"]);
+    let mut client = server.connect();
+    assert_eq!(client.get("/").text(), "ok");
+    client.send(
+        "POST / HTTP/1.1\r\nHost: weir\r\nTransfer-Encoding: chunked\r\n\r\n\
+         5\r\nhello\r\n0\r\n\r\n",
+    );
+    assert_eq!(client.response().text(), "ok");
+    let requests = backend.requests();
+    // In HTTP/1.0, which has no chunks, this body would be none.
+    assert_eq!(requests[1].body.as_deref(), Some(&b"hello"[..]), "{}", requests[1].head);
+    assert_eq!(requests[1].connection, 1, "the first one is not used again");
+}
+
+#[test]
 fn an_idle_connection_to_a_backend_is_closed_in_time() {
     let backend = Backend::saying("");
     let server = Server::routed(&[&backend.url], "keep_alive = \"50ms\"\n");

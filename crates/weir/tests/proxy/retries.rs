@@ -1,6 +1,13 @@
 //! Shows which requests are sent again when a backend gives no answer, and which are not.
 
-use crate::support::{Backend, Barrier, Refusing, Server, Then};
+use std::io::Write;
+use std::net::TcpListener;
+use std::thread;
+
+use socket2::Socket;
+
+use crate::support::wire::Wire;
+use crate::support::{Backend, Barrier, Refusing, Server, Then, asking, eventually};
 
 #[test]
 fn the_next_backend_is_asked_if_one_is_down() {
@@ -46,6 +53,55 @@ fn a_kept_connection_that_closes_under_a_request_is_no_failure() {
         assert_eq!(client.get("/fourth").text(), "/fourth");
         assert_eq!(backend.targets(), ["/first", "/second", "/second", "/third", "/fourth"]);
         server.wait_for_metric("weir_backend_under_way", 0.0);
+    }
+}
+
+/// A connection to `backend`, which does not wait, whose first request has come.
+fn asked(backend: &TcpListener) -> Wire {
+    let mut accepted = None;
+    eventually("the backend is asked", || {
+        accepted = backend.accept().ok();
+        accepted.is_some()
+    });
+    let (stream, _) = accepted.expect("it is there");
+    let mut wire = Wire::new(Socket::from(stream));
+    let head = wire.head().expect("a request");
+    wire.body(&head).expect("its body");
+    wire
+}
+
+fn answer(wire: &mut Wire) {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    wire.carrier.write_all(answer).expect("the answer is taken");
+}
+
+#[test]
+fn many_kept_connections_that_the_backend_has_closed_delay_no_request() {
+    // More than the 128 from which a task may read at a time (tokio::task::coop).
+    const KEPT: usize = 150;
+    for request in [
+        "GET / HTTP/1.1\r\nHost: weir\r\n\r\n",
+        // It cannot be repeated.
+        "POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 2\r\n\r\nab",
+    ] {
+        let backend = TcpListener::bind("127.0.0.1:0").expect("a port");
+        backend.set_nonblocking(true).expect("a socket that does not wait");
+        let proxy = format!("/=http://{}", backend.local_addr().expect("its address"));
+        let flags = ["--proxy", proxy.as_str(), "--workers", "1", "--backend-limit", "1000"];
+        let server = Server::builtin(&flags);
+        let mut clients: Vec<_> = (0..KEPT).map(|_| asking(&server, "/")).collect();
+        let mut kept: Vec<_> = (0..KEPT).map(|_| asked(&backend)).collect();
+        kept.iter_mut().for_each(answer);
+        clients.iter_mut().for_each(|client| assert_eq!(client.response().text(), "ok"));
+        server.wait_for_metric("weir_backend_under_way", 0.0);
+        // The backend is started again.
+        drop(kept);
+        let answering = thread::spawn(move || answer(&mut asked(&backend)));
+        let mut client = server.connect();
+        client.send(request);
+        let response = client.response();
+        assert_eq!((response.status, response.text().as_str()), (200, "ok"), "{request}");
+        answering.join().expect("the backend has answered");
     }
 }
 

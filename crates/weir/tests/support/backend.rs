@@ -101,6 +101,18 @@ impl Backend {
         Backend::listen(listener, url, carry, answer)
     }
 
+    /// On a port of this address.
+    pub fn on(
+        address: SocketAddr,
+        answer: impl Fn(&mut Call<'_>) -> Then + Send + Sync + 'static,
+    ) -> Backend {
+        let domain = Domain::for_address(address);
+        let listener = Socket::new(domain, Type::STREAM, None).expect("a socket");
+        listener.bind(&address.into()).expect("a free port");
+        let url = format!("http://{}", address_of(&listener));
+        Backend::listen(listener, url, Wire::new, answer)
+    }
+
     /// On a Unix socket.
     pub fn at(
         path: &Path,
@@ -358,6 +370,10 @@ impl Silent {
 
     pub fn url(&self) -> String {
         format!("http://{}", address_of(&self.listener))
+    }
+
+    pub fn port(&self) -> u16 {
+        address_of(&self.listener).port()
     }
 }
 

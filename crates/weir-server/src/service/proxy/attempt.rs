@@ -235,7 +235,9 @@ async fn switch_protocols(
             "it switched to a protocol that the client did not offer",
         ));
     }
-    let (stream, ahead) = call.into_tunnel().await;
+    let Some((stream, ahead)) = call.into_tunnel().await else {
+        return Err(AttemptError::InvalidResponse("it broke off a switch of protocols"));
+    };
     // No file: a tunnel holds no slot, so nothing is gained by buffering much.
     let limits = Limits { file: 0, ..proxied.route.limits() };
     let relayed = RelayedBody::new(limits, proxied.account());

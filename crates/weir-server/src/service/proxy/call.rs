@@ -186,7 +186,7 @@ impl BackendCall {
 
     /// The connection itself, after the backend switched protocols, and what was read ahead. Frees
     /// the slot: such connections last, and say nothing about the backend's load.
-    pub(super) async fn into_tunnel(mut self) -> (Stream, Bytes) {
+    pub(super) async fn into_tunnel(mut self) -> Option<(Stream, Bytes)> {
         self.free_slot();
         self.conn.finish_switch().await;
         self.conn.into_stream()
@@ -277,8 +277,9 @@ impl BackendCall {
     async fn cancel(self) {
         let BackendCall { conn, slot, response, .. } = self;
         drop(response);
-        let (mut stream, _) = conn.into_stream();
-        if stream.shutdown().await.is_ok() {
+        if let Some((mut stream, _)) = conn.into_stream()
+            && stream.shutdown().await.is_ok()
+        {
             let mut sink = vec![0; 16 * 1024];
             let mut bytes = 0;
             // A backend that goes on sending gets a reset.

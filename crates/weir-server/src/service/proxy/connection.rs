@@ -4,15 +4,16 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
+use tokio::task::coop::unconstrained;
 use weir_tls::client::ClientTls;
 
 use super::request_body::OutgoingBody;
@@ -26,10 +27,19 @@ pub(super) const MAX_HEAD: usize = 64 * 1024;
 /// See the module.
 pub(super) struct Conn {
     sender: SendRequest<OutgoingBody>,
+    driver: Driver,
+    /// The backend has answered in HTTP/1.0. hyper would send the next request in HTTP/1.0, too,
+    /// and leave out a body of unknown length, as there are no chunks.
+    speaks_http_1_0: bool,
+}
+
+/// hyper's side of a connection.
+enum Driver {
     /// Boxed: it is large, and the connection goes from hand to hand with each call.
-    driver: Box<Connection<TokioIo<Stream>, OutgoingBody>>,
-    /// The driver has finished: it must not be polled again.
-    finished: bool,
+    Running(Box<Connection<TokioIo<Stream>, OutgoingBody>>),
+    /// It has ended and was dropped: only that fails a request that it has not begun with. What is
+    /// left of the connection; `None` only while it is dropped.
+    Finished(Option<Box<(Stream, Bytes)>>),
 }
 
 /// A response that hyper will give.
@@ -68,7 +78,8 @@ impl Conn {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(io::Error::other)?;
-        Ok(Conn { sender, driver: Box::new(driver), finished: false })
+        let driver = Driver::Running(Box::new(driver));
+        Ok(Conn { sender, driver, speaks_http_1_0: false })
     }
 
     /// Begins to send a request. Keep the result until the response has arrived: hyper closes the
@@ -85,8 +96,11 @@ impl Conn {
     ) -> Poll<Result<Response<Incoming>, NoResponse>> {
         let mut polled = response.as_mut().poll(context);
         if polled.is_pending() {
-            drive(&mut self.driver, &mut self.finished, context);
+            self.driver.drive(context);
             polled = response.as_mut().poll(context);
+        }
+        if let Poll::Ready(Ok(head)) = &polled {
+            self.speaks_http_1_0 = head.version() == Version::HTTP_10;
         }
         polled.map_err(|mut failed| {
             let unsent = failed.take_message().is_some();
@@ -104,40 +118,93 @@ impl Conn {
         if let Poll::Ready(frame) = body.as_mut().poll_frame(context) {
             return Poll::Ready(frame);
         }
-        drive(&mut self.driver, &mut self.finished, context);
+        self.driver.drive(context);
         body.poll_frame(context)
     }
 
     /// Whether another request can be sent on it.
     pub(super) fn is_ready(&mut self) -> bool {
-        drive(&mut self.driver, &mut self.finished, &mut Context::from_waker(Waker::noop()));
-        !self.finished && self.sender.is_ready()
+        // However much the task has read before: once its budget is spent (tokio::task::coop), a
+        // connection that the backend has closed looks like one on which nothing has come.
+        let look = poll_fn(|context| {
+            self.driver.drive(context);
+            Poll::Ready(())
+        });
+        let _ = pin!(unconstrained(look)).poll(&mut Context::from_waker(Waker::noop()));
+        !self.speaks_http_1_0 && !self.driver.has_finished() && self.sender.is_ready()
     }
 
     /// The bare connection and what was read ahead, after a switch of protocols or to close it.
-    pub(super) fn into_stream(self) -> (Stream, Bytes) {
-        let parts = self.driver.into_parts();
-        (parts.io.into_inner(), parts.read_buf)
+    /// There always is one, but for a panic within hyper.
+    pub(super) fn into_stream(self) -> Option<(Stream, Bytes)> {
+        match self.driver {
+            Driver::Running(running) => Some(left_of(*running)),
+            Driver::Finished(left) => left.map(|left| *left),
+        }
     }
 
     /// Lets hyper finish a response that switches protocols.
     pub(super) async fn finish_switch(&mut self) {
-        let (driver, finished) = (&mut self.driver, &mut self.finished);
         poll_fn(|context| {
-            drive(driver, finished, context);
-            if *finished { Poll::Ready(()) } else { Poll::Pending }
+            self.driver.drive(context);
+            if self.driver.has_finished() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
 }
 
-fn drive(
-    driver: &mut Connection<TokioIo<Stream>, OutgoingBody>,
-    finished: &mut bool,
-    context: &mut Context<'_>,
-) {
-    // Errors reach whoever waits for the response or its body.
-    if !*finished && Pin::new(driver).poll(context).is_ready() {
-        *finished = true;
+impl Driver {
+    fn has_finished(&self) -> bool {
+        matches!(self, Driver::Finished(_))
+    }
+
+    /// Goes on with what there is to do.
+    fn drive(&mut self, context: &mut Context<'_>) {
+        let Driver::Running(running) = self else { return };
+        // Errors reach whoever waits for the response or its body.
+        if Pin::new(running).poll(context).is_ready()
+            && let Driver::Running(finished) = std::mem::replace(self, Driver::Finished(None))
+        {
+            *self = Driver::Finished(Some(Box::new(left_of(*finished))));
+        }
+    }
+}
+
+/// The connection and what was read ahead. Everything else of hyper's is dropped.
+fn left_of(driver: Connection<TokioIo<Stream>, OutgoingBody>) -> (Stream, Bytes) {
+    let parts = driver.into_parts();
+    (parts.io.into_inner(), parts.read_buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::net::TcpListener;
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    /// Guards against hanging.
+    const DEADLINE: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn a_request_on_a_connection_that_has_ended_fails_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = BackendAddress::Tcp { host: "127.0.0.1".to_owned(), port, tls: false };
+        let mut conn = Conn::open(&address, None).await.unwrap();
+        drop(listener.accept().await.unwrap());
+        let end = async {
+            while conn.is_ready() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(DEADLINE, end).await.unwrap();
+        let mut response = conn.send(Request::new(OutgoingBody::none()));
+        let answer = poll_fn(|context| conn.poll_response(&mut response, context));
+        let failed = timeout(DEADLINE, answer).await.unwrap().unwrap_err();
+        assert!(failed.unsent, "so that it may be sent again");
+        assert!(conn.into_stream().is_some());
     }
 }

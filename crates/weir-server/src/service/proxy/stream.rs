@@ -1,6 +1,7 @@
 //! A connection to a backend as bytes: TCP, TLS over it, or a Unix socket. Used by [`super::connection`] for hyper
 //! and by [`super::tunnel`].
 
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream, UnixSocket, UnixStream, lookup_host};
+use tokio::time::timeout;
 use weir_tls::client::ClientTls;
 
 use super::tls_stream::TlsStream;
@@ -20,6 +22,10 @@ use crate::sys::keep_alive::keep_alive;
 
 /// A backend that does not answer the kernel's keepalive probes for this long is gone.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long an address that neither takes nor refuses the connection holds up the next one: the
+/// "Connection Attempt Delay" of RFC 8305, section 5.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// One connection.
 #[derive(Debug)]
@@ -55,14 +61,52 @@ impl Stream {
 
 /// To the first of a name's addresses that takes the connection.
 async fn connect_any(host: &str, port: u16) -> io::Result<TcpStream> {
+    first_to_connect(lookup_host((host, port)).await?, connect).await
+}
+
+/// Connects to the first of `addresses` that lets it. The next one is tried when one has failed or
+/// has had its head start; then it may still be the first. The error is the last one.
+async fn first_to_connect<A, T, F>(
+    addresses: impl Iterator<Item = A>,
+    connect: impl Fn(A) -> F,
+) -> io::Result<T>
+where
+    F: Future<Output = io::Result<T>>,
+{
+    let mut addresses = addresses.peekable();
+    let mut under_way = Vec::new();
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
-    for address in lookup_host((host, port)).await? {
-        match connect(address).await {
-            Ok(socket) => return Ok(socket),
-            Err(error) => failed = error,
+    loop {
+        match addresses.next() {
+            Some(address) => under_way.push(Box::pin(connect(address))),
+            None if under_way.is_empty() => return Err(failed),
+            None => {}
+        }
+        let ended = poll_fn(|context| poll_any(&mut under_way, context));
+        let ended = match addresses.peek() {
+            Some(_) => timeout(HEAD_START, ended).await.ok(),
+            None => Some(ended.await),
+        };
+        match ended {
+            Some(Ok(connected)) => return Ok(connected),
+            Some(Err(error)) => failed = error,
+            None => {}
         }
     }
-    Err(failed)
+}
+
+/// The result of one that has ended, which is removed.
+fn poll_any<F: Future>(
+    under_way: &mut Vec<Pin<Box<F>>>,
+    context: &mut Context<'_>,
+) -> Poll<F::Output> {
+    for (at, one) in under_way.iter_mut().enumerate() {
+        if let Poll::Ready(result) = one.as_mut().poll(context) {
+            drop(under_way.remove(at));
+            return Poll::Ready(result);
+        }
+    }
+    Poll::Pending
 }
 
 async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
@@ -139,5 +183,64 @@ impl AsyncWrite for Stream {
             Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
             Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Guards against hanging.
+    const DEADLINE: Duration = Duration::from_secs(30);
+
+    async fn connect(address: &'static str) -> io::Result<&'static str> {
+        match address {
+            "good" => Ok(address),
+            "silent" => pending().await,
+            _ => Err(io::Error::other(address)),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_address_that_does_not_answer_keeps_nobody_from_the_next() {
+        for addresses in [
+            &["good"][..],
+            &["silent", "good"],
+            &["refusing", "silent", "silent", "good"],
+            &["silent", "refusing", "good", "silent"],
+        ] {
+            let connected = first_to_connect(addresses.iter().copied(), connect);
+            let connected = timeout(DEADLINE, connected).await.unwrap();
+            assert_eq!(connected.unwrap(), "good", "{addresses:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_address_may_still_answer_when_the_next_is_tried() {
+        let next = &Notify::new();
+        let connect = |address: &'static str| async move {
+            match address {
+                "late" => next.notified().await,
+                _ => {
+                    next.notify_one();
+                    pending().await
+                }
+            }
+            Ok(address)
+        };
+        let connected = first_to_connect(["late", "next"].into_iter(), connect);
+        assert_eq!(timeout(DEADLINE, connected).await.unwrap().unwrap(), "late");
+    }
+
+    #[tokio::test]
+    async fn the_last_error_says_why_none_was_reached() {
+        let refused = first_to_connect(["one", "other"].into_iter(), connect).await;
+        assert_eq!(refused.unwrap_err().to_string(), "other");
+        let nowhere = first_to_connect(std::iter::empty(), connect).await;
+        assert_eq!(nowhere.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }
