@@ -3,6 +3,7 @@
 //! the proxy to notice that a client has left.
 
 mod asker;
+mod body_reading;
 pub(crate) mod deadlines;
 pub(crate) mod handshake;
 pub(crate) mod input;
@@ -12,6 +13,7 @@ mod times;
 mod wait;
 
 pub(crate) use asker::{Asker, Behind};
+pub(crate) use body_reading::BodyReading;
 pub(crate) use requester::Requester;
 pub(crate) use times::Times;
 pub(crate) use wait::Wait;
@@ -31,6 +33,7 @@ use rustix::io::Errno;
 use tokio::task::coop::consume_budget;
 use weir_sched::Time;
 
+use self::body_reading::Reading;
 use crate::body::{Account, Space};
 use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
@@ -72,6 +75,8 @@ pub(crate) struct Client {
     look_first: Cell<bool>,
     /// It has sent a request.
     has_asked: Cell<bool>,
+    /// Whether the body of its request is read while it is answered.
+    reading: Reading,
     unsent: Unsent,
     /// Its congestion control paces; asked for when it matters.
     is_paced: OnceCell<bool>,
@@ -125,6 +130,7 @@ impl Client {
             // A request is often there before the connection is accepted.
             look_first: Cell::new(true),
             has_asked: Cell::new(false),
+            reading: Reading::default(),
             unsent: Unsent::default(),
             is_paced: OnceCell::new(),
         }
@@ -301,11 +307,18 @@ impl Client {
         done
     }
 
+    /// From now on the body of its request is read while it is answered, by the task that sends the
+    /// answer. Who reads notices a client that leaves within its body; until then [`Client::left`] waits.
+    pub(crate) fn begin_reading_body(&self) -> BodyReading<'_> {
+        self.reading.begin()
+    }
+
     /// Waits until the client closes its side, or both. Bytes that arrive meanwhile stay unread.
     ///
     /// Over TCP a client that has only finished sending looks the same as one that has closed; sending
     /// it a few bytes tells, for one that has closed answers with a reset.
     pub(crate) async fn left(&self) -> Left {
+        self.reading.over().await;
         loop {
             match self.socket.event().await {
                 Event::Left(left) => return left,

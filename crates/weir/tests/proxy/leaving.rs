@@ -7,9 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::wait_for_waiting;
+use crate::support::wire::Wire;
 use crate::support::{Backend, Barrier, Server, Silent, Then};
-use crate::support::{asking, eventually, held, one_at_a_time, queue};
-use socket2::SockRef;
+use crate::support::{asking, eventually, held, one_at_a_time, queue, route};
+use socket2::{SockRef, Socket};
 
 #[test]
 fn who_leaves_while_waiting_never_reaches_the_backend() {
@@ -230,6 +231,50 @@ fn who_leaves_within_an_answer_frees_the_slot_when_it_has_been_read_out() {
     rest.open(1);
     assert_eq!(clients[0].response().text(), "/b");
     assert_eq!(backend.connections(), 1, "the connection was used again");
+}
+
+#[test]
+fn who_leaves_within_an_answer_that_began_before_the_request_had_ended_is_noticed() {
+    let alive = "half_closed = \"alive\"\n";
+    for (keys, flags) in [("", &[][..]), (alive, &["--uplink", "1gbit"][..])] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let rest = Barrier::default();
+        let pass = rest.clone();
+        let backend = thread::spawn(move || {
+            let (stream, _) = listener.accept().expect("the server connects");
+            let mut wire = Wire::new(Socket::from(stream));
+            let head = wire.head().expect("the head of a request");
+            let begin = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nbegun";
+            wire.carrier.write_all(begin).expect("it is read");
+            wire.body(&head).expect("the whole body");
+            wire.carrier.write_all(b"whole").expect("it is read");
+            pass.pass();
+            wire.carrier.write_all(b"!!").expect("it is read");
+            while wire.fill().is_ok() {}
+        });
+        let keys = format!("buffer = \"1kb\"\noverflow = \"push-back\"\n{keys}");
+        let server = Server::configured(&format!("{}{keys}", route("/", &[&url])), flags);
+        let mut client = server.connect();
+        client.send("POST / HTTP/1.1\r\nHost: weir\r\nContent-Length: 100000\r\n\r\n");
+        client.send([b'x'; 50_000]);
+        assert_eq!((client.head().status, &client.read(5)[..]), (200, &b"begun"[..]));
+        client.send([b'x'; 50_000]);
+        // What follows the body is no part of it, and no departure.
+        client.ask("/next");
+        assert_eq!(client.read(5), b"whole");
+        assert_eq!(server.metrics().sum("weir_backend_dead_while_sending_total"), 0.0);
+        if flags.is_empty() {
+            drop(client);
+        } else {
+            client.reset();
+        }
+        server.wait_for_metric("weir_backend_dead_while_sending_total", 1.0);
+        rest.open(1);
+        server.wait_for_metric("weir_backend_under_way", 0.0);
+        drop(server);
+        backend.join().expect("the backend ends");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
+use crate::support::wire::Wire;
 use crate::support::{Backend, Barrier, Client, Server, Then, eventually, noise, route};
 use socket2::{Domain, Socket, Type};
 
@@ -195,6 +196,48 @@ fn the_time_of_a_slow_upload_is_not_the_backends() {
     assert_eq!(slow.response().text(), "100000");
     assert_never_down(&server);
     assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn an_answer_that_has_begun_waits_for_the_rest_of_a_slow_upload() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    // Begins to answer at once, and says at last how long the request was.
+    let backend = thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("the server connects");
+        let mut wire = Wire::new(Socket::from(stream));
+        let head = wire.head().expect("the head of a request");
+        let begin = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n";
+        wire.carrier.write_all(begin).expect("it is read");
+        let length = wire.body(&head).expect("the whole body").data.len().to_string();
+        wire.carrier.write_all(length.as_bytes()).expect("it is read");
+        while wire.fill().is_ok() {}
+    });
+    let barrier = Barrier::default();
+    let held = barrier.clone();
+    let stopping = Backend::new(move |call| {
+        call.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nbegun");
+        held.pass();
+        Then::Close
+    });
+    let keys = "buffer = \"1kb\"\noverflow = \"push-back\"\nidle_timeout = \"500ms\"\n";
+    let routes = [("/stops", &stopping.url), ("/", &url)]
+        .map(|(path, url)| format!("{}{keys}", route(path, &[url.as_str()])));
+    let server = Server::configured(&format!("workers = 1\n{}", routes.concat()), &[]);
+    let mut slow = server.connect();
+    slow.send(POST);
+    slow.send(noise(1, 50_000));
+    assert_eq!(slow.head().status, 200);
+    // One that began later is cut: the backend of the first has sent nothing for longer than it may.
+    let mut other = server.connect();
+    other.ask("/stops");
+    assert_eq!(other.head().status, 200);
+    assert_eq!(other.rest(), b"begun");
+    slow.send(noise(2, 50_000));
+    assert_eq!(slow.read(6), b"100000");
+    barrier.open(1);
+    drop((slow, server));
+    backend.join().expect("the backend ends");
 }
 
 #[test]

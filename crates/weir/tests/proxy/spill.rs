@@ -1,12 +1,14 @@
 //! Shows that bodies which memory has no room for wait in temporary files, so that slow clients hold
-//! no slot; that files are bounded for each body, each client and in all; and that without files the
-//! other side waits.
+//! no slot; that files are bounded for each body, each client and in all; that without files the other
+//! side waits; and that a request whose file is lost is answered.
 
+use std::fs::File;
 use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::{Backend, Client, Server, Then, end_of, eventually, noise, route, tool, weir};
+use crate::support::{asking, held, wait_for_waiting};
 
 /// More than the kernel keeps for a client that does not read.
 const LARGE: usize = 40_000_000;
@@ -173,6 +175,57 @@ fn on_a_full_disk_the_other_side_waits() {
     eventually("it can be unmounted", || {
         Command::new("umount").arg(directory.path()).status().is_ok_and(|done| done.success())
     });
+}
+
+/// The file in `directory` that the server has open and that has no name.
+fn open_file(server: &Server, directory: &Path) -> Option<File> {
+    let descriptors = format!("/proc/{}/fd", server.process().as_raw_pid());
+    let entries = std::fs::read_dir(descriptors).expect("the server runs");
+    let mut paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let path = paths.find(|path| {
+        let file = std::fs::read_link(path);
+        file.is_ok_and(|file| file.starts_with(directory))
+    });
+    File::options().write(true).open(path?).ok()
+}
+
+#[test]
+fn a_request_that_cannot_be_read_from_its_file_is_answered_and_blames_nobody() {
+    let (backend, barrier) = held();
+    let directory = tempfile::tempdir().expect("a directory");
+    let top = format!("workers = 1\nproxy_temp_dir = {:?}\n", directory.path());
+    let keys = "backend_limit = 1\nbuffer = \"10kb\"\n";
+    let server = Server::configured(&format!("{top}{}{keys}", route("/", &[&backend.url])), &[]);
+    let mut first = asking(&server, "/first");
+    backend.wait_for_requests(1);
+    let mut sender = slow_sender(&server, 2, 1_000_000, 1_000_000);
+    wait_for_waiting(&server, 1);
+    let mut before = 0;
+    eventually("all but what stays in memory is in the file", || {
+        let file = open_file(&server, directory.path());
+        let length = file.map_or(0, |file| file.metadata().expect("an open file").len());
+        let is_steady = std::mem::replace(&mut before, length) == length;
+        is_steady && length > 900_000 && server.metrics().sum(DISK) == length as f64
+    });
+    // The disk loses it.
+    let file = open_file(&server, directory.path()).expect("the file");
+    file.set_len(0).expect("it can be emptied");
+    barrier.open(2);
+    assert_eq!(first.response().text(), "/first");
+    assert_eq!(sender.response().status, 503);
+    eventually("it is said", || {
+        let why = "the request body cannot be read";
+        server.log().iter().any(|line| line.contains("WARN") && line.contains(why))
+    });
+    wait_for_slots(&server);
+    let metrics = server.metrics();
+    for nobody in ["failed_calls", "dead_in_service"] {
+        assert_eq!(metrics.sum(&format!("weir_backend_{nobody}_total")), 0.0, "{nobody}");
+    }
+    assert_eq!(sender.get("/next").text(), "/next", "the connection goes on");
+    for figure in [DISK, MEMORY] {
+        server.wait_for_metric(figure, 0.0);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod spool;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
@@ -59,8 +60,8 @@ struct State {
     ended: bool,
     /// Nobody reads any more.
     abandoned: bool,
-    /// The file cannot be read.
-    lost: bool,
+    /// Why the file cannot be read: what was in it is lost, and nothing that follows is of use.
+    lost: Option<io::Error>,
     /// The file takes no more bytes until all of it was read.
     file_full: bool,
     /// The task of [`mover`] runs.
@@ -106,7 +107,7 @@ impl Buffer {
             consumed: 0,
             ended: false,
             abandoned: false,
-            lost: false,
+            lost: None,
             file_full: false,
             is_moving: false,
             reader: None,
@@ -128,7 +129,7 @@ impl Buffer {
 
     fn put(self: &Rc<Self>, count: usize, put: impl FnOnce(&mut Pieces)) {
         let mut state = self.state.borrow_mut();
-        if state.abandoned || count == 0 {
+        if state.abandoned || state.lost.is_some() || count == 0 {
             return;
         }
         state.arrived += count as u64;
@@ -230,7 +231,8 @@ impl Buffer {
     /// Whether everything that arrived was read, and more is to follow.
     pub(crate) fn is_starved(&self) -> bool {
         let state = self.state.borrow();
-        state.front.is_empty() && !state.has_backlog() && !state.ended && !state.abandoned
+        let is_over = state.ended || state.abandoned || state.lost.is_some();
+        state.front.is_empty() && !state.has_backlog() && !is_over
     }
 
     /// Whether the whole body was read.
@@ -241,7 +243,12 @@ impl Buffer {
 
     /// Whether the file cannot be read.
     pub(crate) fn is_lost(&self) -> bool {
-        self.state.borrow().lost
+        self.state.borrow().lost.is_some()
+    }
+
+    /// Why the file cannot be read, if so.
+    pub(crate) fn loss(&self) -> Option<String> {
+        self.state.borrow().lost.as_ref().map(ToString::to_string)
     }
 
     /// Bytes that have arrived so far.
@@ -322,7 +329,7 @@ impl State {
 
     /// What the reader gets when the front is empty.
     fn poll_behind_front(&mut self, context: &mut Context<'_>) -> Poll<Next> {
-        if self.lost {
+        if self.lost.is_some() {
             return Poll::Ready(Next::Lost);
         }
         if self.ended && !self.has_backlog() {

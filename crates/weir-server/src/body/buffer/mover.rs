@@ -2,6 +2,7 @@
 //! [`super`] when memory has no room; it runs as long as bytes are in the file or wait for it.
 
 use std::future::poll_fn;
+use std::io;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -42,7 +43,7 @@ async fn run(buffer: Weak<Buffer>, account: Account) {
             }
             Move::Read { file, at, count } => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
-                let bytes = files.read(file, at, count).await.ok();
+                let bytes = files.read(file, at, count).await;
                 buffer.upgrade().inspect(|buffer| buffer.was_read(bytes));
             }
         }
@@ -54,7 +55,7 @@ impl Buffer {
     fn poll_move(&self, context: &mut Context<'_>) -> Poll<Option<Move>> {
         let mut state = self.state.borrow_mut();
         self.bypass_empty_file(&mut state);
-        if state.abandoned || state.lost || !state.has_backlog() {
+        if state.abandoned || state.lost.is_some() || !state.has_backlog() {
             state.is_moving = false;
             wake(&mut state.writer);
             return Poll::Ready(None);
@@ -109,21 +110,21 @@ impl Buffer {
         wake(&mut state.writer);
     }
 
-    /// Bytes were read from the file; `None`: they could not be.
-    fn was_read(&self, bytes: Option<Bytes>) {
+    /// Bytes were read from the file, or could not be.
+    fn was_read(&self, bytes: io::Result<Bytes>) {
         let mut state = self.state.borrow_mut();
         state.reading = 0;
         match bytes {
             _ if state.abandoned => {}
-            Some(bytes) => {
+            Ok(bytes) => {
                 state.spool.was_read(bytes.len() as u64);
                 state.front.push(bytes);
                 state.file_full &= !state.spool.is_empty();
                 self.bypass_empty_file(&mut state);
                 state.update_charge();
             }
-            None => {
-                state.lost = true;
+            Err(error) => {
+                state.lost = Some(error);
                 state.drop_bytes();
             }
         }

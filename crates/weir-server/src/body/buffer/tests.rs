@@ -1,6 +1,8 @@
 //! What goes into a buffer comes out of it, whatever it has for room and however both ends take
 //! turns, and what it takes stays within its limits and comes back.
 
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -195,4 +197,49 @@ fn a_buffer_that_nobody_has_any_more_is_gone() {
         assert!(weak.upgrade().is_none());
         assert_eq!((space.memory_used(), space.files_used()), (0, 0));
     });
+}
+
+/// Empties the file in `directory`, which has no name, as if its disk had lost it.
+fn empty_file(directory: &Path) {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    let mut paths = descriptors.map(|entry| entry.unwrap().path());
+    let leads_there = |path: &PathBuf| {
+        let file = fs::read_link(path);
+        file.is_ok_and(|file| file.starts_with(directory))
+    };
+    let path = paths.find(leads_there).unwrap();
+    File::options().write(true).open(path).unwrap().set_len(0).unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_from_its_file_is_lost_with_all_behind_it() {
+    let (space, directory) = space(1 << 20, 100 << 20);
+    let account = space.account([10, 0, 0, 1].into());
+    let check = async {
+        let buffer = Buffer::new(Limits { memory: 1000, file: 1 << 30 }, &account);
+        (0..20).for_each(|_| buffer.push(vec![7; 50_000].into()));
+        let is_written = || {
+            let state = buffer.state.borrow();
+            state.writing.is_none() && state.back.is_empty()
+        };
+        while !is_written() {
+            tokio::task::yield_now().await;
+        }
+        assert!(buffer.loss().is_none() && !buffer.is_lost());
+        empty_file(directory.path());
+        let take = async || poll_fn(|context| buffer.poll_take(context, 1 << 20)).await;
+        assert_eq!(take().await, Next::Bytes(vec![7; 50_000].into()), "that was in memory");
+        assert_eq!(take().await, Next::Lost);
+        assert!(buffer.loss().is_some() && buffer.is_lost());
+        // What follows would otherwise seem to stand where the lost bytes did.
+        buffer.push(vec![8; 50_000].into());
+        assert_eq!(take().await, Next::Lost);
+        assert!(!buffer.is_starved() && buffer.room().await == Room::Yes);
+        buffer.end();
+        assert_eq!(take().await, Next::Lost);
+        assert!(!buffer.is_done());
+    };
+    let limit = Duration::from_secs(60);
+    runtime().block_on(async { tokio::time::timeout(limit, check).await.unwrap() });
+    assert_eq!((space.memory_used(), space.files_used()), (0, 0));
 }

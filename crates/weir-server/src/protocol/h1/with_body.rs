@@ -13,6 +13,7 @@ use super::exchanging::Exchanging;
 use super::request_body::H1Body;
 use super::requester::H1Requester;
 use crate::answer::AbortOn;
+use crate::client::BodyReading;
 use crate::client::input::Input;
 use crate::protocol::exchange::{Asked, exchange};
 use crate::send::Outcome;
@@ -52,34 +53,41 @@ pub(super) async fn answer(
         Some(following) => (following.upstream.take(), following.unread.take()),
         None => (None, None),
     };
-    if upstream.is_some() || unread.is_some() {
+    if upstream.is_some() {
         answer.abort_on = AbortOn::Never;
     }
+    let unread = unread.map(|unread| Uploading { unread, reading: client.begin_reading_body() });
     // The rest of a body that was not read to its end could not be told from the next request.
     let is_read = body.as_ref().is_none_or(H1Body::has_ended);
     let response = encode(&mut answer, exchanging.framing(request, request.persistent && is_read));
     let down = exchanging.deliver(lane, Some(request), &response);
     let outcome = match (upstream, unread, &mut body) {
         (Some(upstream), ..) => switched(exchanging, input, down, upstream).await,
-        (None, Some(unread), Some(body)) => uploading(down, unread, body).await,
+        (None, Some(uploading), Some(body)) => uploading.beside(down, body).await,
         _ => down.await,
     };
     drop(following);
     exchanging.ended(request, &response, outcome)
 }
 
-/// Sends an answer that has begun before its request had come whole.
-async fn uploading(
-    down: impl Future<Output = Outcome>,
+/// The rest of a request whose answer has begun before it had come whole.
+struct Uploading<'a> {
     unread: UnreadBody,
-    body: &mut H1Body<'_>,
-) -> Outcome {
-    let mut down = pin!(down);
-    tokio::select! {
-        outcome = &mut down => return outcome,
-        () = unread.pass_on(body) => {}
+    reading: BodyReading<'a>,
+}
+
+impl Uploading<'_> {
+    /// Passes it on while `down` sends the answer.
+    async fn beside(self, down: impl Future<Output = Outcome>, body: &mut H1Body<'_>) -> Outcome {
+        let mut down = pin!(down);
+        tokio::select! {
+            outcome = &mut down => return outcome,
+            () = self.unread.pass_on(body) => {}
+        }
+        // From here on only the answer can notice that the client leaves.
+        drop(self.reading);
+        down.await
     }
-    down.await
 }
 
 /// Both directions of a connection whose protocol was switched; `down` is the one to the client.

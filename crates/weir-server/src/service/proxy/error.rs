@@ -23,6 +23,8 @@ pub(super) enum AttemptError {
     Overloaded(Duration),
     /// Its response is invalid: why.
     InvalidResponse(&'static str),
+    /// The request body cannot be read from its temporary file: why.
+    BodyLost(String),
     ClientLeft,
 }
 
@@ -36,6 +38,9 @@ impl fmt::Display for AttemptError {
             AttemptError::ConnectionClosed { why, .. } => write!(f, "no answer: {why}"),
             AttemptError::TimedOut => f.write_str("no answer in time"),
             AttemptError::InvalidResponse(what) => f.write_str(what),
+            AttemptError::BodyLost(why) => {
+                write!(f, "the request body cannot be read from its temporary file: {why}")
+            }
             AttemptError::Overloaded(_) => f.write_str("overloaded"),
             AttemptError::ClientLeft => f.write_str("the client left"),
         }

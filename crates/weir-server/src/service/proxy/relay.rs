@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use weir_http::forward::FieldEdits;
 
 use super::call::{BackendCall, Piece};
-use super::timeouts::ResponseTimeouts;
+use super::timeouts::{BodyProgress, ResponseTimeouts};
 use crate::body::Room;
 use crate::body::{Truncated, Writer};
 
@@ -17,7 +17,12 @@ use crate::body::{Truncated, Writer};
 /// backend's load, and its slot goes to others.
 const STREAM_AFTER: Duration = Duration::from_secs(10);
 
+/// How often to look whether the backend takes some of a request body that is still being sent.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
 const TIMED_OUT: Truncated = Truncated("the backend took too long");
+const NOT_SENT: Truncated = Truncated("the client did not send its whole request");
+const LOST: Truncated = Truncated("the request body cannot be read from its temporary file");
 
 /// A response that is being relayed.
 pub(super) struct Relay {
@@ -46,7 +51,9 @@ impl Relay {
                 Ok(Step::ClientLeft) => return self.call.client_left_while_sending(self.body),
                 // The request failed, not the response.
                 Err(_) if self.call.incomplete_body().is_some() => {
-                    self.relayed.end(Err(Truncated("the client did not send its whole request")));
+                    let body = self.timeouts.request_body();
+                    let is_lost = body.is_some_and(|body| body.loss().is_some());
+                    self.relayed.end(Err(if is_lost { LOST } else { NOT_SENT }));
                     return self.call.abort();
                 }
                 Err(broken) => {
@@ -83,13 +90,19 @@ impl Relay {
         self.piece(stream_from).await
     }
 
-    /// The next piece, if it arrives in time. From `stream_from` on the slot is free.
+    /// The next piece, if it arrives in time: while the request body is still being sent, the backend may
+    /// take some of that instead. From `stream_from` on the slot is free.
     async fn piece(&mut self, stream_from: Instant) -> Result<Step, Truncated> {
         let relayed = Rc::clone(&self.relayed);
-        let idle = Instant::now() + self.timeouts.idle;
+        let begun = Instant::now();
+        let mut idle = begun + self.timeouts.idle;
+        let mut body = self.timeouts.request_body().map(|body| BodyProgress::new(body, begun));
         loop {
             let late = self.timeouts.total.until().map_or(idle, |until| until.min(idle));
-            let wake = if self.call.holds_slot() { late.min(stream_from) } else { late };
+            let mut wake = if self.call.holds_slot() { late.min(stream_from) } else { late };
+            if body.as_ref().is_some_and(BodyProgress::goes_on) {
+                wake = wake.min(Instant::now() + CHECK_INTERVAL);
+            }
             tokio::select! {
                 biased;
                 piece = self.call.piece(&mut self.body) => return match piece {
@@ -101,6 +114,9 @@ impl Relay {
             }
             let total = self.timeouts.total.until();
             let now = Instant::now();
+            if let Some(body) = &mut body {
+                idle = body.look(now) + self.timeouts.idle;
+            }
             if now >= idle || total.is_some_and(|total| now >= total) {
                 return Err(TIMED_OUT);
             }

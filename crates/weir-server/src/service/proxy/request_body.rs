@@ -69,16 +69,16 @@ struct Starvation {
     before: Duration,
 }
 
-/// The client did not send the whole body.
+/// The whole body will not come, mostly because the client did not send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IncompleteBody {
-    /// Because it has left.
+    /// Because the client has left.
     pub(crate) client_left: bool,
 }
 
 impl fmt::Display for IncompleteBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the client did not send the whole request body")
+        f.write_str("the request body breaks off")
     }
 }
 
@@ -116,6 +116,11 @@ impl Pipe {
     pub(super) fn incomplete(&self) -> Option<IncompleteBody> {
         let cut = self.end.borrow().as_ref().and_then(|end| end.as_ref().err().copied());
         cut.or_else(|| self.buffer.is_lost().then_some(IncompleteBody { client_left: false }))
+    }
+
+    /// Why what has arrived cannot be read from its temporary file, if so.
+    pub(super) fn loss(&self) -> Option<String> {
+        self.buffer.loss()
     }
 
     /// Whether the backend has got everything that has arrived, and the body has not ended.

@@ -122,7 +122,9 @@ async fn attempts(
     }
     Some(ProxyOutcome::answer(match error {
         AttemptError::Overloaded(after) => Answer::refusal(after),
-        AttemptError::OutOfResources => Answer::error(StatusCode::SERVICE_UNAVAILABLE),
+        AttemptError::OutOfResources | AttemptError::BodyLost(_) => {
+            Answer::error(StatusCode::SERVICE_UNAVAILABLE)
+        }
         AttemptError::TimedOut => Answer::error(StatusCode::GATEWAY_TIMEOUT),
         _ => Answer::error(StatusCode::BAD_GATEWAY),
     }))

@@ -18,7 +18,7 @@ use super::error::AttemptError;
 use super::interim::{InterimResponses, InterimState};
 use super::proxy_request::ProxyRequest;
 use super::request_body::{IncompleteBody, Pipe};
-use super::timeouts::TotalDeadline;
+use super::timeouts::{BodyProgress, TotalDeadline};
 use crate::client::Requester;
 
 /// A backend that has waited this long for more of a request body waits for the client: its slot goes
@@ -140,11 +140,16 @@ impl<R: Requester> ResponseWait<'_, R> {
                 call.abandon(None);
                 Err(AttemptError::ClientLeft)
             }
-            Event::ClientLeft | Event::BodyIncomplete => {
+            Event::ClientLeft => {
                 // Also if nothing of the body is being read, because the backend takes no more.
                 self.pipe.inspect(|pipe| pipe.abort(IncompleteBody { client_left: true }));
                 call.abort();
                 Err(AttemptError::ClientLeft)
+            }
+            Event::BodyIncomplete => {
+                let loss = self.pipe.and_then(|pipe| pipe.loss());
+                call.abort();
+                Err(loss.map_or(AttemptError::ClientLeft, AttemptError::BodyLost))
             }
         }
     }
@@ -153,12 +158,12 @@ impl<R: Requester> ResponseWait<'_, R> {
     async fn while_sending_body(
         &self,
         call: &mut BackendCall,
-        pipe: &Pipe,
+        pipe: &Rc<Pipe>,
         pass_on: impl Fn(),
     ) -> Option<Event> {
         let idle = self.proxied.route.shared.config.idle_timeout;
-        let (mut taken, mut since) = (pipe.frames_taken(), Instant::now());
-        let mut checked = since;
+        let mut checked = Instant::now();
+        let mut progress = BodyProgress::new(pipe, checked);
         loop {
             tokio::select! {
                 biased;
@@ -178,9 +183,7 @@ impl<R: Requester> ResponseWait<'_, R> {
                 // The backend waits for the client: others must not.
                 call.free_slot();
             }
-            if pipe.is_starved() || pipe.frames_taken() != taken {
-                (taken, since) = (pipe.frames_taken(), Instant::now());
-            } else if since.elapsed() > idle {
+            if progress.look(Instant::now()).elapsed() > idle {
                 return Some(Event::TimedOut);
             }
         }
