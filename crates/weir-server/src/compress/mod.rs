@@ -33,7 +33,7 @@ pub(crate) const SHORTEST: u64 = 1024;
 /// Bytes of the longest content that is compressed whole while its client waits.
 pub(crate) const LONGEST: u64 = 1_000_000;
 
-/// How long a request waits for what is compressed for it.
+/// How long a request waits for what is compressed for it, however long its content takes to be read.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Streams for each thread that may be under way at once; each has an encoder with its window.
@@ -60,8 +60,8 @@ pub(crate) type Content = Box<dyn AsRef<[u8]> + Send>;
 /// What a request can do for a result that is not there.
 #[derive(Debug)]
 pub(crate) enum Claim {
-    /// Bring the content, and wait.
-    Mine(Ticket),
+    /// Bring the content, and wait like others: no longer, however long bringing it takes.
+    Mine(Ticket, Waiting),
     /// Wait: somebody has brought it, or is about to.
     Others(Waiting),
     /// Nothing: there is too much to do, which was counted.
@@ -114,19 +114,24 @@ impl Compressor {
     pub(crate) fn claim(self: &Arc<Self>, key: Key) -> Claim {
         // Asked first, so that no lock is taken while another is held.
         let refusal = self.pool.refusal();
+        let wait = || {
+            let (answer, result) = oneshot::channel();
+            (answer, Waiting { result, metrics: self.metrics.clone() })
+        };
         match (self.claims().entry(key), refusal) {
             (Entry::Occupied(mut claim), _) => {
-                let (answer, result) = oneshot::channel();
+                let (answer, waiting) = wait();
                 claim.get_mut().push(answer);
-                Claim::Others(Waiting { result, metrics: self.metrics.clone() })
+                Claim::Others(waiting)
             }
             (Entry::Vacant(_), Some(why)) => {
                 self.metrics.compression.gave_up(why);
                 Claim::Refused
             }
             (Entry::Vacant(claim), None) => {
-                claim.insert(Vec::new());
-                Claim::Mine(Ticket { compressor: self.clone(), key: Some(key) })
+                let (answer, waiting) = wait();
+                claim.insert(vec![answer]);
+                Claim::Mine(Ticket { compressor: self.clone(), key: Some(key) }, waiting)
             }
         }
     }
@@ -202,15 +207,10 @@ impl fmt::Debug for Ticket {
 }
 
 impl Ticket {
-    /// Has the content compressed.
-    pub(crate) fn submit(mut self, content: Content) -> Waiting {
+    /// Has the content compressed for all who wait.
+    pub(crate) fn submit(mut self, content: Content) {
+        let Some(key) = self.key else { return };
         let compressor = self.compressor.clone();
-        let (answer, result) = oneshot::channel();
-        let waiting = Waiting { result, metrics: compressor.metrics.clone() };
-        let Some(key) = self.key else { return waiting };
-        if let Some(claim) = compressor.claims().get_mut(&key) {
-            claim.push(answer);
-        }
         let length = (*content).as_ref().len();
         let work = move || {
             let made = compress(key.coding, (*content).as_ref()).map(Compressed::new);
@@ -218,7 +218,6 @@ impl Ticket {
         };
         // If it is refused, the ticket goes with it.
         let _ = compressor.pool.begin(length, work);
-        waiting
     }
 
     fn end(&mut self, result: Result<Arc<Compressed>, GivenUp>) {

@@ -52,9 +52,10 @@ fn it_is_there_only_if_something_is_compressed() {
 async fn one_has_it_made_and_all_get_it() {
     let compressor = compressor("");
     let key = key(1, Coding::Gzip);
-    let Claim::Mine(ticket) = compressor.claim(key) else { panic!("nobody else wants it") };
+    let Claim::Mine(ticket, own) = compressor.claim(key) else { panic!("nobody wants it") };
     let Claim::Others(other) = compressor.claim(key) else { panic!("it is claimed") };
-    let own = ticket.submit(Box::new(TEXT.to_vec())).result().await.unwrap();
+    ticket.submit(Box::new(TEXT.to_vec()));
+    let own = own.result().await.unwrap();
     let others = other.result().await.unwrap();
     assert!(Arc::ptr_eq(&own, &others));
     assert_eq!(decode(Coding::Gzip, own.bytes().unwrap()), TEXT);
@@ -68,23 +69,37 @@ async fn one_has_it_made_and_all_get_it() {
 async fn who_does_not_bring_the_content_holds_up_nobody() {
     let compressor = compressor("");
     let key = key(1, Coding::Zstd);
-    let Claim::Mine(ticket) = compressor.claim(key) else { panic!("nobody else wants it") };
+    let Claim::Mine(ticket, own) = compressor.claim(key) else { panic!("nobody wants it") };
     let Claim::Others(other) = compressor.claim(key) else { panic!("it is claimed") };
     drop(ticket);
-    assert!(other.result().await.is_none());
-    assert_eq!(figure(&compressor, "weir_compression_given_up_total{why=\"failed\"}"), 1.0);
-    assert!(matches!(compressor.claim(key), Claim::Mine(_)), "the next one may try");
+    assert!(own.result().await.is_none() && other.result().await.is_none());
+    assert_eq!(figure(&compressor, "weir_compression_given_up_total{why=\"failed\"}"), 2.0);
+    assert!(matches!(compressor.claim(key), Claim::Mine(..)), "the next one may try");
+}
+
+#[tokio::test]
+async fn content_that_comes_late_is_waited_for_no_longer_by_who_brings_it() {
+    let compressor = compressor("");
+    let key = key(1, Coding::Gzip);
+    let Claim::Mine(ticket, own) = compressor.claim(key) else { panic!("nobody wants it") };
+    let Claim::Others(other) = compressor.claim(key) else { panic!("it is claimed") };
+    assert!(own.result().await.is_none() && other.result().await.is_none());
+    assert_eq!(figure(&compressor, "weir_compression_given_up_total{why=\"too slow\"}"), 2.0);
+    ticket.submit(Box::new(TEXT.to_vec()));
+    until(|| compressor.find(&key).is_some()).await;
 }
 
 #[tokio::test]
 async fn what_is_not_worth_it_is_known_and_what_has_no_room_is_made_again() {
     let small = compressor("compress_cache = \"1KB\"");
     let noise: Vec<u8> = (0..5000_u32).map(|n| (n.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect();
-    let Claim::Mine(ticket) = small.claim(key(1, Coding::Brotli)) else { panic!() };
-    let useless = ticket.submit(Box::new(noise.clone())).result().await.unwrap();
+    let Claim::Mine(ticket, own) = small.claim(key(1, Coding::Brotli)) else { panic!() };
+    ticket.submit(Box::new(noise.clone()));
+    let useless = own.result().await.unwrap();
     let content: Vec<u8> = (0..20_000_u32).flat_map(|n| n.to_string().into_bytes()).collect();
-    let Claim::Mine(ticket) = small.claim(key(2, Coding::Gzip)) else { panic!() };
-    let made = ticket.submit(Box::new(content.clone())).result().await.unwrap();
+    let Claim::Mine(ticket, own) = small.claim(key(2, Coding::Gzip)) else { panic!() };
+    ticket.submit(Box::new(content.clone()));
+    let made = own.result().await.unwrap();
     assert_eq!(decode(Coding::Gzip, made.bytes().unwrap()), content);
     assert!(small.find(&key(2, Coding::Gzip)).is_none(), "it is larger than the cache");
     assert_eq!(useless.bytes().is_none(), small.once(Coding::Brotli, noise.into()).await.is_none());

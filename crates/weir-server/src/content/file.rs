@@ -18,16 +18,14 @@ use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use weir_sched::Time;
 
+use super::descriptor::Descriptor;
 use super::mount::Access;
-use super::open::{self, CHUNK, Descriptor, Identity, Opened};
+use super::open::{self, CHUNK, DIRECT_FROM, Identity, Opened};
 use super::root::printable;
 use super::work::{DiskResult, FileDisks, Key};
 use crate::disk::{DiskError, DiskId, Piece};
 use crate::runtime::turn;
 use crate::sys;
-
-/// From this length on (bytes), files are sent straight from the page cache: copying costs more.
-pub(crate) const DIRECT_FROM: u64 = 32 * 1024;
 
 /// How long a chunk that was read counts as in memory, and how long nothing counts as in memory after a
 /// miss.

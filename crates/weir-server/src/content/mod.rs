@@ -4,6 +4,7 @@
 mod builtin;
 mod coding;
 mod config;
+mod descriptor;
 mod file;
 mod hot;
 mod listing;
@@ -34,12 +35,12 @@ pub(crate) use self::coding::Accepts;
 pub(crate) use self::config::{
     SiteConfig, SitesConfig, has_same_sites, missing_pages, open_root, served, window_for,
 };
-pub(crate) use self::file::{DIRECT_FROM, ReadError};
+pub(crate) use self::file::ReadError;
 use self::hot::HotSet;
 pub(crate) use self::listing::ListFormat;
 pub use self::mount::{Access as FileAccess, access as file_access};
 pub(crate) use self::object::{Body, Facts, Found, Object, copy};
-pub(crate) use self::open::CHUNK;
+pub(crate) use self::open::{CHUNK, DIRECT_FROM};
 pub(crate) use self::site::Site;
 pub(crate) use self::work::FileDisks;
 

@@ -4,17 +4,16 @@
 
 use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::mpsc::{Sender, channel};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 
 use http::StatusCode;
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
 use rustix::io::{Errno, preadv};
 use rustix::path::DecInt;
 use weir_sched::Time;
 
+use super::descriptor::{Closing, Descriptor};
 use super::mount::{self, Access};
 use super::root::Directory;
 use crate::disk::DiskId;
@@ -24,6 +23,9 @@ use crate::sys::descriptors;
 
 /// Bytes that are read of a file at a time, and the unit in which it is known what is in memory.
 pub(crate) const CHUNK: u64 = 128 * 1024;
+
+/// From this length on (bytes), files are sent straight from the page cache: copying costs more.
+pub(crate) const DIRECT_FROM: u64 = 32 * 1024;
 
 /// How often a name is looked up anew: one with a `..`, its own or a symbolic link's, because whatever is
 /// renamed or mounted at the same time, anywhere, makes the kernel say AGAIN (RESOLVE_BENEATH,
@@ -46,37 +48,6 @@ pub(crate) struct Opened {
     pub(super) first: Option<Arc<[u8]>>,
     /// Whether it was still the same after it was read, if a helper did that.
     steady: Option<bool>,
-}
-
-/// A descriptor. Closing a file of a remote file system may wait for it, so a thread of its own does it.
-#[derive(Debug)]
-pub(crate) struct Descriptor {
-    fd: Option<OwnedFd>,
-    remote: bool,
-}
-
-impl AsFd for Descriptor {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        // There is a descriptor until this is dropped.
-        self.fd.as_ref().map_or(CWD, OwnedFd::as_fd)
-    }
-}
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        static CLOSING: OnceLock<Sender<OwnedFd>> = OnceLock::new();
-        let Some(fd) = self.fd.take().filter(|_| self.remote) else { return };
-        let closing = CLOSING.get_or_init(|| {
-            let (sender, waiting) = channel::<OwnedFd>();
-            let close = move || waiting.into_iter().for_each(drop);
-            if let Err(error) = thread::Builder::new().name("weir-close".to_owned()).spawn(close) {
-                tracing::warn!("cannot start the thread that closes remote files: {error}");
-            }
-            sender
-        });
-        // Without that thread, this fails and the file is closed here.
-        let _ = closing.send(fd);
-    }
 }
 
 /// The metadata that changes when a file changes.
@@ -282,10 +253,17 @@ fn is_file(stat: &Stat) -> bool {
 }
 
 fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time, disk: DiskId) -> Opened {
+    let identity = Identity::of(stat);
+    let closing = match remote {
+        true => Closing::MayHang,
+        // It is open while it is sent, and may be kept open longer; a shorter one is read at once.
+        false if is_file(stat) && identity.length > DIRECT_FROM => Closing::MayFree,
+        false => Closing::AtOnce,
+    };
     Opened {
-        fd: Arc::new(Descriptor { fd: Some(fd), remote }),
+        fd: Arc::new(Descriptor::new(fd, identity.device, closing)),
         at,
-        identity: Identity::of(stat),
+        identity,
         kind: FileType::from_raw_mode(stat.st_mode),
         disk,
         access: None,
@@ -339,7 +317,23 @@ pub(super) fn status(error: Errno) -> StatusCode {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn closing_a_deleted_file_takes_long_unless_it_is_small() {
+        for (length, takes_long) in [(DIRECT_FROM, false), (DIRECT_FROM + 1, true)] {
+            let directory = tempfile::tempdir().unwrap();
+            let name = directory.path().join("file");
+            fs::write(&name, vec![1; length as usize]).unwrap();
+            let held = Directory::open(directory.path()).unwrap();
+            let opened = from_disk(&held, b"file", false).unwrap();
+            assert!(!opened.fd.takes_long(), "{length}");
+            fs::remove_file(&name).unwrap();
+            assert_eq!(opened.fd.takes_long(), takes_long, "{length}");
+        }
+    }
 
     #[test]
     fn a_change_is_recent_for_two_seconds() {

@@ -3,9 +3,11 @@
 //! need root, /dev/fuse and loop devices.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::answered::Answered;
+use crate::coding::{compressed, text};
 use crate::support::{Client, Server, end_of, eventually, noise, tool};
 use rustix::fs::{Advice, fadvise};
 use rustix::process::Signal;
@@ -146,6 +148,35 @@ fn a_disk_that_hangs_takes_nothing_from_another() {
     well.unmount().unwrap();
 }
 
+/// The first who wants a compressed file has its content read, and waits for that no longer than for the
+/// rest.
+#[test]
+fn a_file_that_cannot_be_read_to_be_compressed_is_sent_as_it_is() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    let name = at.path().join("long.txt");
+    fs::write(&name, text(500_000)).unwrap();
+    disk.remount().unwrap();
+    let keys = "workers = 1\ndisk_timeout = \"1h\"\ncompress = true";
+    let server = Server::site(at.path(), keys);
+    let mut client = server.connect();
+    server.make_hot(&mut client, "/long.txt");
+    // Its beginning can be sent. The rest has to come from the disk.
+    forget_content(&name);
+    let file = fs::File::open(&name).unwrap();
+    fadvise(&file, 0, None, Advice::Random).unwrap();
+    file.read_exact_at(&mut vec![0; 128 * 1024], 0).unwrap();
+    disk.hang(true);
+    client.ask_with("/long.txt", "Accept-Encoding: gzip\r\n");
+    let head = client.head();
+    assert_eq!((head.status, head.field("Content-Encoding")), (200, None));
+    disk.hang(false);
+    assert!(client.read(500_000) == text(500_000));
+    compressed(&mut client, "/long.txt", "gzip");
+    drop((server, client, file));
+    disk.unmount().unwrap();
+}
+
 #[test]
 fn a_disk_that_fails_is_told_or_ends_the_response() {
     let at = tempfile::tempdir().unwrap();
@@ -277,4 +308,46 @@ fn a_process_that_answers_for_files_and_hangs_delays_nobody_else() {
         }
         server.assert_alive();
     }
+}
+
+/// The kernel asks the process when the first file is closed (FUSE_FLUSH), and learns then whether it has to.
+#[test]
+fn a_file_whose_closing_hangs_keeps_none_of_another_open() {
+    let (files, site) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(files.path().join("large"), noise(1, 20_000_000)).unwrap();
+    for number in 0..20 {
+        fs::write(files.path().join(number.to_string()), noise(number, 300_000)).unwrap();
+    }
+    // Declared before the processes, so that it ends after them: nothing interrupts a thread that closes.
+    let server = Server::of(site.path(), &["--workers", "1", "--disk-timeout", "1h"]);
+    let site = fs::canonicalize(site.path()).unwrap();
+    let [hung, _well] = ["hung", "well"].map(|name| {
+        let at = site.join(name);
+        fs::create_dir(&at).unwrap();
+        Answered::mount(files.path(), &at)
+    });
+    let open_below = |name: &str| {
+        let descriptors = format!("/proc/{}/fd", server.process().as_raw_pid());
+        let entries = fs::read_dir(descriptors).unwrap().flatten();
+        let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+        targets.filter(|target| target.starts_with(site.join(name))).count()
+    };
+    let mut download = Client::with_small_buffer(server.address());
+    download.ask("/hung/large");
+    assert_eq!(download.head().status, 200);
+    let mut before = -1.0;
+    eventually("it takes no more, so nothing is read for it", || {
+        let metrics = server.metrics();
+        let jobs = metrics.sum("weir_disk_jobs_total");
+        let was = std::mem::replace(&mut before, jobs);
+        jobs == was && metrics.sum("weir_disk_jobs_under_way") == 0.0
+    });
+    assert_eq!(open_below("hung"), 1);
+    hung.signal(Signal::STOP);
+    download.reset();
+    eventually("its file is being closed", || open_below("hung") == 0);
+    for number in 0..20 {
+        assert!(server.get(&format!("/well/{number}")).body == noise(number, 300_000));
+    }
+    eventually("all files of the other are closed", || open_below("well") == 0);
 }

@@ -193,14 +193,16 @@ impl Inner {
             return variants.learn(coding, &file.facts, &result);
         }
         let waiting = match compressor.claim(key) {
-            Claim::Mine(ticket) => {
-                // In a task of its own: others wait for it, even when this client leaves.
+            Claim::Mine(ticket, waiting) => {
+                // In a task of its own, which goes on when this client leaves or has waited long enough:
+                // others want the result, too.
                 let (site, object) = (self.clone(), object.clone());
-                let submitted = tokio::task::spawn_local(async move {
-                    let content = site.whole(&object, since).await?;
-                    Some(ticket.submit(content))
+                tokio::task::spawn_local(async move {
+                    if let Some(content) = site.whole(&object, since).await {
+                        ticket.submit(content);
+                    }
                 });
-                submitted.await.ok()??
+                waiting
             }
             Claim::Others(waiting) => waiting,
             Claim::Refused => {
