@@ -3,6 +3,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tracing::Level;
 use tracing_subscriber::filter::LevelFilter;
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     let take_over = arguments.take_over;
-    let read = Box::new(move || arguments.read());
+    let read = Arc::new(move || arguments.read());
     let set_log_level = Box::new(set_log_level);
     let program = Program { build: BUILD, read, set_log_level, take_over };
     Ok(weir_server::serve(config, &program)?)

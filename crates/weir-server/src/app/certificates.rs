@@ -4,20 +4,17 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use weir_acme::{ExternalAccount, Manager};
-use weir_tls::certificates::{read, read_authorities};
-use weir_tls::{
-    Certificate, CertificateError, CertificateStore, ClientCertificates, Clients, Server,
-};
+use weir_tls::{Certificate, CertificateError, CertificateStore, Clients, Server};
 
+use super::certificate_files::{CertificateFiles, CertificatesRead, Stamps};
 use crate::config::Config;
 use crate::error::ServeError;
 use crate::metrics::Metrics;
-use crate::sys::file_stamp::FileStamp;
+use crate::sys::file_helper::{by_helper, by_helper_in_time};
 
 /// How often it is looked whether files have changed. What has changed is read when it has not changed
 /// again in that time: a certificate and its key are seldom written at once.
@@ -30,17 +27,14 @@ const AGAIN: u32 = 60;
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Certificates {
-    /// The chain and the key of each.
-    files: Vec<(PathBuf, PathBuf)>,
-    /// The authorities of clients' certificates, and whether clients must show one.
-    clients: Option<(PathBuf, ClientCertificates)>,
+    files: CertificateFiles,
     store: Arc<CertificateStore>,
     server: Arc<Server>,
     metrics: Arc<Metrics>,
     /// What was read first, until it is in use.
     first: RefCell<Option<Vec<Certificate>>>,
     /// What the files were like when they were read last.
-    seen: RefCell<Vec<Option<FileStamp>>>,
+    seen: RefCell<Stamps>,
     /// The certificates in use, in the order of their files.
     used: RefCell<Vec<Certificate>>,
     /// What could not be used when they were read last.
@@ -49,8 +43,8 @@ pub(super) struct Certificates {
 
 impl Certificates {
     /// Reads the certificates that the configuration names; `None`: it names none. They are in use after
-    /// [`Certificates::begin`]. `before`: those of the configuration before, beside which the ones that were
-    /// obtained stay.
+    /// [`Certificates::begin`]. `before`: where those of the configuration before are, beside which the ones
+    /// that were obtained stay. Waits for files.
     ///
     /// # Errors
     ///
@@ -58,37 +52,36 @@ impl Certificates {
     pub(super) fn open(
         config: &Config,
         metrics: &Arc<Metrics>,
-        before: Option<&Certificates>,
+        before: Option<&Arc<CertificateStore>>,
     ) -> Result<Option<Certificates>, ServeError> {
         if !config.has_tls() {
             return Ok(None);
         }
-        let owned = |(chain, key): (&Path, &Path)| (chain.to_owned(), key.to_owned());
-        let files: Vec<_> = config.certificate_files().map(owned).collect();
-        let clients = config.tls_client_ca.clone().map(|ca| (ca, config.tls_client_certificate));
         let store = match before {
-            Some(before) if config.obtains_certificates() => before.store.clone(),
+            Some(before) if config.obtains_certificates() => before.clone(),
             _ => CertificateStore::new(),
         };
-        let seen = stamps(&files, clients.as_ref());
-        let read = read_all(&files).map_err(ServeError::told)?;
-        let authorities = read_clients(clients.as_ref()).map_err(ServeError::told)?;
-        let server = Server::new(&store, config.tls_preset, authorities.as_ref());
+        let files = CertificateFiles::of(config);
+        let CertificatesRead { stamps, certificates, clients } = files.read();
+        let read: Result<Vec<_>, _> = certificates.into_iter().collect();
+        let read = read.map_err(ServeError::told)?;
+        let clients = clients.transpose().map_err(ServeError::told)?;
+        let server = Server::new(&store, config.tls_preset, clients.as_ref());
         let server = Arc::new(server.map_err(ServeError::told)?);
-        let (metrics, seen) = (metrics.clone(), RefCell::new(seen));
+        let (metrics, seen) = (metrics.clone(), RefCell::new(stamps));
         let (used, trouble) = (RefCell::default(), RefCell::default());
         let first = RefCell::new(Some(read));
-        Ok(Some(Certificates {
-            files,
-            clients,
-            store,
-            server,
-            metrics,
-            first,
-            seen,
-            used,
-            trouble,
-        }))
+        Ok(Some(Certificates { files, store, server, metrics, first, seen, used, trouble }))
+    }
+
+    /// The files that they are read from.
+    pub(super) fn files(&self) -> &CertificateFiles {
+        &self.files
+    }
+
+    /// Where connections get them from.
+    pub(super) fn store(&self) -> &Arc<CertificateStore> {
+        &self.store
     }
 
     /// What was read is in use from now on, instead of those `before`.
@@ -127,30 +120,47 @@ impl Certificates {
         Ok(Some(manager))
     }
 
-    /// Reads all files anew. Where one cannot be used, what was there stays.
-    pub(super) fn reload(&self) {
-        self.tell(self.read_anew());
+    /// Has all files read anew. Where one cannot be used, what was there stays.
+    pub(super) async fn reload(&self) {
+        let files = self.files.clone();
+        let read = by_helper_in_time(move |step| {
+            step.begin("a file of certificates");
+            files.read()
+        });
+        match read.await {
+            Ok(read) => self.use_anew(read),
+            Err(why) => tracing::error!("certificates stay as they were: {why}"),
+        }
     }
 
-    /// Reads all files anew whenever one has changed, and now and then while one cannot be used.
+    /// Has all files read anew whenever one has changed, and now and then while one cannot be used. A look
+    /// takes as long as the files do, and meanwhile there is no other.
     pub(super) async fn watch(&self) {
         let (mut before, mut looks) = (self.seen.borrow().clone(), 0);
         loop {
             tokio::time::sleep(LOOK).await;
-            let now = self.stamps();
+            let files = self.files.clone();
+            let Ok(now) = by_helper(move || files.stamps()).await else { continue };
             looks += 1;
-            if now == before && now != *self.seen.borrow() {
-                self.reload();
-                looks = 0;
-            } else if looks >= AGAIN && !self.trouble.borrow().is_empty() {
-                let trouble = self.read_anew();
-                if trouble != *self.trouble.borrow() {
-                    self.tell(trouble);
-                }
-                looks = 0;
-            }
+            let has_changed = now == before && now != *self.seen.borrow();
             before = now;
+            if !has_changed && (looks < AGAIN || self.trouble.borrow().is_empty()) {
+                continue;
+            }
+            let files = self.files.clone();
+            let Ok(read) = by_helper(move || files.read()).await else { continue };
+            let trouble = self.take_read(read);
+            let is_new = trouble != *self.trouble.borrow();
+            if has_changed || is_new {
+                self.tell(trouble);
+            }
+            looks = 0;
         }
+    }
+
+    /// Uses what was read of the files anew. Where something cannot be used, what was there stays.
+    pub(super) fn use_anew(&self, read: CertificatesRead) {
+        self.tell(self.take_read(read));
     }
 
     /// Says what could not be used, or that all could.
@@ -163,30 +173,30 @@ impl Certificates {
     }
 
     /// Takes all that can be used; returns what cannot.
-    fn read_anew(&self) -> Vec<String> {
-        *self.seen.borrow_mut() = self.stamps();
-        let now = SystemTime::now();
+    fn take_read(&self, read: CertificatesRead) -> Vec<String> {
+        let CertificatesRead { stamps, certificates, clients } = read;
+        self.seen.replace(stamps);
         let mut trouble = Vec::new();
         let used = self.used.borrow().clone();
-        let read = self.files.iter().zip(used).map(|((chain, key), before)| {
-            read(chain, key, now).unwrap_or_else(|why| {
+        let usable = certificates.into_iter().zip(used).map(|(certificate, before)| {
+            certificate.unwrap_or_else(|why| {
                 trouble.push(format!("a certificate stays as it was: {why}"));
                 before
             })
         });
-        let certificates = read.collect();
-        self.take(certificates);
-        if self.clients.is_some()
-            && let Err(why) = self.read_clients_anew()
+        let usable = usable.collect();
+        self.take(usable);
+        if let Some(clients) = clients
+            && let Err(why) = self.take_clients(clients)
         {
             trouble.push(format!("the authorities of clients stay as they were: {why}"));
         }
         trouble
     }
 
-    fn read_clients_anew(&self) -> Result<(), String> {
-        let clients = read_clients(self.clients.as_ref()).map_err(|error| error.to_string())?;
-        self.server.replace_clients(clients.as_ref()).map_err(|error| error.to_string())
+    fn take_clients(&self, clients: Result<Clients, CertificateError>) -> Result<(), String> {
+        let clients = clients.map_err(|error| error.to_string())?;
+        self.server.replace_clients(Some(&clients)).map_err(|error| error.to_string())
     }
 
     fn take(&self, certificates: Vec<Certificate>) {
@@ -202,10 +212,6 @@ impl Certificates {
         self.metrics.handshakes.of_files(&ends, &before);
         self.used.replace(certificates.clone());
         self.store.replace_files(certificates);
-    }
-
-    fn stamps(&self) -> Vec<Option<FileStamp>> {
-        stamps(&self.files, self.clients.as_ref())
     }
 }
 
@@ -228,27 +234,6 @@ fn external_account(config: &Config) -> Result<Option<ExternalAccount>, ServeErr
     file.map(ExternalAccount::read).transpose().map_err(ServeError::told)
 }
 
-fn read_all(files: &[(PathBuf, PathBuf)]) -> Result<Vec<Certificate>, CertificateError> {
-    let now = SystemTime::now();
-    files.iter().map(|(chain, key)| read(chain, key, now)).collect()
-}
-
 fn names(certificates: &[Certificate]) -> impl Iterator<Item = &str> {
     certificates.iter().flat_map(Certificate::names).map(String::as_str)
-}
-
-fn read_clients(
-    clients: Option<&(PathBuf, ClientCertificates)>,
-) -> Result<Option<Clients>, CertificateError> {
-    let Some((file, certificates)) = clients else { return Ok(None) };
-    let authorities = read_authorities(file)?;
-    Ok(Some(Clients { authorities, certificates: *certificates }))
-}
-
-fn stamps(
-    files: &[(PathBuf, PathBuf)],
-    clients: Option<&(PathBuf, ClientCertificates)>,
-) -> Vec<Option<FileStamp>> {
-    let of_servers = files.iter().flat_map(|(chain, key)| [chain, key]);
-    of_servers.chain(clients.map(|(file, _)| file)).map(|file| FileStamp::of(file)).collect()
 }

@@ -71,7 +71,7 @@ pub(super) struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Listens where the configuration says, or on the socket that was passed; `None`: nowhere.
+    /// Listens where the configuration says, on the socket that was passed if it is there; `None`: nowhere.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl ControlSocket {
         passed: &mut Passed,
     ) -> Result<Option<ControlSocket>, ServeError> {
         let Some(path) = config.control_path() else { return Ok(None) };
-        if let Some((socket, claim)) = passed.take_control() {
+        if let Some((socket, claim)) = passed.take_control(&path) {
             let file = claim.and_then(|claim| SocketFile::inherited(&path, &claim));
             return Ok(Some(ControlSocket { path, socket, file }));
         }

@@ -22,6 +22,7 @@ use crate::listen::{Addresses, Role};
 use crate::logs::access_log::LAST_WAIT;
 use crate::logs::lines::LogThread;
 use crate::service::proxy;
+use crate::sys::file_helper::by_helper_in_time;
 use crate::sys::service_manager::ServiceManager;
 
 /// How long clients that have just connected may take for their first bytes, for which the kernel waits
@@ -83,8 +84,7 @@ impl Drop for Task {
 
 /// Reads the files of passwords of these routes anew whenever one has changed.
 pub(super) fn watch_passwords(routes: Arc<proxy::Shared>) -> Task {
-    let watch = async move { access::watch_passwords(&routes.guards.files()).await };
-    Task(spawn_local(watch))
+    Task(spawn_local(access::watch_passwords(routes.guards.files())))
 }
 
 /// Tells a worker to close these addresses; what is returned ends when it knows.
@@ -137,11 +137,25 @@ impl Live<'_> {
         }
     }
 
-    /// Reads the files of certificates anew, those for backends included.
-    pub(super) fn reread_certificates(&self) {
-        self.certificates.iter().for_each(|watched| watched.certificates.reload());
-        if let Some(routes) = &self.shared.routes {
-            routes.reload_tls();
+    /// Has the files of certificates read anew, those for backends included.
+    pub(super) async fn reread_certificates(&self) {
+        tokio::join!(self.reread_own_certificates(), self.reread_tls_to_backends());
+    }
+
+    async fn reread_own_certificates(&self) {
+        if let Some(watched) = &self.certificates {
+            watched.certificates.reload().await;
+        }
+    }
+
+    async fn reread_tls_to_backends(&self) {
+        let Some(routes) = self.shared.routes.clone() else { return };
+        let read = by_helper_in_time(move |step| {
+            step.begin("a file for TLS to backends");
+            routes.reload_tls()
+        });
+        if let Err(why) = read.await {
+            tracing::error!("TLS to backends stays as it was: {why}");
         }
     }
 

@@ -59,7 +59,7 @@ fn reopen(live: &Live<'_>) {
 async fn reload(live: &mut Live<'_>) {
     live.reopen_log();
     if live.reload().await.is_err() {
-        live.reread_certificates();
+        live.reread_certificates().await;
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod admin_address;
 mod announce;
+mod certificate_files;
 mod certificates;
 mod check;
 mod command;
@@ -10,6 +11,7 @@ mod control;
 mod live;
 mod main_loop;
 mod messages;
+mod opened;
 mod program;
 mod reload;
 mod shutdown;
@@ -18,6 +20,7 @@ mod sites;
 mod take_over;
 mod watchdog;
 mod worker;
+mod worker_ends;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -111,7 +114,7 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
         hsts: config.hsts.map(|hsts| hsts.line().into()),
         tls_port: addresses.tls_port(),
     };
-    let (threads, links) = worker::start_all(&config, &shared, gate, workers)?;
+    let (ends, links) = worker::start_all(&config, &shared, gate, workers)?;
     let links = links.into_iter().map(|link| (link.queries, link.orders));
     let (queries, orders): (Vec<_>, Vec<_>) = links.unzip();
     let (admin_stop, admin_stopped) = stop::channel();
@@ -150,10 +153,10 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
         live.manager.ready(&live.status());
         let end = main_loop::run(&mut live, &mut signals, &mut control).await;
         let shutdown = Shutdown { stop: stop_sender, admin_stop };
-        shutdown.run(end, &mut live, &mut control, &mut signals, threads).await?;
+        let ended = shutdown.run(end, &mut live, &mut control, &mut signals, ends).await;
         live.finish_logs().await;
         watchdog.iter().for_each(JoinHandle::abort);
-        Ok(())
+        ended
     });
     ended.map_err(|error: io::Error| ServeError::new("the server failed", &error))
 }
@@ -178,11 +181,7 @@ fn inherited(
         None => Inherited { passed, manager: own, predecessor: None },
         Some(inheritance) => Inherited {
             passed: inheritance.sockets,
-            // One that was started by hand tells whom its predecessor told.
-            manager: match inheritance.manager {
-                Some(manager) if own.socket().is_none() => manager,
-                _ => own,
-            },
+            manager: own.succeeding(inheritance.manager),
             predecessor: Some(inheritance.predecessor),
         },
     })

@@ -1,6 +1,7 @@
 //! The program that runs the server: which one it is, and what it does for the server. Made by `weir serve`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tracing::level_filters::LevelFilter;
 
@@ -11,8 +12,8 @@ use crate::metrics::Build;
 pub struct Program {
     /// Its version and its commit.
     pub build: Build,
-    /// Reads the configuration anew, from where it was read at the start.
-    pub read: Box<dyn Fn() -> Result<Config, ConfigError>>,
+    /// Reads the configuration anew, from where it was read at the start, on whatever thread.
+    pub read: Arc<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>,
     /// From now on the least severe messages that are written are these.
     pub set_log_level: Box<dyn Fn(LevelFilter)>,
     /// Whether the server takes over from the one that answers at its control socket.

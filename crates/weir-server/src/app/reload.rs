@@ -1,6 +1,6 @@
 //! A new configuration for a server that runs, whole or not at all: first everything is opened that it
-//! needs, and nothing is changed; then it is taken, which cannot fail. Requests under way end by the
-//! configuration that they began with. Called by the main loop.
+//! needs, files by a helper, and nothing is changed; then it is taken, which cannot fail and waits for no
+//! file. Requests under way end by the configuration that they began with. Called by the main loop.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,23 +9,18 @@ use tokio::sync::oneshot;
 
 use super::admin_address::AdminAddress;
 use super::announce::announce;
-use super::certificates::Certificates;
 use super::live::{Live, Watched, hanging, watch_passwords};
-use super::sites::{NextSites, Sites};
+use super::opened::{NextCertificates, Opened, Running};
 use super::worker::{Change, Order, Shared};
 use crate::access::Access;
 use crate::client::Times;
 use crate::compress::Compressor;
 use crate::config::{Changes, Config};
-use crate::content::{has_same_sites, missing_pages, window_for};
+use crate::content::has_same_sites;
 use crate::error::ServeError;
 use crate::listen::{self, Listener, Moves};
-use crate::logs::access_log::{self, LogHandle};
 use crate::logs::messages;
-use crate::service::proxy;
-
-/// The keys that certificates for clients are read by.
-const TLS: &[&str] = &["tls", "tls_key", "tls_preset", "tls_client_ca", "tls_client_certificate"];
+use crate::sys::file_helper::by_helper_in_time;
 
 /// The keys of a paced uplink's rate and order.
 const UPLINK: &[&str] = &["uplink", "uplink_pace", "policy", "protective_order"];
@@ -33,14 +28,8 @@ const UPLINK: &[&str] = &["uplink", "uplink_pace", "policy", "protective_order"]
 /// All that a new configuration needs and the one before had not.
 #[derive(Debug)]
 struct Prepared {
-    changes: Changes,
-    access_log: LogHandle,
-    certificates: Next<Option<Certificates>>,
-    compressor: Option<Arc<Compressor>>,
+    opened: Opened,
     access: Option<Arc<Access>>,
-    routes: proxy::Following,
-    /// One for each worker.
-    sites: Vec<NextSites>,
     moves: Moves,
     admin: Next<Option<Listener>>,
 }
@@ -73,10 +62,13 @@ impl Live<'_> {
                 "{process} is starting as a successor; give it the new configuration"
             ));
         }
-        let next = (self.program.read)().map_err(|wrong| wrong.to_string())?;
-        let prepared = self.prepare(&next).map_err(|wrong| wrong.to_string())?;
-        let mut said = said(&prepared.changes);
-        for warning in next.warnings().into_iter().chain(missing_pages(&next)) {
+        let next = self.read().await?;
+        let changes = self.changes_to(&next)?;
+        let (next, opened) = self.open_files(next, changes).await?;
+        let prepared = self.prepare(&next, opened).map_err(|wrong| wrong.to_string())?;
+        let Opened { changes, missing_pages, .. } = &prepared.opened;
+        let mut said = said(changes);
+        for warning in next.warnings().iter().chain(missing_pages) {
             tracing::warn!("{warning}");
             said = format!("{said}\nwarning: {warning}");
         }
@@ -84,33 +76,55 @@ impl Live<'_> {
         Ok(said)
     }
 
-    /// Opens all that `next` needs. Nothing is changed.
-    fn prepare(&self, next: &Config) -> Result<Prepared, ServeError> {
+    /// Has a helper read the configuration anew.
+    async fn read(&self) -> Result<Config, String> {
+        let read = self.program.read.clone();
+        let next = by_helper_in_time(move |step| {
+            step.begin("the configuration file");
+            read()
+        });
+        next.await?.map_err(|wrong| wrong.to_string())
+    }
+
+    /// What `next` changes, if this server can take it.
+    fn changes_to(&self, next: &Config) -> Result<Changes, String> {
         let changes = self.config.changes(next);
-        if !changes.for_life.is_empty() {
-            return Err(ServeError::told(format_args!(
-                "{} can be changed by a hand-over only: start the new server with `weir serve \
-                 --take-over`, or restart this one",
-                quoted(&changes.for_life)
-            )));
+        if changes.for_life.is_empty() {
+            return Ok(changes);
         }
-        let logs = &next.logs;
-        let access_log = match changes.contain(&["access_log"]) {
-            true => access_log::open(&logs.access_log, logs.log_format)?,
-            // It goes on where it is.
-            false => self.shared.access_log.in_format(logs.log_format),
+        Err(format!(
+            "{} can be changed by a hand-over only: start the new server with `weir serve \
+             --take-over`, or restart this one",
+            quoted(&changes.for_life)
+        ))
+    }
+
+    /// Has a helper open all files that `next` needs. Nothing is changed.
+    async fn open_files(&self, next: Config, changes: Changes) -> Result<(Config, Opened), String> {
+        let certificates = self.certificates.as_ref().map(|watched| &watched.certificates);
+        let Shared { disks, metrics, routes, .. } = &self.shared;
+        let running = Running {
+            compressor: self.compressor_of(&next, &changes),
+            changes,
+            has_same_sites: has_same_sites(&self.config, &next),
+            workers: self.workers.len(),
+            disks: disks.clone(),
+            metrics: metrics.clone(),
+            routes: routes.clone(),
+            certificate_files: certificates.map(|certificates| certificates.files().clone()),
+            certificate_store: certificates.map(|certificates| certificates.store().clone()),
         };
-        let before = self.certificates.as_ref().map(|watched| &*watched.certificates);
-        let certificates = match changes.contain(TLS) {
-            true => Next::Other(Certificates::open(next, &self.shared.metrics, before)?),
-            false => Next::Same,
-        };
-        let compressor = self.compressor_of(next, &changes);
+        let opened = by_helper_in_time(move |step| {
+            let opened = Opened::open(&next, running, step);
+            opened.map(|opened| (next, opened))
+        });
+        opened.await?.map_err(|wrong| wrong.to_string())
+    }
+
+    /// Listens where `next` has it that nobody has listened before. Nothing is changed.
+    fn prepare(&self, next: &Config, opened: Opened) -> Result<Prepared, ServeError> {
         let access = Access::open(&next.access, self.shared.access.as_deref());
-        let Shared { routes, metrics, .. } = &self.shared;
-        let routes = proxy::Shared::follow(next, routes.as_ref(), compressor.as_ref(), metrics)?;
-        let sites = self.sites_of(next, compressor.as_ref())?;
-        let admin = match changes.contain(&["admin"]) {
+        let admin = match opened.changes.contain(&["admin"]) {
             true => {
                 let address = next.admin.as_ref();
                 let listener = address.map(|address| listen::open_admin(next, address));
@@ -119,17 +133,7 @@ impl Live<'_> {
             false => Next::Same,
         };
         let moves = self.addresses.prepare(next)?;
-        Ok(Prepared {
-            changes,
-            access_log,
-            certificates,
-            compressor,
-            access,
-            routes,
-            sites,
-            moves,
-            admin,
-        })
+        Ok(Prepared { opened, access, moves, admin })
     }
 
     /// What compresses; with all that it keeps, if keys about that are the same.
@@ -141,25 +145,12 @@ impl Live<'_> {
         }
     }
 
-    /// The sites of each worker.
-    fn sites_of(
-        &self,
-        next: &Config,
-        compressor: Option<&Arc<Compressor>>,
-    ) -> Result<Vec<NextSites>, ServeError> {
-        if has_same_sites(&self.config, next) {
-            let same = |_| NextSites::Same { window: window_for(next) };
-            return Ok(self.workers.iter().map(same).collect());
-        }
-        let Shared { disks, metrics, .. } = &self.shared;
-        let sites = Sites::open(next, disks, metrics, compressor, self.workers.len())?;
-        Ok(sites.into_iter().map(NextSites::Other).collect())
-    }
-
     /// From the next request of each connection on, the server is that of `next`.
     async fn take(&mut self, next: Config, prepared: Prepared) {
-        let Prepared { changes, access_log, certificates, compressor, access, .. } = prepared;
-        let Prepared { routes, sites, mut moves, admin, .. } = prepared;
+        let Prepared { opened, access, mut moves, admin } = prepared;
+        let Opened { changes, access_log, certificates, compressor, routes, sites, .. } = opened;
+        let in_its_format = || self.shared.access_log.in_format(next.logs.log_format);
+        let access_log = access_log.unwrap_or_else(in_its_format);
         if changes.contain(&["log"]) {
             (self.program.set_log_level)(next.logs.log.0);
         }
@@ -230,13 +221,15 @@ impl Live<'_> {
         self.config = next;
     }
 
-    /// Those that stay are read anew all the same: it was asked for.
-    fn take_certificates(&mut self, certificates: Next<Option<Certificates>>) {
+    /// Those that stay were read anew all the same: it was asked for.
+    fn take_certificates(&mut self, certificates: NextCertificates) {
         match certificates {
-            Next::Same => {
-                self.certificates.iter().for_each(|watched| watched.certificates.reload());
+            NextCertificates::Same(read) => {
+                if let Some((watched, read)) = self.certificates.as_ref().zip(read) {
+                    watched.certificates.use_anew(read);
+                }
             }
-            Next::Other(next) => {
+            NextCertificates::Other(next) => {
                 let before = self.certificates.take();
                 let before = before.as_ref().map(|watched| &*watched.certificates);
                 match next {

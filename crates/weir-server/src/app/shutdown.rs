@@ -12,12 +12,17 @@ use super::control::Control;
 use super::live::{FIRST_BYTES, Live};
 use super::main_loop::End;
 use super::signals::{Command, Signals};
-use super::worker::Worker;
+use super::worker::WorkerEnd;
+use super::worker_ends::WorkerEnds;
 use crate::logs::messages;
 use crate::runtime::stop::StopSender;
 
 /// How long workers may take to cut what is under way; then the process exits without them.
-const CUT_WITHIN: Duration = Duration::from_secs(1);
+const CUT_WITHIN: Duration = Duration::from_secs(3);
+
+/// Why what is under way is cut.
+const TOO_LONG: &str = "longer than stop_timeout";
+const HURRIED: &str = "until another signal came";
 
 /// What is needed to stop.
 #[derive(Debug)]
@@ -29,11 +34,13 @@ pub(super) struct Shutdown {
 }
 
 impl Shutdown {
-    /// Stops for that reason, and returns when all workers have ended.
+    /// Stops for that reason, and returns when all workers have ended. If one hangs, the process exits
+    /// without it, with status 1.
     ///
     /// A signal (SIGTERM or SIGINT, or SIGHUP on a terminal) makes `/readyz` say 503. After `stop_delay`, or
     /// at the next signal, nobody new is served. After `stop_timeout`, or at the next signal, what is under
-    /// way is cut. Signals to reopen logs are obeyed all the while.
+    /// way is cut. After a hand-over the first signal changes nothing: a service manager that stops the unit
+    /// sends it to predecessor and successor alike. Signals to reopen logs are obeyed all the while.
     ///
     /// # Errors
     ///
@@ -44,8 +51,9 @@ impl Shutdown {
         live: &mut Live<'_>,
         control: &mut Control,
         signals: &mut Signals,
-        workers: Vec<Worker>,
+        workers: Vec<WorkerEnd>,
     ) -> io::Result<()> {
+        let is_told = matches!(end, End::Signal);
         match end {
             End::Signal => {
                 let is_offered = live.offered_to.is_some();
@@ -68,7 +76,7 @@ impl Shutdown {
                 successor.confirm().await;
             }
         }
-        self.finish(live, signals, workers).await
+        self.finish(live, signals, is_told, workers).await
     }
 
     /// Closes all addresses.
@@ -81,7 +89,7 @@ impl Shutdown {
             tracing::info!("stopping in {delay:?}: /readyz says 503, requests are still answered");
             tokio::select! {
                 () = sleep(delay) => {}
-                () = until_hurried(live, signals) => {}
+                () = until_hurried(live, signals, true) => {}
             }
         } else {
             sleep(FIRST_BYTES).await;
@@ -105,27 +113,36 @@ impl Shutdown {
         live.admin.iter_mut().for_each(|admin| admin.forget_copy());
     }
 
-    /// Waits for what is under way.
+    /// Waits for what is under way. `is_told`: a signal has told the server to stop.
     async fn finish(
         self,
         live: &Live<'_>,
         signals: &mut Signals,
-        workers: Vec<Worker>,
+        is_told: bool,
+        workers: Vec<WorkerEnd>,
     ) -> io::Result<()> {
-        let mut ended = tokio::task::spawn_blocking(move || join(workers));
-        let (ended, why) = tokio::select! {
-            ended = &mut ended => (ended, "longer than stop_timeout"),
-            () = until_hurried(live, signals) => {
-                self.stop.cut();
-                let Ok(ended) = timeout(CUT_WITHIN, ended).await else {
-                    tracing::error!("a worker hangs: the process exits without it");
-                    messages::finish();
-                    std::process::exit(0);
-                };
-                (ended, "until another signal came")
-            }
+        let mut ends = WorkerEnds::new(workers);
+        let why = tokio::select! {
+            () = ends.all() => TOO_LONG,
+            // Workers cut by themselves when this is over, unless they hang.
+            () = sleep(live.config.stop_timeout) => TOO_LONG,
+            () = until_hurried(live, signals, is_told) => HURRIED,
         };
-        match ended.unwrap_or_else(|_| Err(io::Error::other("a worker failed")))? {
+        self.stop.cut();
+        let _ = timeout(CUT_WITHIN, ends.all()).await;
+        let hanging = ends.running();
+        if !hanging.is_empty() {
+            for worker in hanging {
+                tracing::error!(
+                    "worker {worker} hangs: the process exits without it, and what it has under way \
+                     is not in the access log"
+                );
+            }
+            live.finish_logs().await;
+            messages::finish();
+            std::process::exit(1);
+        }
+        match ends.cut()? {
             0 => {}
             1 => tracing::warn!("1 connection was cut: its request took {why}"),
             cut => tracing::warn!("{cut} connections were cut: their requests took {why}"),
@@ -134,24 +151,22 @@ impl Shutdown {
     }
 }
 
-/// Waits for a signal that asks to hurry: SIGTERM or SIGINT again.
-async fn until_hurried(live: &Live<'_>, signals: &mut Signals) {
+/// Waits for a signal that asks to hurry: SIGTERM or SIGINT again. `is_told`: there was one before.
+async fn until_hurried(live: &Live<'_>, signals: &mut Signals, mut is_told: bool) {
     loop {
         match signals.next().await {
-            Command::Stop => return,
+            Command::Stop if is_told => return,
+            Command::Stop => {
+                is_told = true;
+                tracing::info!(
+                    "another process has taken over, and this one is stopping already: one more \
+                     signal cuts what is under way"
+                );
+            }
             Command::HangUp => {}
             Command::Reopen | Command::Reload => {
                 live.reopen_log();
             }
         }
     }
-}
-
-/// Waits for all workers; returns how many connections they have cut.
-fn join(workers: Vec<Worker>) -> io::Result<usize> {
-    let mut cut = 0;
-    for worker in workers {
-        cut += worker.join().unwrap_or_else(|_| Err(io::Error::other("a worker failed")))?;
-    }
-    Ok(cut)
 }

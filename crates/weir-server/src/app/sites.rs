@@ -1,5 +1,5 @@
-//! The sites of workers, as the main thread opens them for a start or for a reload: their directories, and
-//! what each has beside files. A worker makes what it serves of them.
+//! The sites of workers, as they are opened for a start or for a reload: their directories, and what each
+//! has beside files. A worker makes what it serves of them.
 
 use std::rc::Rc;
 use std::sync::Arc;

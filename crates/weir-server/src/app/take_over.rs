@@ -202,7 +202,8 @@ mod tests {
             there.write_all(answer.as_bytes()).unwrap();
             there.shutdown(Shutdown::Write).unwrap();
             let Inheritance { predecessor, mut sockets, .. } = receive(here).unwrap();
-            let claim = sockets.take_control().unwrap().1.unwrap();
+            // However the path is spelled.
+            let claim = sockets.take_control(Path::new("c")).unwrap().1.unwrap();
             let file = SocketFile::inherited(&path, &claim);
             drop(SocketFile::inherited(&path, &claim));
             assert!(path.exists(), "the predecessor listens there");

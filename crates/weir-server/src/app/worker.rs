@@ -4,7 +4,7 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -114,8 +114,8 @@ struct Plan {
     orders: mpsc::UnboundedReceiver<Order>,
 }
 
-/// A worker's thread, which returns how many connections it has cut.
-pub(super) type Worker = JoinHandle<io::Result<usize>>;
+/// Tells that a worker has ended, and how many connections it has cut.
+pub(super) type WorkerEnd = oneshot::Receiver<io::Result<usize>>;
 
 /// Asks a worker for the unacknowledged bytes of its connections.
 pub(super) type Queries = mpsc::UnboundedSender<InFlightQuery>;
@@ -130,8 +130,8 @@ pub(super) fn start_all(
     shared: &Shared,
     mut gate: Option<Gate>,
     listeners: Vec<Vec<Listener>>,
-) -> Result<(Vec<Worker>, Vec<WorkerLink>), ServeError> {
-    let (mut threads, mut links) = (Vec::new(), Vec::new());
+) -> Result<(Vec<WorkerEnd>, Vec<WorkerLink>), ServeError> {
+    let (mut ends, mut links) = (Vec::new(), Vec::new());
     missing_pages(config).iter().for_each(|missing| tracing::warn!("{missing}"));
     let (disks, metrics, compressor) = (&shared.disks, &shared.metrics, shared.compressor.as_ref());
     let sites = Sites::open(config, disks, metrics, compressor, listeners.len())?;
@@ -140,20 +140,28 @@ pub(super) fn start_all(
         let (orders_sender, orders) = mpsc::unbounded_channel();
         links.push(WorkerLink { queries: queries_sender, orders: orders_sender });
         let (shared, gate) = (shared.clone(), gate.take());
-        let thread = start(Plan { index, shared, sites, listeners, gate, queries, orders });
-        threads.push(thread.map_err(|error| ServeError::new("cannot start a worker", &error))?);
+        let end = start(Plan { index, shared, sites, listeners, gate, queries, orders });
+        ends.push(end.map_err(|error| ServeError::new("cannot start a worker", &error))?);
     }
-    Ok((threads, links))
+    Ok((ends, links))
 }
 
-fn start(plan: Plan) -> io::Result<Worker> {
+fn start(plan: Plan) -> io::Result<WorkerEnd> {
+    let (told, end) = oneshot::channel();
     thread::Builder::new().name(format!("weir-{}", plan.index)).spawn(move || {
-        let runtime = runtime::build(&plan.shared.metrics)?;
-        let ended = runtime.block_on(run(plan));
-        // The name of a backend may be looked up for much longer than anybody waits for it.
-        runtime.shutdown_background();
-        ended
-    })
+        // Nobody hears it if the server could not start.
+        let _ = told.send(work(plan));
+    })?;
+    Ok(end)
+}
+
+/// What a worker's thread does.
+fn work(plan: Plan) -> io::Result<usize> {
+    let runtime = runtime::build(&plan.shared.metrics)?;
+    let ended = runtime.block_on(run(plan));
+    // The name of a backend may be looked up for much longer than anybody waits for it.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Serves until the server stops, then waits for responses under way. Returns how many connections had

@@ -167,9 +167,12 @@ settings! {
         cache: Size = Size(64_000_000),
         example "256MB";
 
-        /// Longest time a request may wait for the disk; then it is answered with 503
+        /// Longest time that an operation on the disk may take for a request; then it is answered with 503
         ///
-        /// What is in memory is served all the while.
+        /// Each operation has this time for itself: to find and open a file, to read its beginning, and to
+        /// read each part after that. So a request may wait longer that needs several, such as one that is
+        /// looked for at several places (`index`, `try_files`). A response that has begun breaks off. What
+        /// is in memory is served all the while.
         #[arg(long)]
         disk_timeout: Timeout = Timeout::seconds(10),
         example "5s";

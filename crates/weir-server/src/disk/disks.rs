@@ -24,7 +24,8 @@ pub(crate) struct Disks<K, T> {
 }
 
 impl<K: Key, T: Clone + Send + 'static> Disks<K, T> {
-    /// `patience`: the longest that a request waits for a disk, and from when on work counts as stuck.
+    /// `patience`: the longest that a request waits for one piece of work, and from when on that counts as
+    /// stuck.
     pub(crate) fn new(patience: Duration, metrics: Arc<Metrics>) -> Arc<Disks<K, T>> {
         let others = Disk::new(DiskConfig::default(), patience, metrics.clone());
         Arc::new(Disks { gates: Mutex::default(), others, patience, metrics })

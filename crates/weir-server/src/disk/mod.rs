@@ -60,7 +60,7 @@ pub(crate) struct Disk<K, T> {
     /// There may be work for an idle helper.
     work_added: Condvar,
     config: DiskConfig,
-    /// The longest that a request waits for its work (`disk_timeout`).
+    /// The longest that a request waits for one piece of work (`disk_timeout`).
     patience: Duration,
     metrics: Arc<Metrics>,
 }
@@ -121,7 +121,8 @@ impl<K, T> State<K, T> {
 }
 
 impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
-    /// `patience`: the longest that a request waits, and from when on work counts as stuck.
+    /// `patience`: the longest that a request waits for one piece of work, and from when on that counts as
+    /// stuck.
     fn new(config: DiskConfig, patience: Duration, metrics: Arc<Metrics>) -> Arc<Disk<K, T>> {
         let config = DiskConfig { stuck_after: patience, ..config };
         let state = State {

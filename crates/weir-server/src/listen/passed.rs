@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use socket2::SockRef;
 
@@ -101,9 +102,14 @@ impl Passed {
         Some(PassedGroup { sockets, file })
     }
 
-    /// The control socket, and what says whether its file is to be removed at the end; `None`: it never is.
-    pub(crate) fn take_control(&mut self) -> Option<(OwnedFd, Option<Claim>)> {
-        let is_control = |socket: &PassedSocket| socket.role == Some(Role::Control);
+    /// The control socket at `path`, and what says whether its file is to be removed at the end; `None`: it
+    /// never is. That of a predecessor was reached there, however it spells the path.
+    pub(crate) fn take_control(&mut self, path: &Path) -> Option<(OwnedFd, Option<Claim>)> {
+        let there = ListenAddress::Unix(path.to_owned());
+        let is_control = |socket: &PassedSocket| {
+            let is_there = self.by_predecessor || socket.address == there;
+            is_there && socket.role == Some(Role::Control)
+        };
         let place = self.sockets.iter().position(is_control)?;
         let PassedSocket { has_own_file, socket, .. } = self.sockets.swap_remove(place);
         Some((socket, has_own_file.then(|| self.claim.clone())))
@@ -133,9 +139,13 @@ impl Passed {
             Some(PassedSocket { role: Some(Role::Control), address, .. })
                 if !self.by_predecessor =>
             {
+                let mend = match address {
+                    ListenAddress::Unix(path) => format!("write `control = {path:?}`"),
+                    _ => "give it a path there".to_owned(),
+                };
                 Err(ServeError::told(format_args!(
                     "the service manager has a control socket at {address}, which the configuration does \
-                     not name; write `control`, or take it out of the socket unit"
+                     not name; {mend}, or take it out of the socket unit"
                 )))
             }
             Some(socket) if !self.by_predecessor => Err(ServeError::told(format_args!(
@@ -193,7 +203,8 @@ mod tests {
             socket("127.0.0.1:0", Role::Admin, 0),
             socket("127.0.0.1:9", Role::Workers, 2),
         ]);
-        assert!(passed.have(Role::Workers, &any) && passed.take_control().is_none());
+        assert!(passed.have(Role::Workers, &any));
+        assert!(passed.take_control(Path::new("/c")).is_none());
         let counts = [(); 3].map(|()| {
             let group = passed.take(Role::Workers, &any);
             group.map(|group| (group.sockets.len(), group.file.is_some()))
@@ -216,13 +227,15 @@ mod tests {
             ("control".to_owned(), UnixListener::bind(&path).unwrap().into()),
         ];
         let mut passed = Passed::by_service_manager(sockets).unwrap();
-        assert!(!passed.have(Role::Workers, &ListenAddress::Unix(path)));
+        assert!(!passed.have(Role::Workers, &ListenAddress::Unix(path.clone())));
         let control = passed.sockets.pop().unwrap();
         let port = std::mem::replace(&mut passed.sockets, vec![control]);
+        // Nobody would look for it there.
+        assert!(passed.take_control(&directory.path().join("b.sock")).is_none());
         let wrong = passed.must_be_taken().unwrap_err().to_string();
-        assert!(wrong.contains("write `control`"), "{wrong}");
+        assert!(wrong.contains(&format!("write `control = {path:?}`")), "{wrong}");
         passed.sockets.extend(port);
-        assert!(matches!(passed.take_control(), Some((_, None))));
+        assert!(matches!(passed.take_control(&path), Some((_, None))));
         let wrong = passed.must_be_taken().unwrap_err().to_string();
         assert!(wrong.contains(&format!("listens on {address}, which no key names")), "{wrong}");
         let group = passed.take(Role::Admin, &address).unwrap();

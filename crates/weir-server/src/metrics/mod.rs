@@ -245,7 +245,7 @@ impl Metrics {
             ("connections", "Connections of clients that are open", &self.connections),
             (
                 "uplink_bytes_in_flight",
-                "Bytes sent over the uplink and not acknowledged",
+                "Bytes sent over the uplink and not acknowledged; workers that hang are left out",
                 &self.at_reading.bytes_in_flight,
             ),
             (

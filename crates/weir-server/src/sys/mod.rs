@@ -4,6 +4,7 @@
 pub(crate) mod clock;
 pub(crate) mod crew;
 pub(crate) mod descriptors;
+pub(crate) mod file_helper;
 pub(crate) mod file_stamp;
 pub(crate) mod keep_alive;
 pub(crate) mod queues;

@@ -38,6 +38,17 @@ impl ServiceManager {
         ServiceManager { socket, watchdog: watchdog.map(Duration::from_micros) }
     }
 
+    /// Whom a server tells that takes over from one that told `before`, if that told anybody. One that was
+    /// started by hand tells the same. So does one that a command of the unit has started, such as
+    /// `ExecReload=`: the service manager names its socket to that, but the watchdog to the main process
+    /// alone, which such a server is about to be.
+    pub(crate) fn succeeding(self, before: Option<ServiceManager>) -> ServiceManager {
+        let is_same = |before: &ServiceManager| {
+            self.socket.is_none() || self.socket == before.socket && self.watchdog.is_none()
+        };
+        before.filter(is_same).unwrap_or(self)
+    }
+
     /// Its socket, as it was named.
     pub(crate) fn socket(&self) -> Option<&str> {
         self.socket.as_deref()
@@ -128,6 +139,10 @@ mod tests {
         String::from_utf8(bytes[..count].to_vec()).unwrap()
     }
 
+    fn manager(socket: Option<&str>, watchdog: Option<u64>) -> ServiceManager {
+        ServiceManager::at(socket.map(str::to_owned), watchdog)
+    }
+
     #[test]
     fn it_hears_at_a_path_and_at_an_abstract_name() {
         let directory = tempfile::tempdir().unwrap();
@@ -158,9 +173,26 @@ mod tests {
     }
 
     #[test]
+    fn a_successor_keeps_the_watchdog_of_its_predecessor_unless_it_has_its_own_manager() {
+        for (own, socket, watchdog) in [
+            (manager(None, None), "/a", Some(5)),
+            (manager(Some("/a"), None), "/a", Some(5)),
+            (manager(Some("/a"), Some(7)), "/a", Some(7)),
+            (manager(Some("/b"), None), "/b", None),
+        ] {
+            let told = own.clone().succeeding(Some(manager(Some("/a"), Some(5))));
+            let watchdog = watchdog.map(Duration::from_micros);
+            assert_eq!((told.socket(), told.watchdog()), (Some(socket), watchdog), "{own:?}");
+            // A predecessor that told nobody.
+            let told = own.clone().succeeding(None);
+            assert_eq!((told.socket(), told.watchdog()), (own.socket(), own.watchdog()));
+        }
+    }
+
+    #[test]
     fn without_one_nothing_is_told_and_nothing_watched() {
         for socket in [None, Some("vsock:2:1"), Some("")] {
-            let manager = ServiceManager::at(socket.map(str::to_owned), Some(1_000_000));
+            let manager = manager(socket, Some(1_000_000));
             assert_eq!((manager.socket(), manager.watchdog()), (None, None));
             manager.ready("serving");
         }

@@ -22,6 +22,7 @@ mod faults;
 mod fields;
 mod filesystems;
 mod from_nginx;
+mod hanging_root;
 mod hostile_names;
 mod http;
 mod httplint;

@@ -10,6 +10,7 @@ use crate::support::{
     Backend, Client, Configuration, DEADLINE, Load, Server, curl, end_of, eventually, load, route,
     weir,
 };
+use rustix::process::Signal;
 
 const START: &str =
     "workers = 2\naccess_log = \"off\"\nroot = \"public\"\nlisten = \"127.0.0.1:0\"\n";
@@ -95,6 +96,35 @@ fn a_response_under_way_is_ended_by_the_predecessor() {
     assert!(busy.read(large.len()) == large);
     busy.assert_closed();
     assert_eq!(old.wait().code(), Some(0));
+}
+
+/// A service manager that stops a unit signals all its processes, and the predecessor is one of them.
+#[test]
+fn after_a_hand_over_the_first_signal_cuts_nothing_and_the_second_does() {
+    let configuration = Configuration::new(&format!("stop_timeout = \"1d\"\n{START}"));
+    let large = vec![b'x'; 20_000_000];
+    fs::write(configuration.path("public/huge"), &large).unwrap();
+    for signals in [1, 2] {
+        let mut old = configuration.start(1);
+        let mut busy = Client::with_small_buffer(old.address());
+        busy.ask("/huge");
+        assert_eq!(busy.head().status, 200);
+        let new = configuration.take_over(1);
+        let says = |what: &str| old.log().iter().any(|line| line.contains(what));
+        eventually("it has handed over", || says("has taken over"));
+        old.signal(Signal::TERM);
+        eventually("it has heard of it", || says("is stopping already"));
+        if signals == 1 {
+            assert!(busy.read(large.len()) == large);
+            busy.assert_closed();
+        } else {
+            old.signal(Signal::TERM);
+        }
+        assert_eq!(old.wait().code(), Some(0));
+        let is_cut = old.log().iter().any(|line| line.contains("1 connection was cut"));
+        assert_eq!(is_cut, signals == 2, "{:#?}", old.log());
+        assert_eq!(new.stop().code(), Some(0));
+    }
 }
 
 /// Clients of an address that nobody serves are refused: they would wait for ever.

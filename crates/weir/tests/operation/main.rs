@@ -10,6 +10,8 @@ mod cli;
 mod dashboards;
 mod examples;
 mod hand_over;
+mod hanging_files;
+mod hanging_worker;
 mod kernel_bands;
 mod kubernetes;
 mod limits;

@@ -83,8 +83,9 @@ fn another_user_is_refused_at_the_control_socket_whatever_its_mode() {
 #[test]
 fn a_socket_that_no_key_names_is_an_error() {
     for (flags, wrong) in [
-        (["--control", "{control}"], "the service manager listens on 127.0.0.1:"),
-        (["--admin", "{admin}"], "the service manager has a control socket at"),
+        (&["--control", "{control}"][..], "the service manager listens on 127.0.0.1:"),
+        (&["--admin", "{admin}"], "the service manager has a control socket at"),
+        (&["--admin", "{admin}", "--control", "{control}.2"], "write `control = "),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let control = directory.path().join("control");

@@ -6,6 +6,7 @@
 mod backend;
 mod client;
 mod configuration;
+mod held_file;
 pub mod link;
 pub mod load;
 pub mod loops;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 pub use backend::{Asked, Backend, Barrier, Call, Refusing, Silent, Then};
 pub use client::{Client, Response, get_anew};
 pub use configuration::{Configuration, LARGE, SMALL};
+pub use held_file::HeldFile;
 pub use load::Load;
 pub use metrics::Metrics;
 pub use nginx::{nginx, own_host};

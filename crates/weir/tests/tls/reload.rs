@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::authority::{Authority, Kind};
 use crate::secure_client::{SecureClient, config, der};
-use crate::support::{Server, eventually};
+use crate::support::{Client, HeldFile, Server, eventually};
 
 fn shown(authority: &Authority, server: &Server) -> Vec<u8> {
     let config = Arc::new(config(authority, None));
@@ -86,6 +86,21 @@ fn permissions_that_are_given_later_are_noticed() {
     eventually("they are read", || {
         server.log().iter().any(|line| line.contains("certificates were read anew"))
     });
+}
+
+#[test]
+fn a_certificate_that_does_not_answer_holds_up_nobody() {
+    let authority = Authority::new();
+    let first = authority.files(Kind::P256, &["a.test"]);
+    let server = Server::builtin(&first.flags());
+    let before = der(&first);
+    let held = HeldFile::replace(&first.chain);
+    let reader = held.wait_for_reader();
+    assert_eq!(Client::connect(server.admin()).get("/healthz").status, 200);
+    assert_eq!(shown(&authority, &server), before);
+    let second = authority.files(Kind::P256, &["a.test"]);
+    drop(reader);
+    eventually("new clients get the new one", || shown(&authority, &server) == der(&second));
 }
 
 #[test]

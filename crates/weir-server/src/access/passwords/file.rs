@@ -1,6 +1,6 @@
 //! A file of users and passwords: read when the server starts, and again when it has changed. One that
 //! cannot be used then is named, and the users before stay. Opened for routes with `basic_auth`; the
-//! server's main thread looks after all of them.
+//! server's main thread has helpers look after all of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::users::Users;
 use crate::error::ServeError;
+use crate::sys::file_helper::by_helper;
 use crate::sys::file_stamp::FileStamp;
 
 /// How often it is looked whether files have changed.
@@ -69,10 +70,13 @@ impl PasswordFile {
 }
 
 /// Reads files anew that have changed, for as long as the server runs.
-pub(crate) async fn watch(files: &[Arc<PasswordFile>]) {
+pub(crate) async fn watch(files: Vec<Arc<PasswordFile>>) {
     while !files.is_empty() {
         tokio::time::sleep(LOOK).await;
-        files.iter().for_each(|file| file.look());
+        let files = files.clone();
+        // However long they take to answer: meanwhile there is no other look. Without a thread there is
+        // none.
+        let _ = by_helper(move || files.iter().for_each(|file| file.look())).await;
     }
 }
 

@@ -168,6 +168,8 @@ fn a_restricted_file_with_a_second_path_is_told() {
         ),
         ("", "/a/index.html", "allow = \"10.0.0.0/8\"", "/a/"),
         ("index = \"home.htm\"", "/home.htm", password, "/"),
+        ("precompressed = true", "/a/report.html", password, "/a/report.html.zst"),
+        ("precompressed = true", "/a.css", "allow = \"10.0.0.0/8\"", "/a.css.zst"),
     ] {
         let told = told(keys, path, access);
         let expected = format!("served as \"{other}\"");
@@ -178,9 +180,29 @@ fn a_restricted_file_with_a_second_path_is_told() {
         ("clean_urls = true", "/a", password),
         ("clean_urls = true", "/", password),
         ("", "/secret.html", password),
+        ("precompressed = true", "/secret.html", "limit_requests = 5"),
+        ("precompressed = true", "/v1.2/secret", password),
+        ("compress = true", "/secret.html", password),
     ] {
         assert_eq!(told(keys, path, access), [""; 0], "{path}");
     }
+    // Both ways, and all copies.
+    let told = told("precompressed = true\nclean_urls = true", "/secret.html", password);
+    assert!(told.len() == 2 && told[0].contains("served as \"/secret\""), "{told:?}");
+    for copy in ["\"/secret.html.zst\"", "\"/secret.html.br\"", "\"/secret.html.gz\""] {
+        assert!(told[1].contains(copy), "{told:?}");
+    }
+    // What was restricted as well is left out, and has no copies of its own.
+    let route = |path: &str| format!("[[route]]\npath = \"{path}\"\nfiles = true\n{password}\n");
+    let text = format!("root = \"/srv\"\nprecompressed = true\n{}", route("/a.css"));
+    let text = format!("{text}{}{}", route("/a.css.zst"), route("/a.css.br"));
+    let told = config(&text).warnings();
+    assert!(told.len() == 1 && told[0].contains("served as \"/a.css.gz\", which"), "{told:?}");
+    assert_eq!(config(&format!("{text}{}", route("/a.css.gz"))).warnings(), [""; 0]);
+    // What is taken off a path is no file.
+    let text = "precompressed = true\nroot = \"/srv\"\n[[route]]\npath = \"/v1.2\"\nroot = \"/v1\"\n\
+                strip_prefix = true\nbasic_auth = \"/users\"\n";
+    assert_eq!(config(text).warnings(), [""; 0]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout_at;
 use weir_acme::Board;
 use weir_http::message::{Fields, Request, is_get_or_head};
 
@@ -29,6 +30,9 @@ const HTML: &str = "text/html; charset=utf-8";
 
 /// The time over which what is used of the uplink is averaged for `/metrics`.
 const USED_OVER: Duration = Duration::from_secs(10);
+
+/// How long all workers together may take to tell what their connections have in flight.
+const TELL_WITHIN: Duration = Duration::from_millis(100);
 
 /// Answers `/metrics`, `/healthz`, `/readyz` and `/`, the page.
 #[derive(Debug)]
@@ -134,19 +138,46 @@ impl Admin {
             figures.uplink_configured.set((config.rate.bits() / 8) as i64);
             figures.uplink_used.set(history.used(USED_OVER) as i64);
             figures.uplink_bytes.inner().store(uplink.bytes_on_wire(), Ordering::Relaxed);
-            figures.bytes_in_flight.set(self.bytes_in_flight().await as i64);
+            figures.bytes_in_flight.set(bytes_in_flight(&self.workers).await as i64);
         }
         self.metrics.text(format)
     }
+}
 
-    async fn bytes_in_flight(&self) -> u64 {
-        let mut bytes = 0;
-        for worker in &self.workers {
-            let (answer, question) = oneshot::channel();
-            if worker.send(answer).is_ok() {
-                bytes += question.await.unwrap_or(0);
-            }
+/// Bytes in flight of the connections of `workers`. One that hangs is left out: metrics are needed most when
+/// something does.
+async fn bytes_in_flight(workers: &[mpsc::UnboundedSender<InFlightQuery>]) -> u64 {
+    let ask = |worker: &mpsc::UnboundedSender<InFlightQuery>| {
+        let (query, answer) = oneshot::channel();
+        worker.send(query).ok().map(|()| answer)
+    };
+    let answers: Vec<_> = workers.iter().filter_map(ask).collect();
+    let end = tokio::time::Instant::now() + TELL_WITHIN;
+    let mut bytes = 0;
+    for answer in answers {
+        // What has come by the end counts, whoever else has not answered.
+        if let Ok(Ok(told)) = timeout_at(end, answer).await {
+            bytes += told;
         }
-        bytes
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_worker_that_hangs_is_left_out_and_holds_up_nobody() {
+        let (hangs, _queries) = mpsc::unbounded_channel();
+        let (has_ended, queries) = mpsc::unbounded_channel();
+        drop(queries);
+        let (works, mut queries) = mpsc::unbounded_channel::<InFlightQuery>();
+        let workers = [hangs, has_ended, works];
+        let answer = async { queries.recv().await.unwrap().send(7).unwrap() };
+        // A guard against waiting for ever: nothing that works takes so long.
+        let told = tokio::time::timeout(Duration::from_secs(30), bytes_in_flight(&workers));
+        let (told, ()) = tokio::join!(told, answer);
+        assert_eq!(told, Ok(7));
     }
 }
