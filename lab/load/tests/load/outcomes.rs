@@ -1,5 +1,8 @@
 //! How requests end against servers that do wrong, and what impatient users do about it.
 
+use std::io::{ErrorKind, Read};
+use std::net::TcpListener;
+
 use crate::scripted::{Act, Server, answer, count, one_by_one, open, plan, request, requests};
 use weir_stats::Outcome;
 
@@ -74,6 +77,20 @@ fn what_is_open_at_the_end_is_unfinished() {
     plan.drain = 0.02;
     let (_, records) = open(&plan, requests(3));
     assert_eq!(count(&records, Outcome::Unfinished), 3);
+}
+
+/// Otherwise the kernel goes on sending the request of a run that is over.
+#[test]
+fn what_is_open_at_the_end_is_reset() {
+    // The kernel accepts for it meanwhile.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut plan = plan(listener.local_addr().expect("an address"));
+    plan.drain = 0.02;
+    let (_, records) = open(&plan, requests(1));
+    assert_eq!(count(&records, Outcome::Unfinished), 1);
+    let (mut stream, _) = listener.accept().expect("the client has connected");
+    let end = stream.read_to_end(&mut Vec::new()).map_err(|error| error.kind());
+    assert_eq!(end, Err(ErrorKind::ConnectionReset));
 }
 
 #[test]
