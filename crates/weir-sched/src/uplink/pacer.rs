@@ -111,7 +111,7 @@ impl Pacer {
         Duration::from_nanos(self.ungranted.load(Ordering::Relaxed))
     }
 
-    /// Gives back what was charged and not sent.
+    /// Gives back what was charged and not sent, or what it did not take.
     pub fn refund(&self, wire_bytes: u64) {
         self.charged.fetch_sub(wire_bytes, Ordering::Relaxed);
         let span = self.rate().time_for(wire_bytes).as_nanos() as u64;

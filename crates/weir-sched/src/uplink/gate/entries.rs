@@ -10,7 +10,7 @@ use super::departed::Departed;
 use super::fair_share::{FairShare, State};
 use super::fairness::{self, FairnessRecord};
 use super::flows::JobSpec;
-use super::short_queue::ShortQueue;
+use super::place_queue::PlaceQueue;
 use super::{Gate, LEASE};
 use crate::policy::Arrival;
 use crate::time::Time;
@@ -38,7 +38,7 @@ pub(super) struct Entry {
     pub(super) remaining: u64,
     pub(super) share: FairShare,
     /// Places of the jobs that can be sent, in turn.
-    pub(super) waiting: ShortQueue<usize>,
+    pub(super) waiting: PlaceQueue,
     /// Jobs that could be sent but for a grant that is out.
     pub(super) pending: u32,
     /// All its responses were sent whole.
@@ -130,7 +130,7 @@ impl Entries {
 
     /// The job of the entry whose turn it is.
     pub(super) fn next_member(&self, id: EntryId) -> Option<usize> {
-        self.all[id as usize].waiting.first().copied()
+        self.all[id as usize].waiting.first()
     }
 
     /// The virtual server has finished the entry at `at`.
@@ -146,7 +146,7 @@ impl Entries {
     /// The last response of the entry has been sent or has gone.
     fn depart(&mut self, id: EntryId, now: Time, fairness_records: &mut Vec<FairnessRecord>) {
         let entry = &mut self.all[id as usize];
-        entry.waiting = ShortQueue::default();
+        entry.waiting = PlaceQueue::default();
         if let Some(object) = entry.ranges_of.take() {
             self.groups.remove(&(entry.client, object));
         }
@@ -215,7 +215,7 @@ impl Gate {
                     size,
                     remaining: work,
                     share: FairShare::new(level, work, path, packets, self.pacer.rate()),
-                    waiting: ShortQueue::default(),
+                    waiting: PlaceQueue::default(),
                     pending: 0,
                     complete: true,
                     round_trip: path.round_trip,

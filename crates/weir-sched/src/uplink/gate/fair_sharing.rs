@@ -52,24 +52,12 @@ impl Gate {
             }
             self.pass_idle_time(until);
             if due.is_none() {
-                return self.hold_up_the_link(now);
+                return self.follow_the_pacer(now);
             }
             if let Some(Reverse(due)) = self.timers.pop() {
                 self.timer_fires(&due);
             }
         }
-    }
-
-    /// What others sent over the link without a grant holds up all that has not passed.
-    fn hold_up_the_link(&mut self, now: Time) {
-        let ungranted = self.pacer.ungranted();
-        let span = ungranted.saturating_sub(self.ungranted);
-        if span.is_zero() {
-            return;
-        }
-        self.ungranted = ungranted;
-        self.link_queue.delay(now, span);
-        self.idle_since = self.idle_since.map(|since| since.max(now) + span);
     }
 
     fn pass_idle_time(&mut self, until: Time) {

@@ -264,7 +264,7 @@ impl Gate {
         if queued && !was_queued {
             entry.waiting.push(place);
         } else if was_queued && !queued {
-            entry.waiting.remove(&place);
+            entry.waiting.remove(place);
         }
         entry.pending = entry.pending + u32::from(pending) - u32::from(was_pending);
         match (was_ready, entry.ready()) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::support::calls::{arrive, drain, grant, open};
 use super::support::{Link, request, time};
-use weir_sched::{JobSpec, LEASE, Next, ObjectId, PolicyKind, Time, policy};
+use weir_sched::{JobId, JobSpec, LEASE, Next, ObjectId, PolicyKind, Time, policy};
 
 #[test]
 fn pipelined_jobs_are_sent_in_order_and_rank_as_the_head() {
@@ -206,6 +206,27 @@ fn a_range_that_leaves_takes_only_its_own_bytes() {
     gate.abandoned(now, first);
     assert_eq!(drain(&mut gate, &mut now), [second]);
     assert_eq!(gate.jobs(), 0);
+}
+
+#[test]
+fn the_ranges_that_stay_when_most_leave_are_sent_in_their_turn() {
+    let mut gate = Link::exact(policy::PROTECTIVE).gate();
+    let mut now = Time::ZERO;
+    let arrivals = (0..3_000).map(|_| {
+        let flow = open(&mut gate, 1);
+        let spec = JobSpec { flow, tag: 0, size: Some(1000), range_of: Some(ObjectId(7)) };
+        gate.arrive(now, spec).unwrap()
+    });
+    let all: Vec<JobId> = arrivals.collect();
+    let mut stay = Vec::new();
+    for (place, job) in all.into_iter().enumerate() {
+        if place.is_multiple_of(3) {
+            stay.push(job);
+        } else {
+            gate.abandoned(now, job);
+        }
+    }
+    assert_eq!(drain(&mut gate, &mut now), stay);
 }
 
 /// What SWIFT takes for left is the size less what was sent.
