@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use weir_tls::{Certificate, CertificateStore};
 
 use crate::answers::Answers;
-use crate::authority::{Authority, Wish};
+use crate::authority::{Authority, Outcome, Wish};
 use crate::board::{LastFailure, Line, Phase};
 use crate::draw::draw;
 use crate::failure::Failure;
@@ -50,8 +50,9 @@ pub(crate) struct Keeper {
     pem: Option<Pem>,
     /// It could not be written yet.
     is_unsaved: bool,
-    /// While an order is under way, and after a refusal until the next one has ended: the authority counts
-    /// failed attempts by name, so during the pause the other processes wait, too.
+    /// While an order is under way, however long the authority processes it, and after a refusal until the
+    /// next one has ended: the authority counts failed attempts by name, so during the pause the other
+    /// processes wait, too.
     lock: Option<Lock>,
 }
 
@@ -144,16 +145,28 @@ impl Keeper {
         // An order that failed may have failed because of what it said to replace.
         let replaces = self.pem.as_ref().filter(|_| failures == 0);
         let wish = Wish { name: &self.name, kind: common.turns.kind(failures), replaces };
-        match common.authority.obtain(wish, &common.answers).await {
-            Ok(pem) => self.obtained(pem),
+        match common.authority.obtain(wish, &common.answers, SystemTime::now()).await {
+            Ok(Outcome::Issued(pem)) => self.obtained(pem),
+            Ok(Outcome::Processing(wait)) => self.processing(wait),
             Err(failure) => self.failed(&failure),
         }
+    }
+
+    /// The order is under way, and meanwhile others may have their turn.
+    fn processing(&mut self, wait: Duration) {
+        self.plan.processing(wait, SystemTime::now());
+        tracing::info!(
+            "the ACME server is still making the certificate for {}: it is asked again in {}",
+            self.name,
+            span(wait)
+        );
     }
 
     fn obtained(&mut self, pem: Pem) {
         let certificate = match usable(&pem, &self.name) {
             Ok(certificate) => certificate,
             Err(problem) => {
+                self.common.authority.forget_order(&self.name);
                 return self.failed(&Failure::refused(format!(
                     "the certificate that the ACME server issued is of no use: {problem}"
                 )));
@@ -167,6 +180,7 @@ impl Keeper {
         match obtained {
             Obtained::Good => self.lock = None,
             Obtained::Late | Obtained::Useless => {
+                self.common.authority.forget_order(&self.name);
                 let text = format!(
                     "the certificate that the ACME server issued is valid from {} to {}, and the clock \
                      of this machine says {}: set the clock",
@@ -206,6 +220,10 @@ impl Keeper {
         let saved = self.common.storage.save_certificate(&self.name, pem);
         self.is_unsaved = saved.is_err();
         self.line.change(|line| line.unsaved = saved.is_err());
+        if saved.is_ok() {
+            // Until now a restart could have got the certificate from it once more.
+            self.common.authority.forget_order(&self.name);
+        }
         saved
     }
 

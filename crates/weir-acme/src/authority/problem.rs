@@ -8,6 +8,13 @@ use crate::failure::{Failure, printable, with_causes};
 const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 /// Another order already replaces that certificate (RFC 9773 section 5).
 const ALREADY_REPLACED: &str = "urn:ietf:params:acme:error:alreadyReplaced";
+/// The server has trouble of its own, wants to be asked less often, or wants another nonce (RFC 8555
+/// section 6.7): that says nothing of an order.
+const PASSING: [&str; 3] = [
+    "urn:ietf:params:acme:error:serverInternal",
+    "urn:ietf:params:acme:error:rateLimited",
+    "urn:ietf:params:acme:error:badNonce",
+];
 /// Letters of what the server tells at most.
 const LONGEST: usize = 500;
 
@@ -41,6 +48,13 @@ pub(super) fn is_already_replaced(error: &Error) -> bool {
     has_type(error, ALREADY_REPLACED)
 }
 
+/// Whether an order can be gone on with all the same: the server was not reached, or did not judge it.
+pub(super) fn may_pass(error: &Error) -> bool {
+    let Error::Api(problem) = error else { return true };
+    PASSING.into_iter().any(|name| has_type(error, name))
+        || problem.status.is_some_and(|status| status == 429 || status >= 500)
+}
+
 fn has_type(error: &Error, name: &str) -> bool {
     matches!(error, Error::Api(problem) if problem.r#type.as_deref() == Some(name))
 }
@@ -70,6 +84,26 @@ mod tests {
         let error = Error::Json(serde_json::from_str::<Problem>("[").unwrap_err());
         assert!(!failure("x", &error).setback().is_refusal);
         assert!(!failure("x", &Error::Timeout(None)).setback().is_refusal);
+    }
+
+    #[test]
+    fn trouble_that_passes_is_told_from_an_order_that_is_lost() {
+        for json in [
+            r#"{"type": "urn:ietf:params:acme:error:rateLimited", "status": 403}"#,
+            r#"{"type": "urn:ietf:params:acme:error:serverInternal"}"#,
+            r#"{"status": 429}"#,
+            r#"{"type": "about:blank", "status": 503}"#,
+        ] {
+            assert!(may_pass(&problem(json)), "{json}");
+        }
+        assert!(may_pass(&Error::Timeout(None)));
+        for json in [
+            r#"{"type": "urn:ietf:params:acme:error:malformed", "status": 404}"#,
+            r#"{"type": "urn:ietf:params:acme:error:unauthorized"}"#,
+            "{}",
+        ] {
+            assert!(!may_pass(&problem(json)), "{json}");
+        }
     }
 
     #[test]

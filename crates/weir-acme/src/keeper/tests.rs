@@ -1,12 +1,15 @@
-//! A keeper without an ACME server: what it takes over, serves and tells.
+//! A keeper without an ACME server, or with one that takes its time: what it takes over, serves and tells.
 
 use std::fs;
+use std::path::PathBuf;
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
 use super::*;
 use crate::answers::Challenges;
+use crate::authority::tests::slow::Slow;
+use crate::authority::tests::stand::block_on;
 use crate::board::{Board, CertificateStatus};
 use crate::settings::{ChallengeKind, Settings};
 
@@ -22,10 +25,15 @@ impl Stand {
         let home = TempDir::new().unwrap();
         let roots = home.path().join("ca.pem");
         fs::write(&roots, pem("acme.example", 2020, 4000).chain).unwrap();
+        // Nobody listens there.
+        Stand::at("https://127.0.0.1:1/directory", roots, home)
+    }
+
+    /// With an ACME server, whose certificate is checked against `roots`.
+    fn at(directory_url: &str, roots: PathBuf, home: TempDir) -> Stand {
         let settings = Settings {
             names: vec!["a.example".parse().unwrap()],
-            // Nobody listens there.
-            directory_url: "https://127.0.0.1:1/directory".parse().unwrap(),
+            directory_url: directory_url.parse().unwrap(),
             email: None,
             storage: home.path().to_owned(),
             roots: Some(roots),
@@ -67,15 +75,14 @@ impl Stand {
 
 /// A certificate that is valid from the beginning of `year` on, until the end of `last`.
 fn pem(name: &str, year: i32, last: i32) -> Pem {
+    pem_of(&KeyPair::generate().unwrap(), name, year, last)
+}
+
+fn pem_of(key: &KeyPair, name: &str, year: i32, last: i32) -> Pem {
     let mut params = CertificateParams::new([name.to_owned()]).unwrap();
     params.not_before = date_time_ymd(year, 1, 1);
     params.not_after = date_time_ymd(last, 12, 31);
-    let key = KeyPair::generate().unwrap();
-    Pem { key: key.serialize_pem(), chain: params.self_signed(&key).unwrap().pem() }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    Pem { key: key.serialize_pem(), chain: params.self_signed(key).unwrap().pem() }
 }
 
 fn begin(pem: &Pem) -> Option<SystemTime> {
@@ -223,6 +230,54 @@ fn an_order_waits_while_another_process_has_the_lock() {
     assert_eq!(stand.served(), begin(&issued));
     assert_eq!(stand.status().phase, Phase::Waiting);
     assert!(!stand.is_locked());
+}
+
+#[test]
+fn an_order_that_is_being_processed_is_gone_on_with_and_its_certificate_served() {
+    let hour = Duration::from_secs(3600);
+    let slow = Slow::start(&[(hour, "valid")]);
+    let (url, roots) = (slow.fake.url("/directory"), slow.fake.roots());
+    let mut stand = Stand::at(&url, roots, TempDir::new().unwrap());
+    let storage = stand.keeper.common.storage.clone();
+    let name = stand.keeper.name.clone();
+    block_on(stand.keeper.order());
+    let status = stand.status();
+    assert_eq!((status.phase, status.failed), (Phase::Ordering, 0));
+    assert!(stand.keeper.plan.pause(SystemTime::now()) > Duration::from_secs(60));
+    assert!(stand.is_locked(), "no other process orders");
+    // Nor does it hold up the orders of other names.
+    assert_eq!(stand.keeper.common.orders.available_permits(), 1);
+
+    // The server has made the certificate of the key that is kept.
+    let kept = storage.order(&name).unwrap().unwrap();
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    let key = KeyPair::from_pem(kept["key"].as_str().unwrap()).unwrap();
+    let issued = pem_of(&key, "a.example", 2024, 4000);
+    slow.set_chain(&issued.chain);
+    slow.set_time(SystemTime::UNIX_EPOCH + hour);
+    block_on(stand.keeper.order());
+    assert_eq!(stand.served(), begin(&issued));
+    assert_eq!((stand.status().obtained, stand.status().failed), (1, 0));
+    assert!(!stand.is_locked());
+    assert_eq!(slow.placed().len(), 1);
+    // It is saved, and there is nothing to go on with.
+    assert_eq!(storage.certificate(&name).unwrap().unwrap().chain, issued.chain);
+    assert_eq!(storage.order(&name).unwrap(), None);
+}
+
+#[test]
+fn an_order_is_not_gone_on_with_if_its_certificate_is_of_no_use() {
+    let mut stand = Stand::new();
+    let (storage, name) = (stand.keeper.common.storage.clone(), stand.keeper.name.clone());
+    stand.save(&pem("a.example", 2018, 4000));
+    stand.keeper.take_over();
+    // For another name, and over when it comes.
+    for useless in [pem("b.example", 2024, 4000), pem("a.example", 2019, 2020)] {
+        storage.save_order(&name, "{}").unwrap();
+        stand.keeper.obtained(useless);
+        assert_eq!(storage.order(&name).unwrap(), None);
+    }
+    assert_eq!(stand.status().failed, 2);
 }
 
 #[test]

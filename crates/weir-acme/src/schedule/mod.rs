@@ -9,5 +9,6 @@
 pub(crate) mod life;
 pub(crate) mod pause;
 pub(crate) mod plan;
+pub(crate) mod processing;
 pub(crate) mod renewal;
 pub(crate) mod retry;

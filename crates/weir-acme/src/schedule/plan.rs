@@ -123,6 +123,12 @@ impl Plan {
         self.pause = Some(Pause::new(now, wait(self.failures, setback, draw)));
     }
 
+    /// The server is still making the certificate: the same order is gone on with after `wait`. No attempt
+    /// has failed.
+    pub(crate) fn processing(&mut self, wait: Duration, now: SystemTime) {
+        self.pause = Some(Pause::new(now, wait));
+    }
+
     /// Another process orders this certificate.
     pub(crate) fn ordered_elsewhere(&mut self, now: SystemTime) {
         self.pause = Some(Pause::new(now, WHILE_ANOTHER_ORDERS));

@@ -1,5 +1,5 @@
 //! The directory where accounts, keys and certificates are kept, a part of it for each ACME server.
-//! Used by the keeper and by the account. Several processes may share it.
+//! Used by the keeper, the account and orders. Several processes may share it.
 //!
 //! ```text
 //! DIRECTORY/                                   0700
@@ -7,6 +7,7 @@
 //!     _account.json   _account.lock            0600; no host is called so
 //!     www.example.org.pem                      0600; the key, then the chain
 //!     www.example.org.lock                     0600; held by the process that orders
+//!     www.example.org.order                    0600; while the ACME server makes the certificate
 //!     _challenges/www.example.org              0600; while it is ordered
 //! ```
 //!
@@ -88,6 +89,27 @@ impl Storage {
         self.lock(name.as_str())
     }
 
+    /// What [`Storage::save_order`] kept.
+    pub(crate) fn order(&self, name: &HostName) -> Result<Option<String>, StorageError> {
+        read(&self.order_path(name))
+    }
+
+    /// Keeps the order for `name` that is under way.
+    pub(crate) fn save_order(&self, name: &HostName, text: &str) -> Result<(), StorageError> {
+        self.save(&self.order_path(name), text.as_bytes())
+    }
+
+    /// Ends that: there is nothing to go on with.
+    pub(crate) fn forget_order(&self, name: &HostName) -> Result<(), StorageError> {
+        let path = self.order_path(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StorageError::new("remove", &path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What [`Storage::save_account`] kept.
     pub(crate) fn account(&self) -> Result<Option<String>, StorageError> {
         read(&self.account_path())
@@ -138,6 +160,10 @@ impl Storage {
 
     fn challenge_path(&self, name: &HostName) -> PathBuf {
         self.directory.join(CHALLENGES).join(name.as_str())
+    }
+
+    fn order_path(&self, name: &HostName) -> PathBuf {
+        self.directory.join(format!("{name}.order"))
     }
 
     /// Where the key and chain of `name` are.

@@ -69,13 +69,19 @@ fn only_its_user_reads_what_is_kept() {
     let storage = Storage::open(&root, &server()).unwrap();
     storage.save_certificate(&name(), &pem("A", 10)).unwrap();
     storage.save_account("{}").unwrap();
+    storage.save_order(&name(), "{}").unwrap();
     let _lock = storage.lock_certificate(&name()).unwrap().unwrap();
     assert_eq!(mode(&root), 0o700);
     assert_eq!(mode(&root.join("acme.example_directory")), 0o700);
     storage.share_answer(&name(), "{}").unwrap();
     assert_eq!(mode(&root.join("acme.example_directory/_challenges")), 0o700);
-    let files = ["www.example.org.pem", "www.example.org.lock", "_account.json"];
-    for file in [&files[..], &["_challenges/www.example.org"]].concat() {
+    for file in [
+        "www.example.org.pem",
+        "www.example.org.lock",
+        "www.example.org.order",
+        "_account.json",
+        "_challenges/www.example.org",
+    ] {
         assert_eq!(mode(&root.join("acme.example_directory").join(file)), 0o600, "{file}");
     }
 }
@@ -102,6 +108,19 @@ fn what_is_kept_comes_back_and_is_replaced() {
     }
     let other = Storage::open(home.path(), &"https://other.example/".parse().unwrap()).unwrap();
     assert_eq!(other.certificate(&name()).unwrap(), None);
+}
+
+#[test]
+fn an_order_is_kept_until_it_is_forgotten() {
+    let home = TempDir::new().unwrap();
+    let storage = Storage::open(home.path(), &server()).unwrap();
+    storage.forget_order(&name()).unwrap();
+    assert_eq!(storage.order(&name()).unwrap(), None);
+    storage.save_order(&name(), "{}").unwrap();
+    assert_eq!(storage.order(&name()).unwrap().as_deref(), Some("{}"));
+    assert_eq!(storage.order(&"a.example".parse().unwrap()).unwrap(), None);
+    storage.forget_order(&name()).unwrap();
+    assert_eq!(storage.order(&name()).unwrap(), None);
 }
 
 #[test]

@@ -1,138 +1,29 @@
 //! The client, and all that speaks through it, against servers that are down, slow or talk nonsense.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::io::Write;
+use std::net::TcpListener;
 use std::thread;
 
 use http::header::RETRY_AFTER;
-use rcgen::{CertificateParams, DnType, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
-use weir_tls::CertificateStore;
 
 use super::*;
-use crate::answers::{Answers, Challenges};
-use crate::authority::{Authority, Wish};
+use crate::authority::tests::fake::Fake;
+use crate::authority::tests::stand::{Stand, block_on};
 use crate::schedule::retry::Setback;
-use crate::settings::{ChallengeKind, Settings};
-use crate::storage::Storage;
 use crate::storage::tests::Small;
 
-/// A server over TLS that answers every request with the same bytes and closes the connection, or
-/// never answers. It ends with the tests' process.
-struct Fake {
-    address: SocketAddr,
-    /// What its certificate is checked against.
-    roots: TempDir,
-}
-
 impl Fake {
-    fn answering(answer: Option<Vec<u8>>) -> Fake {
-        Fake::on(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
-    }
-
-    /// Answers HTTP. `URL` in the body is an address of its own, as `https://ADDRESS/` is in the fields.
-    fn with(status: &str, fields: &str, body: &str) -> Fake {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let body = body.replace("URL", &format!("https://{address}/x"));
-        let fields = fields.replace("ADDRESS", &address);
-        let length = body.len();
-        let text = format!(
-            "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{fields}\r\n{body}"
-        );
-        Fake::on(listener, Some(text.into_bytes()))
-    }
-
-    fn on(listener: TcpListener, answer: Option<Vec<u8>>) -> Fake {
-        let address = listener.local_addr().unwrap();
-        let key = KeyPair::generate().unwrap();
-        let mut certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-        certificate.distinguished_name.push(DnType::CommonName, address.to_string());
-        let certificate = certificate.self_signed(&key).unwrap();
-        let roots = TempDir::new().unwrap();
-        fs::write(roots.path().join("ca.pem"), certificate.pem()).unwrap();
-        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .unwrap();
-        let config = Arc::new(config);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let connection = ServerConnection::new(config.clone()).unwrap();
-                let mut stream = StreamOwned::new(connection, stream.unwrap());
-                let answer = answer.clone();
-                thread::spawn(move || {
-                    let mut request = [0; 16 * 1024];
-                    let _ = stream.read(&mut request);
-                    match answer {
-                        Some(answer) => {
-                            let _ = stream.write_all(&answer);
-                            stream.conn.send_close_notify();
-                            let _ = stream.flush();
-                        }
-                        // Until the client gives up.
-                        None => while stream.read(&mut request).is_ok_and(|count| count > 0) {},
-                    }
-                });
-            }
-        });
-        Fake { address, roots }
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("https://{}{path}", self.address)
-    }
-
     fn visit(&self) -> Visit {
-        let client = Client::new(Some(&self.roots.path().join("ca.pem"))).unwrap();
+        let client = Client::new(Some(&self.roots())).unwrap();
         Visit::new(&client, &self.url("/directory").parse().unwrap())
     }
 }
 
-/// Orders at a fake.
-struct Stand {
-    settings: Settings,
-    storage: Storage,
-    authority: Authority,
-}
-
-impl Stand {
-    /// What is kept is kept in `home`.
-    fn new(fake: &Fake, home: &Path) -> Stand {
-        let settings = Settings {
-            names: vec!["a.example".parse().unwrap()],
-            directory_url: fake.url("/directory").parse().unwrap(),
-            email: None,
-            storage: home.to_owned(),
-            roots: Some(fake.roots.path().join("ca.pem")),
-            external_account: None,
-            challenges: vec![ChallengeKind::Http01],
-        };
-        let storage = Storage::open(&settings.storage, &settings.directory_url).unwrap();
-        let authority = Authority::new(&settings, &storage).unwrap();
-        Stand { settings, storage, authority }
-    }
-
-    /// What comes of it.
-    fn order(&self) -> Failure {
-        let (challenges, store) = (Challenges::default(), CertificateStore::new());
-        let answers = Answers::new(challenges, store, self.storage.clone());
-        let name = &self.settings.names[0];
-        let wish = Wish { name, kind: ChallengeKind::Http01, replaces: None };
-        block_on(self.authority.obtain(wish, &answers)).unwrap_err()
-    }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+/// What comes of an order there.
+fn failure_at(stand: &Stand) -> Failure {
+    stand.order(SystemTime::now()).unwrap_err()
 }
 
 fn ask(visit: &Visit, url: &str) -> Result<BytesResponse, String> {
@@ -248,7 +139,8 @@ fn an_order_at_a_server_that_talks_nonsense_fails_in_words() {
         ("Replay-Nonce: abc\r\nLocation: https://127.0.0.1/\r\n", directory, "makes no sense"),
     ] {
         let home = TempDir::new().unwrap();
-        let failure = Stand::new(&Fake::with("200 OK", fields, body), home.path()).order();
+        let fake = Fake::with("200 OK", fields, body);
+        let failure = failure_at(&Stand::new(&fake, home.path()));
         assert!(failure.to_string().contains(problem), "{failure}");
     }
 }
@@ -262,7 +154,7 @@ fn a_full_disk_costs_one_account() {
     let mut stand = Stand::new(&fake, small.path());
     let filler = small.fill();
     let account = |stand: &Stand| {
-        let failure = stand.order().to_string();
+        let failure = failure_at(stand).to_string();
         assert!(failure.contains("the order was not taken"), "{failure}");
         stand.authority.account.read().unwrap().unwrap()
     };
@@ -284,7 +176,8 @@ fn an_order_that_takes_the_server_longer_is_followed_by_none_before_it_says_so()
         "status": "processing", "authorizations": [], "finalize": "URL"}"#;
     let fields = "Replay-Nonce: abc\r\nLocation: https://ADDRESS/\r\nRetry-After: 300\r\n";
     let home = TempDir::new().unwrap();
-    let failure = Stand::new(&Fake::with("200 OK", fields, body), home.path()).order();
+    let fake = Fake::with("200 OK", fields, body);
+    let failure = failure_at(&Stand::new(&fake, home.path()));
     assert!(failure.to_string().contains("did not come to a decision"), "{failure}");
     let setback = Setback { is_refusal: false, retry_after: Some(Duration::from_secs(300)) };
     assert_eq!(failure.setback(), setback);

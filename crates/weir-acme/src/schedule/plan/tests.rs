@@ -213,6 +213,15 @@ fn a_clock_that_jumps_ahead_renews_and_one_that_jumps_back_waits() {
     assert_eq!(plan.next(SystemTime::UNIX_EPOCH), Step::Wait(LONGEST_WAIT));
 }
 
+#[test]
+fn an_order_that_is_being_processed_is_no_failure_and_is_looked_at_later() {
+    let mut plan = Plan::default();
+    plan.processing(5 * MINUTE, start());
+    assert_eq!(plan.failures(), 0);
+    assert_eq!(plan.next(start()), Step::Wait(5 * MINUTE));
+    assert_eq!(plan.next(start() + 5 * MINUTE), Step::Order);
+}
+
 #[derive(Clone, Debug)]
 enum Event {
     Jump(u64),
@@ -221,6 +230,7 @@ enum Event {
     Obtained(u64, u64),
     Suggested(u64, u64, Option<u64>),
     Failed(bool, Option<u64>),
+    Processing(u64),
     Elsewhere,
 }
 
@@ -236,6 +246,7 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(start, length, again)| Event::Suggested(start, length, again)),
         (any::<bool>(), proptest::option::of(0u64..))
             .prop_map(|(is_refusal, asked)| Event::Failed(is_refusal, asked)),
+        (15u64..=24 * 3600).prop_map(Event::Processing),
         Just(Event::Elsewhere),
     ]
 }
@@ -268,6 +279,7 @@ proptest! {
                     let retry_after = asked.map(Duration::from_secs);
                     plan.failed(Setback { is_refusal, retry_after }, now, draw);
                 }
+                Event::Processing(wait) => plan.processing(Duration::from_secs(wait), now),
                 Event::Elsewhere => plan.ordered_elsewhere(now),
             }
             if let Step::Wait(wait) = plan.next(now) {
