@@ -1,16 +1,26 @@
 /*
- * mod_weir_opener: Apache takes files from the opener (weir-lab opener) instead of finding and opening
- * them itself, so that its processes do not wait for the disk. Flashpache of Ruan & Pai, section 5.1, for
- * Apache 2.4. docs/guide/flashpache.md says how it is built and used.
+ * mod_weir_opener: Apache takes files that are not in memory from the opener (weir-lab opener) instead of
+ * finding and opening them itself, so that its processes do not wait for the disk. Flashpache of Ruan & Pai,
+ * section 5.1, for Apache 2.4. docs/guide/flashpache.md says how it is built and used.
  *
  *     LoadModule weir_opener_module PATH/mod_weir_opener.so
  *     WeirOpenerSocket PATH
  *     WeirOpenerTimeout MILLISECONDS
+ *     WeirOpenerWarm BYTES
+ *     WeirOpenerAlways On|Off
  *
  * Apache looks at a file's metadata when it has translated the URL (directory_walk), checks who may
  * have it, and then opens it (default_handler). The module takes the place of the first and of the last;
  * the checks between remain Apache's. Whenever the opener is gone, late, of another version or has nothing
  * to say, the module declines, and Apache goes its own way.
+ *
+ * In the place of the first, before Apache itself has looked anywhere, the module decides whether the opener
+ * is asked at all (weir_memory.c). It looks the name up with Apache's rights in memory alone (openat2(2) with
+ * RESOLVE_CACHED, of a descriptor that only names), and asks the kernel whether the file's first bytes are
+ * there (cachestat(2), or reads that do not wait): as many as the opener would bring there (WeirOpenerWarm).
+ * If so, Apache gets the metadata, and opens and sends the file itself, as if there were no module; no other
+ * process has to run. If anything is missing or unknown, the opener is asked. WeirOpenerAlways On asks it for
+ * each request, as in the paper.
  *
  * Each thread has a connection of its own (prefork: each process): so no lock is needed, and nobody waits
  * behind another's question. It goes with its thread: those of mod_http2 end and come again.
@@ -27,6 +37,7 @@
 
 #include "weir_client.h"
 #include "weir_conf.h"
+#include "weir_memory.h"
 #include "weir_passed.h"
 #include "weir_send.h"
 
@@ -43,7 +54,7 @@ static apr_status_t opener_dirwalk_stat(apr_finfo_t *finfo, request_rec *r, apr_
     apr_status_t status;
     int error;
 
-    /* Of a symbolic link itself the opener says nothing. */
+    /* Apache itself looks at symbolic links. */
     if (r->method_number != M_GET || (wanted & APR_FINFO_LINK)) {
         return AP_DECLINED;
     }
@@ -60,11 +71,11 @@ static apr_status_t opener_dirwalk_stat(apr_finfo_t *finfo, request_rec *r, apr_
         weir_passed_close(passed);
         status = AP_DECLINED;
     }
+    if (result != WEIR_FILE || passed->in_memory) {
+        weir_passed_close(passed);
+    }
     if (result == WEIR_FILE) {
         weir_passed_keep(r, passed);
-    }
-    else {
-        weir_passed_close(passed);
     }
     return status;
 }
@@ -121,6 +132,10 @@ static int opener_handler(request_rec *r)
     if (r->used_path_info != AP_REQ_ACCEPT_PATH_INFO && r->path_info != NULL && *r->path_info) {
         return DECLINED;
     }
+    if (weir_passed_in_memory(r)) {
+        /* Apache has the metadata that the name had a moment ago, as when it looks itself. */
+        return DECLINED;
+    }
     passed = weir_passed_descriptor(r);
     file = passed == NULL ? NULL : weir_send_open(r, passed, &finfo);
     if (file == NULL) {
@@ -146,6 +161,7 @@ static void opener_child_init(apr_pool_t *pool, server_rec *server)
 {
     int error = weir_client_threads_begin();
 
+    weir_memory_begin();
     if (error != 0) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, error, server,
                      "no connection to the opener: this process opens files itself");

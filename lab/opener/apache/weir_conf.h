@@ -1,6 +1,6 @@
 /*
- * What Apache's configuration says of the opener: WeirOpenerSocket and WeirOpenerTimeout. Used by
- * mod_weir_opener.c and weir_passed.c.
+ * What Apache's configuration says of the opener: WeirOpenerSocket, WeirOpenerTimeout, WeirOpenerAlways and
+ * WeirOpenerWarm. Used by mod_weir_opener.c and weir_passed.c.
  */
 #ifndef WEIR_CONF_H
 #define WEIR_CONF_H
@@ -11,6 +11,8 @@
 struct weir_conf {
     const char *socket;  /* NULL: the module does nothing */
     int timeout;         /* milliseconds */
+    int always;          /* whether it is asked for what is in memory, too */
+    apr_int64_t warm;    /* bytes of a file that it brings into memory */
 };
 
 /* The directives, for the module's definition, and how a server's configuration is made. */

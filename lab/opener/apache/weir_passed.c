@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "weir_conf.h"
+#include "weir_memory.h"
 
 APLOG_USE_MODULE(weir_opener);
 
@@ -85,35 +86,66 @@ static int is_declined(request_rec *r)
            && (said->name == NULL || strcmp(said->name, r->filename) == 0);
 }
 
+/*
+ * Looks r->filename up in memory, unless the opener is always asked, and asks it for what is not there.
+ * `in_memory`: a file is, and all that Apache will do with it waits for no disk.
+ */
+static enum weir_result look_or_ask(request_rec *r, const struct weir_conf *conf, struct weir_reply *reply,
+                                    int *in_memory)
+{
+    struct weir_client *client;
+    enum weir_result result;
+
+    reply->fd = -1;
+    reply->error = 0;
+    *in_memory = 0;
+    if (!conf->always) {
+        result = weir_memory_look(r->filename, (uint64_t)conf->warm, reply);
+        if (result != WEIR_NOT_TOLD) {
+            *in_memory = result == WEIR_FILE;
+            return result;
+        }
+    }
+    client = weir_client_of_thread();
+    if (client == NULL) {
+        return WEIR_NOT_TOLD;
+    }
+    result = weir_client_ask(client, conf->socket, conf->timeout, r->filename, strlen(r->filename), reply);
+    log_change(r, conf, result);
+    if (!conf->always
+        && (result == WEIR_FILE || result == WEIR_DIRECTORY || result == WEIR_NOTHING)) {
+        weir_memory_learn(r->filename);
+    }
+    return result;
+}
+
 enum weir_result weir_passed_ask(request_rec *r, struct weir_passed **passed, int *error)
 {
     const struct weir_conf *conf = weir_conf_of(r->server);
-    struct weir_client *client;
     struct weir_reply reply;
     struct weir_passed *said;
     enum weir_result result;
+    int in_memory;
 
     *passed = NULL;
     *error = 0;
     if (conf->socket == NULL || r->filename == NULL || is_declined(r)) {
         return WEIR_NOT_TOLD;
     }
-    client = weir_client_of_thread();
-    if (client == NULL) {
-        return WEIR_NOT_TOLD;
-    }
-    result = weir_client_ask(client, conf->socket, conf->timeout, r->filename,
-                             strlen(r->filename), &reply);
-    log_change(r, conf, result);
+    result = look_or_ask(r, conf, &reply, &in_memory);
     *error = reply.error;
     if (result == WEIR_NOTHING) {
         return result;
     }
     said = apr_palloc(r->pool, sizeof *said);
     said->fd = reply.fd;
+    said->in_memory = in_memory;
     said->name = result == WEIR_FILE || result == WEIR_DIRECTORY || result == WEIR_NOT_TOLD
                      ? apr_pstrdup(r->pool, r->filename)
                      : NULL;
+    if (in_memory) {
+        apr_table_setn(r->notes, "weir-opener", "memory");
+    }
     if (reply.fd >= 0) {
         apr_pool_cleanup_register(r->pool, said, close_with_request, close_with_request);
         *passed = said;
@@ -141,6 +173,12 @@ apr_status_t weir_passed_metadata(apr_finfo_t *finfo, request_rec *r, const stru
     return status;
 }
 
+int weir_passed_in_memory(request_rec *r)
+{
+    const struct weir_passed *kept = weir_passed_kept(r);
+    return kept != NULL && kept->in_memory && strcmp(kept->name, r->filename) == 0;
+}
+
 struct weir_passed *weir_passed_descriptor(request_rec *r)
 {
     struct weir_passed *passed = weir_passed_kept(r);
@@ -149,7 +187,7 @@ struct weir_passed *weir_passed_descriptor(request_rec *r)
     if (passed != NULL && passed->fd >= 0 && strcmp(passed->name, r->filename) == 0) {
         return passed;
     }
-    if (weir_passed_ask(r, &passed, &error) == WEIR_FILE) {
+    if (weir_passed_ask(r, &passed, &error) == WEIR_FILE && !passed->in_memory) {
         return passed;
     }
     if (passed != NULL) {

@@ -43,7 +43,19 @@ pub enum Opening<'a> {
         module: &'a Path,
         /// The opener's socket.
         socket: &'a Path,
+        /// When it asks.
+        asking: Asking,
     },
+}
+
+/// When the module asks `weir-lab opener` for a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asking {
+    /// Where Apache would wait for the disk: something that it needs is not in memory.
+    #[default]
+    WhereItBlocks,
+    /// For each request, as Ruan and Pai's Flashpache does.
+    Always,
 }
 
 /// The program with its configuration written. It opens files by itself.
@@ -197,12 +209,18 @@ fn opening_lines(opening: Opening<'_>) -> String {
                 lines
             })
         }
-        Opening::Opener { module, socket } => format!(
-            "LoadModule weir_opener_module \"{}\"
+        Opening::Opener { module, socket, asking } => {
+            let always = match asking {
+                Asking::WhereItBlocks => "",
+                Asking::Always => "WeirOpenerAlways On\n",
+            };
+            format!(
+                "LoadModule weir_opener_module \"{}\"
 WeirOpenerSocket \"{}\"
-",
-            module.display(),
-            socket.display()
-        ),
+{always}",
+                module.display(),
+                socket.display()
+            )
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use weir_peers::apache::{Opening, Workers};
+use weir_peers::apache::{Asking, Opening, Workers};
 use weir_peers::haproxy::Limit;
 use weir_peers::nginx::{AccessLog, FileCache, KeepAlive, LogFormat, Nginx, Proxy, Reading};
 use weir_peers::{Certificate, Compression, Content, Options};
@@ -250,7 +250,11 @@ fn apache_comes_to_its_files_as_it_is_told() {
     let (module, socket) = (Path::new("/srv/module.so"), Path::new("/run/opener"));
     let lines =
         ["LoadModule weir_opener_module \"/srv/module.so\"", "WeirOpenerSocket \"/run/opener\""];
-    has(&of(Opening::Opener { module, socket }), &lines);
+    let opener = |asking| of(Opening::Opener { module, socket, asking });
+    has(&opener(Asking::WhereItBlocks), &lines);
+    assert!(!opener(Asking::WhereItBlocks).contains("WeirOpenerAlways"));
+    has(&opener(Asking::Always), &lines);
+    has(&opener(Asking::Always), &["WeirOpenerAlways On"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use weir_peers::apache::{self, Build, Opening, Workers};
+use weir_peers::apache::{self, Asking, Build, Opening, Workers};
 use weir_peers::{Options, Result, opener};
 
 use super::programs::{Opener, Place, Programs};
@@ -30,7 +30,8 @@ enum Model {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opens {
     Itself,
-    Opener,
+    /// `weir-lab opener`, asked so.
+    Opener(Asking),
     /// `mod_file_cache`, as many files as may be open, in the order of their names.
     FileCache,
 }
@@ -61,7 +62,8 @@ impl Apache {
         };
         let opens = match opens {
             None => Opens::Itself,
-            Some("opener") => Opens::Opener,
+            Some("opener") => Opens::Opener(Asking::WhereItBlocks),
+            Some("opener-always") => Opens::Opener(Asking::Always),
             Some("file-cache") => Opens::FileCache,
             _ => return None,
         };
@@ -92,10 +94,11 @@ impl Apache {
                 files.truncate(place.open_files.saturating_sub(OTHER_DESCRIPTORS));
                 (program(Opening::FileCache(&files))?, None)
             }
-            Opens::Opener => {
+            Opens::Opener(asking) => {
                 let module = apache::build(&place.directory.join("module"), Build::Plain)?;
                 let socket = socket(place);
-                let server = program(Opening::Opener { module: &module, socket: &socket })?;
+                let opening = Opening::Opener { module: &module, socket: &socket, asking };
+                let server = program(opening)?;
                 let program = opener::program(&settings.weir_lab, &socket, place.root);
                 (server, Some(Opener { program, socket }))
             }
@@ -126,8 +129,15 @@ mod tests {
         for (place, form) in forms.iter().enumerate() {
             assert!(!forms[..place].contains(form), "{form:?}");
         }
-        assert_eq!(forms.len(), 10);
-        for other in ["apache", "apache-itk", "apache-event-", "apache-event-1024", "nginx"] {
+        assert_eq!(forms.len(), 13);
+        for other in [
+            "apache",
+            "apache-itk",
+            "apache-event-",
+            "apache-event-1024",
+            "apache-event-always",
+            "nginx",
+        ] {
             assert_eq!(Apache::named(other), None, "{other}");
         }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use weir_peers::Result;
+use weir_peers::{Result, tool};
 use weir_stand::{FileSystem, Model, SlowDisk, root};
 use weir_workload::FileSet;
 
@@ -27,6 +27,9 @@ pub(super) struct Stand {
 
 /// Where a disk is mounted in the directory of a run.
 const MOUNT: &str = "slow";
+/// Whose the files are: Apache's user. The kernel tells the owner of a file for nothing what of it is in
+/// memory (cachestat(2)), which the opener's module asks; the other servers run as root, whom it tells, too.
+const OWNER: &str = "www-data";
 
 static KEPT: Mutex<Option<Stand>> = Mutex::new(None);
 static KEEPERS: AtomicUsize = AtomicUsize::new(0);
@@ -88,6 +91,9 @@ impl Stand {
         let disk = SlowDisk::mount(&at, documents.bytes(), FileSystem::Ext4, model)?;
         let root = disk.path().join("set");
         root::make(&documents, &root)?;
+        tool::output("chown", &["-R", "--", OWNER, &root.display().to_string()])?;
+        // That was a change of each file.
+        root::settle();
         let bodies = documents.bodies().into();
         Ok(Stand { disk, root, bodies, at, directories: set.directories() })
     }

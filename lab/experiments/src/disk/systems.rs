@@ -13,21 +13,25 @@ use crate::settings::Settings;
 
 /// The systems that are known. `weir:files` takes further flags of `weir serve` after spaces
 /// (`weir:files --disk-work blocks`), and another word than `files` is the policy of its uplink;
-/// `nginx-aio` reads on threads. Apache prefork has 256 processes, or 1024. Apache opens files by itself, or has them from `weir-lab opener`
-/// (`-opener`) or from `mod_file_cache` (`-file-cache`).
-pub const SYSTEMS: [&str; 15] = [
+/// `nginx-aio` reads on threads. Apache prefork has 256 processes, or 1024. Apache opens files by itself, or
+/// has them from `mod_file_cache` (`-file-cache`) or from `weir-lab opener`: those that are not in memory
+/// (`-opener`), or all (`-opener-always`).
+pub const SYSTEMS: [&str; 18] = [
     "weir:files",
     "nginx",
     "nginx-aio",
     "apache-prefork",
     "apache-prefork-1024",
     "apache-prefork-opener",
+    "apache-prefork-opener-always",
     "apache-prefork-file-cache",
     "apache-worker",
     "apache-worker-opener",
+    "apache-worker-opener-always",
     "apache-worker-file-cache",
     "apache-event",
     "apache-event-opener",
+    "apache-event-opener-always",
     "apache-event-file-cache",
     "lighttpd",
     "h2o",

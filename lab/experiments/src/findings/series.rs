@@ -45,6 +45,9 @@ pub(crate) fn label(system: &str) -> String {
             "kernel bands".to_owned()
         }
         "weir-kernel:bands" => "weir, kernel bands and cap".to_owned(),
+        always if always.ends_with("-opener-always") => {
+            format!("{} always asked", label(always.trim_end_matches("-always")))
+        }
         opener if opener.ends_with("-opener") => {
             format!("{}, opener", label(opener.trim_end_matches("-opener")))
         }
@@ -98,6 +101,7 @@ fn colour(system: &str) -> (usize, bool) {
         "apache-worker" => (5, true),
         "apache-prefork-opener" => (1, false),
         "apache-worker-opener" | "apache-event-opener" => (1, true),
+        always if always.ends_with("-opener-always") => (7, true),
         "apache-prefork-file-cache" => (2, false),
         "apache-worker-file-cache" | "apache-event-file-cache" => (2, true),
         "exact" => (7, true),

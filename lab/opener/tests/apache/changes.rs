@@ -3,12 +3,20 @@
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
+use weir_peers::apache::Asking;
+
 use crate::server::{Apache, Start, request};
 use crate::support::process::Process;
 use crate::support::{eventually, open_directory};
 
 #[test]
 fn changes_show() {
+    for asking in [Asking::Always, Asking::WhereItBlocks] {
+        changes_show_asking(asking);
+    }
+}
+
+fn changes_show_asking(asking: Asking) {
     let directory = open_directory();
     let root = directory.path().join("root");
     fs::create_dir_all(root.join("d")).unwrap();
@@ -16,7 +24,8 @@ fn changes_show() {
     fs::write(&path, "one").unwrap();
     let socket = directory.path().join("socket");
     let _opener = Process::start(&socket, &root, 500);
-    let apache = Apache::start(&root, &directory.path().join("with"), Start::with(&socket));
+    let start = Start { asking, ..Start::with(&socket) };
+    let apache = Apache::start(&root, &directory.path().join("with"), start);
     let get = || apache.get("/d/f");
     assert_eq!(get().unwrap(), b"one");
     // In place: at once, and no more is announced than is there.

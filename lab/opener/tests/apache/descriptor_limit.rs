@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use weir_opener::protocol::{Answer, Found, VERSION, Welcome};
-use weir_peers::apache::Workers;
+use weir_peers::apache::{Asking, Workers};
 
 use crate::descriptors::{Process, accepted};
 use crate::fake::{self, Answering};
@@ -137,6 +137,38 @@ fn compare(checked: Checked) {
     with.process.must_have_the_first_and(1);
     let errors = with.apache.errors();
     assert!(errors.contains(SAID) && errors.contains("answers again"), "{errors}");
+}
+
+/// To look at what is in memory takes two descriptors, which are closed again before Apache opens the file.
+#[test]
+fn what_is_in_memory_is_answered_as_without_the_module() {
+    for checked in [Checked::No, Checked::Sanitized] {
+        let directory = open_directory();
+        let root = site(directory.path());
+        let socket = directory.path().join("socket");
+        let _opener = Opener::start(&socket, &root, 1000);
+        let start = Start { checked, asking: Asking::WhereItBlocks, ..Start::WITHOUT };
+        let mut plain = Limited::start(&root, &directory.path().join("plain"), start);
+        let start = Start { socket: Some(&socket), ..start };
+        let mut with = Limited::start(&root, &directory.path().join("with"), start);
+        for more in [ENOUGH, 3, 2, 1, 0] {
+            plain.process.allow(more);
+            with.process.allow(more);
+            let right = (more > 0).then(|| content(0));
+            for _ in 0..REQUESTS {
+                let (expected, found) = (plain.get(), with.get());
+                let heads = format!("{more}, without:\n{}with:\n{}", expected.head, found.head);
+                // As above, should the opener be asked.
+                if more == 2 && found.head.starts_with("HTTP/1.1 403 ") {
+                    continue;
+                }
+                assert!(expected == found, "{heads}{}", with.apache.errors());
+                assert!(found.content() == right.as_deref(), "{heads}");
+            }
+            plain.process.must_have_the_first_and(0);
+            with.process.must_have_the_first_and(1);
+        }
+    }
 }
 
 /// The kernel passes as many as there is room for.

@@ -16,6 +16,7 @@ mod openers;
 mod restarts;
 mod same;
 mod server;
+mod where_it_blocks;
 
 /// The other tests start it.
 #[test]

@@ -8,13 +8,14 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use weir_peers::apache::{self, Build, Opening, Workers};
+use weir_peers::apache::{self, Asking, Build, Opening, Workers};
 use weir_peers::{Content, Options, Server, probe};
 
 use crate::support::eventually;
 
 static PLAIN: LazyLock<PathBuf> = LazyLock::new(|| module("plain", Build::Plain));
 static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| module("sanitized", Build::Sanitized));
+static OLD_KERNEL: LazyLock<PathBuf> = LazyLock::new(|| module("old-kernel", Build::OldKernel));
 
 /// Compiles the module, once for all tests.
 fn module(name: &str, build: Build) -> PathBuf {
@@ -27,6 +28,8 @@ fn module(name: &str, build: Build) -> PathBuf {
 pub(crate) enum Checked {
     No,
     Sanitized,
+    /// Without them, and as on a kernel that cannot tell what is in memory.
+    OldKernel,
 }
 
 /// How an Apache is started.
@@ -35,6 +38,8 @@ pub(crate) struct Start<'a> {
     pub(crate) workers: Workers,
     /// The opener's socket.
     pub(crate) socket: Option<&'a Path>,
+    /// Always, unless a test is about what is in memory: then the opener is asked for each request.
+    pub(crate) asking: Asking,
     pub(crate) checked: Checked,
     /// What `Options` says.
     pub(crate) options: &'a str,
@@ -46,6 +51,7 @@ impl<'a> Start<'a> {
     pub(crate) const WITHOUT: Start<'static> = Start {
         workers: Workers::Prefork(4),
         socket: None,
+        asking: Asking::Always,
         checked: Checked::No,
         options: "None",
         lines: "",
@@ -92,9 +98,10 @@ impl Apache {
         let module = match start.checked {
             Checked::No => &*PLAIN,
             Checked::Sanitized => &*SANITIZED,
+            Checked::OldKernel => &*OLD_KERNEL,
         };
         let opening = match start.socket {
-            Some(socket) => Opening::Opener { module, socket },
+            Some(socket) => Opening::Opener { module, socket, asking: start.asking },
             None => Opening::Itself,
         };
         let program = apache::program_opening(&options, start.workers, opening).unwrap();
@@ -131,7 +138,8 @@ impl Apache {
         answer.starts_with(b"HTTP/1.1 200 ").then_some(body)
     }
 
-    /// The lines of the access log: a path, and `file` if the opener opened it, otherwise `-`.
+    /// The lines of the access log: a path, and `file` if the opener opened it, `memory` if it was not asked for
+    /// it, otherwise `-`.
     pub(crate) fn accesses(&self) -> Vec<(String, String)> {
         let log = fs::read_to_string(self.directory.join("access.log")).unwrap_or_default();
         let lines = log.lines().filter_map(|line| line.split_once(' '));

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::tool::start_error;
 
 /// The source, which belongs to the opener. The first file gives the module its name.
-const SOURCE: [(&str, &str); 9] = [
+const SOURCE: [(&str, &str); 11] = [
     ("mod_weir_opener.c", include_str!("../../../opener/apache/mod_weir_opener.c")),
     ("weir_conf.c", include_str!("../../../opener/apache/weir_conf.c")),
     ("weir_conf.h", include_str!("../../../opener/apache/weir_conf.h")),
@@ -16,9 +16,14 @@ const SOURCE: [(&str, &str); 9] = [
     ("weir_passed.h", include_str!("../../../opener/apache/weir_passed.h")),
     ("weir_send.c", include_str!("../../../opener/apache/weir_send.c")),
     ("weir_send.h", include_str!("../../../opener/apache/weir_send.h")),
+    ("weir_memory.c", include_str!("../../../opener/apache/weir_memory.c")),
+    ("weir_memory.h", include_str!("../../../opener/apache/weir_memory.h")),
     ("weir_client.c", include_str!("../../../opener/apache/weir_client.c")),
     ("weir_client.h", include_str!("../../../opener/apache/weir_client.h")),
 ];
+
+const SANITIZERS: [&str; 3] =
+    ["-fsanitize=address", "-fsanitize=undefined", "-fno-sanitize-recover=all"];
 
 /// How the module is compiled. Warnings are errors either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub enum Build {
     /// With gcc's address and undefined-behaviour sanitizers. Apache has to be started with
     /// `LD_PRELOAD=libasan.so`.
     Sanitized,
+    /// As on a kernel that lacks openat2(2) and cachestat(2): it calls numbers that no kernel has.
+    OldKernel,
 }
 
 /// Compiles the module in a directory, which is made. Returns the module's file.
@@ -43,11 +50,17 @@ pub fn build(directory: &Path, build: Build) -> Result<PathBuf> {
     }
     let mut command = Command::new("apxs");
     command.current_dir(directory).args(["-c", "-Wc,-Wall", "-Wc,-Wextra", "-Wc,-Werror"]);
-    if build == Build::Sanitized {
-        for flag in ["-fsanitize=address", "-fsanitize=undefined", "-fno-sanitize-recover=all"] {
-            command.arg(format!("-Wc,{flag}")).arg(format!("-Wl,{flag}"));
+    match build {
+        Build::Plain => {}
+        Build::Sanitized => {
+            for flag in SANITIZERS {
+                command.arg(format!("-Wc,{flag}")).arg(format!("-Wl,{flag}"));
+            }
+            command.arg("-Wc,-fno-omit-frame-pointer");
         }
-        command.arg("-Wc,-fno-omit-frame-pointer");
+        Build::OldKernel => {
+            command.args(["-Wc,-DWEIR_SYS_OPENAT2=-1", "-Wc,-DWEIR_SYS_CACHESTAT=-1"]);
+        }
     }
     command.args(SOURCE.map(|(name, _)| name).iter().filter(|name| name.ends_with(".c")));
     let output = command.output().map_err(|error| start_error("apxs", &error))?;

@@ -2,7 +2,8 @@
 //! processes become runnable all at once.
 
 use super::conditions::{
-    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, Found, LIGHTTPD, NGINX, WEIR, WORKER, case, files,
+    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, Found, LIGHTTPD, NGINX, OPENER, WEIR, WORKER,
+    case, files,
 };
 use crate::cell::{Load, Phase, What};
 use crate::choice::{Choice, Scale};
@@ -22,8 +23,8 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
 
 /// With the paper's other number of processes.
 const APACHE_1024: &str = "apache-prefork-1024";
-const OWN: [&str; 10] =
-    [WEIR, NGINX, BLOCKS, AIO, APACHE, APACHE_1024, FLASHPACHE, WORKER, EVENT, LIGHTTPD];
+const OWN: [&str; 11] =
+    [WEIR, NGINX, BLOCKS, AIO, APACHE, APACHE_1024, OPENER, FLASHPACHE, WORKER, EVENT, LIGHTTPD];
 const WATCHED: Phase = Phase { load: Load::Saturated, what: What::Watched };
 
 fn of(scale: Scale) -> Case {
@@ -39,7 +40,7 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
         "In saturation (1024 requests under way), watched as `weir-lab blame` does: what each wake of \
          an event loop returned, and how many of a server's processes and threads could run. nginx \
          stands where the paper has Flash, weir where it has New-Flash, and Apache prefork with the \
-         opener's module where it has Flashpache; Apache prefork has 256 processes, or 1024. nginx takes \
+         opener always asked where it has Flashpache; Apache prefork has 256 processes, or 1024. nginx takes \
          at most 512 events at once (`epoll_events`), weir 1024.",
     );
     let case = of(evidence.choice.scale);

@@ -20,8 +20,11 @@ pub(super) const AIO: &str = "nginx-aio";
 pub(super) const APACHE: &str = "apache-prefork";
 pub(super) const WORKER: &str = "apache-worker";
 pub(super) const EVENT: &str = "apache-event";
-/// The same with files opened by `weir-lab opener`; its place in the paper is Flashpache's.
-pub(super) const FLASHPACHE: &str = "apache-prefork-opener";
+/// The same with files opened by `weir-lab opener`, which is asked for each; its place in the paper is
+/// Flashpache's.
+pub(super) const FLASHPACHE: &str = "apache-prefork-opener-always";
+/// The same, asked only for what is not in memory.
+pub(super) const OPENER: &str = "apache-prefork-opener";
 pub(super) const LIGHTTPD: &str = "lighttpd";
 
 /// Loads of the paper's figures, as shares of a server's own capacity (section 3.4).

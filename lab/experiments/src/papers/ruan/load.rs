@@ -2,8 +2,8 @@
 //! sizes in each decile, as the load grows to what each server can do.
 
 use super::conditions::{
-    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, WEIR, WORKER, case,
-    files, own_loads,
+    self, AIO, APACHE, BLOCKS, EVENT, FLASHPACHE, HIGH, LIGHTTPD, LOADS, NGINX, OPENER, WEIR,
+    WORKER, case, files, own_loads,
 };
 use super::{deciles, profile};
 use crate::choice::{Choice, Scale};
@@ -20,7 +20,8 @@ pub(in crate::papers) const EXPERIMENT: Experiment = Experiment {
     report,
 };
 
-const OWN: [&str; 9] = [WEIR, NGINX, APACHE, FLASHPACHE, BLOCKS, AIO, WORKER, EVENT, LIGHTTPD];
+const OWN: [&str; 10] =
+    [WEIR, NGINX, APACHE, OPENER, FLASHPACHE, BLOCKS, AIO, WORKER, EVENT, LIGHTTPD];
 
 /// Loads of a run.
 pub(super) fn loads(scale: Scale) -> Vec<f64> {
@@ -50,8 +51,9 @@ fn report(evidence: &Evidence<'_>, section: &mut Section) {
          rate has no load 1. The paper's is what it did in saturation.",
     );
     section.text(
-        "weir stands where the paper has New-Flash, nginx where it has Flash, Apache prefork with files \
-         opened by `weir-lab opener` where it has Flashpache. Apache prefork has 256 processes, as in \
+        "weir stands where the paper has New-Flash, nginx where it has Flash, Apache prefork with \
+         `weir-lab opener` always asked where it has Flashpache; without that word the opener is asked \
+         where Apache would wait for the disk. Apache prefork has 256 processes, as in \
          Figure 2. *Hot* are files up to 9 KB that are asked for at least once a \
          second, which a page cache always has.",
     );
