@@ -19,6 +19,9 @@ fn dashboard() -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
+/// When a certificate is renewed.
+const RENEWAL: &str = "weir_tls_certificate_renewal_timestamp_seconds";
+
 /// What stands between `before` and `after`, wherever it does.
 fn between(text: &str, before: &str, after: &str) -> Vec<String> {
     let parts = text.split(before).skip(1).filter_map(|rest| rest.split(after).next());
@@ -135,7 +138,7 @@ fn of_rule(text: &str) -> Query {
 }
 
 /// Series for promtool, of everything that these servers tell, as on a bad day: everything grows, nearly
-/// all answers take longer than any bucket has, and no backend is healthy.
+/// all answers take longer than any bucket has, no backend is healthy, and no certificate was renewed.
 fn series(servers: &[&Server]) -> Vec<Value> {
     let mut all = Vec::new();
     for (number, server) in servers.iter().enumerate() {
@@ -145,7 +148,7 @@ fn series(servers: &[&Server]) -> Vec<Value> {
             let comma = if own.is_empty() { "" } else { "," };
             let series = format!("{name}{{{own}{comma}job=\"weir\",instance=\"{number}\"}}");
             let values = match name {
-                "weir_backend_up" => "0+0x20",
+                "weir_backend_up" | RENEWAL => "0+0x20",
                 _ if own.contains("le=\"+Inf\"") => "0+6000x20",
                 _ => "0+60x20",
             };
@@ -157,12 +160,16 @@ fn series(servers: &[&Server]) -> Vec<Value> {
 
 /// Has promtool do these tests over these series, which have a value each minute.
 fn promtool(series: &[Value], tests: &[Value]) -> Output {
+    let group = json!({ "interval": "1m", "input_series": series, "promql_expr_test": tests });
+    test_rules(&json!({ "evaluation_interval": "1m", "tests": [group] }))
+}
+
+/// What promtool says of these tests.
+fn test_rules(tests: &Value) -> Output {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("tests.yml");
-    let group = json!({ "interval": "1m", "input_series": series, "promql_expr_test": tests });
     // It reads YAML, of which JSON is a part.
-    let text = json!({ "evaluation_interval": "1m", "tests": [group] });
-    fs::write(&file, format!("{text:#}")).expect("a file");
+    fs::write(&file, format!("{tests:#}")).expect("a file");
     let mut command = tool("promtool", "prometheus");
     command.args(["test", "rules"]).arg(file);
     end_of(command)
@@ -182,9 +189,18 @@ fn every_query_asks_for_what_a_server_tells() {
     fs::write(file("cert"), cert.pem()).unwrap();
     fs::write(file("key"), signing_key.serialize_pem()).unwrap();
     let with_tls = Server::builtin(&["--tls", &file("cert"), "--tls-key", &file("key")]);
-    let series = series(&[&site, &with_tls]);
+    // One that has obtained its certificate; its ACME server is down.
+    let kept = directory.path().join("certificates/127.0.0.1_1_directory");
+    fs::create_dir_all(&kept).unwrap();
+    fs::write(kept.join("a.test.pem"), signing_key.serialize_pem() + &cert.pem()).unwrap();
+    let mut flags = vec!["--tls", "auto", "--tls-names", "a.test"];
+    let (certificates, ca) = (file("certificates"), file("cert"));
+    flags.extend(["--acme-directory-url", "https://127.0.0.1:1/directory", "--acme-ca", &ca]);
+    flags.extend(["--tls-directory", &certificates]);
+    let with_acme = Server::builtin(&flags);
+    let series = series(&[&site, &with_tls, &with_acme]);
     let (of_dashboard, of_rules) = (of_dashboard(), of_rules());
-    assert!(of_dashboard.len() >= 39 && of_rules.len() >= 10, "{of_dashboard:#?} {of_rules:#?}");
+    assert!(of_dashboard.len() >= 39 && of_rules.len() >= 11, "{of_dashboard:#?} {of_rules:#?}");
     let tests: Vec<Value> = of_dashboard.iter().chain(&of_rules).flat_map(Query::tests).collect();
     let output = promtool(&series, &tests);
     let said = [output.stdout, output.stderr].concat();
@@ -202,13 +218,61 @@ fn every_query_asks_for_what_a_server_tells() {
     }
 }
 
+/// One certificate lives for 90 days, one for six, both renewed by weir; a third is of a file.
+#[test]
+fn alerts_of_certificates_fire_when_their_renewal_is_late_and_not_before() {
+    let series = |what: &str, name: &str, day: u64| {
+        let series = format!("{what}{{name=\"{name}\",job=\"weir\",instance=\"0\"}}");
+        json!({ "series": series, "values": format!("{}+0x2160", day * 86_400) })
+    };
+    let end = "weir_tls_certificate_expiry_timestamp_seconds";
+    let input = [
+        series(end, "long", 90),
+        series(RENEWAL, "long", 60),
+        series(end, "short", 6),
+        series(RENEWAL, "short", 4),
+        // Of a file.
+        series(end, "file", 90),
+    ];
+    let test = |(name, alert, time, fires): (&str, &str, &str, bool)| {
+        let of = format!("alertname=\"{alert}\",name=\"{name}\",alertstate=\"firing\"");
+        json!({
+            "expr": format!("count(ALERTS{{{of}}}) or vector(0)"),
+            "eval_time": time,
+            "exp_samples": [{ "labels": "{}", "value": u8::from(fires) }],
+        })
+    };
+    let (not_renewed, ends_soon) = ("WeirCertificateNotRenewed", "WeirCertificateEndsSoon");
+    let tests = [
+        ("long", not_renewed, "74d", false),
+        ("long", not_renewed, "76d", true),
+        ("short", not_renewed, "4d12h", false),
+        ("short", not_renewed, "5d3h", true),
+        ("file", not_renewed, "89d", false),
+        ("file", ends_soon, "82d", false),
+        ("file", ends_soon, "84d", true),
+        ("long", ends_soon, "89d", false),
+        ("short", ends_soon, "5d3h", false),
+    ];
+    let tests = tests.map(test);
+    let group = json!({ "interval": "1h", "input_series": input, "promql_expr_test": tests });
+    let rules = dist("prometheus/rules.yml");
+    let output = test_rules(&json!({
+        "rule_files": [rules.to_str().unwrap()],
+        "evaluation_interval": "1h",
+        "tests": [group],
+    }));
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
 /// What `promtool` (Debian package prometheus) says of the rules.
 #[test]
 fn promtool_takes_the_rules() {
     let mut command = tool("promtool", "prometheus");
     command.args(["check", "rules"]).arg(dist("prometheus/rules.yml"));
     let said = output_of(command);
-    assert!(said.contains("SUCCESS") && said.contains("10 rules found"), "{said}");
+    assert!(said.contains("SUCCESS") && said.contains("11 rules found"), "{said}");
 }
 
 #[test]

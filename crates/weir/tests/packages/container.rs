@@ -161,6 +161,28 @@ fn everything_that_certificates_and_backends_need_is_there() {
 }
 
 #[test]
+fn for_https_the_configuration_has_lines_that_need_only_be_switched_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = image(directory.path());
+    let file = root.join("etc/weir/weir.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let others = text.lines().filter(|line| *line != "listen = [\"0.0.0.0:8080\"]");
+    let switched_on = others.map(|line| match line.strip_prefix("# ") {
+        Some(key) if key.contains(" = ") => key,
+        _ => line,
+    });
+    let lines: Vec<&str> = switched_on.collect();
+    assert!(lines.contains(&"public_tls_port = 443"), "{lines:#?}");
+    fs::write(&file, lines.join("\n")).unwrap();
+    let mut command = inside(&root);
+    command.args(["serve", "--check", "--config", "/etc/weir/weir.toml"]);
+    command.args(["--admin", "127.0.0.1:0"]);
+    let said = output_of(command);
+    assert!(said.ends_with("weir: the configuration is valid\n"), "{said}");
+    assert!(!said.contains("has no effect"), "{said}");
+}
+
+#[test]
 fn the_recipe_starts_what_the_root_has() {
     let recipe = fs::read_to_string(dist().join("Containerfile")).unwrap();
     for line in [

@@ -10,6 +10,7 @@ mod container;
 mod debian;
 mod rotation;
 mod unit;
+mod upgrade;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -42,6 +42,38 @@ fn systemd_finds_nothing_wrong() {
     assert!(of_weir.is_empty(), "{of_weir:#?}");
 }
 
+/// The socket unit that the guide has for the package: systemd takes it, and it has the sockets of the keys in
+/// the package's configuration. One that no key names would keep weir from starting.
+#[test]
+fn the_socket_unit_of_the_guide_is_that_of_the_packages_addresses() {
+    let guide = fs::read_to_string(dist().join("../docs/guide/reload.md")).unwrap();
+    let (_, from) = guide.split_once("# /etc/systemd/system/weir.socket\n").expect("the unit");
+    let (text, _) = from.split_once("```").expect("its end");
+    let mut listens: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("ListenStream=")).collect();
+    listens.sort_unstable();
+    let keys = fs::read_to_string(dist().join("debian/weir/files/etc/weir/weir.toml")).unwrap();
+    let is_address = |line: &&str| line.starts_with("listen = ") || line.starts_with("admin = ");
+    let mut named: Vec<&str> = keys
+        .lines()
+        .filter(is_address)
+        .flat_map(|line| line.split('"').skip(1).step_by(2))
+        .collect();
+    named.sort_unstable();
+    assert_eq!(listens, named);
+    // Otherwise the socket of IPv6 would be one of IPv4, too, and there are two.
+    assert!(text.lines().any(|line| line == "BindIPv6Only=ipv6-only"), "{text}");
+
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("weir.socket");
+    fs::write(&socket, text).unwrap();
+    let mut command = systemd_analyze();
+    command.args(["verify", "--man=no"]).arg(unit(directory.path())).arg(&socket);
+    let said = output_of(command);
+    let of_weir: Vec<&str> = said.lines().filter(|line| line.contains("weir.s")).collect();
+    assert!(of_weir.is_empty(), "{of_weir:#?}");
+}
+
 #[test]
 fn the_service_is_confined() {
     let directory = tempfile::tempdir().unwrap();
@@ -92,6 +124,23 @@ fn its_commands_start_the_server_and_have_it_take_a_new_configuration() {
     }
     assert_eq!(server.get("/").status, 200);
     assert_eq!(server.stop().code(), Some(0));
+}
+
+#[test]
+fn it_is_never_given_up_and_waits_for_no_clock() {
+    let text = text();
+    let (unit, service) = text.split_once("[Service]").expect("two sections");
+    let value = |section: &str, key: &str| {
+        let line = section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("{key} is not there")).to_owned()
+    };
+    assert_eq!(value(unit, "StartLimitIntervalSec"), "0");
+    assert_eq!(value(service, "Restart"), "on-failure");
+    let pause = value(service, "RestartSec");
+    let pause: u32 = pause.strip_suffix('s').expect("seconds").parse().expect("a number");
+    assert!((1..=10).contains(&pause), "{pause}");
+    assert!(value(unit, "After").contains(" time-set.target"));
+    assert!(!value(unit, "Wants").contains("time-"));
 }
 
 /// What `RuntimeDirectory=` makes is where `weir reload` looks by itself.
