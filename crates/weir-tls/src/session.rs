@@ -265,6 +265,16 @@ impl Session {
         self.plain.rest().len()
     }
 
+    /// Whether nothing more will come: the other side has said so, or one of the two has broken the rules.
+    pub fn is_at_end(&self) -> bool {
+        self.has_ended || self.has_failed
+    }
+
+    /// Whether one of the two has broken the rules: nothing is read or sealed any more.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     /// Takes plain bytes out, as far as there is room, which must not be empty.
     pub fn take(&mut self, room: &mut [u8]) -> Plain {
         let rest = self.plain.rest();

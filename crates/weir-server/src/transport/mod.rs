@@ -144,7 +144,7 @@ impl Transport {
 
     /// Whether there may be something to read; if not, the task is woken when there may be.
     pub(crate) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.tls.as_ref().is_some_and(|tls| tls.has_plain()) {
+        if self.tls.as_ref().is_some_and(|tls| tls.is_readable()) {
             return Poll::Ready(Ok(()));
         }
         self.socket.poll_readable(context)

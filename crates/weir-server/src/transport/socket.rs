@@ -172,6 +172,16 @@ impl Socket {
         SockRef::from(&*self.fd).set_tcp_notsent_lowat(bytes)
     }
 
+    /// The kernel no longer counts for how long the other end acknowledges nothing (TCP_USER_TIMEOUT); what
+    /// remains is its limit for all connections (net.ipv4.tcp_retries2).
+    ///
+    /// # Errors
+    ///
+    /// It is a Unix socket.
+    pub(crate) fn unset_user_timeout(&self) -> io::Result<()> {
+        SockRef::from(&*self.fd).set_tcp_user_timeout(None)
+    }
+
     /// Bytes of memory that its packets take in this host's queues.
     ///
     /// # Errors

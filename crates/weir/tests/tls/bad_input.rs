@@ -202,6 +202,36 @@ fn records_that_were_changed_on_their_way_end_the_connection() {
     assert_serves(&authority, &server);
 }
 
+/// A reset may overtake the alert, or have the client forget it.
+#[test]
+fn who_spoils_a_handshake_is_told_so_and_not_reset() {
+    let authority = Authority::new();
+    let server = authority.server(&[]);
+    let (hello, mut client) = first_message(&authority);
+    let mut socket = TcpStream::connect(server.address()).unwrap();
+    socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    socket.write_all(&hello).unwrap();
+    // There is a session once the server has answered.
+    let mut answer = vec![0; 16 * 1024];
+    let count = socket.read(&mut answer).unwrap();
+    answer.truncate(count);
+    // No record of it, and more than is read at once.
+    let garbage = [&[0x17_u8, 3, 3, 0, 20][..], &[7; 50_000]].concat();
+    socket.write_all(&garbage).unwrap();
+    server.wait_for_metric("weir_connections", 0.0);
+    let error = socket.take_error().unwrap();
+    assert!(error.is_none(), "{error:?}");
+    socket.read_to_end(&mut answer).unwrap();
+    let mut bytes = &answer[..];
+    let mut told = None;
+    while told.is_none() && !bytes.is_empty() {
+        client.read_tls(&mut bytes).unwrap();
+        told = client.process_new_packets().err();
+    }
+    assert!(matches!(told, Some(rustls::Error::AlertReceived(_))), "{told:?}");
+    assert_eq!(handshakes(&server, "failed"), 1.0);
+}
+
 #[test]
 fn a_proxy_header_stands_before_the_handshake() {
     let authority = Authority::new();

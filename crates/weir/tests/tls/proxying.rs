@@ -99,10 +99,11 @@ fn a_switched_protocol_carries_bytes_both_ways_until_an_end_closes() {
         client.stream.read_exact(&mut back).unwrap();
         assert!(back == sent, "{size}");
     }
-    // Its side alone: what follows still comes, and then the end is told.
+    // Its side alone, together with its last bytes: what follows still comes, and then the end is told.
+    client.stream.conn.writer().write_all(b"last ").unwrap();
     client.stream.conn.send_close_notify();
     client.stream.flush().unwrap();
     let mut rest = Vec::new();
     client.stream.read_to_end(&mut rest).unwrap();
-    assert_eq!(rest, b"heard");
+    assert_eq!(rest, b"last heard");
 }

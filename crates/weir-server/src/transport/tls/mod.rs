@@ -36,6 +36,8 @@ pub(super) struct Tls {
     sizes: RecordSizes,
     /// The kernel did not take all records.
     is_full: Cell<bool>,
+    /// This side has ended.
+    is_closed: Cell<bool>,
     /// Records that [`Tls::take_record_bytes`] has told of.
     told: Cell<u64>,
     subject: OnceCell<HeaderValue>,
@@ -112,14 +114,26 @@ impl Tls {
         self.subject.get()
     }
 
-    /// Whether plain bytes came that nobody has read.
-    pub(super) fn has_plain(&self) -> bool {
-        self.session.borrow().as_ref().is_some_and(|session| session.plain() > 0)
+    /// Whether a read needs nothing from the socket: plain bytes came that nobody has read, or the end
+    /// did, for which there may be no event any more.
+    pub(super) fn is_readable(&self) -> bool {
+        self.session.borrow().as_ref().is_some_and(|session| {
+            !self.discards(session) && (session.plain() > 0 || session.is_at_end())
+        })
+    }
+
+    /// Whether what comes is read for nobody: the session has failed, and this side has ended. Bytes that
+    /// stayed unread would have the kernel reset the connection, and the alert might not arrive.
+    fn discards(&self, session: &Session) -> bool {
+        self.is_closed.get() && session.has_failed()
     }
 
     pub(super) fn read(&self, socket: &Socket, room: &mut [u8]) -> Result<usize, Errno> {
         let mut session = self.session.borrow_mut();
         let Some(session) = session.as_mut() else { return socket.read(room) };
+        if self.discards(session) {
+            return discard(socket, room);
+        }
         for _ in 0..READS {
             match session.take(room) {
                 Plain::Bytes(count) => return Ok(count),
@@ -192,8 +206,10 @@ impl Tls {
         session.as_mut().map_or(Ok(true), |session| self.hand_over(session, socket, false))
     }
 
-    /// Tells the other end that nothing follows, as far as there is room for it.
+    /// Tells the other end that nothing follows, as far as there is room for it. Of a session that has
+    /// failed, reads give nothing but the end of the connection from now on.
     pub(super) fn close(&self, socket: &Socket) {
+        self.is_closed.set(true);
         if let Some(session) = self.session.borrow_mut().as_mut() {
             session.close();
             // The end of the connection goes with it.
@@ -226,6 +242,16 @@ impl Tls {
     pub(super) fn take_beside(&self) -> u64 {
         self.session.borrow_mut().as_mut().map_or(0, Session::take_beside)
     }
+}
+
+/// Reads what has come, with `room` as the space for it, and forgets it; 0 is the end.
+fn discard(socket: &Socket, room: &mut [u8]) -> Result<usize, Errno> {
+    for _ in 0..READS {
+        if socket.read(room)? == 0 {
+            return Ok(0);
+        }
+    }
+    Err(Errno::AGAIN)
 }
 
 /// A subject that has other characters than visible ones of ASCII.

@@ -107,6 +107,46 @@ fn plain_bytes_that_came_are_there_without_an_event() {
     });
 }
 
+/// The socket is empty then, and makes no event.
+#[test]
+fn an_end_that_came_with_the_last_bytes_is_there_without_an_event() {
+    on_runtime(|| {
+        let (transport, mut client) = pair();
+        client.conn.writer().write_all(b"the last").unwrap();
+        client.conn.send_close_notify();
+        let mut flight = Vec::new();
+        while client.conn.wants_write() {
+            client.conn.write_tls(&mut flight).unwrap();
+        }
+        client.sock.write_all(&flight).unwrap();
+        let mut room = [0; 100];
+        assert_eq!(transport.read(&mut room), Ok(8));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(transport.poll_readable(&mut context).is_ready());
+        assert_eq!(transport.read(&mut room), Ok(0));
+    });
+}
+
+#[test]
+fn what_follows_a_failure_is_read_for_nobody_once_this_side_has_ended() {
+    on_runtime(|| {
+        let (transport, mut client) = pair();
+        // No record of this session.
+        client.sock.write_all(&[&[0x17_u8, 3, 3, 0, 20][..], &[7; 20]].concat()).unwrap();
+        let mut room = [0; 4096];
+        assert_eq!(transport.read(&mut room), Err(Errno::PROTO));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(transport.poll_readable(&mut context).is_ready());
+        assert_eq!(transport.read(&mut room), Ok(0));
+        transport.shut_down().unwrap();
+        client.sock.write_all(&[7_u8; 10_000]).unwrap();
+        assert_eq!(transport.read(&mut room), Err(Errno::AGAIN));
+        assert!(transport.poll_readable(&mut context).is_pending());
+        client.sock.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(transport.read(&mut room), Ok(0));
+    });
+}
+
 #[test]
 fn what_records_add_is_told_once() {
     on_runtime(|| {
