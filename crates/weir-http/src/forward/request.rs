@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, request::Parts};
 use http::{StatusCode, Version};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::edits::FieldEdits;
 use super::forwarded::ForwardedStyle;
@@ -16,6 +17,10 @@ use super::upgrade::upgrade;
 use crate::message::fields::members;
 use crate::message::status::reason;
 use crate::message::{Fields, Request, RequestBody};
+
+/// Characters that clients send as they are, though no URI contains them (RFC 3986, appendix A), and that
+/// [`PathAndQuery`] does not take; some it takes in a path, or in a query.
+const NOT_TAKEN: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');
 
 /// How to pass a request on.
 #[derive(Debug, Clone, Copy)]
@@ -80,12 +85,15 @@ impl std::error::Error for ForwardError {}
 /// decides about are dropped, as servers that hand fields to programs as variables take them for
 /// the same; so is `Proxy`, which such programs take for the setting of their own proxy.
 ///
+/// A target with characters that no URI contains is passed on encoded, such as one with quotes in its
+/// query.
+///
 /// `fields` is an empty map, whose memory is used for the result.
 ///
 /// # Errors
 ///
-/// 400 for a target that is not a valid URI; 501 for CONNECT, and for OPTIONS and TRACE that may
-/// go no further (RFC 9110, section 7.6.2).
+/// 400 for a target of more than 64 KB, or whose path does not begin with a slash; 501 for CONNECT, and
+/// for OPTIONS and TRACE that may go no further (RFC 9110, section 7.6.2).
 pub fn request_head(
     request: &Request<'_>,
     received: &Fields<'_>,
@@ -131,12 +139,22 @@ fn target(request: &Request<'_>, path: Option<&str>) -> Result<Uri, ForwardError
         Some(query) => [path, "?", query].concat(),
         None => path.to_owned(),
     };
-    match PathAndQuery::try_from(text) {
-        Ok(target) => Ok(Uri::from(target)),
-        Err(_) => {
-            Err(ForwardError::new(StatusCode::BAD_REQUEST, "the request target is not a valid URI"))
-        }
+    // Most are taken as they are: only of others it is looked what to encode.
+    let target = PathAndQuery::try_from(text)
+        .or_else(|_| PathAndQuery::try_from(encoded(path, request.query)));
+    target.map(Uri::from).map_err(|_| {
+        ForwardError::new(StatusCode::BAD_REQUEST, "the request target is not a valid URI")
+    })
+}
+
+/// The target with all characters encoded that are [`NOT_TAKEN`], and those beyond ASCII.
+fn encoded(path: &str, query: Option<&str>) -> String {
+    let mut text: String = utf8_percent_encode(path, NOT_TAKEN).collect();
+    if let Some(query) = query {
+        text.push('?');
+        text.extend(utf8_percent_encode(query, NOT_TAKEN));
     }
+    text
 }
 
 fn host(request: &Request<'_>, to: &RequestOptions<'_>) -> Result<HeaderValue, ForwardError> {

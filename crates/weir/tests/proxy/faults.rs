@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpListener};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Backend, Barrier, Refusing, Server, Silent, Then, eventually};
+use crate::support::{Backend, Barrier, Refusing, Server, Silent, Then, asking, eventually};
 
 /// Waits until the server has said something about `backend`.
 pub(super) fn assert_logged(server: &Server, backend: &str) {
@@ -155,6 +155,63 @@ fn an_answer_without_end_costs_no_slot_once_its_client_has_left() {
         wait_for_slots(&server);
         server.assert_alive();
     }
+}
+
+#[test]
+fn a_slow_stream_holds_no_slot_for_long_once_its_client_has_left() {
+    let cancels = "cancels_on_disconnect = true\n";
+    let servers = [("", true), (cancels, false)].map(|(keys, leaves_early)| {
+        let (may_begin, closed) = (Barrier::default(), Barrier::default());
+        let (begin, tell) = (may_begin.clone(), closed.clone());
+        let backend = Backend::new(move |call| {
+            if call.asked.target() == "/late" {
+                begin.pass();
+            }
+            call.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+            while call.send("1\r\nx\r\n") {
+                thread::sleep(Duration::from_millis(20));
+            }
+            tell.open(1);
+            Then::Cut
+        });
+        let server = Server::routed(&[&backend.url], &format!("backend_limit = 2\n{keys}"));
+        let mut within = server.connect();
+        within.ask("/");
+        assert_eq!((within.head().status, within.read(1).len()), (200, 1));
+        let before = leaves_early.then(|| asking(&server, "/late"));
+        let calls = if leaves_early { 2 } else { 1 };
+        backend.wait_for_requests(calls);
+        drop((within, before));
+        server.wait_for_metric("weir_backend_dead_in_service_total", calls as f64);
+        may_begin.open(1);
+        (server, backend, closed, calls)
+    });
+    for (server, _backend, closed, calls) in &servers {
+        wait_for_slots(server);
+        (0..*calls).for_each(|_| closed.pass());
+    }
+}
+
+#[test]
+fn an_answer_that_stops_holds_no_slot_once_its_client_has_left() {
+    let backend = Backend::new(|call| {
+        call.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nbegun");
+        call.until_closed();
+        Then::Close
+    });
+    let server = Server::routed(&[&backend.url], "idle_timeout = \"2s\"\n");
+    // Ten seconds after its head it counts as a stream, so that it would hold no slot anyway.
+    let is_free_before = || {
+        let start = Instant::now();
+        let mut client = server.connect();
+        client.ask("/");
+        assert_eq!((client.head().status, &client.read(5)[..]), (200, &b"begun"[..]));
+        drop(client);
+        wait_for_slots(&server);
+        start.elapsed() < Duration::from_secs(10)
+    };
+    // This process or the server may be held up.
+    assert!((0..3).any(|_| is_free_before()));
 }
 
 #[test]

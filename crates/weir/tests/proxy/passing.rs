@@ -1,7 +1,7 @@
 //! Shows that requests reach a backend, and its answers the client, with the fields that are
 //! theirs: addresses, hosts, what belongs to one connection only. Bodies are in `proxy_bodies.rs`.
 
-use crate::support::{Asked, Backend, Client, Server, Then};
+use crate::support::{Asked, Backend, Client, Server, Then, route};
 
 /// Fields that name nothing but the request itself, which every backend sees.
 const PLAIN: &str = "Accept: text/*\r\nCookie: a=1; b=2\r\nX-Two: one\r\nX-Two: two\r\n";
@@ -248,6 +248,20 @@ fn the_host_of_an_absolute_target_wins() {
     assert_eq!(asked.target(), "/a?b");
     assert_fields(&asked, "Host", &["true.example"]);
     assert_fields(&asked, "X-Forwarded-Host", &["true.example"]);
+}
+
+#[test]
+fn what_no_uri_contains_is_passed_on_encoded() {
+    for (keys, path) in [("", "/app/a%3Cb%3E"), ("strip_prefix = true\n", "/a%3Cb%3E")] {
+        let backend = Backend::saying("found");
+        let server = Server::configured(&format!("{}{keys}", route("/app", &[&backend.url])), &[]);
+        let mut client = server.connect();
+        assert_eq!(client.get("/app/x?q=\"exact\"&r=<b>").text(), "found", "{keys}");
+        assert_eq!(client.get("/app/a<b>?c=\"%22").text(), "found", "{keys}");
+        let targets = backend.targets();
+        assert!(targets[0].ends_with("/x?q=%22exact%22&r=%3Cb%3E"), "{targets:?}");
+        assert_eq!(targets[1], format!("{path}?c=%22%22"));
+    }
 }
 
 #[test]

@@ -170,11 +170,27 @@ fn paths() {
     let changed = Some("/v2/a%20b");
     assert_eq!(uri("GET /api/a?b=/api HTTP/1.0\r\n\r\n", changed), ok("/v2/a%20b?b=/api"));
     assert_eq!(uri("OPTIONS * HTTP/1.0\r\n\r\n", changed), ok("*"));
-    assert_eq!(uri("GET / HTTP/1.0\r\n\r\n", Some("/a<b")), Err(400));
+    assert_eq!(uri("GET / HTTP/1.0\r\n\r\n", Some("a")), Err(400));
     assert_eq!(uri("GET http://h?q HTTP/1.0\r\n\r\n", None), ok("/?q"));
     assert_eq!(uri("GET //h/a HTTP/1.0\r\n\r\n", None), ok("//h/a"));
-    assert_eq!(uri("GET /a<b HTTP/1.0\r\n\r\n", None), Err(400));
     assert_eq!(uri("CONNECT h:443 HTTP/1.0\r\n\r\n", None), Err(501));
+}
+
+#[test]
+fn what_no_uri_contains_is_encoded() {
+    for (target, path, expected) in [
+        ("/search?q=\"exact\"", None, "/search?q=%22exact%22"),
+        ("/?a<b>`c", None, "/?a%3Cb%3E%60c"),
+        ("/a<b>`c?d", None, "/a%3Cb%3E%60c?d"),
+        ("/?<ü?%3C+\u{a0}", None, "/?%3C%C3%BC?%3C+%C2%A0"),
+        ("/?\"", Some("/v2/a<b"), "/v2/a%3Cb?%22"),
+        // What is taken stays as the client wrote it.
+        ("/a\"{}|?ü{}[]^\\|`", None, "/a\"{}|?ü{}[]^\\|`"),
+    ] {
+        let to = RequestOptions { path, ..PLAIN };
+        let parts = forward(&format!("GET {target} HTTP/1.0\r\n\r\n"), &to).unwrap();
+        assert_eq!(parts.uri.to_string(), expected, "{target}");
+    }
 }
 
 #[test]

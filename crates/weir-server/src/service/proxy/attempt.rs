@@ -76,7 +76,8 @@ pub(super) async fn attempt(
     let config = &proxied.route.shared.config;
     let total = TotalDeadline::new(config.total_timeout, pipe);
     let pool = proxied.route.pools[index].clone();
-    let setup = CallSetup { slot, tried, pool, cancels: config.cancels_on_disconnect };
+    let (cancels, idle) = (config.cancels_on_disconnect, config.idle_timeout);
+    let setup = CallSetup { slot, tried, pool, cancels, idle };
     let asked = turn::began();
     let (call, interim) = send(*parts, pipe, conn, setup);
     let wait = ResponseWait { proxied, pipe, backend, reused, total };

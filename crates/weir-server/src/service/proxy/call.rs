@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use weir_sched::health::Trial;
 
 use super::backend::{Backend, Slot};
@@ -24,12 +24,16 @@ use super::request_body::{IncompleteBody, OutgoingBody, Pipe};
 use super::stream::Stream;
 use crate::config::BackendAddress;
 
+/// A response that lasts longer than this is a stream, such as of events: it says nothing about the
+/// backend's load, and its slot goes to others.
+const STREAM_AFTER: Duration = Duration::from_secs(10);
+
 /// The longest response, in bytes, that is read to its end for nobody, so that its connection can be
 /// reused or the backend can stop; for a longer one the connection is closed.
 const MAX_DRAIN: u64 = 1024 * 1024;
 
-/// The longest time for a response that nobody waits for, and for a backend to close a cancelled
-/// call. After it the slot is free in any case.
+/// The longest time for a response that nobody waits for to begin, and for a backend to close a
+/// cancelled call. After it the slot is free in any case.
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(300);
 
 /// A call in progress.
@@ -42,8 +46,12 @@ pub(super) struct BackendCall {
     backend: Arc<Backend>,
     pool: Rc<Pool>,
     response: Option<PendingResponse>,
+    /// From when on the response is a stream; `None`: its head has not arrived.
+    stream_from: Option<Instant>,
     /// The backend stops working when the connection closes.
     cancels: bool,
+    /// The longest time between bytes of a response whose client has left.
+    idle: Duration,
     /// The body of the request.
     pipe: Option<Rc<Pipe>>,
     interim: InterimCount,
@@ -57,6 +65,8 @@ pub(super) struct CallSetup {
     pub(super) pool: Rc<Pool>,
     /// The backend stops working when the connection closes.
     pub(super) cancels: bool,
+    /// The longest time between bytes of a response whose client has left.
+    pub(super) idle: Duration,
 }
 
 /// A piece of a response body.
@@ -76,10 +86,22 @@ impl BackendCall {
         interim: InterimCount,
     ) -> BackendCall {
         let response = Some(conn.send(request));
-        let CallSetup { slot, tried, pool, cancels } = setup;
+        let CallSetup { slot, tried, pool, cancels, idle } = setup;
         let backend = slot.backend().clone();
         let slot = Some(slot);
-        BackendCall { conn, slot, tried, backend, pool, response, cancels, pipe, interim }
+        BackendCall {
+            conn,
+            slot,
+            tried,
+            backend,
+            pool,
+            response,
+            stream_from: None,
+            cancels,
+            idle,
+            pipe,
+            interim,
+        }
     }
 
     /// Waits for the head of the response. `turn` is called at each wake-up, such as for an interim
@@ -101,11 +123,17 @@ impl BackendCall {
         let head = self.conn.poll_response(response, context);
         if let Poll::Ready(head) = &head {
             self.response = None;
-            if let (Ok(_), Some(slot)) = (head, &self.slot) {
-                slot.answered();
+            if head.is_ok() {
+                self.stream_from = Some(Instant::now() + STREAM_AFTER);
+                self.slot.iter().for_each(Slot::answered);
             }
         }
         head
+    }
+
+    /// From when on the response, whose head has arrived, is a stream.
+    pub(super) fn stream_from(&self) -> Instant {
+        self.stream_from.unwrap_or_else(|| Instant::now() + STREAM_AFTER)
     }
 
     /// The address of the backend, for messages.
@@ -198,7 +226,8 @@ impl BackendCall {
         if let Some(slot) = &mut self.slot {
             slot.client_left();
         }
-        self.drain(body);
+        let idle = self.idle;
+        self.read_for_nobody(body, idle);
     }
 
     /// Why the rest of the request will not arrive, if so.
@@ -217,11 +246,18 @@ impl BackendCall {
         }
     }
 
+    /// Gives up on a backend that takes too long: reads its response for nobody. It may pause for longer
+    /// than `idle_timeout`, as it may have done before.
+    pub(super) fn drain(self, body: Option<Incoming>) {
+        self.read_for_nobody(body, MAX_DRAIN_TIME);
+    }
+
     /// Reads the response for nobody, in a task of its own. The slot is free when the backend is done:
-    /// freed at once, the backend's own queue would fill with calls for nobody. A call that tries
-    /// an ejected backend is not cancelled before its head has arrived: clients that leave would keep
-    /// the backend ejected.
-    pub(super) fn drain(mut self, body: Option<Incoming>) {
+    /// freed at once, the backend's own queue would fill with calls for nobody. It is free as well when
+    /// the response becomes a stream, or nothing more of it arrives for `idle`; then the connection is
+    /// closed. A call that tries an ejected backend is not cancelled before its head has arrived: clients
+    /// that leave would keep the backend ejected.
+    fn read_for_nobody(mut self, body: Option<Incoming>, idle: Duration) {
         tokio::task::spawn_local(async move {
             let done = async {
                 if self.cancels && self.tried.is_none() {
@@ -235,8 +271,8 @@ impl BackendCall {
                     return self.cancel().await;
                 }
                 let Some(body) = body else { return };
-                // If it was too long, the backend is done, but the connection is of no use.
-                if self.read_to_end(body).await {
+                // Otherwise the slot is free all the same, but the connection is of no use.
+                if self.read_to_end(body, idle).await {
                     self.ended();
                 }
             };
@@ -257,38 +293,47 @@ impl BackendCall {
         head
     }
 
-    /// Reads the rest of a response; false if it is longer than [`MAX_DRAIN`] or breaks off.
-    async fn read_to_end(&mut self, mut body: Incoming) -> bool {
+    /// Reads the rest of a response; false if it is longer than [`MAX_DRAIN`], breaks off, pauses for
+    /// `idle` or turns out to be a stream.
+    async fn read_to_end(&mut self, mut body: Incoming, idle: Duration) -> bool {
+        let stream_from = self.stream_from();
         let mut bytes = 0;
-        while let Ok(piece) = self.piece(&mut body).await {
-            match piece {
-                None => return true,
-                Some(Piece::Data(data)) => bytes += data.len() as u64,
-                Some(Piece::Trailers(_)) => {}
-            }
-            if bytes > MAX_DRAIN {
-                return false;
+        while bytes <= MAX_DRAIN {
+            let until = stream_from.min(Instant::now() + idle);
+            match timeout_at(until, self.piece(&mut body)).await {
+                Ok(Ok(None)) => return true,
+                Ok(Ok(Some(Piece::Data(data)))) => bytes += data.len() as u64,
+                Ok(Ok(Some(Piece::Trailers(_)))) => {}
+                Ok(Err(_)) | Err(_) => return false,
             }
         }
         false
     }
 
-    /// Closes weir's side, and waits until the backend has closed its own: then it has stopped.
+    /// Closes weir's side, and waits until the backend has closed its own: then it has stopped. If its
+    /// response has begun, it is not waited for any more when that becomes a stream.
     async fn cancel(self) {
-        let BackendCall { conn, slot, response, .. } = self;
+        let BackendCall { conn, slot, response, stream_from, .. } = self;
         drop(response);
-        if let Some((mut stream, _)) = conn.into_stream()
-            && stream.shutdown().await.is_ok()
-        {
-            let mut sink = vec![0; 16 * 1024];
-            let mut bytes = 0;
-            // A backend that goes on sending gets a reset.
-            while bytes <= MAX_DRAIN
-                && let Ok(count @ 1..) = stream.read(&mut sink).await
-            {
-                bytes += count as u64;
-            }
+        if let Some((stream, _)) = conn.into_stream() {
+            let until = stream_from.unwrap_or_else(|| Instant::now() + MAX_DRAIN_TIME);
+            let _ = timeout_at(until, close(stream)).await;
         }
         drop(slot);
+    }
+}
+
+/// Closes weir's side of a connection, and waits until the backend has closed its own.
+async fn close(mut stream: Stream) {
+    if stream.shutdown().await.is_err() {
+        return;
+    }
+    let mut sink = vec![0; 16 * 1024];
+    let mut bytes = 0;
+    // A backend that goes on sending gets a reset.
+    while bytes <= MAX_DRAIN
+        && let Ok(count @ 1..) = stream.read(&mut sink).await
+    {
+        bytes += count as u64;
     }
 }

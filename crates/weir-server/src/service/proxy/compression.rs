@@ -79,7 +79,7 @@ pub(super) async fn compressed(
             answer.body_length = None;
             answer.body = Body::Relayed(Rc::new(Reader(compressed)));
         }
-        Body::File(_) | Body::Pattern => return outcome,
+        Body::Compressed(_) | Body::File(_) | Body::Pattern => return outcome,
     }
     mark(fields, coding);
     compressor.answered(coding);

@@ -12,6 +12,7 @@ mod connection;
 mod error;
 mod health_checks;
 mod interim;
+mod lookup;
 mod normal_path;
 mod pool;
 mod proxy_request;

@@ -13,10 +13,6 @@ use super::timeouts::{BodyProgress, ResponseTimeouts};
 use crate::body::Room;
 use crate::body::{Truncated, Writer};
 
-/// A response that lasts longer than this is a stream, such as of events: it says nothing about the
-/// backend's load, and its slot goes to others.
-const STREAM_AFTER: Duration = Duration::from_secs(10);
-
 /// How often to look whether the backend takes some of a request body that is still being sent.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -39,7 +35,7 @@ impl Relay {
     /// slow the client is.
     pub(super) async fn run(mut self) {
         let mut trailers = None;
-        let stream_from = Instant::now() + STREAM_AFTER;
+        let stream_from = self.call.stream_from();
         loop {
             match self.next(stream_from).await {
                 Ok(Step::Piece(Some(Piece::Data(data)))) => self.relayed.push(data),

@@ -96,7 +96,7 @@ impl OutgoingBody {
 
 impl Pipe {
     /// An empty pipe, charged to `account`; `edits` are those of the head.
-    pub(super) fn new(
+    pub(crate) fn new(
         limits: Limits,
         length: Option<u64>,
         account: &Account,

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpSocket, TcpStream, UnixSocket, UnixStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream, UnixSocket, UnixStream};
 use tokio::time::timeout;
 use weir_tls::client::ClientTls;
 
+use super::lookup::look_up;
 use super::tls_stream::TlsStream;
 use crate::config::BackendAddress;
 use crate::sys::descriptors;
@@ -61,7 +62,7 @@ impl Stream {
 
 /// To the first of a name's addresses that takes the connection.
 async fn connect_any(host: &str, port: u16) -> io::Result<TcpStream> {
-    first_to_connect(lookup_host((host, port)).await?, connect).await
+    first_to_connect(look_up(host, port).await?, connect).await
 }
 
 /// Connects to the first of `addresses` that lets it. The next one is tried when one has failed or
