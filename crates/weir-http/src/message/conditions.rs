@@ -128,7 +128,7 @@ impl fmt::Debug for ETag {
 /// `If-Match` compares strongly: a weak tag matches nothing. When present, it hides
 /// `If-Unmodified-Since`, which is ignored for a representation without a modification time.
 pub fn precondition_failed(request: &Request<'_>, validators: Option<&Validators>) -> bool {
-    if let Some(tags) = request.if_match {
+    if let Some(tags) = request.if_match.as_deref() {
         let is_named = |own: &Validators| contains(tags, &own.etag, Compared::Strongly);
         return tags != "*" && !validators.is_some_and(is_named);
     }
@@ -144,7 +144,7 @@ pub fn not_modified(request: &Request<'_>, validators: &Validators) -> bool {
     if !is_get_or_head(&request.method) {
         return false;
     }
-    if let Some(tags) = request.if_none_match {
+    if let Some(tags) = request.if_none_match.as_deref() {
         return tags == "*" || contains(tags, &validators.etag, Compared::Weakly);
     }
     let since = request.if_modified_since.and_then(date::parse);

@@ -1,6 +1,8 @@
 //! A request as one checked value: the target, the framing of its body and the fields that decide
 //! how it is answered. [`crate::h1::request`] makes it; all of `weir-server` reads it.
 
+use std::borrow::Cow;
+
 use http::{Method, Version};
 
 /// A valid request. Texts are as the client sent them, so they can hold any character but ASCII
@@ -36,13 +38,13 @@ pub struct Request<'b> {
     /// The authority of the target if it has one, else the `Host` field (RFC 9112, section 3.2.2).
     /// `None` only in HTTP/1.0.
     pub host: Option<&'b str>,
-    /// `If-Match`. Empty, so that no tag is in it, if it came several times or not as UTF-8: what a
-    /// client made conditional is not done without looking at the condition.
-    pub if_match: Option<&'b str>,
+    /// `If-Match`, all its lines as one list (RFC 9110, section 5.3). Empty, so that no tag is in it, if it
+    /// is not UTF-8: what a client made conditional is not done without looking at the condition.
+    pub if_match: Option<Cow<'b, str>>,
     /// `If-Unmodified-Since`, if there is exactly one and no `If-Match` at all (RFC 9110, section 13.1.4).
     pub if_unmodified_since: Option<&'b str>,
-    /// `If-None-Match`, if there is exactly one.
-    pub if_none_match: Option<&'b str>,
+    /// `If-None-Match`, all its lines as one list, if it is UTF-8.
+    pub if_none_match: Option<Cow<'b, str>>,
     /// `If-Modified-Since`, if there is exactly one and no `If-None-Match` at all.
     pub if_modified_since: Option<&'b str>,
     /// `Range`, if there is exactly one. It means something for GET only (RFC 9110, section 14.2).

@@ -82,8 +82,14 @@ fn if_match_compares_strongly_over_a_list() {
     assert_eq!(fails("If-Match:\r\n"), [true; 3]);
     assert_eq!(fails(&format!("If-Match: junk, {tag}\r\n")), [true; 3]);
     assert_eq!(fails(&format!("If-Match: {}\r\n", tag.trim_matches('"'))), [true; 3]);
-    // Which of two lines holds cannot be told.
-    assert_eq!(fails(&format!("If-Match: {tag}\r\nIf-Match: {tag}\r\n")), [true; 3]);
+    // Several lines are one list.
+    let lines = |values: [&str; 3]| values.map(|value| format!("If-Match: {value}\r\n")).concat();
+    for values in [[tag, "\"a\"", "\"b\""], ["\"a\"", "", tag], ["W/\"a\",", ",", tag]] {
+        assert_eq!(fails(&lines(values)), [false, false, true], "{values:?}");
+    }
+    for values in [["\"a\"", "\"b\"", "\"c\""], ["junk", tag, tag], ["*", "*", tag], ["", "", ""]] {
+        assert_eq!(fails(&lines(values)), [true; 3], "{values:?}");
+    }
     // What exists matches, whatever is known of it.
     assert_eq!(fails("If-Match: *\r\n"), [false; 3]);
 }
@@ -117,6 +123,9 @@ fn if_none_match_compares_weakly_over_a_list() {
     assert!(!is_not_modified(&format!("If-None-Match: {}\r\n", tag.trim_matches('"'))));
     assert!(!is_not_modified(&format!("If-None-Match: junk {tag}\r\n")));
     assert!(!is_not_modified("If-None-Match:\r\n"));
+    let first = "If-None-Match: \"other\"\r\n";
+    assert!(is_not_modified(&format!("{first}If-None-Match: W/{tag}\r\n")));
+    assert!(!is_not_modified(&format!("{first}If-None-Match: \"more\"\r\n")));
     assert!(!ask("PUT", "If-None-Match: *\r\n").0);
     assert!(ask("HEAD", "If-None-Match: *\r\n").0);
 }

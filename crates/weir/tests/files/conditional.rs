@@ -48,6 +48,7 @@ fn a_copy_with_the_same_tag_is_not_sent_again() {
         (tag.clone(), 304),
         (format!("W/{tag}"), 304),
         (format!("\"other\", {tag}"), 304),
+        (format!("\"other\"\r\nIf-None-Match: {tag}"), 304),
         ("*".to_owned(), 304),
         ("\"other\"".to_owned(), 200),
         (tag.replace('"', ""), 200),

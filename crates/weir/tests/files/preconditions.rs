@@ -27,6 +27,8 @@ fn a_copy_that_is_no_longer_current_is_refused() {
     for (condition, status) in [
         (format!("If-Match: {tag}"), 200),
         (format!("If-Match: \"other\", {tag}"), 200),
+        (format!("If-Match: \"other\"\r\nIf-Match: {tag}"), 200),
+        ("If-Match: \"other\"\r\nIf-Match: \"more\"".to_owned(), 412),
         ("If-Match: *".to_owned(), 200),
         ("If-Match: \"other\"".to_owned(), 412),
         (format!("If-Match: W/{tag}"), 412),

@@ -1,6 +1,8 @@
 //! The fields of a request head that matter to this server, found in one pass. Used by
 //! [`mod@super::parse`].
 
+use std::borrow::Cow;
+
 use super::body::TransferEncoding;
 use super::error::BadRequest;
 use super::singleton::Singleton;
@@ -100,9 +102,15 @@ impl<'b> KnownFields<'b> {
         }
     }
 
-    /// `If-Match`, empty if it cannot be used.
-    pub(super) fn if_match(&self) -> Option<&'b str> {
-        (!self.if_match.is_absent()).then(|| self.if_match.text().unwrap_or_default())
+    /// `If-Match`, empty if it cannot be used. `lines`: all fields.
+    pub(super) fn if_match(&self, lines: &[httparse::Header<'b>]) -> Option<Cow<'b, str>> {
+        let value = || list(self.if_match, "If-Match", lines).unwrap_or_default();
+        (!self.if_match.is_absent()).then(value)
+    }
+
+    /// `If-None-Match`, if it can be used. `lines`: all fields.
+    pub(super) fn if_none_match(&self, lines: &[httparse::Header<'b>]) -> Option<Cow<'b, str>> {
+        list(self.if_none_match, "If-None-Match", lines)
     }
 
     /// `If-Unmodified-Since`, which `If-Match` hides even if that cannot be used.
@@ -135,4 +143,25 @@ impl<'b> KnownFields<'b> {
             }
         }
     }
+}
+
+/// The value of a field that is a list: `found`, or all of its `lines` as one if there are several (RFC
+/// 9110, section 5.3). `None`: there is none, or it is not UTF-8.
+fn list<'b>(
+    found: Singleton<'b>,
+    name: &str,
+    lines: &[httparse::Header<'b>],
+) -> Option<Cow<'b, str>> {
+    match found {
+        Singleton::Repeated => joined(name, lines).map(Cow::Owned),
+        Singleton::Absent | Singleton::Once(_) => found.text().map(Cow::Borrowed),
+    }
+}
+
+/// The values of all `lines` of this name, with commas between them.
+#[cold]
+fn joined(name: &str, lines: &[httparse::Header<'_>]) -> Option<String> {
+    let named = lines.iter().filter(|line| line.name.eq_ignore_ascii_case(name));
+    let values: Vec<&[u8]> = named.map(|line| line.value).collect();
+    String::from_utf8(values.join(&b',')).ok()
 }

@@ -232,9 +232,9 @@ fn check<'b>(head: &httparse::Request<'_, 'b>) -> Result<Request<'b>, BadRequest
         expects_continue: expect.expects_continue && body != RequestBody::None,
         unknown_expectation: expect.unknown,
         host: parts.authority.or(host),
-        if_match: fields.if_match(),
+        if_match: fields.if_match(head.headers),
         if_unmodified_since: fields.if_unmodified_since(),
-        if_none_match: fields.if_none_match.text(),
+        if_none_match: fields.if_none_match(head.headers),
         if_modified_since: fields
             .if_modified_since
             .text()

@@ -4,6 +4,8 @@ mod framing;
 mod pieces;
 mod smuggling;
 
+use std::borrow::Cow;
+
 use super::{BadRequest, Limits, parse_request};
 use crate::message::{Request, RequestBody};
 use http::{Method, StatusCode, Version};
@@ -47,7 +49,7 @@ fn a_request_of_a_browser() {
         host: Some("www.example:8080"),
         if_match: None,
         if_unmodified_since: None,
-        if_none_match: Some("\"a\""),
+        if_none_match: Some(Cow::Borrowed("\"a\"")),
         if_modified_since: None,
         range: Some("bytes=0-1"),
         if_range: Some("\"b\""),
@@ -145,13 +147,14 @@ fn host_is_required_once_and_valid() {
 }
 
 #[test]
-fn repeated_conditions_are_ignored() {
+fn repeated_conditions_are_ignored_unless_they_are_lists() {
     let date = "If-Modified-Since: x\r\n";
     let twice = |field: &str| format!("GET / HTTP/1.1\r\nHost: a\r\n{field}{field}{date}\r\n");
     let text = twice("Range: bytes=0-1\r\n");
     assert_eq!(parse_all(&text).map(|r| (r.range, r.if_modified_since)), Ok((None, Some("x"))));
     let text = twice("If-None-Match: *\r\n");
-    assert_eq!(parse_all(&text).map(|r| (r.if_none_match, r.if_modified_since)), Ok((None, None)));
+    let both = Some(Cow::Borrowed("*,*"));
+    assert_eq!(parse_all(&text).map(|r| (r.if_none_match, r.if_modified_since)), Ok((both, None)));
     let text = twice("Range: bytes=0-1\r\nIf-Range: \"a\"\r\n");
     assert_eq!(parse_all(&text).map(|r| (r.range, r.if_range)), Ok((None, None)));
     let text = format!(
@@ -165,8 +168,8 @@ fn repeated_conditions_are_ignored() {
 fn a_condition_that_cannot_be_read_holds_for_nothing() {
     let read = |fields: &str| {
         let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
-        let owned = |value: Option<&str>| value.map(str::to_owned);
-        parse_all(&text).map(|r| (owned(r.if_match), owned(r.if_unmodified_since)))
+        parse_all(&text)
+            .map(|r| (r.if_match.map(Cow::into_owned), r.if_unmodified_since.map(str::to_owned)))
     };
     let some = |text: &str| Some(text.to_owned());
     let (tag, date) = ("If-Match: \"a\"\r\n", "if-unmodified-since: x\r\n");
@@ -174,7 +177,8 @@ fn a_condition_that_cannot_be_read_holds_for_nothing() {
     assert_eq!(read(tag), Ok((some("\"a\""), None)));
     assert_eq!(read(date), Ok((None, some("x"))));
     assert_eq!(read(&format!("{tag}{date}")), Ok((some("\"a\""), None)));
-    assert_eq!(read(&format!("{tag}{tag}{date}")), Ok((some(""), None)));
+    let lines = format!("if-match: W/\"b\" ,\r\n{date}{tag}");
+    assert_eq!(read(&lines), Ok((some("W/\"b\" ,,\"a\""), None)));
     assert_eq!(read("If-Match:\r\n"), Ok((some(""), None)));
     // A date is no list.
     assert_eq!(read(&format!("{date}{date}")), Ok((None, None)));
