@@ -10,8 +10,10 @@ mod stream;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -19,7 +21,7 @@ use tokio::time::timeout;
 use weir_http::message::coding::Coding;
 
 use self::encoder::{compress, keep_memory};
-use self::pool::Pool;
+use self::pool::{Announced, Pool};
 use self::results::Results;
 pub(crate) use self::results::{Compressed, Key};
 use self::stream::Place;
@@ -65,7 +67,7 @@ pub(crate) enum Claim {
     /// Wait: somebody has brought it, or is about to.
     Others(Waiting),
     /// Nothing: there is too much to do, which was counted.
-    Refused,
+    Refused(GivenUp),
 }
 
 impl Compressor {
@@ -84,10 +86,11 @@ impl Compressor {
         keep_memory();
         let config = &config.compression;
         let threads = config.compress_threads as usize;
+        let kept = usize::try_from(config.compress_cache).unwrap_or(usize::MAX);
         Arc::new(Compressor {
             types: config.compress_types.clone(),
             pool: Arc::new(Pool::new(threads, metrics.clone())),
-            results: Results::new(usize::try_from(config.compress_cache).unwrap_or(usize::MAX)),
+            results: Results::new(kept, metrics),
             claims: Mutex::default(),
             streams: Arc::default(),
             most_streams: STREAMS * threads,
@@ -100,7 +103,7 @@ impl Compressor {
         self.types.iter().any(|pattern| pattern.matches(media))
     }
 
-    /// The result, if it is kept.
+    /// The result, if it is kept, or being sent.
     pub(crate) fn find(&self, key: &Key) -> Option<Arc<Compressed>> {
         self.results.get(key)
     }
@@ -110,30 +113,39 @@ impl Compressor {
         self.results.give_up();
     }
 
-    /// Claims to have a result made, unless somebody has already.
-    pub(crate) fn claim(self: &Arc<Self>, key: Key) -> Claim {
-        // Asked first, so that no lock is taken while another is held.
-        let refusal = self.pool.refusal();
+    /// Claims to have a result made of content of this length, unless somebody has already.
+    pub(crate) fn claim(self: &Arc<Self>, key: Key, length: usize) -> Claim {
         let wait = || {
             let (answer, result) = oneshot::channel();
             (answer, Waiting { result, metrics: self.metrics.clone() })
         };
-        match (self.claims().entry(key), refusal) {
+        // Before the claims are locked; it is given back after that: no lock is taken while another is held.
+        let announced = self.announce(length);
+        let mut claims = self.claims();
+        let claim = match (claims.entry(key), &announced) {
             (Entry::Occupied(mut claim), _) => {
                 let (answer, waiting) = wait();
                 claim.get_mut().push(answer);
-                Claim::Others(waiting)
+                return Claim::Others(waiting);
             }
-            (Entry::Vacant(_), Some(why)) => {
-                self.metrics.compression.gave_up(why);
-                Claim::Refused
+            (Entry::Vacant(_), Err(why)) => {
+                self.metrics.compression.gave_up(*why);
+                return Claim::Refused(*why);
             }
-            (Entry::Vacant(claim), None) => {
-                let (answer, waiting) = wait();
-                claim.insert(vec![answer]);
-                Claim::Mine(Ticket { compressor: self.clone(), key: Some(key) }, waiting)
-            }
+            (Entry::Vacant(claim), Ok(_)) => claim,
+        };
+        let (answer, waiting) = wait();
+        claim.insert(vec![answer]);
+        let ticket = Ticket { compressor: self.clone(), key: Some(key), announced: announced.ok() };
+        Claim::Mine(ticket, waiting)
+    }
+
+    /// A place for content that is to be brought.
+    fn announce(&self, length: usize) -> Result<Announced, GivenUp> {
+        if self.results.is_full() {
+            return Err(GivenUp::QueueFull);
         }
+        self.pool.announce(length)
     }
 
     /// Compresses content that is not kept. `None`: it is to be sent as it is; if that is because there is
@@ -178,14 +190,22 @@ impl Compressor {
 
     /// Ends a claim.
     fn end(&self, key: Key, result: Result<Arc<Compressed>, GivenUp>) {
-        if let Ok(result) = &result
-            && let Some(used) = self.results.keep(key, result)
-        {
-            self.metrics.compression.kept.set(i64::try_from(used).unwrap_or(i64::MAX));
+        if let Ok(result) = &result {
+            self.results.keep(key, result);
         }
         let waiting = self.claims().remove(&key).unwrap_or_default();
         for answer in waiting {
             let _ = answer.send(result.clone());
+        }
+    }
+
+    /// Whether nobody waits for a result; if not, the task is woken when that may have changed.
+    fn poll_deserted(&self, key: &Key, context: &mut Context<'_>) -> Poll<()> {
+        let mut claims = self.claims();
+        let mut waiting = claims.get_mut(key).into_iter().flatten();
+        match waiting.all(|answer| answer.poll_closed(context).is_ready()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         }
     }
 
@@ -198,6 +218,8 @@ impl Compressor {
 pub(crate) struct Ticket {
     compressor: Arc<Compressor>,
     key: Option<Key>,
+    /// Until the content is there.
+    announced: Option<Announced>,
 }
 
 impl fmt::Debug for Ticket {
@@ -207,17 +229,25 @@ impl fmt::Debug for Ticket {
 }
 
 impl Ticket {
-    /// Has the content compressed for all who wait.
+    /// Has the content compressed for all who wait, unless there is too much to do by now.
     pub(crate) fn submit(mut self, content: Content) {
-        let Some(key) = self.key else { return };
-        let compressor = self.compressor.clone();
-        let length = (*content).as_ref().len();
-        let work = move || {
-            let made = compress(key.coding, (*content).as_ref()).map(Compressed::new);
+        if let Some(why) = self.compressor.pool.refusal() {
+            self.end(Err(why));
+            return;
+        }
+        let (Some(key), Some(announced)) = (self.key, self.announced.take()) else { return };
+        announced.begin(move || {
+            let made = compress(key.coding, (*content).as_ref());
+            let made = made.map(|bytes| self.compressor.results.made(bytes));
             self.end(made.map_err(|_| GivenUp::Failed));
-        };
-        // If it is refused, the ticket goes with it.
-        let _ = compressor.pool.begin(length, work);
+        });
+    }
+
+    /// Waits until nobody waits for the result any more.
+    pub(crate) async fn deserted(&self) {
+        if let Some(key) = &self.key {
+            poll_fn(|context| self.compressor.poll_deserted(key, context)).await;
+        }
     }
 
     fn end(&mut self, result: Result<Arc<Compressed>, GivenUp>) {
@@ -241,16 +271,20 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// The result; `None`: it takes too long, or failed, which was counted.
-    pub(crate) async fn result(self) -> Option<Arc<Compressed>> {
+    /// The result.
+    ///
+    /// # Errors
+    ///
+    /// It takes too long, failed, or there is too much to do, which was counted.
+    pub(crate) async fn result(self) -> Result<Arc<Compressed>, GivenUp> {
         let why = match timeout(PATIENCE, self.result).await {
-            Ok(Ok(Ok(result))) => return Some(result),
+            Ok(Ok(Ok(result))) => return Ok(result),
             Ok(Ok(Err(why))) => why,
             Ok(Err(_)) => GivenUp::Failed,
             Err(_) => GivenUp::TooSlow,
         };
         self.metrics.compression.gave_up(why);
-        None
+        Err(why)
     }
 }
 

@@ -35,6 +35,10 @@ struct Jobs {
     waiting: VecDeque<Job>,
     /// Of those that wait.
     bytes: usize,
+    /// Jobs that are announced.
+    announced: usize,
+    /// Of those that are announced.
+    announced_bytes: usize,
 }
 
 struct Job {
@@ -50,6 +54,14 @@ impl Jobs {
             return Some(GivenUp::QueueFull);
         }
         (clock::now().since(first.since) > LATE).then_some(GivenUp::Busy)
+    }
+
+    /// Why no more is announced: that may be as much as may wait, less what waits. What has come goes first,
+    /// so that content that is slow to come keeps none out.
+    fn refusal_to_announce(&self) -> Option<GivenUp> {
+        let is_full = self.waiting.len() + self.announced >= MOST_JOBS
+            || self.bytes + self.announced_bytes >= MOST_BYTES;
+        if is_full { Some(GivenUp::QueueFull) } else { self.refusal() }
     }
 
     fn add(&mut self, bytes: usize, work: Work) {
@@ -75,7 +87,8 @@ impl Queue for Jobs {
     fn done(&mut self, (): ()) {}
 
     fn clear(&mut self) {
-        *self = Jobs::default();
+        self.waiting.clear();
+        self.bytes = 0;
     }
 }
 
@@ -119,6 +132,47 @@ impl Pool {
     /// The same for more of what has begun, which is not refused: whoever began it can only go on.
     pub(super) fn go_on(&self, bytes: usize, work: impl FnOnce() + Send + 'static) {
         self.crew.add(|jobs| jobs.add(bytes, Box::new(work)));
+    }
+
+    /// Announces work for which so many bytes are brought before it can begin.
+    ///
+    /// # Errors
+    ///
+    /// Why they need not be brought.
+    pub(super) fn announce(self: &Arc<Self>, bytes: usize) -> Result<Announced, GivenUp> {
+        self.crew.with(|jobs| match jobs.refusal_to_announce() {
+            Some(why) => Err(why),
+            None => {
+                jobs.announced += 1;
+                jobs.announced_bytes += bytes;
+                Ok(())
+            }
+        })?;
+        Ok(Announced { pool: self.clone(), bytes })
+    }
+}
+
+/// Work that is announced, until it begins or this is dropped. That takes the lock of the queue, so no job
+/// may have one: jobs are dropped where that is held.
+#[derive(Debug)]
+pub(super) struct Announced {
+    pool: Arc<Pool>,
+    bytes: usize,
+}
+
+impl Announced {
+    /// Has `work` done by a thread; it is not refused, as it was announced. Without any thread it is dropped.
+    pub(super) fn begin(self, work: impl FnOnce() + Send + 'static) {
+        self.pool.go_on(self.bytes, work);
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        self.pool.crew.with(|jobs| {
+            jobs.announced -= 1;
+            jobs.announced_bytes -= self.bytes;
+        });
     }
 }
 
@@ -179,6 +233,28 @@ mod tests {
         let (first, _) = count(&pool, MOST_BYTES);
         assert_eq!((first, count(&pool, 1).0), (Ok(()), Err(GivenUp::QueueFull)));
         drop(release);
+    }
+
+    #[test]
+    fn what_is_announced_is_bounded_and_keeps_nothing_out_that_has_come() {
+        let (pool, release) = busy();
+        let pool = Arc::new(pool);
+        let large = pool.announce(MOST_BYTES).unwrap();
+        assert_eq!(pool.announce(1).err(), Some(GivenUp::QueueFull));
+        let (begun, is_done) = count(&pool, 1);
+        assert_eq!(begun, Ok(()));
+        let (done, large_is_done) = channel();
+        large.begin(move || done.send(()).unwrap());
+        // It waits, and is announced no more.
+        let counts = |jobs: &mut Jobs| (jobs.announced, jobs.announced_bytes, jobs.bytes);
+        assert_eq!(pool.crew.with(counts), (0, 0, MOST_BYTES + 1));
+        release.send(()).unwrap();
+        is_done.recv().unwrap();
+        large_is_done.recv().unwrap();
+        let mut many: Vec<_> = (0..MOST_JOBS).map(|_| pool.announce(1).unwrap()).collect();
+        assert_eq!(pool.announce(1).err(), Some(GivenUp::QueueFull));
+        many.pop();
+        assert!(pool.announce(1).is_ok());
     }
 
     #[test]

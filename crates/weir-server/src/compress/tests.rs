@@ -1,5 +1,8 @@
 //! Requests that want the same and different things compressed.
 
+use std::future::Future;
+use std::pin::Pin;
+
 use weir_http::message::conditions::ETag;
 
 use super::encoder::decode;
@@ -17,6 +20,27 @@ fn compressor(keys: &str) -> Arc<Compressor> {
 
 fn key(number: u64, coding: Coding) -> Key {
     Key { etag: ETag::new(0, 0, number), coding }
+}
+
+/// A claim on what nobody has claimed.
+fn mine(compressor: &Arc<Compressor>, key: Key, length: usize) -> (Ticket, Waiting) {
+    match compressor.claim(key, length) {
+        Claim::Mine(ticket, waiting) => (ticket, waiting),
+        other => panic!("nobody has claimed it: {other:?}"),
+    }
+}
+
+/// A claim on what somebody has claimed.
+fn others(compressor: &Arc<Compressor>, key: Key) -> Waiting {
+    match compressor.claim(key, TEXT.len()) {
+        Claim::Others(waiting) => waiting,
+        other => panic!("somebody has claimed it: {other:?}"),
+    }
+}
+
+/// Whether a future is not done when it is polled once.
+async fn is_pending(mut future: Pin<&mut impl Future<Output = ()>>) -> bool {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
 }
 
 /// The value of the only line that begins so.
@@ -52,8 +76,8 @@ fn it_is_there_only_if_something_is_compressed() {
 async fn one_has_it_made_and_all_get_it() {
     let compressor = compressor("");
     let key = key(1, Coding::Gzip);
-    let Claim::Mine(ticket, own) = compressor.claim(key) else { panic!("nobody wants it") };
-    let Claim::Others(other) = compressor.claim(key) else { panic!("it is claimed") };
+    let (ticket, own) = mine(&compressor, key, TEXT.len());
+    let other = others(&compressor, key);
     ticket.submit(Box::new(TEXT.to_vec()));
     let own = own.result().await.unwrap();
     let others = other.result().await.unwrap();
@@ -69,21 +93,21 @@ async fn one_has_it_made_and_all_get_it() {
 async fn who_does_not_bring_the_content_holds_up_nobody() {
     let compressor = compressor("");
     let key = key(1, Coding::Zstd);
-    let Claim::Mine(ticket, own) = compressor.claim(key) else { panic!("nobody wants it") };
-    let Claim::Others(other) = compressor.claim(key) else { panic!("it is claimed") };
+    let (ticket, own) = mine(&compressor, key, TEXT.len());
+    let other = others(&compressor, key);
     drop(ticket);
-    assert!(own.result().await.is_none() && other.result().await.is_none());
+    assert!(own.result().await.is_err() && other.result().await.is_err());
     assert_eq!(figure(&compressor, "weir_compression_given_up_total{why=\"failed\"}"), 2.0);
-    assert!(matches!(compressor.claim(key), Claim::Mine(..)), "the next one may try");
+    assert!(matches!(compressor.claim(key, TEXT.len()), Claim::Mine(..)), "the next one may try");
 }
 
 #[tokio::test]
 async fn content_that_comes_late_is_waited_for_no_longer_by_who_brings_it() {
     let compressor = compressor("");
     let key = key(1, Coding::Gzip);
-    let Claim::Mine(ticket, own) = compressor.claim(key) else { panic!("nobody wants it") };
-    let Claim::Others(other) = compressor.claim(key) else { panic!("it is claimed") };
-    assert!(own.result().await.is_none() && other.result().await.is_none());
+    let (ticket, own) = mine(&compressor, key, TEXT.len());
+    let other = others(&compressor, key);
+    assert!(own.result().await.is_err() && other.result().await.is_err());
     assert_eq!(figure(&compressor, "weir_compression_given_up_total{why=\"too slow\"}"), 2.0);
     ticket.submit(Box::new(TEXT.to_vec()));
     until(|| compressor.find(&key).is_some()).await;
@@ -93,15 +117,18 @@ async fn content_that_comes_late_is_waited_for_no_longer_by_who_brings_it() {
 async fn what_is_not_worth_it_is_known_and_what_has_no_room_is_made_again() {
     let small = compressor("compress_cache = \"1KB\"");
     let noise: Vec<u8> = (0..5000_u32).map(|n| (n.wrapping_mul(0x9E37_79B1) >> 24) as u8).collect();
-    let Claim::Mine(ticket, own) = small.claim(key(1, Coding::Brotli)) else { panic!() };
+    let (ticket, own) = mine(&small, key(1, Coding::Brotli), noise.len());
     ticket.submit(Box::new(noise.clone()));
     let useless = own.result().await.unwrap();
     let content: Vec<u8> = (0..20_000_u32).flat_map(|n| n.to_string().into_bytes()).collect();
-    let Claim::Mine(ticket, own) = small.claim(key(2, Coding::Gzip)) else { panic!() };
+    let (ticket, own) = mine(&small, key(2, Coding::Gzip), content.len());
     ticket.submit(Box::new(content.clone()));
     let made = own.result().await.unwrap();
     assert_eq!(decode(Coding::Gzip, made.bytes().unwrap()), content);
-    assert!(small.find(&key(2, Coding::Gzip)).is_none(), "it is larger than the cache");
+    assert!(small.find(&key(2, Coding::Gzip)).is_some(), "it is being sent");
+    drop(made);
+    // It is larger than the cache.
+    until(|| small.find(&key(2, Coding::Gzip)).is_none()).await;
     assert_eq!(useless.bytes().is_none(), small.once(Coding::Brotli, noise.into()).await.is_none());
 }
 
@@ -115,7 +142,8 @@ async fn while_too_much_waits_everything_is_sent_as_it_is() {
         tokio::task::yield_now().await;
     }
     let refused = compressor.pool.refusal().expect("the queue is full, or late");
-    assert!(matches!(compressor.claim(key(1, Coding::Gzip)), Claim::Refused));
+    let claim = compressor.claim(key(1, Coding::Gzip), TEXT.len());
+    assert!(matches!(claim, Claim::Refused(_)));
     assert!(compressor.once(Coding::Gzip, TEXT.into()).await.is_none());
     assert!(compressor.stream(Coding::Gzip).is_none());
     let why = match refused {
@@ -127,6 +155,76 @@ async fn while_too_much_waits_everything_is_sent_as_it_is() {
     drop(release);
     until(|| compressor.pool.refusal().is_none()).await;
     assert!(compressor.once(Coding::Gzip, TEXT.into()).await.is_some());
+}
+
+#[tokio::test]
+async fn content_that_is_brought_is_bounded_and_keeps_out_nobody_who_has_some() {
+    let compressor = compressor("");
+    let most = LONGEST as usize;
+    let mut claims = Vec::new();
+    let refused = loop {
+        match compressor.claim(key(claims.len() as u64, Coding::Gzip), most) {
+            Claim::Refused(why) => break why,
+            claim => claims.push(claim),
+        }
+    };
+    assert_eq!((refused, claims.len()), (GivenUp::QueueFull, 8));
+    assert_eq!(figure(&compressor, "weir_compression_given_up_total{why=\"queue full\"}"), 1.0);
+    assert!(matches!(compressor.claim(key(0, Coding::Gzip), most), Claim::Others(_)));
+    assert!(compressor.once(Coding::Gzip, TEXT.into()).await.is_some());
+    claims.pop();
+    let claim = compressor.claim(key(100, Coding::Gzip), most);
+    assert!(matches!(claim, Claim::Mine(..)));
+}
+
+#[test]
+fn nothing_is_made_while_what_is_being_sent_takes_too_much() {
+    let compressor = compressor("compress_cache = \"1MB\"");
+    let claim = || compressor.claim(key(1, Coding::Gzip), TEXT.len());
+    let made = |_| compressor.results.made(Some(vec![1; 1_000_000]));
+    let sent: Vec<_> = (0..9).map(made).collect();
+    assert!(figure(&compressor, "weir_compression_cache_bytes ") > 9e6);
+    assert!(matches!(claim(), Claim::Refused(GivenUp::QueueFull)));
+    drop(sent);
+    assert!(matches!(claim(), Claim::Mine(..)));
+    assert_eq!(figure(&compressor, "weir_compression_cache_bytes "), 0.0);
+}
+
+#[tokio::test]
+async fn content_that_has_come_too_late_is_refused_for_that_reason() {
+    let compressor = compressor("");
+    let gzip = key(1, Coding::Gzip);
+    let (ticket, own) = mine(&compressor, gzip, TEXT.len());
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    compressor.pool.begin(1, move || held.recv().unwrap_or_default()).unwrap();
+    // Whether the thread has taken that one or not, what follows waits.
+    compressor.pool.go_on(1, || {});
+    until(|| compressor.pool.refusal() == Some(GivenUp::Busy)).await;
+    ticket.submit(Box::new(TEXT.to_vec()));
+    assert_eq!(own.result().await.unwrap_err(), GivenUp::Busy);
+    let busy = "weir_compression_given_up_total{why=\"processor busy\"}";
+    assert_eq!(figure(&compressor, busy), 1.0);
+    drop(release);
+}
+
+#[tokio::test]
+async fn who_brings_content_learns_that_all_who_wanted_it_have_left() {
+    let compressor = compressor("");
+    let gzip = key(1, Coding::Gzip);
+    let (ticket, own) = mine(&compressor, gzip, TEXT.len());
+    let other = others(&compressor, gzip);
+    let told = async {
+        let mut deserted = std::pin::pin!(ticket.deserted());
+        drop(own);
+        assert!(is_pending(deserted.as_mut()).await);
+        let last = others(&compressor, gzip);
+        drop(other);
+        assert!(is_pending(deserted.as_mut()).await);
+        tokio::join!(deserted, async { drop(last) });
+    };
+    timeout(Duration::from_secs(30), told).await.expect("it is told");
+    drop(ticket);
+    assert!(matches!(compressor.claim(gzip, TEXT.len()), Claim::Mine(..)));
 }
 
 #[test]

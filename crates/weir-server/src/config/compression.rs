@@ -44,6 +44,9 @@ settings! {
         example ["text/*", "application/json"];
 
         /// Memory for files that were compressed
+        ///
+        /// Those that lose their places while they are being sent may take as much again until that has
+        /// ended, or 8 MB if that is more.
         #[arg(long)]
         compress_cache: Size = Size(32_000_000),
         needs "compress",

@@ -15,6 +15,7 @@ use weir_sched::ObjectId;
 use super::file::{File, ReadError};
 use super::pattern::pattern;
 use crate::body::Coming;
+use crate::compress::Compressed;
 
 /// What a path stands for.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub(crate) struct Facts {
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Text(Arc<[u8]>),
+    /// The compressor's, which holds it for others as long as this does.
+    Compressed(Arc<Compressed>),
     File(Rc<File>),
     /// Bytes of the built-in site's files, made when they are sent.
     Pattern,
@@ -170,6 +173,7 @@ impl Body {
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, ReadError> {
         match self {
             Body::Text(text) => Ok(copy(text, offset, out)),
+            Body::Compressed(made) => Ok(copy(made.bytes().unwrap_or_default(), offset, out)),
             Body::File(file) => file.read(offset, out),
             Body::Pattern => {
                 pattern(offset, out);

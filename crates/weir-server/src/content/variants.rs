@@ -12,6 +12,7 @@ use weir_sched::Time;
 
 use super::object::{Body, Facts, Object};
 use crate::compress::Compressed;
+use crate::metrics::GivenUp;
 
 /// How long it is not looked again which files lie beside one: as long as names are not checked.
 const LOOK: Duration = Duration::from_millis(900);
@@ -25,7 +26,7 @@ pub(super) struct Variants {
     siblings: RefCell<[Option<Sibling>; Coding::COUNT]>,
     looked: Cell<Option<Time>>,
     results: RefCell<[Made; Coding::COUNT]>,
-    gave_up: Cell<Option<Time>>,
+    gave_up: Cell<Option<(Time, GivenUp)>>,
 }
 
 /// A compressed file that lies beside the file.
@@ -45,7 +46,7 @@ enum Made {
     Nothing,
     /// It would hardly be smaller.
     Useless,
-    /// The compressor has kept it, unless it was evicted.
+    /// It is there as long as the compressor keeps it, or somebody sends it.
     Kept { result: Weak<Compressed>, facts: Rc<Facts> },
 }
 
@@ -108,8 +109,9 @@ impl Variants {
     pub(super) fn compressed(&self, coding: Coding) -> Option<Object> {
         match &self.results.borrow()[coding.place()] {
             Made::Kept { result, facts } => {
-                let bytes = result.upgrade()?.bytes()?.clone();
-                Some(Object { facts: facts.clone(), body: Body::Text(bytes) })
+                let result = result.upgrade()?;
+                result.note_use();
+                Some(Object { facts: facts.clone(), body: Body::Compressed(result) })
             }
             Made::Nothing | Made::Useless => None,
         }
@@ -123,24 +125,26 @@ impl Variants {
         result: &Arc<Compressed>,
     ) -> Option<Object> {
         let mut results = self.results.borrow_mut();
-        let Some(bytes) = result.bytes().cloned() else {
+        let Some(bytes) = result.bytes() else {
             results[coding.place()] = Made::Useless;
             return None;
         };
+        result.note_use();
         let facts = Rc::new(facts.compressed(coding, bytes.len() as u64));
         let kept = Made::Kept { result: Arc::downgrade(result), facts: facts.clone() };
         results[coding.place()] = kept;
-        Some(Object { facts, body: Body::Text(bytes) })
+        Some(Object { facts, body: Body::Compressed(result.clone()) })
     }
 
-    /// There was too much to do to compress it.
-    pub(super) fn give_up(&self, now: Time) {
-        self.gave_up.set(Some(now));
+    /// It was given up to compress it.
+    pub(super) fn give_up(&self, now: Time, why: GivenUp) {
+        self.gave_up.set(Some((now, why)));
     }
 
-    /// Whether that was so just now, so that nobody need try again.
-    pub(super) fn is_given_up(&self, now: Time) -> bool {
-        self.gave_up.get().is_some_and(|since| now.since(since) < PAUSE)
+    /// Why that was just now, if it was, so that nobody need try again.
+    pub(super) fn given_up(&self, now: Time) -> Option<GivenUp> {
+        let (since, why) = self.gave_up.get()?;
+        (now.since(since) < PAUSE).then_some(why)
     }
 }
 
@@ -189,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_known_until_it_is_evicted_and_what_is_useless_is_not_tried_again() {
+    fn a_result_is_known_while_it_is_kept_or_sent_and_what_is_useless_is_not_tried_again() {
         let variants = Variants::default();
         let plain = facts(1000);
         let result = Compressed::of(Some(vec![1; 10]));
@@ -200,7 +204,15 @@ mod tests {
         let again = variants.compressed(Coding::Gzip).expect("it is kept");
         assert!(Rc::ptr_eq(&again.facts, &object.facts));
         assert!(variants.compressed(Coding::Zstd).is_none());
-        drop(result);
+        // Evicted, and being sent.
+        drop((result, object));
+        let Body::Compressed(sent) = &again.body else { panic!("it was compressed") };
+        let found = variants.compressed(Coding::Gzip).expect("it is being sent");
+        assert!(matches!(&found.body, Body::Compressed(found) if Arc::ptr_eq(found, sent)));
+        let mut bytes = [0; 20];
+        assert_eq!(found.body.read(2, &mut bytes).ok(), Some(8));
+        assert!(bytes[..8] == [1; 8] && bytes[8..] == [0; 12]);
+        drop((again, found));
         assert!(variants.compressed(Coding::Gzip).is_none());
         assert!(variants.learn(Coding::Zstd, &plain, &Compressed::of(None)).is_none());
         assert_eq!(choose(&variants, ALL, true), Choice::Compressed(Coding::Brotli));
@@ -210,11 +222,13 @@ mod tests {
     fn it_is_looked_again_and_tried_again_after_a_while() {
         let variants = Variants::default();
         let now = Time::ZERO + Duration::from_secs(10);
-        assert!(variants.is_due(now) && !variants.is_given_up(now));
+        assert!(variants.is_due(now) && variants.given_up(now).is_none());
         variants.begin_look(now);
-        variants.give_up(now);
-        assert!(!variants.is_due(now) && variants.is_given_up(now));
+        for why in [GivenUp::Failed, GivenUp::TooSlow] {
+            variants.give_up(now, why);
+            assert!(!variants.is_due(now) && variants.given_up(now) == Some(why));
+        }
         let later = now + Duration::from_secs(1);
-        assert!(variants.is_due(later) && !variants.is_given_up(later));
+        assert!(variants.is_due(later) && variants.given_up(later).is_none());
     }
 }

@@ -21,7 +21,7 @@ pub(crate) enum GivenUp {
     Busy,
     /// It took longer than a client is to wait.
     TooSlow,
-    /// The compressor failed, or there is no thread for it.
+    /// The compressor failed, there is no thread for it, or the content could not be read.
     Failed,
 }
 
@@ -39,8 +39,8 @@ pub(crate) struct Compression {
     answers: [Counter; Coding::COUNT],
     given_up: Vec<Counter>,
     processor_time: Counter<f64, AtomicU64>,
-    /// Bytes of the results that are kept.
-    pub(crate) kept: Gauge,
+    /// Bytes of all results that are there.
+    results: Gauge,
 }
 
 impl Compression {
@@ -58,7 +58,7 @@ impl Compression {
                 .map(|coding| answers.get_or_create(&[("coding", coding.name())]).clone()),
             given_up: WHY.into_iter().map(of).collect(),
             processor_time: Counter::default(),
-            kept: Gauge::default(),
+            results: Gauge::default(),
         };
         registry.register_with_unit(
             "compression_processor_time",
@@ -66,8 +66,8 @@ impl Compression {
             Unit::Seconds,
             all.processor_time.clone(),
         );
-        let help = "Memory taken by files that were compressed";
-        registry.register("compression_cache_bytes", help, all.kept.clone());
+        let help = "Memory taken by files that were compressed, while they are kept or sent";
+        registry.register("compression_cache_bytes", help, all.results.clone());
         all
     }
 
@@ -86,5 +86,20 @@ impl Compression {
     /// A thread has worked for so long.
     pub(crate) fn spent(&self, time: Duration) {
         self.processor_time.inc_by(time.as_secs_f64());
+    }
+
+    /// There is a result of so many bytes.
+    pub(crate) fn takes(&self, bytes: usize) {
+        self.results.inc_by(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// It is not there any more.
+    pub(crate) fn gives_back(&self, bytes: usize) {
+        self.results.dec_by(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Bytes of all results that are there.
+    pub(crate) fn taken(&self) -> usize {
+        usize::try_from(self.results.get()).unwrap_or(0)
     }
 }

@@ -1,5 +1,5 @@
-//! The runtime of a worker (one thread of tokio), its turns, and the steps in which the server stops.
-//! Used by everything that runs on a worker.
+//! The runtime of a worker (one thread of tokio), its turns, how long requests wait for a gate, and the steps
+//! in which the server stops. Used by everything that runs on a worker.
 
 use std::io;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use crate::metrics::{Metrics, take_events};
 pub(crate) mod stop;
 pub(crate) mod turn;
 pub(crate) mod turnstile;
+pub(crate) mod wait;
 
 /// How many turns are taken before sockets are looked at again.
 const TURNS: u32 = 128;

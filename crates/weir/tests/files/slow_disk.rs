@@ -170,10 +170,55 @@ fn a_file_that_cannot_be_read_to_be_compressed_is_sent_as_it_is() {
     client.ask_with("/long.txt", "Accept-Encoding: gzip\r\n");
     let head = client.head();
     assert_eq!((head.status, head.field("Content-Encoding")), (200, None));
+    // The next one need not try again, which counts once, and for the same reason.
+    let mut next = server.connect();
+    next.ask_with("/long.txt", "Accept-Encoding: gzip\r\n");
+    let given_up = |why: &str| {
+        let labels = format!("{{why=\"{why}\"}}");
+        server.metrics().value("weir_compression_given_up_total", &labels)
+    };
+    eventually("it is given up again", || given_up("too slow") == Some(2.0));
+    assert_eq!(given_up("processor busy"), Some(0.0));
     disk.hang(false);
     assert!(client.read(500_000) == text(500_000));
     compressed(&mut client, "/long.txt", "gzip");
-    drop((server, client, file));
+    drop((server, client, next, file));
+    disk.unmount().unwrap();
+}
+
+/// Who leaves takes the reads along that were to have a file compressed: they would go before those of others
+/// who came later, and hold memory and a descriptor meanwhile.
+#[test]
+fn nothing_is_read_to_be_compressed_for_who_has_left() {
+    let at = tempfile::tempdir().unwrap();
+    let disk = disk(at.path());
+    let name = at.path().join("long.txt");
+    fs::write(&name, text(500_000)).unwrap();
+    for number in 0..40 {
+        fs::write(at.path().join(number.to_string()), noise(number, 20_000)).unwrap();
+    }
+    disk.remount().unwrap();
+    let keys = "workers = 1\ndisk_timeout = \"1h\"\ncompress = true";
+    let server = Server::site(at.path(), keys);
+    server.make_hot(&mut server.connect(), "/long.txt");
+    forget_content(&name);
+    disk.hang(true);
+    let mut waiting: Vec<Client> = (0..40).map(|_| server.connect()).collect();
+    for (number, client) in waiting.iter_mut().enumerate() {
+        client.ask(&format!("/{number}"));
+    }
+    let queued = || server.metrics().sum("weir_disk_queued_jobs");
+    eventually("all helpers are busy", || queued() == 40.0 - 32.0);
+    let mut client = server.connect();
+    client.ask_with("/long.txt", "Accept-Encoding: gzip\r\n");
+    eventually("the file is to be read", || queued() == 41.0 - 32.0);
+    client.reset();
+    eventually("nobody wants it any more", || queued() == 40.0 - 32.0);
+    disk.hang(false);
+    for (number, client) in waiting.iter_mut().enumerate() {
+        assert!(client.response().body == noise(number as u64, 20_000));
+    }
+    drop((server, waiting));
     disk.unmount().unwrap();
 }
 

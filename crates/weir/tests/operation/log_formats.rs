@@ -176,6 +176,34 @@ fn json_tells_of_the_routes_of_files_too() {
     assert!(lines[0]["backend"].is_null() && seconds(&lines[0], "wait_disk") >= 0.0);
 }
 
+/// The first answer that is compressed takes the same way as one that is not in memory.
+#[test]
+fn waiting_for_the_compressor_is_not_waiting_for_a_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    fs::create_dir(directory.path().join("site")).unwrap();
+    fs::write(directory.path().join("site/a.txt"), "a few words, ".repeat(4_000)).unwrap();
+    let server = configured(
+        directory.path(),
+        "workers = 1\nroot = \"site\"\ncompress = true\naccess_log = \"log\"\n\
+         log_format = \"json\"\n",
+    );
+    let mut client = server.connect();
+    server.make_hot(&mut client, "/a.txt");
+    let answer = client.get_with("/a.txt?compressed", "Accept-Encoding: gzip\r\n");
+    assert_eq!(answer.status, 200);
+    let line = || {
+        // The last may not be there whole yet.
+        let lines = read(&log).into_iter();
+        let mut lines = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        lines.find(|line| line["query"] == "compressed")
+    };
+    eventually("the line is written", || line().is_some());
+    let line = line().unwrap();
+    assert!(seconds(&line, "first_byte") > 0.0, "{line}");
+    assert_eq!(seconds(&line, "wait_disk"), 0.0, "{line}");
+}
+
 #[test]
 fn json_tells_of_waiting_for_the_uplink() {
     let directory = tempfile::tempdir().unwrap();

@@ -11,15 +11,15 @@ use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
 use super::{CHECK, Inner};
-use crate::compress::{Claim, Compressor, Content, Key};
+use crate::compress::{Claim, Compressor, Content, Key, Ticket};
 use crate::content::coding::{Accepts, SiteCoding};
 use crate::content::file::{File, ReadError};
 use crate::content::names::KnownFile;
 use crate::content::object::{Body, Found, Object};
 use crate::content::open::CHUNK;
 use crate::content::variants::{Choice, Sibling, Variants};
-use crate::metrics::GivenUp;
 use crate::runtime::turn;
+use crate::runtime::wait::Wait;
 
 /// How many seconds a compressed file may be older than its file and still count as made of it. Who unpacks
 /// both may write the compressed one first, and copies and archives round times, those of zip and FAT to two
@@ -49,9 +49,11 @@ impl Inner {
             Choice::Sibling(coding) => self.sibling_in_memory(file, &variants.sibling(coding)?),
             Choice::Compressed(coding) => {
                 let object = variants.compressed(coding);
-                if object.is_none() && variants.is_given_up(now) {
-                    self.metrics.compression.gave_up(GivenUp::Busy);
-                    return plain();
+                if object.is_none()
+                    && let Some(why) = variants.given_up(now)
+                {
+                    // What is not in memory is found, and counted, in another way.
+                    return plain().inspect(|_| self.metrics.compression.gave_up(why));
                 }
                 object
             }
@@ -108,17 +110,20 @@ impl Inner {
         match variants.choose(accepted, compresses(coding, file, accepts)) {
             Choice::Plain => None,
             Choice::Sibling(coding) => self.sibling(file, variants, coding, since).await,
-            Choice::Compressed(wanted) => match variants.compressed(wanted) {
-                Some(object) => Some(object),
-                None if variants.is_given_up(turn::began()) => {
-                    self.metrics.compression.gave_up(GivenUp::Busy);
-                    None
+            Choice::Compressed(wanted) => {
+                if let Some(object) = variants.compressed(wanted) {
+                    return Some(object);
                 }
-                None => {
-                    let compressor = coding.compressor(&file.facts)?;
-                    self.compressed(compressor, file, variants, wanted, object, since).await
+                if let Some(why) = variants.given_up(turn::began()) {
+                    self.metrics.compression.gave_up(why);
+                    return None;
                 }
-            },
+                let compressor = coding.compressor(&file.facts)?;
+                // A task of its own reads the file: who waits for that and for the compressor waits for no
+                // disk.
+                let _pause = accepts.wait.map(Wait::pause);
+                self.compressed(compressor, file, variants, wanted, object, since).await
+            }
         }
     }
 
@@ -192,46 +197,44 @@ impl Inner {
         if let Some(result) = compressor.find(&key) {
             return variants.learn(coding, &file.facts, &result);
         }
-        let waiting = match compressor.claim(key) {
+        let length = usize::try_from(file.facts.length).ok()?;
+        let made = match compressor.claim(key, length) {
             Claim::Mine(ticket, waiting) => {
                 // In a task of its own, which goes on when this client leaves or has waited long enough:
                 // others want the result, too.
                 let (site, object) = (self.clone(), object.clone());
                 tokio::task::spawn_local(async move {
-                    if let Some(content) = site.whole(&object, since).await {
+                    if let Some(content) = site.whole(&object, &ticket, since).await {
                         ticket.submit(content);
                     }
                 });
-                waiting
+                waiting.result().await
             }
-            Claim::Others(waiting) => waiting,
-            Claim::Refused => {
-                variants.give_up(turn::began());
-                return None;
-            }
+            Claim::Others(waiting) => waiting.result().await,
+            Claim::Refused(why) => Err(why),
         };
-        match waiting.result().await {
-            Some(result) => variants.learn(coding, &file.facts, &result),
-            None => {
-                variants.give_up(turn::began());
+        match made {
+            Ok(result) => variants.learn(coding, &file.facts, &result),
+            Err(why) => {
+                variants.give_up(turn::began(), why);
                 None
             }
         }
     }
 
     /// All bytes of a file, which helpers fetch as far as they are not in memory; `None`: it cannot be
-    /// read, or has changed.
-    async fn whole(&self, object: &Object, since: Time) -> Option<Content> {
+    /// read, has changed, or would have to be fetched for nobody.
+    async fn whole(&self, object: &Object, ticket: &Ticket, since: Time) -> Option<Content> {
         let file = match &object.body {
             Body::Text(bytes) => return Some(Box::new(bytes.clone())),
             Body::File(file) => file.clone(),
-            Body::Pattern | Body::Relayed(_) => return None,
+            Body::Compressed(_) | Body::Pattern | Body::Relayed(_) => return None,
         };
         let length = usize::try_from(object.facts.length).ok()?;
         let mut bytes = Vec::with_capacity(length);
         while bytes.len() < length {
             let count = (length - bytes.len()).min(CHUNK as usize);
-            self.read_on(&file, &mut bytes, count, since).await?;
+            self.read_on(&file, &mut bytes, count, ticket, since).await?;
             // Others have their turn between two chunks.
             tokio::task::yield_now().await;
         }
@@ -244,6 +247,7 @@ impl Inner {
         file: &File,
         bytes: &mut Vec<u8>,
         count: usize,
+        ticket: &Ticket,
         since: Time,
     ) -> Option<()> {
         let at = bytes.len();
@@ -252,7 +256,13 @@ impl Inner {
             Ok(read) => (read == count).then_some(()),
             Err(ReadError::Failed(_)) => None,
             Err(ReadError::Cold) => {
-                let fetched = file.fetch(&self.disks, at as u64, self.window.get(), since).await;
+                // What lies on a disk is for those who still wait: it has more to do.
+                let fetch = file.fetch(&self.disks, at as u64, self.window.get(), since);
+                let fetched = tokio::select! {
+                    biased;
+                    () = ticket.deserted() => return None,
+                    fetched = fetch => fetched,
+                };
                 let (_, chunk) = fetched.ok()?;
                 bytes[at..].copy_from_slice(chunk.get(..count)?);
                 Some(())
