@@ -15,8 +15,13 @@ use crate::error::ServeError;
 use crate::metrics::Metrics;
 use crate::sys::descriptors;
 
-/// Names that are remembered, by all workers and sites together.
+/// Names that are remembered, by all workers and sites together, while each site of a worker has more than
+/// [`FEWEST_NAMES`].
 const NAMES: usize = 65_536;
+
+/// Names that each site of a worker remembers, however many there are: those of a page and its parts. Many
+/// more would make much memory of many sites.
+const FEWEST_NAMES: usize = 64;
 
 /// The most files that a worker keeps open between requests.
 const MOST_OPEN: usize = 4096;
@@ -75,7 +80,7 @@ impl SitesConfig {
                 rules: Arc::new(Rules::new(files)),
                 disks: disks.clone(),
                 metrics: metrics.clone(),
-                names: (NAMES / shares).max(1024),
+                names: names_each(shares),
                 open: (descriptors::limit() / 8 / shares).min(MOST_OPEN),
                 window: window_for(config),
                 work: config.disk_work,
@@ -87,6 +92,11 @@ impl SitesConfig {
         let hot = usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers;
         Ok(SitesConfig { sites: sites?, hot })
     }
+}
+
+/// How many names each of so many sites of workers remembers; there is one at least.
+fn names_each(shares: usize) -> usize {
+    (NAMES / shares).max(FEWEST_NAMES)
 }
 
 /// The directory of each site and how it is served, in the order of [`SitesConfig`].
@@ -144,4 +154,18 @@ pub(crate) fn window_for(config: &Config) -> u64 {
     let bytes_per_second = config.uplink.rate().map(|rate| rate.bits() / 8);
     let wanted = bytes_per_second.map_or(u64::MAX, |rate| rate / 10);
     wanted.clamp(CHUNK, 8 * CHUNK).next_multiple_of(CHUNK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_sites_remember_no_more_names_together_than_one() {
+        for shares in [1, 3, 16, 64, 300, NAMES / FEWEST_NAMES] {
+            let names = names_each(shares);
+            assert!(names >= FEWEST_NAMES && names * shares <= NAMES, "{shares}: {names} each");
+        }
+        assert_eq!(names_each(100_000), FEWEST_NAMES);
+    }
 }

@@ -189,7 +189,7 @@ mod tests {
             field.unwrap().1.to_str().unwrap().to_owned()
         };
         assert_eq!(caching(b"a.css"), "no-cache");
-        assert_eq!(caching(b"a.js"), "public, max-age=31536000, immutable");
+        assert_eq!(caching(b"a.js"), "max-age=31536000, immutable");
         assert_eq!(caching(b"a.txt"), "no-store");
         let same =
             |one, other| Arc::ptr_eq(&rules.changes(one).unwrap(), &rules.changes(other).unwrap());

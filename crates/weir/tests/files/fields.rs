@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::support::passwords::{HASH, RIGHT};
 use crate::support::{Client, Response, Server};
 use tempfile::TempDir;
 
@@ -53,7 +54,7 @@ fn caches_are_told_by_the_name_of_the_file() {
     let keys = "cache_control = { \"*\" = \"hashed\", \"/assets/*.svg\" = \"max-age=60\" }";
     let server = Server::site(site.path(), keys);
     let mut client = server.connect();
-    let year = "public, max-age=31536000, immutable";
+    let year = "max-age=31536000, immutable";
     // The third time they come from memory.
     for _ in 0..3 {
         for (path, value) in [
@@ -73,6 +74,25 @@ fn caches_are_told_by_the_name_of_the_file() {
     assert_eq!((part.status, part.field("Cache-Control")), (206, Some(year)));
     let all = Server::site(site.path(), "cache_control = \"no-store\"");
     assert_eq!(all.get("/a.txt").field("Cache-Control"), Some("no-store"));
+}
+
+#[test]
+fn what_needs_a_password_is_not_for_shared_caches() {
+    let site = site(&["index.html", "app.3f9a01c2.js"]);
+    let users = tempfile::tempdir().unwrap();
+    let file = users.path().join("users");
+    fs::write(&file, format!("me:{HASH}\n")).unwrap();
+    for preset in ["hashed", "immutable"] {
+        let route = format!(
+            "[[route]]\npath = \"/\"\nfiles = true\ncache_control = \"{preset}\"\nbasic_auth = {file:?}"
+        );
+        let server = Server::site(site.path(), &route);
+        let answer = server.connect().get_with("/app.3f9a01c2.js", RIGHT);
+        let said = answer.field("Cache-Control").unwrap();
+        assert!(answer.status == 200 && said.contains("immutable"), "{preset}: {said}");
+        // It would let them (RFC 9111, section 3.5).
+        assert!(!said.contains("public"), "{preset}: {said}");
+    }
 }
 
 #[test]

@@ -181,7 +181,15 @@ fn sources_and_backups_are_kept_back_unless_they_are_wanted() {
         assert_eq!(wanted.get(&path).text(), name);
     }
     assert_eq!(plain.get("/install.sh").status, 200);
+    // A directory of such a name is one all the same.
     assert_eq!(plain.get("/mirror.py/").text(), "a directory");
+    for _ in 0..2 {
+        let moved = plain.get("/mirror.py?x=1");
+        assert_eq!((moved.status, moved.field("Location")), (301, Some("/mirror.py/?x=1")));
+    }
+    // What cannot be opened is no more there than what could be.
+    std::os::unix::fs::symlink("/etc/passwd", site.path().join("out.php")).unwrap();
+    assert_eq!(plain.get("/out.php").status, 404);
     // Nor by way of another name.
     let tried =
         Server::site(site.path(), "try_files = [\"{path}\", \"{path}.php\"]\nindex = \"app.py\"");

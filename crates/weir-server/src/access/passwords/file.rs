@@ -2,10 +2,10 @@
 //! cannot be used then is named, and the users before stay. Opened for routes with `basic_auth`; the
 //! server's main thread has helpers look after all of them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
+use std::{fs, io};
 
 use super::users::Users;
 use crate::error::ServeError;
@@ -30,6 +30,8 @@ struct Seen {
     read: Option<FileStamp>,
     /// When it was looked at last.
     last: Option<FileStamp>,
+    /// Why it cannot be read, as the log says already.
+    failure: Option<String>,
 }
 
 impl PasswordFile {
@@ -38,8 +40,8 @@ impl PasswordFile {
     /// It cannot be read, or has something that cannot be checked: which file, line and user, and what to do.
     pub(super) fn open(path: &Path) -> Result<PasswordFile, ServeError> {
         let stamp = FileStamp::of(path);
-        let users = read(path).map_err(ServeError::told)?;
-        let seen = Seen { read: stamp, last: stamp };
+        let users = users(path, read(path)).map_err(ServeError::told)?;
+        let seen = Seen { read: stamp, last: stamp, failure: None };
         let (path, users) = (path.to_owned(), RwLock::new(Arc::new(users)));
         Ok(PasswordFile { path, users, seen: Mutex::new(seen) })
     }
@@ -52,14 +54,35 @@ impl PasswordFile {
     /// Reads it anew if it has changed since it was read, and not since the last look: then it is written
     /// whole.
     fn look(&self) {
+        self.look_by(read);
+    }
+
+    /// The same, read `by` that.
+    fn look_by(&self, by: impl FnOnce(&Path) -> io::Result<String>) {
         let now = FileStamp::of(&self.path);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let is_settled = std::mem::replace(&mut seen.last, now) == now;
-        if !is_settled || seen.read == now {
+        if !is_settled {
             return;
         }
-        seen.read = now;
-        match read(&self.path) {
+        if seen.read == now {
+            seen.failure = None;
+            return;
+        }
+        let text = match by(&self.path) {
+            // The next look tries again: the error may pass and the file be the same.
+            Err(error) if error.kind() != io::ErrorKind::InvalidData => {
+                let why = unread(&self.path, &error);
+                if seen.failure.as_ref() != Some(&why) {
+                    tracing::error!("users and passwords stay as they were: {why}");
+                }
+                seen.failure = Some(why);
+                return;
+            }
+            text => text,
+        };
+        (seen.read, seen.failure) = (now, None);
+        match users(&self.path, text) {
             Ok(users) => {
                 *self.users.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(users);
                 tracing::info!("passwords were read anew from {}", self.path.display());
@@ -80,10 +103,19 @@ pub(crate) async fn watch(files: Vec<Arc<PasswordFile>>) {
     }
 }
 
-fn read(path: &Path) -> Result<Users, String> {
+fn read(path: &Path) -> io::Result<String> {
+    fs::read_to_string(path)
+}
+
+/// That the file cannot be read, and why.
+fn unread(path: &Path, error: &io::Error) -> String {
+    format!("cannot read the passwords of `basic_auth` in {}: {error}", path.display())
+}
+
+/// The users in what was read of the file.
+fn users(path: &Path, text: io::Result<String>) -> Result<Users, String> {
     let name = path.display();
-    let text = fs::read_to_string(path)
-        .map_err(|error| format!("cannot read the passwords of `basic_auth` in {name}: {error}"))?;
+    let text = text.map_err(|error| unread(path, &error))?;
     let users = Users::parse(&text).map_err(|wrong| format!("{name}:{wrong}"))?;
     if let Some((least, most)) = users.unequal_costs() {
         tracing::warn!(
@@ -129,6 +161,35 @@ mod tests {
         fs::write(&path, format!("eve:{HASH}\n")).unwrap();
         (0..2).for_each(|_| file.look());
         assert!(has("eve") && !has("bob"));
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_for_a_while_is_tried_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("users");
+        fs::write(&path, format!("ann:{HASH}\n")).unwrap();
+        let file = PasswordFile::open(&path).unwrap();
+        fs::write(&path, format!("bobby:{HASH}\n")).unwrap();
+        file.look();
+        let has = |user: &str| file.users().find(user).1;
+        let told = || file.seen.lock().unwrap().failure.clone();
+        for errno in [5, 5, 24] {
+            file.look_by(|_| Err(io::Error::from_raw_os_error(errno)));
+            assert!(has("ann") && !has("bobby"));
+            assert!(told().unwrap().contains(&format!("(os error {errno})")), "{:?}", told());
+        }
+        // It has not changed meanwhile.
+        file.look();
+        assert!(has("bobby") && !has("ann"));
+        assert_eq!(told(), None);
+        // What was read is not read again, whether it can be used or not.
+        file.look_by(|_| unreachable!("it is as it was"));
+        for unusable in [&b"ann:secret\n"[..], b"ann:\xff"] {
+            fs::write(&path, unusable).unwrap();
+            (0..2).for_each(|_| file.look());
+            file.look_by(|_| unreachable!("it is as it was"));
+            assert!(has("bobby"));
+        }
     }
 
     #[test]

@@ -13,8 +13,9 @@ use super::pattern::Pattern;
 use crate::config::value::Value;
 
 /// A year, and nobody need ask again: for what is never changed under its name (RFC 9111, section 5.2.2;
-/// RFC 8246).
-const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// RFC 8246). Not `public`: with it, shared caches might keep what was asked for with a password and give
+/// it to others (RFC 9111, section 3.5). What needs no password they may keep anyway.
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("max-age=31536000, immutable");
 
 /// Copies may be kept, and are asked about each time.
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
@@ -84,8 +85,8 @@ fn policy(text: &str) -> Result<Policy, String> {
 }
 
 /// Whether a build has put a hash into the last segment: between dots, hyphens or underscores, without
-/// the extension, eight letters and digits or more that no words have: hexadecimal ones of both kinds, or
-/// small and capital letters and digits in disorder.
+/// the extension, eight letters and digits or more that no words and dates have: hexadecimal ones of both
+/// kinds, or small and capital letters and digits in disorder.
 fn has_hash(name: &[u8]) -> bool {
     let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let stem = match last.iter().rposition(|byte| *byte == b'.') {
@@ -99,12 +100,23 @@ fn is_hash(part: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| part.iter().any(is);
     let all = |is: fn(&u8) -> bool| part.iter().all(is);
     let is_long = part.len() >= 8 && has(u8::is_ascii_digit);
-    let is_hexadecimal = all(u8::is_ascii_hexdigit) && has(u8::is_ascii_alphabetic);
+    let is_hexadecimal =
+        all(u8::is_ascii_hexdigit) && has(u8::is_ascii_alphabetic) && !may_be_a_date_or_word(part);
     let is_mixed = all(u8::is_ascii_alphanumeric)
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
         && is_disorderly(part);
     is_long && (is_hexadecimal || is_mixed)
+}
+
+/// Whether hexadecimal digits could be a date or a word beside a number, as in `05dec2026`, `20261205a` and
+/// `face2face`: fewer than ten, which change between digits and letters twice at most, with three letters
+/// or eight digits together. One of twelve hashes of eight digits is such by chance, which costs clients a
+/// question; a date taken for a hash would be kept for a year.
+fn may_be_a_date_or_word(part: &[u8]) -> bool {
+    let runs = || part.chunk_by(|one, other| one.is_ascii_digit() == other.is_ascii_digit());
+    let is_long = |run: &[u8]| run.len() >= if run.iter().all(u8::is_ascii_digit) { 8 } else { 3 };
+    part.len() < 10 && runs().count() <= 3 && runs().any(is_long)
 }
 
 /// Whether letters and digits follow each other as chance has it, and not as in `Report2024Final`: small
@@ -186,14 +198,22 @@ mod tests {
             ("*.html", "no-cache"),
             ("/assets/*", "immutable"),
             ("/assets/logo.svg", "max-age=3600"),
+            ("service-worker.js", "no-cache"),
+            ("/a/*", "max-age=5"),
+            ("*.js", "max-age=7"),
         ])
         .unwrap();
         for (name, value) in [
             ("a.txt", "max-age=60"),
+            // Those for a last segment are longer than those that begin with a slash.
             ("a/b.html", "no-cache"),
-            ("assets/a.js", "public, max-age=31536000, immutable"),
+            ("assets/service-worker.js", "no-cache"),
+            ("assets/a.js", "max-age=31536000, immutable"),
             ("assets/logo.svg", "max-age=3600"),
-            ("x/assets/a.js", "max-age=60"),
+            ("x/assets/a.css", "max-age=60"),
+            // Of two that are equally long, the one for the whole name.
+            ("a/b.js", "max-age=5"),
+            ("b.js", "max-age=7"),
         ] {
             assert_eq!(rules.of(name.as_bytes()).unwrap(), value, "{name}");
             assert!(rules.values().iter().any(|known| known == value), "{value}");
@@ -210,6 +230,9 @@ mod tests {
             "main_0a1b2c3d4e5f60718293.css",
             "3f9a01c2.woff2",
             "a.b.DEADBEEF01.min.js",
+            // Few changes between digits and letters, and no date nor word.
+            "app.12345a67.js",
+            "app.ab12345678.js",
         ] {
             assert!(has_hash(name.as_bytes()), "{name}");
         }
@@ -227,6 +250,12 @@ mod tests {
             "Report2024Final.pdf",
             "iPhone15Pro.jpg",
             "iPhone15ProMax.jpg",
+            "menu-05dec2026.pdf",
+            "menu-05Dec2026.pdf",
+            "menu.2026FEB01.pdf",
+            "minutes_20261205a.pdf",
+            "face2face.jpg",
+            "cafe2026.jpg",
         ] {
             assert!(!has_hash(name.as_bytes()), "{name}");
         }

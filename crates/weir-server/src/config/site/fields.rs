@@ -152,8 +152,8 @@ impl Value for FileHeaders {
 /// What stands for every origin.
 const EVERY_ORIGIN: &str = "*";
 
-/// An origin as browsers write it (RFC 6454, section 6.2): a scheme, a host and perhaps a port. Or every
-/// origin.
+/// An origin as browsers write it (RFC 6454, section 6.2): a scheme, a host, and a port if it is not the one
+/// of the scheme. Or every origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
@@ -162,13 +162,15 @@ impl FromStr for Origin {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let lower = text.to_ascii_lowercase();
+        let usual_port = if lower.starts_with("https://") { ":443" } else { ":80" };
+        let origin = lower.strip_suffix(usual_port).unwrap_or(&lower);
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         let is_origin = |text: &str| {
             let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
             host.is_some_and(|host| !host.is_empty() && host.bytes().all(is_part))
         };
-        match lower == EVERY_ORIGIN || is_origin(&lower) {
-            true => Ok(Origin(lower)),
+        match lower == EVERY_ORIGIN || is_origin(origin) {
+            true => Ok(Origin(origin.to_owned())),
             false => Err(format!(
                 "\"{text}\" is not an origin; write such as https://app.example.org, with a port if that \
                  is not the usual one and without a path, or * for every origin"
@@ -217,12 +219,26 @@ mod tests {
             ("https://App.example.org", "https://app.example.org"),
             ("http://localhost:8080", "http://localhost:8080"),
             ("https://[::1]:8443", "https://[::1]:8443"),
+            ("https://app.example.org:443", "https://app.example.org"),
+            ("https://[::1]:443", "https://[::1]"),
+            ("HTTP://localhost:80", "http://localhost"),
+            ("https://localhost:80", "https://localhost:80"),
+            ("http://localhost:443", "http://localhost:443"),
+            ("https://localhost:8443", "https://localhost:8443"),
         ] {
             assert_eq!(text.parse::<Origin>().unwrap().to_string(), written);
         }
-        for wrong in
-            ["", "app.example.org", "https://", "https://a/", "https://a b", "null", "ftp://a"]
-        {
+        for wrong in [
+            "",
+            "app.example.org",
+            "https://",
+            "https://:443",
+            "https://a/",
+            "https://a b",
+            "null",
+            "ftp://a",
+            "*:80",
+        ] {
             assert!(wrong.parse::<Origin>().unwrap_err().contains("not an origin"), "{wrong}");
         }
         assert!("G T".parse::<CorsMethod>().is_err());

@@ -24,11 +24,11 @@ impl Pattern {
         }
     }
 
-    /// How exact it is: of two that fit, that with more characters of its own comes first, and one for the
-    /// whole name before one for a last segment.
-    pub(super) fn exactness(&self) -> (bool, usize) {
+    /// How exact it is: of two that fit, that with more characters of its own comes first, and of two with
+    /// equally many one for the whole name before one for a last segment.
+    pub(super) fn exactness(&self) -> (usize, bool) {
         let own = self.0.bytes().filter(|byte| *byte != ANY).count();
-        (self.0.starts_with('/'), own)
+        (own, self.0.starts_with('/'))
     }
 }
 

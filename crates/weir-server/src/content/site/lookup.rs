@@ -61,8 +61,13 @@ impl Inner {
         let mut is_directory = false;
         let mut status = StatusCode::NOT_FOUND;
         for (place, candidate) in self.rules.candidates(name).enumerate() {
-            match self.open_served(&candidate, since).await {
+            // Files alone are kept back, so it is opened to see what it is.
+            let is_kept_back = self.rules.keeps_back(&candidate);
+            match self.open_name(&candidate, since).await {
                 Ok(opened) => match opened.kind {
+                    FileType::Directory => is_directory |= *candidate == *name,
+                    // Nobody is told that there is anything.
+                    _ if is_kept_back => {}
                     FileType::RegularFile => {
                         let candidate = Rc::from(&*candidate);
                         let is_first = place == 0;
@@ -70,10 +75,10 @@ impl Inner {
                             .learn_file(path, candidate, is_first, &opened, known, since)
                             .await;
                     }
-                    FileType::Directory => is_directory |= *candidate == *name,
                     _ => status = StatusCode::FORBIDDEN,
                 },
                 Err(StatusCode::NOT_FOUND) => {}
+                Err(StatusCode::FORBIDDEN) if is_kept_back => {}
                 Err(status) => return Err(self.learn_error(path, status)),
             }
         }
