@@ -19,7 +19,7 @@ use crate::message_lines::MessageLines;
 /// This program.
 const BUILD: Build = Build { version: env!("CARGO_PKG_VERSION"), commit: env!("WEIR_COMMIT") };
 
-/// Flags override the file; every flag has a key of the same name.
+/// Flags override the file; each of the `settings` has a key of the same name, but `DIR` is `root`.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Arguments {
     /// Configuration file

@@ -6,6 +6,7 @@ mod header_maps;
 mod own;
 mod pieces;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -28,8 +29,9 @@ pub(crate) struct Answer {
     pub(crate) body_length: Option<u64>,
     /// The body is more than one part of the object. Boxed: that is rare.
     pub(crate) pieces: Option<Box<Pieces>>,
-    /// The part of the body that a helper fetched, so that sending can begin.
-    pub(crate) first: Option<Part>,
+    /// The part of the body that a helper fetched, so that sending can begin. Who sends it takes it out,
+    /// and lets it go once it was sent: the answer is kept until the last byte.
+    pub(crate) first: RefCell<Option<Part>>,
     /// When the answer is aborted because its client has left.
     pub(crate) abort_on: AbortOn,
 }

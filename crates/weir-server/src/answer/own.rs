@@ -2,6 +2,7 @@
 //! protocols for requests that are none.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -203,7 +204,7 @@ impl Answer {
             body_at: 0,
             body_length,
             pieces: None,
-            first: None,
+            first: RefCell::new(None),
             abort_on: AbortOn::FullClose,
         }
     }

@@ -19,7 +19,7 @@ use crate::metrics::{Metrics, WatchedSockets};
 use crate::protocol::{Context, OpenConnections, Serving};
 use crate::runtime::stop::Stop;
 use crate::service::Service;
-use crate::service::admin::{Admin, History, Link};
+use crate::service::admin::{Admin, History, Link, UplinkQueue};
 use crate::sys::descriptors;
 
 /// What the admin address shows of the server for as long as that runs.
@@ -73,7 +73,7 @@ impl AdminAddress {
         let context = Context::new(serving, open, metrics.clone(), shown.stop.clone());
         let context = Rc::new(context);
         spawn_local(keep_deadlines(context.clone()));
-        if let Some(uplink) = shared.uplink.clone().filter(|_| config.uplink_config().is_some()) {
+        if let Some(uplink) = shared.uplink.clone() {
             let history = shown.history.clone();
             spawn_local(async move { history.keep(&uplink).await });
         }
@@ -141,9 +141,11 @@ impl AdminAddress {
 }
 
 fn serving(config: &Config, shared: &Shared, shown: &Shown, metrics: &Arc<Metrics>) -> Serving {
-    let link = config.uplink_config().zip(shared.uplink.clone());
+    let in_weir = config.uplink_config().map(UplinkQueue::InWeir);
+    let in_kernel = || Some(UplinkQueue::InKernel(config.kernel_config()?.order));
+    let queue = in_weir.or_else(in_kernel).zip(shared.uplink.clone());
     let history = shown.history.clone();
-    let link = link.map(|(config, uplink)| Link { config, uplink, history });
+    let link = queue.map(|(queue, uplink)| Link { queue, uplink, history });
     let admin = Admin {
         metrics: shared.metrics.clone(),
         link,

@@ -128,7 +128,9 @@ impl Certificates {
             files.read()
         });
         match read.await {
-            Ok(read) => self.use_anew(read),
+            Ok(read) => {
+                self.use_anew(read);
+            }
             Err(why) => tracing::error!("certificates stay as they were: {why}"),
         }
     }
@@ -158,9 +160,12 @@ impl Certificates {
         }
     }
 
-    /// Uses what was read of the files anew. Where something cannot be used, what was there stays.
-    pub(super) fn use_anew(&self, read: CertificatesRead) {
-        self.tell(self.take_read(read));
+    /// Uses what was read of the files anew. Where something cannot be used, what was there stays. Returns
+    /// what that is and why, which is logged.
+    pub(super) fn use_anew(&self, read: CertificatesRead) -> Vec<String> {
+        let trouble = self.take_read(read);
+        self.tell(trouble.clone());
+        trouble
     }
 
     /// Says what could not be used, or that all could.

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 ///
-/// Why nothing has changed: what is wrong with the configuration, or that no server answers.
+/// Why nothing has changed: what is wrong with the configuration, or that no server answers. Or which
+/// certificates cannot be used and stay as they were, where all else is taken.
 pub fn reload(control: &Path) -> Result<String, ServeError> {
     let answer = ask(control).map_err(|error| {
         let path = control.display();

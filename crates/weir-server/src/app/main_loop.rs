@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use super::control::{Control, Request, Successor, peer, refuse};
 use super::live::Live;
 use super::messages::Handed;
+use super::reload::Reloaded;
 use super::signals::{Command, Signals};
 
 /// Why the server ends.
@@ -29,7 +30,7 @@ pub(super) async fn run(live: &mut Live<'_>, signals: &mut Signals, control: &mu
             Err(Command::Reload) => reload(live).await,
             Ok(Request::Reload(answer)) => {
                 // Whoever has asked may have left.
-                let _ = answer.send(live.reload().await);
+                let _ = answer.send(live.reload().await.answer());
             }
             Ok(Request::TakeOver(stream)) => match offered(live, control) {
                 Ok(sockets) => {
@@ -58,7 +59,7 @@ fn reopen(live: &Live<'_>) {
 /// both are done even if that cannot be taken.
 async fn reload(live: &mut Live<'_>) {
     live.reopen_log();
-    if live.reload().await.is_err() {
+    if let Reloaded::Refused(_) = live.reload().await {
         live.reread_certificates().await;
     }
 }

@@ -1,8 +1,8 @@
 //! What is said over the control socket, as text: commands and answers, and what a server tells the one that
 //! takes over from it. Used by both ends: the server that runs, its successor, and `weir reload`.
 //!
-//! A command is a line: `reload`, or `take-over`. The answer to the first is a line, `done` or `refused`, and
-//! text behind it. The answer to the second is `refused` with text, or [`Handed`] lines up to `end`; each
+//! A command is a line: `reload`, or `take-over`. The answer to the first is a line, `done`, or
+//! `refused` if not all was taken, and text behind it. The answer to the second is `refused` with text, or [`Handed`] lines up to `end`; each
 //! socket comes with its line, as a descriptor. When the successor serves, it says `ready`, its process and
 //! the numbers of the addresses that it has no use for, and hears `yours`.
 

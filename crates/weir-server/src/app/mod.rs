@@ -112,7 +112,7 @@ pub fn serve(config: Config, program: &Program) -> Result<(), ServeError> {
         times: Times::new(&config),
         tls: certificates.as_ref().map(|certificates| certificates.server().clone()),
         hsts: config.hsts.map(|hsts| hsts.line().into()),
-        tls_port: addresses.tls_port(),
+        tls_port: addresses.tls_port(&config),
     };
     let (ends, links) = worker::start_all(&config, &shared, gate, workers)?;
     let links = links.into_iter().map(|link| (link.queries, link.orders));

@@ -25,6 +25,12 @@ use crate::sys::file_helper::by_helper_in_time;
 /// The keys of a paced uplink's rate and order.
 const UPLINK: &[&str] = &["uplink", "uplink_pace", "policy", "protective_order"];
 
+/// How to have what a reload cannot change, with a service manager and without.
+const BY_RESTART: &str = "a restart only: `systemctl restart`; with a socket unit nobody is refused \
+                          meanwhile";
+const BY_HAND_OVER: &str = "a hand-over only: start the new server with `weir serve --take-over`, or \
+                            restart this one";
+
 /// All that a new configuration needs and the one before had not.
 #[derive(Debug)]
 struct Prepared {
@@ -32,6 +38,28 @@ struct Prepared {
     access: Option<Arc<Access>>,
     moves: Moves,
     admin: Next<Option<Listener>>,
+}
+
+/// What came of a reload, for people.
+#[derive(Debug)]
+pub(super) enum Reloaded {
+    /// The configuration is taken; what has changed.
+    Whole(String),
+    /// It is taken, and certificates whose keys are the same cannot be used: which stay as they were and why,
+    /// and what has changed.
+    InPart(String),
+    /// Everything is as it was; why.
+    Refused(String),
+}
+
+impl Reloaded {
+    /// What is told whoever has asked; with an error `weir reload` ends with status 1.
+    pub(super) fn answer(self) -> Result<String, String> {
+        match self {
+            Reloaded::Whole(said) => Ok(said),
+            Reloaded::InPart(said) | Reloaded::Refused(said) => Err(said),
+        }
+    }
 }
 
 /// What becomes of a part of the server.
@@ -43,20 +71,29 @@ enum Next<T> {
 }
 
 impl Live<'_> {
-    /// Reads the configuration anew and takes it. Returns what has changed, for people; an error says why
-    /// everything is as it was. Either is logged.
-    pub(super) async fn reload(&mut self) -> Result<String, String> {
+    /// Reads the configuration anew and takes it. What came of it is logged.
+    pub(super) async fn reload(&mut self) -> Reloaded {
         self.manager.reloading();
-        let outcome = self.read_and_take().await;
-        match &outcome {
-            Ok(text) => tracing::info!("{text}"),
-            Err(why) => tracing::error!("the configuration stays as it was: {why}"),
-        }
+        let reloaded = match self.read_and_take().await {
+            Ok((said, stay)) => {
+                tracing::info!("{said}");
+                match stay.is_empty() {
+                    true => Reloaded::Whole(said),
+                    false => Reloaded::InPart(format!("{}\n{said}", stay.join("\n"))),
+                }
+            }
+            Err(why) => {
+                tracing::error!("the configuration stays as it was: {why}");
+                Reloaded::Refused(why)
+            }
+        };
         self.manager.ready(&self.status());
-        outcome
+        reloaded
     }
 
-    async fn read_and_take(&mut self) -> Result<String, String> {
+    /// Returns what has changed, and which certificates stay as they were, which is logged. An error says why
+    /// everything is as it was.
+    async fn read_and_take(&mut self) -> Result<(String, Vec<String>), String> {
         if let Some(process) = &self.offered_to {
             return Err(format!(
                 "{process} is starting as a successor; give it the new configuration"
@@ -72,8 +109,8 @@ impl Live<'_> {
             tracing::warn!("{warning}");
             said = format!("{said}\nwarning: {warning}");
         }
-        self.take(next, prepared).await;
-        Ok(said)
+        let stay = self.take(next, prepared).await;
+        Ok((said, stay))
     }
 
     /// Has a helper read the configuration anew.
@@ -92,11 +129,10 @@ impl Live<'_> {
         if changes.for_life.is_empty() {
             return Ok(changes);
         }
-        Err(format!(
-            "{} can be changed by a hand-over only: start the new server with `weir serve \
-             --take-over`, or restart this one",
-            quoted(&changes.for_life)
-        ))
+        // A successor that somebody starts by hand would not run in the unit.
+        let how = if self.manager.socket().is_some() { BY_RESTART } else { BY_HAND_OVER };
+        let why = why_names(&changes);
+        Err(format!("{} can be changed by {how}{why}", quoted(&changes.for_life)))
     }
 
     /// Has a helper open all files that `next` needs. Nothing is changed.
@@ -145,8 +181,9 @@ impl Live<'_> {
         }
     }
 
-    /// From the next request of each connection on, the server is that of `next`.
-    async fn take(&mut self, next: Config, prepared: Prepared) {
+    /// From the next request of each connection on, the server is that of `next`. Returns which certificates
+    /// stay as they were, and why.
+    async fn take(&mut self, next: Config, prepared: Prepared) -> Vec<String> {
         let Prepared { opened, access, mut moves, admin } = prepared;
         let Opened { changes, access_log, certificates, compressor, routes, sites, .. } = opened;
         let in_its_format = || self.shared.access_log.in_format(next.logs.log_format);
@@ -155,7 +192,7 @@ impl Live<'_> {
             (self.program.set_log_level)(next.logs.log.0);
         }
         messages::write_as(next.logs.messages);
-        self.take_certificates(certificates);
+        let stay = self.take_certificates(certificates);
         let before = self.backends();
         if let Some(uplink) = &self.shared.uplink
             && changes.contain(UPLINK)
@@ -170,7 +207,6 @@ impl Live<'_> {
             if let Some(before) = &self.shared.compressor {
                 before.give_up();
             }
-            self.shared.metrics.compression.kept.set(0);
         }
         let tls = self.certificates.as_ref().map(|watched| watched.certificates.server().clone());
         if changes.contain(&["access_log"]) {
@@ -188,7 +224,7 @@ impl Live<'_> {
             times: Times::new(&next),
             tls,
             hsts: next.hsts.map(|hsts| hsts.line().into()),
-            tls_port: moves.tls_port(),
+            tls_port: moves.tls_port(&next),
             ..self.shared.clone()
         };
         self.passwords = self.shared.routes.clone().map(watch_passwords);
@@ -219,15 +255,17 @@ impl Live<'_> {
         let moved = self.admin.as_ref().and_then(AdminAddress::address);
         announce(&next, &new_addresses, moved.filter(|_| changes.contain(&["admin"])));
         self.config = next;
+        stay
     }
 
-    /// Those that stay were read anew all the same: it was asked for.
-    fn take_certificates(&mut self, certificates: NextCertificates) {
+    /// Those of the same files were read anew all the same: it was asked for. Returns which of them stay as
+    /// they were, and why.
+    fn take_certificates(&mut self, certificates: NextCertificates) -> Vec<String> {
         match certificates {
             NextCertificates::Same(read) => {
-                if let Some((watched, read)) = self.certificates.as_ref().zip(read) {
-                    watched.certificates.use_anew(read);
-                }
+                let both = self.certificates.as_ref().zip(read);
+                let taken = both.map(|(watched, read)| watched.certificates.use_anew(read));
+                taken.unwrap_or_default()
             }
             NextCertificates::Other(next) => {
                 let before = self.certificates.take();
@@ -239,6 +277,7 @@ impl Live<'_> {
                     }
                     None => before.iter().for_each(|before| before.end()),
                 }
+                Vec::new()
             }
         }
     }
@@ -272,6 +311,18 @@ impl Live<'_> {
     }
 }
 
+/// Why `tls_names` is among what has changed, if nobody has changed that key.
+fn why_names(changes: &Changes) -> &'static str {
+    const NAMES: &str = "tls_names";
+    match changes.for_life.contains(&NAMES) && !changes.contain(&[NAMES]) {
+        true => {
+            "; which certificates weir obtains, and how, follows from `tls`, the hosts of the routes and \
+             `listen_clear`, too"
+        }
+        false => "",
+    }
+}
+
 /// What has changed, for people.
 fn said(changes: &Changes) -> String {
     match changes.keys.as_slice() {
@@ -283,4 +334,17 @@ fn said(changes: &Changes) -> String {
 fn quoted(keys: &[&str]) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     keys.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_nobody_changed_are_explained_and_others_are_not() {
+        let named = |key| Changes { keys: vec![key], for_life: vec!["tls_names"] };
+        assert!(why_names(&named("route")).contains("the hosts of the routes"));
+        assert_eq!(why_names(&named("tls_names")), "");
+        assert_eq!(why_names(&Changes { keys: vec!["cache"], for_life: vec!["cache"] }), "");
+    }
 }

@@ -43,7 +43,8 @@ pub(super) fn ask(config: &Config) -> Result<Option<Inheritance>, ServeError> {
     let Some(path) = config.control_path() else {
         return Err(ServeError::told(
             "a server is taken over at its control socket; write `control = \"/run/weir/control\"`, or \
-             --control, the same for both",
+             --control, the same for both. If systemd has started it, restart it instead (`systemctl \
+             restart`): with a socket unit nobody is refused meanwhile",
         ));
     };
     let failed = |error: io::Error| {

@@ -10,14 +10,13 @@ pub(crate) mod input;
 pub(crate) mod rate;
 mod requester;
 mod times;
-mod wait;
 
 pub(crate) use asker::{Asker, Behind};
 pub(crate) use body_reading::BodyReading;
 pub(crate) use requester::Requester;
 pub(crate) use times::Times;
-pub(crate) use wait::Wait;
 
+pub(crate) use crate::runtime::wait::Wait;
 pub(crate) use crate::transport::Left;
 
 use std::cell::{Cell, OnceCell};
@@ -62,6 +61,8 @@ pub(crate) struct Client {
     pub(crate) peer: PeerAddress,
     /// Of the port that it has connected to.
     pub(crate) port: PortKind,
+    /// It is not waited for any more: what is being sent to it ends because it has left.
+    pub(crate) counts_as_left: Cell<bool>,
     deadline: Deadline,
     /// The one for writing, made when it is first needed: reading and writing may go on at once.
     writing: OnceCell<Deadline>,
@@ -122,6 +123,7 @@ impl Client {
             socket: Rc::new(socket),
             peer,
             port: PortKind::Clear,
+            counts_as_left: Cell::new(false),
             deadline: deadlines.enter(),
             writing: OnceCell::new(),
             served: OnceCell::new(),

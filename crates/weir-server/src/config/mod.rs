@@ -70,7 +70,7 @@ pub use settings::Config;
 pub use site::{
     CacheControl, ErrorPages, FieldsConfig, FilesConfig, MediaTypes, PagesConfig, Template,
 };
-pub use tls::{CertificateSource, FilePath, Hsts};
+pub use tls::{CertificateSource, FilePath, Hsts, TlsPort};
 pub use uplink::{BandCutoffs, KernelCap, UplinkMode};
 pub use values::{AccessLog, LogLevel, Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};
 pub use weir_units::Size;

@@ -63,7 +63,7 @@ const HEAD: &str = "\
 <!-- Generated from the tables of keys in crates/weir-server/src/config by
      UPDATE_DOCS=1 cargo test -p weir-server --lib reference -->
 
-`weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
+`weir serve` takes its settings from flags and from the file that `--config FILE` names; flags win over the file, and the file over the defaults. Every flag but `--config`, `--check` and `--take-over` has a key of the same name in the file, with `_` for `-`: `--uplink-pace 0.98` is `uplink_pace = 0.98`. The directory `DIR` is `root`. `weir serve --check` checks keys, values, addresses and the names of backends, and ends.
 
 The file is [TOML](https://toml.io). An unknown key or an invalid value is an error that names the line and what would be right. Paths in the file are relative to its own directory. In texts `${NAME}` stands for an environment variable, `${NAME:-default}` for one that may be missing, and `$$` for a dollar; a variable that is not set is an error. Keys of the server stand above the first `[[route]]`; each `[[route]]` begins a table for one route:
 

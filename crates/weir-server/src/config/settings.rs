@@ -21,7 +21,7 @@ use super::proxy_protocol::ProxyProtocol;
 use super::routes::{ProxyFlag, RouteConfig};
 use super::site::FilesConfig;
 use super::table::settings;
-use super::tls::{CertificateSource, FilePath, Hsts};
+use super::tls::{CertificateSource, FilePath, Hsts, TlsPort};
 use super::uplink::{BandCutoffs, KernelCap, UplinkMode};
 use super::values::{Overhead, Pace, Prefix, SwiftRoundTrip, Timeout, Workers};
 
@@ -111,13 +111,20 @@ settings! {
 
         /// Address in clear text whose requests are redirected to TLS; may be given several times
         ///
-        /// With 308, to the same host and path. What begins with `/.well-known/acme-challenge/` is served
-        /// there, so that certificates can be obtained.
+        /// With 308, to the same host and path, at the port of `listen` or `public_tls_port`. What begins
+        /// with `/.well-known/acme-challenge/` is served in clear text, so that certificates can be obtained.
         #[arg(long)]
         listen_clear: Vec<ListenAddress> = Vec::new(),
         else "none",
         needs "tls",
         example ["0.0.0.0:80", "[::]:80"];
+
+        /// Port of TLS to redirect clients to, if another one is published than that of `listen`
+        #[arg(long)]
+        public_tls_port: TlsPort,
+        else "the port of the first address of `listen`",
+        needs "listen_clear",
+        example 443;
 
         /// How long browsers are to ask this host with TLS only (HSTS)
         ///

@@ -1,5 +1,6 @@
-//! Values of the keys about TLS: files of certificates, and how long browsers are to insist on it (HSTS).
-//! Read by the table of the server's keys; `app` reads the files, and heads of responses have the line.
+//! Values of the keys about TLS: files of certificates, the port that clients know, and how long browsers are
+//! to insist on TLS (HSTS). Read by the table of the server's keys; `app` reads the files, and heads of
+//! responses have the line.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -8,7 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use weir_tls::{ClientCertificates, Preset};
-use weir_units::TimeSpan;
+use weir_units::{Invalid, TimeSpan};
 
 use super::value::{choice_value, value};
 
@@ -96,6 +97,34 @@ value! {
     }
 }
 
+/// The port of TLS as clients know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsPort(pub u16);
+
+impl FromStr for TlsPort {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text.trim().parse::<u16>() {
+            Ok(port @ 1..) => Ok(TlsPort(port)),
+            _ => Err(Invalid::new(text, "a port from 1 to 65535", "such as 443")),
+        }
+    }
+}
+
+impl fmt::Display for TlsPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+value! {
+    TlsPort, "N", |port| -> u16 { port.0 }
+    fn detail() -> String {
+        " from 1 to 65535".to_owned()
+    }
+}
+
 /// How long browsers are to ask this host with TLS only (RFC 6797): the field that tells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hsts {
@@ -158,6 +187,19 @@ value! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_is_one_that_clients_can_connect_to() {
+        assert_eq!(" 443 ".parse(), Ok(TlsPort(443)));
+        assert_eq!(TlsPort(65_535).to_string().parse(), Ok(TlsPort(65_535)));
+        for wrong in ["0", "65536", "-1", "https", ":443", "0.0.0.0:443", ""] {
+            let error = wrong.parse::<TlsPort>().unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("\"{wrong}\" is not a port from 1 to 65535; write such as 443")
+            );
+        }
+    }
 
     #[test]
     fn how_long_browsers_insist_is_read_and_written() {

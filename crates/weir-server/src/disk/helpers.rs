@@ -50,7 +50,7 @@ where
 {
     state.held = 0;
     for (id, job) in state.jobs.drain() {
-        for (_, waiter) in job.waiters {
+        for waiter in job.waiters.into_values() {
             state.gate.leave(id);
             let _ = waiter.send(Err(DiskError::Refused));
         }
@@ -108,8 +108,8 @@ where
 
 fn answer<T: Clone>(job: Option<Job<T>>, result: Result<T, DiskError>) {
     let Some(mut job) = job else { return };
-    let last = job.waiters.pop();
-    for (_, waiter) in job.waiters {
+    let last = job.waiters.pop_last();
+    for waiter in job.waiters.into_values() {
         let _ = waiter.send(result.clone());
     }
     if let Some((_, waiter)) = last {

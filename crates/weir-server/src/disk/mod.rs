@@ -11,7 +11,7 @@ mod device;
 mod disks;
 mod helpers;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -84,7 +84,8 @@ struct Job<T> {
     /// Bytes of its key.
     held: usize,
     work: Option<Work<T>>,
-    waiters: Vec<(u64, oneshot::Sender<Result<T, DiskError>>)>,
+    /// By number, so that one of many leaves in O(log n).
+    waiters: BTreeMap<u64, oneshot::Sender<Result<T, DiskError>>>,
 }
 
 /// Why work was not done.
@@ -182,7 +183,7 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
             }
             Joined::New(job) => {
                 state.held += held;
-                state.jobs.insert(job, Job { held, work: Some(work), waiters: Vec::new() });
+                state.jobs.insert(job, Job { held, work: Some(work), waiters: BTreeMap::new() });
                 job
             }
             Joined::Merged(job) => {
@@ -194,7 +195,7 @@ impl<K: Key, T: Clone + Send + 'static> Disk<K, T> {
         let number = state.issued;
         let (sender, answer) = oneshot::channel();
         if let Some(job) = state.jobs.get_mut(&job) {
-            job.waiters.push((number, sender));
+            job.waiters.insert(number, sender);
         }
         if matches!(joined, Joined::New(_)) {
             helpers::call(self, &mut state);
@@ -238,7 +239,7 @@ impl<K: Key, T> Drop for Waiter<K, T> {
             drop(state);
             drop(job);
         } else if let Some(job) = state.jobs.get_mut(&id) {
-            job.waiters.retain(|(number, _)| *number != self.number);
+            job.waiters.remove(&self.number);
         }
     }
 }

@@ -55,6 +55,38 @@ fn one_piece_of_work_serves_all_who_wait_for_it() {
 }
 
 #[test]
+fn those_who_stay_when_most_leave_are_answered() {
+    block_on(async {
+        let disk = disk(LONG);
+        let (release, held) = mpsc::channel::<()>();
+        let mut first = std::pin::pin!(disk.run(piece(7, 0), move || {
+            let _ = held.recv();
+            42
+        }));
+        assert!(futures_poll(first.as_mut()).is_none());
+        let join = |_| Box::pin(disk.run(piece(7, 0), || unreachable!("it is merged")));
+        let mut all: Vec<_> = (0..3_000).map(join).collect();
+        assert!(all.iter_mut().all(|waiting| futures_poll(waiting.as_mut()).is_none()));
+        let mut stay = Vec::new();
+        for (place, waiting) in all.into_iter().enumerate() {
+            if place.is_multiple_of(3) {
+                stay.push(waiting);
+            }
+        }
+        // They are numbered in the order in which they came.
+        let waiters: Vec<u64> =
+            disk.lock().jobs.values().flat_map(|job| job.waiters.keys().copied()).collect();
+        let expected: Vec<u64> = [1].into_iter().chain((2..3_002).step_by(3)).collect();
+        assert_eq!(waiters, expected);
+        drop(release);
+        assert_eq!(first.await, Ok(42));
+        for waiting in stay {
+            assert_eq!(waiting.await, Ok(42));
+        }
+    });
+}
+
+#[test]
 fn work_nobody_waits_for_is_not_begun() {
     block_on(async {
         let disk = disk(LONG);

@@ -108,9 +108,9 @@ impl Addresses {
         &self.watched
     }
 
-    /// The first port with TLS.
-    pub(crate) fn tls_port(&self) -> Option<u16> {
-        tls_port(&self.served)
+    /// The port with TLS that clients are sent to.
+    pub(crate) fn tls_port(&self, config: &Config) -> Option<u16> {
+        tls_port(config, &self.served)
     }
 
     /// Listens on the addresses of `config` that are new. Those that stay are left alone, and nothing is
@@ -197,9 +197,9 @@ impl Addresses {
 }
 
 impl Moves {
-    /// The first port with TLS, afterwards.
-    pub(crate) fn tls_port(&self) -> Option<u16> {
-        tls_port(&self.served)
+    /// The port with TLS that clients are sent to, afterwards.
+    pub(crate) fn tls_port(&self, config: &Config) -> Option<u16> {
+        tls_port(config, &self.served)
     }
 
     /// The addresses that are new.
@@ -237,11 +237,15 @@ impl Moves {
     }
 }
 
-fn tls_port(served: &[Served]) -> Option<u16> {
-    served.iter().find_map(|served| match (&served.address, served.port) {
-        (ListenAddress::Tcp(address), PortKind::Tls) => Some(address.port()),
-        _ => None,
-    })
+/// The port that is published, or the first one with TLS.
+fn tls_port(config: &Config, served: &[Served]) -> Option<u16> {
+    let first = || {
+        served.iter().find_map(|served| match (&served.address, served.port) {
+            (ListenAddress::Tcp(address), PortKind::Tls) => Some(address.port()),
+            _ => None,
+        })
+    };
+    config.public_tls_port.or_else(first)
 }
 
 fn copies(listeners: &[Listener]) -> Result<Vec<Watched>, ServeError> {

@@ -60,25 +60,26 @@ impl Fairness {
         registry.register(
             "fairness_responses",
             "Responses that ended sooner or later than under fair sharing, or within 5 ms of it; \
-             slow: later, and their clients did not read for much of that",
+             slow: later, and their clients did not read for much of that; none in kernel mode, \
+             where the link's rate is not known",
             responses.clone(),
         );
         let seconds = Unit::Seconds;
         registry.register_with_unit(
             "fairness_won",
-            "Seconds by which responses ended before fair sharing would have ended them",
+            "Seconds by which responses ended before fair sharing would have ended them; 0 in kernel mode",
             seconds.clone(),
             won.clone(),
         );
         registry.register_with_unit(
             "fairness_lost",
-            "Seconds by which responses ended after fair sharing would have ended them",
+            "Seconds by which responses ended after fair sharing would have ended them; 0 in kernel mode",
             seconds.clone(),
             lost.clone(),
         );
         registry.register_with_unit(
             "fairness_worst_loss",
-            "The most that a single response lost",
+            "The most that a single response lost; 0 in kernel mode",
             seconds,
             worst.clone(),
         );

@@ -17,7 +17,7 @@ impl InForce {
         let help = "1 while the uplink's order is in force; 0 without an uplink, and while the \
                     kernel's bands are missing or priorities are refused";
         registry.register("uplink_scheduled", help, all.scheduled.clone());
-        let help = "1 while the device has weir's bands";
+        let help = "In kernel mode: 1 while the device has weir's bands";
         registry.register("uplink_kernel_bands", help, all.bands.clone());
         all
     }
@@ -25,6 +25,11 @@ impl InForce {
     /// The order is in force, or it is not.
     pub(crate) fn scheduled(&self, is: bool) {
         self.scheduled.set(is.into());
+    }
+
+    /// Whether the order is in force.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.scheduled.get() != 0
     }
 
     /// A device has weir's bands, or it has lost them.

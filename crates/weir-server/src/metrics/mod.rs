@@ -194,10 +194,14 @@ impl Metrics {
                 "Connections closed while they waited for a request, because descriptors ran short",
                 &self.given_up,
             ),
-            ("uplink_grants", "Grants that the uplink's gate gave", &self.grants),
+            (
+                "uplink_grants",
+                "Grants that the uplink's gate gave; in kernel mode only to responses above 50 KB",
+                &self.grants,
+            ),
             (
                 "uplink_dead_jobs",
-                "Responses taken from the uplink's gate because their client left",
+                "Responses taken from the uplink's gate because their client left; in kernel mode only those above 50 KB",
                 &self.dead_jobs,
             ),
             (
@@ -234,7 +238,7 @@ impl Metrics {
             ),
             (
                 "uplink_used_bytes",
-                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, retransmissions; in kernel mode only of responses above 50 KB",
+                "Bytes on the wire of the uplink: responses, handshakes, acknowledgements, retransmissions; in kernel mode heads and bodies of responses, as the kernel took them",
                 &self.at_reading.uplink_bytes,
             ),
         ];
@@ -245,7 +249,7 @@ impl Metrics {
             ("connections", "Connections of clients that are open", &self.connections),
             (
                 "uplink_bytes_in_flight",
-                "Bytes sent over the uplink and not acknowledged; workers that hang are left out",
+                "Bytes sent over the uplink and not acknowledged, in kernel mode too; workers that hang are left out",
                 &self.at_reading.bytes_in_flight,
             ),
             (
@@ -255,12 +259,12 @@ impl Metrics {
             ),
             (
                 "uplink_configured_bytes_per_second",
-                "Rate of the uplink as configured, in bytes per second",
+                "Rate of the uplink as configured, in bytes per second; 0 in kernel mode, where the device has it",
                 &self.at_reading.uplink_configured,
             ),
             (
                 "uplink_used_bytes_per_second",
-                "Bytes per second on the wire of the uplink, over the last ten seconds",
+                "Bytes per second on the wire of the uplink, over the last ten seconds; in kernel mode of heads and bodies of responses",
                 &self.at_reading.uplink_used,
             ),
             (
@@ -299,7 +303,7 @@ impl Metrics {
         }
         registry.register_with_unit(
             "pacer_lateness",
-            "How late the uplink's pacer was woken",
+            "How late the uplink's pacer was woken; in kernel mode nothing depends on it",
             Unit::Seconds,
             self.pacer_lateness.clone(),
         );

@@ -129,6 +129,16 @@ fn the_reference_in_git_is_current() {
     documents::assert_current("metrics.md", &reference());
 }
 
+#[test]
+fn every_figure_of_the_uplink_says_what_it_is_in_kernel_mode() {
+    let (_, beginnings) = SECTIONS[0];
+    for Family { name, help, .. } in families(&registry().text(Format::Prometheus)) {
+        let plain = name.trim_start_matches("weir_");
+        let is_of_uplink = beginnings.iter().any(|beginning| plain.starts_with(beginning));
+        assert!(!is_of_uplink || help.contains("kernel"), "{name}: {help}");
+    }
+}
+
 /// A family without values is not in the text; the registry's own description has it.
 #[test]
 fn no_registered_metric_is_missing() {

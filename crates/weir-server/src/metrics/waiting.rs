@@ -18,7 +18,8 @@ impl Waiting {
     pub(super) fn register(registry: &mut Registry) -> Waiting {
         let waiting = Family::<Label, Gauge>::default();
         let help = "Responses that wait for the uplink, or for a client behind it to take more; those \
-                    that wait for a disk or a backend are not among them";
+                    that wait for a disk or a backend are not among them, nor in kernel mode those up to \
+                    50 KB";
         registry.register("uplink_waiting_jobs", help, waiting.clone());
         let sizes = SIZES.into_iter().map(|(_, size)| size).chain([UNKNOWN]);
         let of = |size| (size, waiting.get_or_create(&[("size", size)]).clone());

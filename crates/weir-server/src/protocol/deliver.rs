@@ -53,8 +53,8 @@ pub(super) async fn deliver(
     outcome
 }
 
-/// A response that is being sent. Dropped before it is over, it was cut with the server: then that is
-/// counted and logged.
+/// A response that is being sent. Dropped before it is over, it was cut with the server, or its client is
+/// not waited for any more: then that is counted and logged.
 struct UnderWay<'a> {
     serving: &'a Serving,
     client: &'a Client,
@@ -86,7 +86,10 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.note(Ending::Stopped);
+            self.note(match self.client.counts_as_left.get() {
+                true => Ending::ClientLeft,
+                false => Ending::Stopped,
+            });
         }
     }
 }

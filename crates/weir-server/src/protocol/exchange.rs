@@ -115,10 +115,11 @@ async fn unless_left<R: Requester>(
     let Asked { requester, request, fields, begun } = *asked;
     let client = requester.address().ip();
     // What is not in memory comes from a disk.
-    let _wait = Wait::at(GateKind::Disk, requester.details());
+    let wait = Wait::at(GateKind::Disk, requester.details());
+    let wait = wait.as_ref();
     tokio::select! {
         biased;
-        answer = serving.service.respond(site, request, fields, begun, client) => {
+        answer = serving.service.respond(site, request, fields, begun, client, wait) => {
             Some(Answered::own(answer))
         }
         () = requester.gone(), if serving.service.notices_departures() => None,

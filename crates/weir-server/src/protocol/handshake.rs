@@ -13,6 +13,7 @@ use super::ready_text;
 use crate::client::handshake::Step;
 use crate::client::input::Input;
 use crate::client::{Client, Read, Waits};
+use crate::identity::PeerAddress;
 use crate::metrics::HandshakeEnd;
 use crate::runtime::turn;
 use crate::transport::{self, Advance};
@@ -27,12 +28,13 @@ const CLEAR_TEXT: &str = "Content-Type: text/plain; charset=utf-8\r\n\
     Connection: close\r\n\r\n\
     400 Bad Request: this port speaks TLS; write https:// in front of the address.\n";
 
-/// Has a session with the client; `input` may have its first bytes. False: there is none, and the
-/// connection is of no more use.
+/// Has a session with the client; `peer`: the other end of the connection, which may be a load balancer;
+/// `input` may have the first bytes. False: there is none, and the connection is of no more use.
 pub(super) async fn secure(
     context: &Context,
     server: &Server,
     client: &Client,
+    peer: PeerAddress,
     input: &mut Input,
 ) -> bool {
     let begun = turn::began();
@@ -47,7 +49,7 @@ pub(super) async fn secure(
     let is_secure = matches!(end, HandshakeEnd::Full | HandshakeEnd::Resumed);
     if !is_secure {
         if let Some(link) = &context.uplink {
-            link.charge_beside(&client.socket, client.peer);
+            link.charge_beside(&client.socket, peer);
         }
         if matches!(end, HandshakeEnd::Failed | HandshakeEnd::ClearText | HandshakeEnd::Challenge)
             && client.socket.shut_down().is_ok()

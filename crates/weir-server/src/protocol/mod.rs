@@ -60,13 +60,13 @@ pub(crate) async fn run(context: Rc<Context>, socket: Socket, port: PortKind, pe
             }
             // Boxed: what is needed for a handshake is not needed any more afterwards.
             Some(server) => {
-                Box::pin(handshake::secure(&context, server, &client, &mut input)).await
+                Box::pin(handshake::secure(&context, server, &client, peer, &mut input)).await
             }
             None => true,
         };
         if is_ready {
             let link = context.uplink.as_ref();
-            let lane = link.and_then(|link| link.open_lane(&client.socket, source));
+            let lane = link.and_then(|link| link.open_lane(&client.socket, peer, source));
             h1::serve(&context, &client, &mut input, lane).await;
         }
     }

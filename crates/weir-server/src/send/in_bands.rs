@@ -15,9 +15,10 @@ const LOOK_AT_LEAST: Duration = Duration::from_millis(32);
 /// time the rest goes in the band that it has, and the limits for slow clients hold.
 const CLIENT_MAY_HOLD: Duration = Duration::from_secs(1);
 
-impl Sending<'_> {
+impl<'a> Sending<'a> {
     /// Sends through the bands of `lane`.
-    pub(crate) async fn in_bands(&mut self, lane: &Banded) -> Outcome {
+    pub(crate) async fn in_bands(&mut self, lane: &'a Banded) -> Outcome {
+        self.banded = Some(lane);
         let size = self.left();
         lane.begins(size);
         if lane.waits(size) {

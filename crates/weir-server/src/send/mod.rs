@@ -4,6 +4,7 @@
 mod fetch;
 mod in_bands;
 mod push;
+mod waiting;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -85,7 +86,7 @@ impl Sender {
         name: &'a str,
         begun: Time,
     ) -> Sending<'a> {
-        let part = response.answer.first.clone();
+        let part = response.answer.first.take();
         let window = self.site.as_ref().map_or(0, Site::window);
         let fetched_to = part.as_ref().map(|part| part.at + window);
         let now = turn::began();
@@ -101,6 +102,7 @@ impl Sender {
             age,
             fetching: None,
             pace: None,
+            banded: None,
         }
     }
 }
@@ -124,6 +126,8 @@ pub(crate) struct Sending<'a> {
     fetching: Option<JoinSet<()>>,
     /// The client's speed, once it was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
+    /// The connection in the kernel's bands, if it goes through them.
+    banded: Option<&'a Banded>,
 }
 
 impl Sending<'_> {
@@ -180,14 +184,6 @@ impl Sending<'_> {
             }
         }
         Outcome::Complete
-    }
-
-    /// Waits until the socket takes more, and has the kernel keep as much as the client's speed is worth.
-    async fn until_room(&mut self) -> Result<(), Outcome> {
-        let full = turn::began();
-        self.until_writable().await?;
-        self.client.made_room(turn::began().since(full));
-        Ok(())
     }
 
     /// How much to hand over at once: up to the end of a chunk of the file, since it is whole chunks that
@@ -297,52 +293,6 @@ impl Sending<'_> {
             }
         }
         Outcome::Complete
-    }
-
-    /// Waits until the socket takes more.
-    ///
-    /// # Errors
-    ///
-    /// The client took nothing for `send_timeout`, or less than `min_rate`, or the connection broke.
-    async fn until_writable(&mut self) -> Result<(), Outcome> {
-        let times = &self.sender.times;
-        // What the kernel still keeps, the client has not taken.
-        let taken = || {
-            let kept = self.client.socket.unacknowledged().unwrap_or(0);
-            self.sent as i64 - kept as i64
-        };
-        let (mut seen, mut since) = (taken(), turn::began());
-        let new = || Box::new(Pace::new(times.rate, seen));
-        let mut pace = self.pace.take().unwrap_or_else(new);
-        loop {
-            let asked = turn::began();
-            let wait = times.send.saturating_sub(asked.since(since)).min(pace.left());
-            let writable = self.client.writable(wait).await.map_err(|_| Outcome::ClientLeft)?;
-            let now = turn::began();
-            pace.waited(now.since(asked));
-            if pace.is_too_slow(taken) {
-                let peer = self.client.peer;
-                tracing::info!(
-                    "the response to {peer} was cut: it is read more slowly than min_rate"
-                );
-                // The kernel must not keep the rest.
-                self.client.reset_when_closed();
-                return Err(Outcome::TimedOut);
-            }
-            if writable {
-                break;
-            }
-            if now.since(since) >= times.send {
-                // The kernel says so only when the client has taken a good part: it may have taken some.
-                let before = std::mem::replace(&mut seen, taken());
-                if before == seen {
-                    return Err(Outcome::TimedOut);
-                }
-                since = now;
-            }
-        }
-        self.pace = Some(pace);
-        Ok(())
     }
 
     fn is_watched(&self) -> bool {

@@ -90,7 +90,7 @@ impl Sending<'_> {
         match turn::spent_on(Cause::SendFile, &self.sender.metrics, send) {
             Ok(Some(0)) => Err(self.truncated()),
             Ok(Some(count)) => {
-                self.sent += count as u64;
+                self.took(count);
                 Ok(Pushed::All)
             }
             Ok(None) => Ok(Pushed::Full),
@@ -201,6 +201,27 @@ impl Sending<'_> {
         matches!(self.response.answer.body, Body::Relayed(_))
     }
 
+    /// The kernel took so many bytes.
+    fn took(&mut self, count: usize) {
+        let count = count as u64;
+        self.sent += count;
+        if let Some(lane) = self.banded {
+            lane.sent(count);
+        }
+        self.let_go_of_part();
+    }
+
+    /// Lets go of what was fetched once all of it was sent. The next read may be far away, and none comes
+    /// if the rest goes by sendfile(2).
+    fn let_go_of_part(&mut self) {
+        let Some(part) = &self.part else { return };
+        let Place::Object { at, left } = self.place() else { return };
+        let end = part.at + part.bytes.len() as u64;
+        if left == 0 || !(part.at..end).contains(&at) {
+            self.part = None;
+        }
+    }
+
     fn write(&mut self, bytes: &[u8], more: bool) -> Result<Pushed, Outcome> {
         match self.client.socket.write(bytes, more) {
             Ok(Some(count)) => {
@@ -209,7 +230,7 @@ impl Sending<'_> {
                 {
                     details.has_begun_to_send(turn::began());
                 }
-                self.sent += count as u64;
+                self.took(count);
                 Ok(if count == bytes.len() { Pushed::All } else { Pushed::Full })
             }
             Ok(None) => Ok(Pushed::Full),
@@ -221,4 +242,46 @@ impl Sending<'_> {
 fn rest_of_head<'a>(response: &'a Response<'_>, sent: u64) -> &'a [u8] {
     let sent = usize::try_from(sent).unwrap_or(usize::MAX).min(response.head.len());
     &response.head[sent..]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::answer::{Answer, Part};
+    use crate::client::deadlines::Deadlines;
+    use crate::client::rate::MinRate;
+    use crate::client::{Client, Times};
+    use crate::content::Object;
+    use crate::identity::PeerAddress;
+    use crate::metrics::Metrics;
+    use crate::send::Sender;
+    use crate::transport::Socket;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn what_was_fetched_is_let_go_once_it_was_sent() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let socket = Socket::new(OwnedFd::from(here));
+        let deadlines = Rc::new(Deadlines::default());
+        let client = Client::new(socket.into(), PeerAddress::Unix, &deadlines);
+        let rate = MinRate { bytes_per_second: 0, period: LONG };
+        let times = Times { head: LONG, idle: LONG, handshake: LONG, send: LONG, stop: LONG, rate };
+        let sender = Sender::new(Arc::new(Metrics::new()), times, None);
+        let fetched: Arc<[u8]> = vec![b'x'; 1000].into();
+        let mut answer = Answer::whole(Object::text(vec![b'x'; 3000], "text/plain"));
+        answer.first = Some(Part { at: 0, bytes: fetched.clone() }).into();
+        let response = Response { head: Vec::new(), answer: &answer, close: false };
+        let mut sending = sender.sending(&client, &response, "/", turn::began());
+        assert_eq!(sending.push(999, true), Ok(Pushed::All));
+        assert_eq!(Arc::strong_count(&fetched), 2, "it is sent from there, and kept nowhere else");
+        assert_eq!(sending.push(1, true), Ok(Pushed::All));
+        assert_eq!((sending.sent(), Arc::strong_count(&fetched)), (1000, 1));
+    }
 }

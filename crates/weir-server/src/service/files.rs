@@ -10,6 +10,7 @@ use weir_sched::Time;
 
 use super::methods;
 use crate::answer::{AbortOn, Answer, Part};
+use crate::client::Wait;
 use crate::content::{Accepts, Body, Content, Found, Object};
 
 /// The answer to a valid request, if it is in memory; otherwise [`respond`] makes one.
@@ -28,14 +29,20 @@ pub(super) fn respond_from_memory(content: &Content, request: &Request<'_>) -> O
     }
 }
 
-/// Answers a valid request that came at `begun`.
-pub(super) async fn respond(content: &Content, request: &Request<'_>, begun: Time) -> Answer {
+/// Answers a valid request that came at `begun`; `wait`: the wait for a disk meanwhile.
+pub(super) async fn respond(
+    content: &Content,
+    request: &Request<'_>,
+    begun: Time,
+    wait: Option<&Wait<'_>>,
+) -> Answer {
     if !is_get_or_head(&request.method) {
         return methods::answer(&request.method);
     }
     match path::resolve(request.path) {
         Ok(path) => {
-            let found = content.find(&path, &accepts(request), begun).await;
+            let accepts = Accepts { wait, ..accepts(request) };
+            let found = content.find(&path, &accepts, begun).await;
             let answer = present_found(request, &path, found);
             let mut answer = begin(answer, content, request.method == Method::HEAD, begun).await;
             answer.abort_on = abort_on(content);
@@ -52,7 +59,7 @@ pub(super) fn abort_on(content: &Content) -> AbortOn {
 
 /// What a request says about codings.
 pub(super) fn accepts<'b>(request: &Request<'b>) -> Accepts<'b> {
-    Accepts { codings: request.accept_encoding, part: request.range.is_some() }
+    Accepts { codings: request.accept_encoding, part: request.range.is_some(), wait: None }
 }
 
 /// The answer with what `path`, the whole path of the request, stands for.
@@ -86,7 +93,7 @@ pub(super) async fn begin(
     }
     match Box::pin(file.fetch(site.disks(), answer.body_at, site.window(), since)).await {
         Ok((at, bytes)) => {
-            answer.first = Some(Part { at, bytes });
+            answer.first = Some(Part { at, bytes }).into();
             answer
         }
         Err(error) => Answer::error(site.fetch_failed(file, &error)),

@@ -26,6 +26,7 @@ use self::proxy::Proxy;
 pub(crate) use self::site_options::SiteOptions;
 pub(crate) use self::sites::Files;
 use crate::answer::Answer;
+use crate::client::Wait;
 use crate::content::Site;
 
 /// What the requests of one worker, or of the admin address, are answered from.
@@ -36,7 +37,7 @@ pub(crate) struct Service {
     challenges: Option<Challenges>,
     /// Routes, if there are any; then they say what is a request for files.
     proxy: Option<Proxy>,
-    /// The port to which requests in clear text are redirected, if it is not the usual one.
+    /// The port to which requests in clear text are redirected; `None`: the usual one.
     tls_port: Option<u16>,
 }
 
@@ -179,7 +180,7 @@ impl Service {
     }
 
     /// The answer to a request that is answered here and came at `begun` from `client`; `site`: whose files
-    /// it is for.
+    /// it is for, `wait`: the wait for a disk meanwhile.
     pub(crate) async fn respond(
         &self,
         site: usize,
@@ -187,10 +188,11 @@ impl Service {
         fields: &Fields<'_>,
         begun: Time,
         client: IpAddr,
+        wait: Option<&Wait<'_>>,
     ) -> Answer {
         match &self.own {
             Own::Sites(sites) => match sites.get(site) {
-                Some(site) => site.respond(request, fields, begun, client).await,
+                Some(site) => site.respond(request, fields, begun, client, wait).await,
                 None => Answer::error(StatusCode::NOT_FOUND),
             },
             Own::Admin(admin) => admin.respond(request, fields).await,

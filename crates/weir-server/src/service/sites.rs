@@ -14,6 +14,7 @@ use weir_sched::Time;
 use super::site_options::SiteOptions;
 use super::{files, methods};
 use crate::answer::Answer;
+use crate::client::Wait;
 use crate::content::{Accepts, Content, Found, SitesConfig};
 
 /// How long the answer to what went wrong waits for the page that tells so, which may be on the same disk.
@@ -35,6 +36,15 @@ struct Asked<'a> {
     begun: Time,
     /// Who asks.
     client: IpAddr,
+    /// The wait for a disk that is under way.
+    wait: Option<&'a Wait<'a>>,
+}
+
+impl<'a> Asked<'a> {
+    /// What it says about codings.
+    fn accepts(&self) -> Accepts<'a> {
+        Accepts { wait: self.wait, ..files::accepts(self.request) }
+    }
 }
 
 impl Files {
@@ -77,18 +87,19 @@ impl Files {
         }
     }
 
-    /// Answers a valid request that came at `begun` from `client`.
+    /// Answers a valid request that came at `begun` from `client`; `wait`: the wait for a disk meanwhile.
     pub(super) async fn respond(
         &self,
         request: &Request<'_>,
         fields: &Fields<'_>,
         begun: Time,
         client: IpAddr,
+        wait: Option<&Wait<'_>>,
     ) -> Answer {
         match &self.options {
-            None => files::respond(&self.content, request, begun).await,
+            None => files::respond(&self.content, request, begun, wait).await,
             Some(options) => {
-                let asked = Asked { request, fields, begun, client };
+                let asked = Asked { request, fields, begun, client, wait };
                 Box::pin(self.respond_with(options, asked)).await
             }
         }
@@ -146,8 +157,7 @@ impl Files {
             Err(error) => return Answer::error(error.status()),
         };
         let Some(below) = options.below(&path) else { return Answer::error(StatusCode::NOT_FOUND) };
-        let accepts = files::accepts(request);
-        let found = match self.content.find(&below, &accepts, begun).await {
+        let found = match self.content.find(&below, &asked.accepts(), begun).await {
             Ok(Found::Object(object)) => {
                 return files::present(request, options.for_origin(object, fields));
             }
@@ -171,7 +181,7 @@ impl Files {
         if !self.is_nothing(below, found, begun).await {
             return None;
         }
-        let found = self.content.find(&page, &files::accepts(request), begun).await;
+        let found = self.content.find(&page, &asked.accepts(), begun).await;
         let Ok(Found::Object(object)) = found else { return None };
         let object = options.for_origin(options.as_fallback(object), fields);
         Some(files::present(request, object))

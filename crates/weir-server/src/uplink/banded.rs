@@ -37,6 +37,8 @@ pub(crate) struct Banded {
     /// The client whose responses it carries.
     client: Cell<PeerAddress>,
     worker: usize,
+    /// Its number in the registry.
+    number: u64,
     /// The socket's, so that it is set only where it changes.
     priority: Cell<u32>,
     /// How much it may have unsent, likewise.
@@ -58,7 +60,14 @@ impl Banded {
         peer: PeerAddress,
     ) -> Banded {
         uplink.open.fetch_add(1, Ordering::Relaxed);
+        // The kernel would count `send_timeout`, too, and takes the time that packets wait in a band for the
+        // client's. `send` can tell the two apart.
+        if let Err(error) = socket.unset_user_timeout() {
+            tracing::debug!("TCP_USER_TIMEOUT: {error}");
+        }
         let socket = socket.clone();
+        let number = uplink.next_number();
+        registry.add_banded(number, socket.clone());
         let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(FIRST_UNSENT));
         let (asked, size, round_trip) = Default::default();
         let client = Cell::new(peer);
@@ -70,6 +79,7 @@ impl Banded {
             peer,
             client,
             worker,
+            number,
             priority,
             unsent,
             asked,
@@ -118,6 +128,11 @@ impl Banded {
         if unsent > self.unsent.get() {
             self.limit_unsent(unsent);
         }
+    }
+
+    /// The kernel has taken so many bytes of a response.
+    pub(crate) fn sent(&self, bytes: u64) {
+        self.uplink.handed_over.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// How many bytes the kernel may have unsent.
@@ -205,6 +220,7 @@ impl Banded {
 /// The gate lives as long as any connection may come to it.
 impl Drop for Banded {
     fn drop(&mut self) {
+        self.registry.remove_banded(self.number);
         if self.uplink.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.uplink.unused.notify_one();
         }

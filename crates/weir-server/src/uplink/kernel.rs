@@ -176,6 +176,38 @@ impl Adapts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{SwiftRoundTrip, UplinkConfig};
+    use crate::metrics::Metrics;
+    use crate::uplink::build;
+    use crate::uplink::owner::Owner;
+    use std::sync::Arc;
+    use weir_sched::{WireOverhead, policy};
+
+    #[test]
+    fn a_new_policy_and_pace_do_not_pace_what_a_cap_limits() {
+        let config = UplinkConfig {
+            rate: BitRate::new(100_000_000).unwrap(),
+            pace: 1.0,
+            policy: policy::SRPT,
+            round_trip: SwiftRoundTrip::Measured,
+            framing: WireOverhead::ETHERNET,
+            in_kernel: None,
+        };
+        for (in_kernel, rate) in [(None, 50_000_000), (Some(10_000), 10_000_000_000)] {
+            let config = UplinkConfig { in_kernel, ..config };
+            let (uplink, gate) = build(config, 1, Arc::new(Metrics::new()));
+            let mut owner = Owner::new(uplink.clone(), gate);
+            let grant = owner.gate.grant_size();
+            uplink.change(&UplinkConfig { policy: policy::BURST, pace: 0.5, ..config });
+            owner.handle_events();
+            // BURST is told of paths, SRPT is not.
+            assert!(uplink.path_updates.load(Ordering::Relaxed), "the policy is the new one");
+            assert_eq!(owner.gate.pacer().rate().bits(), rate);
+            if in_kernel.is_some() {
+                assert_eq!(owner.gate.grant_size(), grant);
+            }
+        }
+    }
 
     #[test]
     fn what_is_granted_written_or_unacknowledged_counts() {

@@ -45,9 +45,15 @@ impl LocalUplink {
         self.exempt.replace(exempt);
     }
 
-    /// How a connection sends over the uplink; `None` if its client is not behind it.
-    pub(crate) fn open_lane(&self, socket: &Rc<Transport>, peer: PeerAddress) -> Option<Lane> {
-        let address = peer.ip().to_canonical();
+    /// How a connection from `peer` sends over the uplink for `client`, which it is itself or which a load
+    /// balancer names; `None` if that client is not behind it.
+    pub(crate) fn open_lane(
+        &self,
+        socket: &Rc<Transport>,
+        peer: PeerAddress,
+        client: PeerAddress,
+    ) -> Option<Lane> {
+        let address = client.ip().to_canonical();
         if self.exempt.borrow().iter().any(|Prefix(network)| network.contains(&address)) {
             return None;
         }
@@ -57,16 +63,21 @@ impl LocalUplink {
         if self.classes.is_some() && socket.tcp_info().is_err() {
             return None;
         }
-        Some(match &self.classes {
-            None => Lane::Paced(Flow::open(uplink, registry, self.worker, socket, peer)),
+        // Packets go to the other end, whichever client it names. A Unix socket has none: what is at its
+        // other end, on this host, sends them to the client.
+        let end = peer.known_ip().map_or(client, |_| peer);
+        let lane = match &self.classes {
+            None => Lane::Paced(Flow::open(uplink, registry, self.worker, socket, end)),
             Some(classes) => {
                 let classes = classes.clone();
-                Lane::Banded(Banded::open(uplink, registry, classes, self.worker, socket, peer))
+                Lane::Banded(Banded::open(uplink, registry, classes, self.worker, socket, end))
             }
-        })
+        };
+        lane.serves(client);
+        Some(lane)
     }
 
-    /// Counts what a connection sent before it had a lane: a handshake that came to nothing.
+    /// Counts what a connection from `peer` sent before it had a lane: a handshake that came to nothing.
     pub(crate) fn charge_beside(&self, socket: &Transport, peer: PeerAddress) {
         let mss = socket.tcp_info().map_or(USUAL_MSS, |info| info.snd_mss);
         let packets = packets(mss, 0, self.uplink.overhead_to(peer));

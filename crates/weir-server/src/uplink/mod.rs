@@ -37,7 +37,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
-use weir_sched::{ClientId, Gate, GateConfig, Grant, Pacer, PolicyKind, WireOverhead, policy};
+use weir_sched::{
+    BitRate, ClientId, Gate, GateConfig, Grant, Pacer, PolicyKind, WireOverhead, policy,
+};
 
 use crate::config::{KernelCap, KernelConfig, KernelOrder, SwiftRoundTrip, UplinkConfig};
 use crate::identity::{self, PeerAddress};
@@ -77,6 +79,8 @@ pub(crate) struct Uplink {
     in_kernel: Option<InKernel>,
     /// In kernel mode: whether bands are in force, and what they go by.
     bands: Option<(BandsInForce, KernelOrder)>,
+    /// In kernel mode: bytes of responses that the kernel has taken.
+    handed_over: AtomicU64,
     /// Responses that wait at the gate, or are on their way there.
     waiting: AtomicUsize,
     /// The number of the next connection or response.
@@ -97,10 +101,7 @@ pub(crate) fn build(
     metrics: Arc<Metrics>,
 ) -> (Arc<Uplink>, Gate) {
     let in_kernel = config.in_kernel.map(|cap| InKernel::unacknowledged(cap, workers));
-    let rate = match in_kernel {
-        None => config.rate.scaled(config.pace),
-        Some(_) => config.rate.scaled(kernel::UNPACED),
-    };
+    let rate = pace(&config);
     metrics.in_force.scheduled(true);
     let mut gate_config = GateConfig::new(config.policy);
     if let Some(in_kernel) = &in_kernel {
@@ -143,6 +144,15 @@ pub(crate) fn build_in_kernel(
     (Arc::new(uplink), gate)
 }
 
+/// What the pacer lets through: the share of the link that is used, or so much that a cap on what is
+/// unacknowledged is all that limits.
+fn pace(config: &UplinkConfig) -> BitRate {
+    match config.in_kernel {
+        None => config.rate.scaled(config.pace),
+        Some(_) => config.rate.scaled(kernel::UNPACED),
+    }
+}
+
 impl Uplink {
     /// Paced by the gate's pacer, on Ethernet.
     fn new(gate: &Gate, workers: usize, metrics: Arc<Metrics>) -> Uplink {
@@ -154,6 +164,7 @@ impl Uplink {
             round_trip_is_asked: false,
             in_kernel: None,
             bands: None,
+            handed_over: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
             next_number: AtomicU64::new(0),
             open: AtomicUsize::new(0),
@@ -167,7 +178,7 @@ impl Uplink {
     /// From the owner's next turn on the link has the rate and the policy of `config`. For an uplink that
     /// weir paces: nothing else has a rate.
     pub(crate) fn change(&self, config: &UplinkConfig) {
-        let (policy, rate) = (config.policy, config.rate.scaled(config.pace));
+        let (policy, rate) = (config.policy, pace(config));
         self.inbox.post(Event::Change { policy, rate });
     }
 
@@ -244,9 +255,13 @@ impl Uplink {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Bytes on the wire since the server started.
-    pub(crate) fn bytes_on_wire(&self) -> u64 {
-        self.pacer.charged()
+    /// Bytes sent since the server started: on the wire, with all that packets add. In kernel mode, where
+    /// the pacer is not told of small responses, those of heads and bodies.
+    pub(crate) fn bytes_sent(&self) -> u64 {
+        match self.bands {
+            None => self.pacer.charged(),
+            Some(_) => self.handed_over.load(Ordering::Relaxed),
+        }
     }
 
     /// Waits until no connection of any worker uses it.

@@ -16,6 +16,8 @@ use crate::transport::Transport;
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     flows: RefCell<HashMap<u64, Rc<Transport>>>,
+    /// In kernel mode all connections: those that have a response at the gate are among `flows`, too.
+    banded: RefCell<HashMap<u64, Rc<Transport>>>,
     /// Told of each connection that comes.
     pub(super) opened: Notify,
     jobs: RefCell<HashMap<u64, WaitingJob>>,
@@ -39,14 +41,25 @@ impl Registry {
         self.flows.borrow_mut().remove(&flow);
     }
 
-    /// Bytes of these connections that their clients have not acknowledged.
-    pub(super) fn bytes_in_flight(&self) -> u64 {
-        let flows = self.flows.borrow();
-        flows.values().filter_map(|socket| socket.unacknowledged().ok()).sum()
+    /// A connection goes through the kernel's bands.
+    pub(super) fn add_banded(&self, connection: u64, socket: Rc<Transport>) {
+        self.banded.borrow_mut().insert(connection, socket);
     }
 
-    /// Bytes of these connections that wait for a device of this host: their packets in its queue, and what
-    /// TCP does not send though the window would take it, because those are enough
+    /// It is closed.
+    pub(super) fn remove_banded(&self, connection: u64) {
+        self.banded.borrow_mut().remove(&connection);
+    }
+
+    /// Bytes of all connections that their clients have not acknowledged.
+    pub(super) fn bytes_in_flight(&self) -> u64 {
+        let (flows, banded) = (self.flows.borrow(), self.banded.borrow());
+        let connections = if banded.is_empty() { flows } else { banded };
+        connections.values().filter_map(|socket| socket.unacknowledged().ok()).sum()
+    }
+
+    /// Bytes of the connections at the gate that wait for a device of this host: their packets in its queue,
+    /// and what TCP does not send though the window would take it, because those are enough
     /// (net.ipv4.tcp_limit_output_bytes). What the window holds back does not wait for a device.
     pub(super) fn bytes_queued_here(&self) -> u64 {
         let queued = |socket: &Rc<Transport>| match socket.queued_here() {
@@ -58,7 +71,7 @@ impl Registry {
         self.flows.borrow().values().map(queued).sum()
     }
 
-    /// How many connections there are.
+    /// How many connections there are at the gate.
     pub(super) fn flows(&self) -> usize {
         self.flows.borrow().len()
     }

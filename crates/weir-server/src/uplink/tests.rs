@@ -54,11 +54,17 @@ impl Bench {
     }
 
     fn open(&mut self) -> Flow {
+        self.open_for(None)
+    }
+
+    /// A connection for the client that a load balancer names, or for its other end.
+    fn open_for(&mut self, named: Option<PeerAddress>) -> Flow {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         self.clients.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let (server, peer) = listener.accept().unwrap();
         let socket = Rc::new(Transport::from(Socket::new(OwnedFd::from(server))));
-        match self.local.open_lane(&socket, PeerAddress::Ip(peer)) {
+        let peer = PeerAddress::Ip(peer);
+        match self.local.open_lane(&socket, peer, named.unwrap_or(peer)) {
             Some(Lane::Paced(flow)) => flow,
             other => panic!("{other:?}"),
         }
@@ -226,6 +232,22 @@ fn a_connection_that_serves_another_client_is_another_flow_and_its_responses_are
 }
 
 #[test]
+fn packets_are_those_of_the_connection_whichever_client_a_load_balancer_names() {
+    let mut bench = Bench::new();
+    let mut opened = |named| {
+        let (_flow, mut events) = (bench.open_for(named), Vec::new());
+        bench.uplink.inbox.take(&mut events);
+        match events.pop() {
+            Some(Event::Open { spec, .. }) => (spec.client, spec.packets),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (_, packets) = opened(None);
+    let other = PeerAddress::Ip(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 0).into());
+    assert_eq!(opened(Some(other)), (client(other), packets));
+}
+
+#[test]
 fn the_round_trip_that_a_request_names_counts_only_where_it_is_asked_for() {
     let named = Duration::from_millis(70);
     for (round_trip, counts) in [(SwiftRoundTrip::Measured, false), (SwiftRoundTrip::Request, true)]
@@ -261,7 +283,8 @@ fn banded_by(order: KernelOrder) -> (Arc<Uplink>, Rc<Transport>, Banded, TcpStre
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (server, peer) = listener.accept().unwrap();
     let socket = Rc::new(Transport::from(Socket::new(OwnedFd::from(server))));
-    match local.open_lane(&socket, PeerAddress::Ip(peer)) {
+    let peer = PeerAddress::Ip(peer);
+    match local.open_lane(&socket, peer, peer) {
         Some(Lane::Banded(lane)) => (uplink, socket, lane, client),
         other => panic!("{other:?}"),
     }

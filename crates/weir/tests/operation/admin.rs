@@ -186,6 +186,26 @@ fn what_the_uplink_carries_is_told_beside_its_rate() {
     });
 }
 
+/// Without bands, and without a cap that would hold responses back in weir.
+#[test]
+fn in_kernel_mode_it_is_told_what_is_known() {
+    let kernel = ["--uplink", "kernel", "--uplink-device", "lo", "--uplink-kernel-cap", "off"];
+    let server = Server::builtin(&kernel);
+    assert_eq!(server.get("/files/100kb.bin").body.len(), 100_000);
+    // Head and body, and not what packets add.
+    let sent = || server.metrics().sum("weir_uplink_used_bytes_total");
+    eventually("what was sent is counted", || (100_000.0..101_000.0).contains(&sent()));
+    assert_eq!(server.metrics().sum("weir_uplink_configured_bytes_per_second"), 0.0);
+    let mut reads_nothing = server.connect();
+    reads_nothing.ask("/files/100mb.bin");
+    eventually("what its client has not acknowledged is told", || {
+        server.metrics().sum("weir_uplink_bytes_in_flight") > 0.0
+    });
+    let text = Client::connect(server.admin()).get("/").text();
+    assert!(text.contains("policy bands, uplink in the kernel"), "{text}");
+    assert!(text.contains("At present they do not"), "{text}");
+}
+
 /// Who scrapes is no client: a site that nobody asks has answered nothing.
 #[test]
 fn operators_are_not_counted_among_clients() {

@@ -130,6 +130,7 @@ fn wrong_flags_are_refused_with_what_is_right() {
         (&["--backend-limit", "0"], &["--backend-limit"]),
         (&["--backend-order", "best"], &["best", "adaptive, newest-first"]),
         (&["--proxy-protocol=perhaps"], &["perhaps", "nor true or false"]),
+        (&["--public-tls-port", "0"], &["not a port from 1 to 65535", "such as 443"]),
         (&["--no-such-flag"], &["--no-such-flag"]),
     ] {
         assert_refused(&[&["serve"][..], arguments].concat(), 2, parts);

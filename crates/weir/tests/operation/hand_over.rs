@@ -238,4 +238,5 @@ fn the_first_server_has_nobody_to_take_over_from() {
     let output = end_of(command);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && said.contains("write `control = "), "{said}");
+    assert!(said.contains("`systemctl restart`"), "{said}");
 }

@@ -3,10 +3,12 @@
 //! namespaces and queues.
 
 use std::io::Read;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 use crate::support::link::Link;
@@ -45,10 +47,42 @@ impl Bench {
 
     /// What each band has sent, in `unit`: bytes or packets.
     fn sent(&self, unit: &str) -> Vec<u64> {
+        self.counters(unit)
+    }
+
+    /// Packets that wait in each band.
+    fn waiting(&self) -> Vec<u64> {
+        self.counters("waiting_packets")
+    }
+
+    /// The figure `name` of each band.
+    fn counters(&self, name: &str) -> Vec<u64> {
         let show = self.link.near_weir(&["uplink", "show", DEVICE, "--json"]);
         let shown: Value = serde_json::from_str(&output_of(show)).expect("JSON");
         let bands = shown["bands"].as_array().expect("bands");
-        bands.iter().map(|band| band[unit].as_u64().expect("a number")).collect()
+        bands.iter().map(|band| band[name].as_u64().expect("a number")).collect()
+    }
+
+    /// Does `work` while packets of the first band keep those of all others in this host.
+    fn starving_others(&self, work: impl FnOnce()) {
+        let sender = self.link.at_near(|| {
+            let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).expect("a socket");
+            socket.set_priority(6).expect("0 to 6 need no privilege");
+            UdpSocket::from(socket)
+        });
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            // However `work` ends: the thread is waited for.
+            let _end = End(&is_over);
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    // Nobody need take them. Each waits until there is room for it.
+                    let _ = sender.send_to(&[0; 1400], (Link::FAR, 9));
+                }
+            });
+            eventually("the first band is never empty", || self.waiting()[0] > 20);
+            work();
+        });
     }
 
     /// Bytes that left each band while `work` was done.
@@ -56,6 +90,15 @@ impl Bench {
         let before = self.sent("bytes");
         work();
         self.sent("bytes").iter().zip(before).map(|(after, before)| after - before).collect()
+    }
+}
+
+/// Says that something is over when it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -101,6 +144,40 @@ fn a_client_that_does_not_read_holds_a_response_at_no_cutoff() {
             server.metrics().sum("weir_responses_total") == 2.0
         });
         drop(client);
+    });
+}
+
+/// By the kernel's count, too: neither `min_rate` nor `send_timeout` is for what waits in this host.
+#[test]
+fn a_client_whose_packets_wait_here_is_not_slow_and_one_that_takes_nothing_is() {
+    Bench::run("8mbit", |bench| {
+        let server = bench.serve(&[
+            "--uplink-bands",
+            "paper",
+            "--uplink-kernel-cap",
+            "off",
+            "--send-timeout",
+            "1s",
+            "--min-rate",
+            "10kb",
+            "--min-rate-period",
+            "1s",
+        ]);
+        let mut starved = server.connect();
+        assert_eq!(starved.get("/files/1kb.bin").status, 200);
+        bench.starving_others(|| {
+            starved.ask("/files/1mb.bin");
+            eventually("its packets wait", || bench.waiting()[5] > 0);
+            // Over loopback, where nothing waits. One after the other, each for longer than clients may take.
+            for cut in [1.0, 2.0] {
+                bench.link.at_near(|| {
+                    let mut stalled = Client::with_small_buffer(server.address());
+                    stalled.ask("/files/1gb.bin");
+                    server.wait_for_metric("weir_incomplete_responses_total", cut);
+                });
+            }
+        });
+        assert_eq!(starved.response().body.len(), 1_000_000);
     });
 }
 

@@ -145,9 +145,14 @@ fn it_says_what_it_does_and_that_it_is_alive() {
     for _ in 0..3 {
         heard.next("WATCHDOG=1");
     }
-    for (more, code) in [("idle_timeout = 7\n", 0), ("nonsense = 1\n", 1)] {
+    let cases = [("idle_timeout = 7\n", 0), ("nonsense = 1\n", 1), ("cache = \"1MB\"\n", 1)];
+    for (more, code) in cases {
         configuration.write(&format!("{text}{more}"));
-        assert_eq!(configuration.reload().0, Some(code));
+        let (ended, said) = configuration.reload();
+        assert_eq!(ended, Some(code), "{said}");
+        // A successor that somebody starts by hand would not run in the unit.
+        assert_eq!(said.contains("`systemctl restart`"), more.starts_with("cache"), "{said}");
+        assert!(!said.contains("--take-over"), "{said}");
         let reloading = heard.next("RELOADING=1\n");
         let micros = reloading.lines().find_map(|line| line.strip_prefix("MONOTONIC_USEC="));
         assert!(micros.is_some_and(|micros| micros.parse::<u64>().is_ok()), "{reloading}");

@@ -69,6 +69,23 @@ fn clear_text_is_sent_to_the_same_host_with_tls_but_for_challenges() {
     }
 }
 
+/// As where a container's ports are published under other numbers.
+#[test]
+fn clear_text_is_sent_to_the_port_that_clients_know() {
+    let authority = Authority::new();
+    let files = authority.files(Kind::P256, &["a.test"]);
+    for (public, location) in
+        [("443", "https://a.test/a?b=c"), ("9443", "https://a.test:9443/a?b=c")]
+    {
+        let own = ["--listen-clear", "127.0.0.1:0", "--public-tls-port", public];
+        let server = Server::builtin(&[&files.flags()[..], &own].concat());
+        let mut client = Client::connect(clear(&server));
+        client.send("GET /a?b=c HTTP/1.1\r\nHost: a.test:8080\r\n\r\n");
+        let answer = client.head();
+        assert_eq!((answer.status, answer.field("Location")), (308, Some(location)));
+    }
+}
+
 #[test]
 fn a_port_for_redirects_without_tls_is_told() {
     let mut command = crate::support::weir();

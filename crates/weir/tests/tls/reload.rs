@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::authority::{Authority, Kind};
 use crate::secure_client::{SecureClient, config, der};
-use crate::support::{Client, HeldFile, Server, eventually};
+use crate::support::{Client, Configuration, HeldFile, Server, eventually};
 
 fn shown(authority: &Authority, server: &Server) -> Vec<u8> {
     let config = Arc::new(config(authority, None));
@@ -70,6 +70,38 @@ fn one_that_cannot_be_used_keeps_no_other_from_being_taken() {
     });
     let second = authority.files(Kind::P256, &["a.test"]);
     eventually("the other is taken", || shown(&authority, &server) == der(&second));
+}
+
+/// A program that renews certificates goes by the status.
+#[test]
+fn a_reload_takes_the_rest_names_the_one_that_cannot_be_used_and_fails() {
+    let authority = Authority::new();
+    let first = authority.files(Kind::P256, &["a.test"]);
+    let other = authority.files(Kind::P256, &["b.test"]);
+    let keys = format!(
+        "access_log = \"off\"\nlisten = \"127.0.0.1:0\"\n\
+         tls = [{:?}, {:?}]\ntls_key = [{:?}, {:?}]\n",
+        first.chain, other.chain, first.key, other.key
+    );
+    let configuration = Configuration::new(&keys);
+    let server = configuration.start(1);
+    authority.files(Kind::Expired, &["b.test"]);
+    let second = authority.files(Kind::P256, &["a.test"]);
+    configuration.write(&format!("{keys}idle_timeout = 7\n"));
+    let (code, said) = configuration.reload();
+    assert_eq!(code, Some(1), "{said}");
+    for part in ["a certificate stays as it was", "b.test-chain.pem", "expired"] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    assert!(said.contains("changed: `idle_timeout`"), "{said}");
+    assert_eq!(shown(&authority, &server), der(&second));
+    // It is told as long as it is so.
+    let (code, said) = configuration.reload();
+    assert!(code == Some(1) && said.contains("b.test-chain.pem"), "{said}");
+    assert!(said.contains("nothing has changed"), "{said}");
+    authority.files(Kind::P256, &["b.test"]);
+    let (code, said) = configuration.reload();
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

@@ -67,12 +67,25 @@ fn what_stays_is_left_alone_and_what_is_new_is_opened_before_the_rest_closes() {
 
 #[test]
 fn an_address_can_become_one_with_tls() {
-    let addresses = open("listen = \"127.0.0.1:0\"\nworkers = 1").addresses;
-    assert_eq!(addresses.tls_port(), None);
-    let moves =
-        addresses.prepare(&read("listen = \"127.0.0.1:0\"\nworkers = 1\ntls = \"a\"")).unwrap();
+    let clear = "listen = \"127.0.0.1:0\"\nworkers = 1";
+    let addresses = open(clear).addresses;
+    assert_eq!(addresses.tls_port(&read(clear)), None);
+    let next = read(&format!("{clear}\ntls = \"a\""));
+    let moves = addresses.prepare(&next).unwrap();
     assert_eq!(moves.ports, [(0, PortKind::Tls)]);
-    assert_eq!(moves.tls_port(), Some(port(&addresses.served()[0]).port()));
+    assert_eq!(moves.tls_port(&next), Some(port(&addresses.served()[0]).port()));
+}
+
+#[test]
+fn clients_are_sent_to_the_port_that_is_published() {
+    let text = "listen = \"127.0.0.1:0\"\nworkers = 1\ntls = \"a\"";
+    let addresses = open(text).addresses;
+    let published = read(&format!("{text}\npublic_tls_port = 443"));
+    assert_eq!(addresses.tls_port(&published), Some(443));
+    let moves = addresses.prepare(&published).unwrap();
+    assert_eq!(moves.tls_port(&published), Some(443));
+    // It is what clients know, and nothing that is listened on.
+    assert!(moves.new_addresses().is_empty() && moves.closed.is_empty());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use tokio::task::coop::consume_budget;
 use weir_http::h1::chunked::ChunkedDecoder;
 use weir_http::message::Request;
 
@@ -55,6 +56,8 @@ impl<'a> H1Body<'a> {
             if !until_full && !pipe.has_room().await {
                 return Ok(());
             }
+            // A client that sends faster than it is read must not keep the worker to itself.
+            consume_budget().await;
             self.incoming.wait().await?;
         }
     }

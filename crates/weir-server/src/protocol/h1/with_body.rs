@@ -1,7 +1,7 @@
 //! A request for backends whose client goes on sending: its body is read while they work, and after a
 //! switch of protocols bytes go both ways. Used by the driver.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -103,5 +103,21 @@ async fn switched(
         outcome = &mut down => return outcome,
         () = upstream.pump(client, input, &context.stop, serving.times.send) => {}
     }
-    timeout(AFTERWARDS, down).await.unwrap_or(Outcome::ClientLeft)
+    afterwards(exchanging, down, AFTERWARDS).await
+}
+
+/// What `down` still sends once the client has ended its side: after `wait` it is given up.
+pub(super) async fn afterwards(
+    exchanging: &Exchanging<'_>,
+    down: Pin<&mut impl Future<Output = Outcome>>,
+    wait: Duration,
+) -> Outcome {
+    if let Ok(outcome) = timeout(wait, down).await {
+        return outcome;
+    }
+    // While the server stops, that is why the client had no longer.
+    if !exchanging.context.stop.is_stopping() {
+        exchanging.client.counts_as_left.set(true);
+    }
+    Outcome::ClientLeft
 }

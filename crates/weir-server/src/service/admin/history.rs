@@ -21,7 +21,7 @@ pub(crate) struct History(Mutex<VecDeque<Sample>>);
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     at: Time,
-    /// Bytes on the wire since the server started.
+    /// Bytes sent since the server started ([`Uplink::bytes_sent`]).
     bytes: u64,
     waiting: usize,
 }
@@ -29,7 +29,7 @@ struct Sample {
 /// One second or so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Second {
-    /// Bytes on the wire a second.
+    /// Bytes sent a second.
     pub(crate) used: f64,
     /// Responses that waited at its end.
     pub(crate) waiting: usize,
@@ -42,7 +42,7 @@ impl History {
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             turns.tick().await;
-            self.add(clock::now(), uplink.bytes_on_wire(), uplink.waiting());
+            self.add(clock::now(), uplink.bytes_sent(), uplink.waiting());
         }
     }
 
@@ -62,7 +62,7 @@ impl History {
         pairs.map(|(from, to)| Second { used: rate(from, to), waiting: to.waiting }).collect()
     }
 
-    /// Bytes on the wire a second over the last `span`, or as much of it as is known.
+    /// Bytes sent a second over the last `span`, or as much of it as is known.
     pub(crate) fn used(&self, span: Duration) -> f64 {
         let samples = self.lock();
         let Some(last) = samples.back() else { return 0.0 };

@@ -3,6 +3,7 @@
 
 mod history;
 mod page;
+mod parts;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -15,10 +16,10 @@ use weir_acme::Board;
 use weir_http::message::{Fields, Request, is_get_or_head};
 
 pub(crate) use self::history::History;
+pub(crate) use self::page::UplinkQueue;
 use self::page::{Now, Usage};
 use super::methods;
 use crate::answer::Answer;
-use crate::config::UplinkConfig;
 use crate::content::{FileDisks, Object};
 use crate::metrics::{Format, Metrics, WatchedSockets, listen_overflows, listen_queue};
 use crate::runtime::stop::Stop;
@@ -55,7 +56,7 @@ pub(crate) struct Admin {
 /// The uplink as operators see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    pub(crate) config: UplinkConfig,
+    pub(crate) queue: UplinkQueue,
     pub(crate) uplink: Arc<Uplink>,
     pub(crate) history: Arc<History>,
 }
@@ -98,7 +99,8 @@ impl Admin {
             up_for: self.started.elapsed(),
             is_ready: self.stop.is_ready(),
             usage: link.map(|link| Usage {
-                config: link.config,
+                queue: link.queue,
+                is_in_order: self.metrics.in_force.is_scheduled(),
                 seconds: link.history.seconds(),
                 waiting: self.metrics.waiting.by_size().collect(),
                 settled: self.metrics.fairness.settlements().collect(),
@@ -134,10 +136,13 @@ impl Admin {
                 self.metrics.handshakes.expires(&certificate.name, end);
             }
         }
-        if let Some(Link { config, uplink, history }) = &self.link {
-            figures.uplink_configured.set((config.rate.bits() / 8) as i64);
+        if let Some(Link { queue, uplink, history }) = &self.link {
+            // In kernel mode the device has the rate.
+            if let UplinkQueue::InWeir(config) = queue {
+                figures.uplink_configured.set((config.rate.bits() / 8) as i64);
+            }
             figures.uplink_used.set(history.used(USED_OVER) as i64);
-            figures.uplink_bytes.inner().store(uplink.bytes_on_wire(), Ordering::Relaxed);
+            figures.uplink_bytes.inner().store(uplink.bytes_sent(), Ordering::Relaxed);
             figures.bytes_in_flight.set(bytes_in_flight(&self.workers).await as i64);
         }
         self.metrics.text(format)

@@ -1,12 +1,14 @@
 //! The page of the admin address: what the uplink carries, who waits for it, and what its policy has
-//! gained and lost against fair sharing. One HTML file without references that reloads itself.
+//! gained and lost against fair sharing; in kernel mode, as much of that as is known. One HTML file without
+//! references that reloads itself.
 
 use std::time::Duration;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::history::Second;
-use crate::config::UplinkConfig;
+use super::parts::{bits, chart, percent, span, tile};
+use crate::config::{KernelOrder, UplinkConfig};
 use crate::metrics::{Reading, Settlement};
 
 const STYLE: &str = include_str!("page.css");
@@ -31,10 +33,21 @@ pub(super) struct Now {
     pub(super) backends: Vec<(String, Reading)>,
 }
 
+/// Who keeps the uplink's queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UplinkQueue {
+    /// weir, which sends at a rate.
+    InWeir(UplinkConfig),
+    /// The kernel, whose bands go by this.
+    InKernel(KernelOrder),
+}
+
 /// Of the uplink.
 #[derive(Debug)]
 pub(super) struct Usage {
-    pub(super) config: UplinkConfig,
+    pub(super) queue: UplinkQueue,
+    /// Whether its order is in force: always in weir, in the kernel while there are bands.
+    pub(super) is_in_order: bool,
     /// The last ones, the oldest first.
     pub(super) seconds: Vec<Second>,
     /// By size, the smallest first.
@@ -64,16 +77,32 @@ pub(super) fn page(now: &Now) -> String {
                         h1 { "weir" }
                         span.soft {
                             @if let Some(usage) = &now.usage {
-                                "policy " (usage.config.policy) ", uplink "
-                                (bits(usage.config.rate.bits() as f64)) ", "
+                                @match usage.queue {
+                                    UplinkQueue::InWeir(config) => {
+                                        "policy " (config.policy) ", uplink "
+                                        (bits(config.rate.bits() as f64)) ", "
+                                    }
+                                    UplinkQueue::InKernel(order) => {
+                                        "policy " (name(order)) ", uplink in the kernel, "
+                                    }
+                                }
                             }
                             "up for " (span(now.up_for.as_secs() as f64))
                             @if !now.is_ready { ", stopping" }
                         }
                     }
                     @match &now.usage {
-                        Some(usage) => (of_uplink(usage, now.connections)),
-                        None => (without_uplink(now.connections)),
+                        Some(usage) => {
+                            @match usage.queue {
+                                UplinkQueue::InWeir(config) => {
+                                    (of_uplink(usage, config, now.connections))
+                                }
+                                UplinkQueue::InKernel(order) => {
+                                    (of_bands(usage, order, now.connections))
+                                }
+                            }
+                        }
+                        None => { (without_uplink(now.connections)) }
                     }
                     @if !now.backends.is_empty() { (of_backends(&now.backends)) }
                     p.soft { "For machines: " code { "/metrics" } ", " code { "/healthz" } ", " code { "/readyz" } }
@@ -95,15 +124,39 @@ fn without_uplink(connections: i64) -> Markup {
     }
 }
 
-fn of_uplink(usage: &Usage, connections: i64) -> Markup {
-    let rate = usage.config.rate.bits() as f64;
-    let used: Vec<f64> = usage.seconds.iter().map(|second| second.used * 8.0).collect();
-    let now = used.last().copied().unwrap_or(0.0);
-    let mean = used.iter().sum::<f64>() / used.len().max(1) as f64;
-    let known = span(used.len() as f64);
-    let waiting: i64 = usage.waiting.iter().map(|(_, count)| count).sum();
-    let seconds = usage.seconds.iter().map(|second| second.waiting as i64);
-    let most = seconds.fold(waiting, i64::max);
+/// What was sent and who waited in the last seconds.
+#[derive(Debug)]
+struct Lately {
+    /// Bits a second in each of them, the last, and their mean.
+    used: Vec<f64>,
+    now: f64,
+    mean: f64,
+    /// How many wait now, and the most that did.
+    waiting: i64,
+    most: i64,
+    /// How long that is.
+    known: String,
+}
+
+impl Lately {
+    fn of(usage: &Usage) -> Lately {
+        let used: Vec<f64> = usage.seconds.iter().map(|second| second.used * 8.0).collect();
+        let waiting: i64 = usage.waiting.iter().map(|(_, count)| count).sum();
+        let seconds = usage.seconds.iter().map(|second| second.waiting as i64);
+        Lately {
+            now: used.last().copied().unwrap_or(0.0),
+            mean: used.iter().sum::<f64>() / used.len().max(1) as f64,
+            waiting,
+            most: seconds.fold(waiting, i64::max),
+            known: span(used.len() as f64),
+            used,
+        }
+    }
+}
+
+fn of_uplink(usage: &Usage, config: UplinkConfig, connections: i64) -> Markup {
+    let rate = config.rate.bits() as f64;
+    let Lately { used, now, mean, waiting, most, known } = Lately::of(usage);
     let (won, lost) = usage.settled.iter().fold((0.0, 0.0), |(w, l), of| (w + of.won, l + of.lost));
     html! {
         div.tiles {
@@ -116,12 +169,7 @@ fn of_uplink(usage: &Usage, connections: i64) -> Markup {
         }
         div.charts {
             (chart("uplink used", &used, rate, &bits(rate)))
-            (chart(
-                "responses that wait",
-                &usage.seconds.iter().map(|second| second.waiting as f64).collect::<Vec<_>>(),
-                most.max(1) as f64,
-                &most.max(1).to_string(),
-            ))
+            (waiting_chart("responses that wait", usage, most))
         }
         h2 { "Who waits now, by size of the response" }
         (waiting_by_size(&usage.waiting))
@@ -132,6 +180,62 @@ fn of_uplink(usage: &Usage, connections: i64) -> Markup {
         }
         (settled_by_size(&usage.settled))
     }
+}
+
+/// The kernel keeps the queue: weir knows what it hands over, and not how full the link is.
+fn of_bands(usage: &Usage, order: KernelOrder, connections: i64) -> Markup {
+    let Lately { used, now, mean, waiting, most, known } = Lately::of(usage);
+    let top = used.iter().copied().fold(1.0, f64::max);
+    let by = match order {
+        KernelOrder::Size(_) => "by what it has left to send",
+        KernelOrder::Swift(_) => "by what it has left to send and the round trip to its client",
+    };
+    html! {
+        div.tiles {
+            (tile("sent now", &bits(now), "handed to the kernel"))
+            (tile("sent lately", &bits(mean), &format!("over {known}")))
+            (tile("waiting in weir", &waiting.to_string(), &format!("at most {most} in {known}")))
+            (tile("connections", &connections.to_string(), "open"))
+        }
+        @if usage.is_in_order {
+            p {
+                "The kernel's queues put in order what is sent: of the bands of the device, the first that "
+                "has a packet sends. Policy " code { (name(order)) } " gives each response its band, " (by) "."
+            }
+        } @else {
+            p {
+                "The kernel's queues are to put in order what is sent, with policy " code { (name(order)) }
+                ". At present they do not, and everything is sent as fast as the kernel takes it: the "
+                "device has no bands, or the kernel refuses priorities. The log says what to do."
+            }
+        }
+        p.soft {
+            "Of responses above 50 KB, what " code { "uplink_kernel_cap" } " holds back waits in weir and "
+            "is shown here. All else waits in the kernel: " code { "weir uplink show" } " tells of it. The "
+            "rate of the device is not known to weir, so nothing is said of how full it is, nor of what was "
+            "won and lost against fair sharing."
+        }
+        div.charts {
+            (chart("sent", &used, top, &bits(top)))
+            (waiting_chart("responses that wait in weir", usage, most))
+        }
+        h2 { "Who waits in weir now, by size of the response" }
+        (waiting_by_size(&usage.waiting))
+    }
+}
+
+/// The policy whose bands these are.
+fn name(order: KernelOrder) -> &'static str {
+    match order {
+        KernelOrder::Size(_) => "bands",
+        KernelOrder::Swift(_) => "swift",
+    }
+}
+
+fn waiting_chart(title: &str, usage: &Usage, most: i64) -> Markup {
+    let waiting: Vec<f64> = usage.seconds.iter().map(|second| second.waiting as f64).collect();
+    let most = most.max(1);
+    chart(title, &waiting, most as f64, &most.to_string())
 }
 
 fn waiting_by_size(waiting: &[(&'static str, i64)]) -> Markup {
@@ -203,61 +307,61 @@ fn of_backends(backends: &[(String, Reading)]) -> Markup {
     }
 }
 
-fn tile(word: &str, value: &str, more: &str) -> Markup {
-    html! { div { span { (word) } b { (value) } small { (more) } } }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{BandCutoffs, SwiftRoundTrip};
 
-/// Seconds as they came, the latest at the right; `top` is as high as the chart, and `said` there.
-fn chart(title: &str, values: &[f64], top: f64, said: &str) -> Markup {
-    const WIDTH: usize = 300;
-    let from = WIDTH.saturating_sub(values.len());
-    let mut line = String::new();
-    for (place, value) in values.iter().enumerate() {
-        let height = 100.0 - (value / top).clamp(0.0, 1.0) * 100.0;
-        let pen = if place == 0 { 'M' } else { 'L' };
-        line.push_str(&format!("{pen}{} {height:.1}", from + place));
+    /// The page with an uplink whose queue the kernel keeps.
+    fn in_kernel(order: KernelOrder, is_in_order: bool) -> String {
+        let usage = Usage {
+            queue: UplinkQueue::InKernel(order),
+            is_in_order,
+            seconds: vec![Second { used: 1e6, waiting: 4 }],
+            waiting: vec![("to 1 MB", 3)],
+            settled: Vec::new(),
+        };
+        page(&Now {
+            up_for: Duration::from_secs(60),
+            is_ready: true,
+            usage: Some(usage),
+            connections: 7,
+            backends: Vec::new(),
+        })
     }
-    let area = match values.len() {
-        0 => String::new(),
-        count => format!("{line}L{} 100L{from} 100Z", from + count - 1),
-    };
-    html! {
-        figure {
-            figcaption { span { (title) } span { (said) } }
-            svg viewBox=(format!("0 0 {} 100", WIDTH - 1)) preserveAspectRatio="none" role="img"
-                aria-label=(title) { path.area d=(area) {} path.line d=(line) {} }
-            div.span { span { "5 min ago" } span { "now" } }
+
+    #[test]
+    fn in_kernel_mode_the_page_says_who_orders_what_is_sent_and_shows_what_is_known() {
+        let size = KernelOrder::Size(BandCutoffs::Learned);
+        let swift = KernelOrder::Swift(SwiftRoundTrip::Measured);
+        for (order, policy, by) in [
+            (size, "bands", "by what it has left to send."),
+            (swift, "swift", "and the round trip to its client."),
+        ] {
+            let text = in_kernel(order, true);
+            let (head, told) = (
+                format!("policy {policy}, uplink in the kernel, up for"),
+                format!("Policy <code>{policy}</code> gives each response its band, by"),
+            );
+            for part in [
+                head.as_str(),
+                told.as_str(),
+                by,
+                "The kernel's queues put in order what is sent",
+                "<span>sent now</span><b>8 Mbit/s</b>",
+                "<span>waiting in weir</span><b>3</b><small>at most 4 in 1 s</small>",
+                "<span>connections</span><b>7</b>",
+                "<tr><td>to 1 MB</td><td>3</td>",
+            ] {
+                assert!(text.contains(part), "{part:?} is not in {text}");
+            }
+            for wrong in ["No uplink is configured", "<span>won</span>", "they do not"] {
+                assert!(!text.contains(wrong), "{wrong:?} is in {text}");
+            }
+            // Without bands nothing is put in order.
+            let text = in_kernel(order, false);
+            assert!(text.contains("At present they do not"), "{text}");
+            assert!(!text.contains("queues put in order"), "{text}");
         }
     }
-}
-
-/// Bits a second, in the unit that suits them.
-fn bits(per_second: f64) -> String {
-    let (value, unit) = match per_second {
-        b if b >= 1e9 => (b / 1e9, "Gbit/s"),
-        b if b >= 1e6 => (b / 1e6, "Mbit/s"),
-        b if b >= 1e3 => (b / 1e3, "kbit/s"),
-        b => (b, "bit/s"),
-    };
-    let text = format!("{value:.1}");
-    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
-}
-
-/// Seconds, in the unit that suits them.
-fn span(seconds: f64) -> String {
-    match seconds {
-        0.0 => "0 s".to_owned(),
-        s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
-        s if s < 60.0 => {
-            let text = format!("{s:.1}");
-            format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
-        }
-        s if s < 3600.0 => format!("{:.0} min", s / 60.0),
-        s if s < 48.0 * 3600.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.0} days", s / 86_400.0),
-    }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
