@@ -13,7 +13,8 @@ pub(crate) const MOST_STEAL: f64 = 0.01;
 /// More of the servers' core than this, used by others, marks a round too.
 pub(crate) const MOST_OTHERS: f64 = 0.05;
 
-/// A client that comes to its requests later than this (99th percentile) does not measure the server.
+/// A client that comes to its requests and responses later than this (99th percentile) does not measure
+/// the server.
 pub(crate) const MOST_LAG_MS: f64 = 1.0;
 
 /// What every measurement begins with: root, a directory for results, this program

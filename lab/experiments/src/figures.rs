@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_load::Report;
 use weir_sim::ideal::{self, Job};
 use weir_stats::lateness::Lateness;
 use weir_stats::series::Series;
@@ -18,8 +19,8 @@ const LATE: f64 = 0.050;
 const SMALL: u64 = 10_000;
 /// Speed of the exact servers as a share of the rate.
 const PACE: f64 = 0.99;
-/// A run counts when requests started on time and nobody took the processor.
-pub(crate) const MOST_LAG_MS: f64 = 1.0;
+/// A run counts when requests started on time, responses were read on time and nobody took the processor.
+const MOST_LAG_MS: f64 = 1.0;
 const MOST_STEAL: f64 = 0.01;
 /// Share of the packets that the emulated link may send on more than 1 ms after they were due: the
 /// bound of the generator's own lag.
@@ -27,6 +28,26 @@ const MOST_LATE: f64 = 0.01;
 /// Share of the requests that the generator may not have been able to send, for want of descriptors
 /// or ports.
 const MOST_UNSENT: f64 = 0.001;
+
+/// How late the generator was: 99th percentiles in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lags {
+    /// Of starting requests.
+    pub(crate) start: f64,
+    /// Of reading complete responses.
+    pub(crate) read: f64,
+}
+
+impl Lags {
+    pub(crate) fn of(report: &Report) -> Lags {
+        Lags { start: report.lag[1] * 1e3, read: report.read_lag[1] * 1e3 }
+    }
+
+    /// Whether the generator was on time. A lag that is not a number is no measured lag.
+    pub(crate) fn are_small(self) -> bool {
+        self.start <= MOST_LAG_MS && self.read <= MOST_LAG_MS
+    }
+}
 
 /// Response times in milliseconds.
 pub(crate) fn summary(responses: &[Response]) -> Summary {
@@ -176,15 +197,18 @@ pub(crate) fn throughput(records: &[Record], seconds: f64) -> (f64, f64) {
 
 /// Reasons why a run does not count.
 pub(crate) fn why_invalid(
-    lag_p99: f64,
+    lags: Lags,
     steal: f64,
     records: &[Record],
     wan: Option<&weir_wan::Statistics>,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
-    // A lag that is not a number is no measured lag either.
-    if lag_p99.is_nan() || lag_p99 > MOST_LAG_MS {
-        reasons.push(format!("requests started late: p99 {lag_p99:.2} ms"));
+    let both = [(lags.start, "requests started late"), (lags.read, "responses were read late")];
+    for (lag, what) in both {
+        // A lag that is not a number is no measured lag either.
+        if lag.is_nan() || lag > MOST_LAG_MS {
+            reasons.push(format!("{what}: p99 {lag:.2} ms"));
+        }
     }
     if steal > MOST_STEAL {
         reasons.push(format!("the hypervisor stole {:.1} % of the processor", steal * 100.0));
@@ -230,6 +254,7 @@ mod tests {
             class: 0,
             outcome: if last_byte.is_some() { End::Ok } else { End::Reset },
             attempts: 1,
+            read_lag: 0.0,
         }
     }
 
@@ -294,10 +319,27 @@ mod tests {
         (wan.down.packets_out, wan.up.very_late) = (1000, 10);
         let mut records = vec![record(0.0, 1, Some(1.0)); 1000];
         records[0].outcome = End::Unsent;
-        assert!(why_invalid(0.9, 0.005, &records, None).is_empty());
-        assert!(why_invalid(0.9, 0.005, &records, Some(&wan)).is_empty());
+        let small = Lags { start: 0.9, read: 0.9 };
+        assert!(why_invalid(small, 0.005, &records, None).is_empty());
+        assert!(why_invalid(small, 0.005, &records, Some(&wan)).is_empty());
         (wan.down.overrun, wan.up.very_late) = (3, 11);
         let unsent = Record { outcome: End::Unsent, ..record(0.0, 1, None) };
-        assert_eq!(why_invalid(f64::NAN, 0.02, &[unsent], Some(&wan)).len(), 6);
+        let unknown = Lags { start: f64::NAN, read: 0.0 };
+        assert_eq!(why_invalid(unknown, 0.02, &[unsent], Some(&wan)).len(), 6);
+    }
+
+    #[test]
+    fn a_generator_that_reads_late_spoils_a_run_as_one_that_starts_late() {
+        let records = [record(0.0, 1, Some(1.0))];
+        for (start, read, reason) in [
+            (1.01, 1.0, "requests started late: p99 1.01 ms"),
+            (1.0, 1.01, "responses were read late: p99 1.01 ms"),
+            (1.0, f64::NAN, "responses were read late: p99 NaN ms"),
+        ] {
+            let lags = Lags { start, read };
+            assert_eq!(why_invalid(lags, 0.0, &records, None), [reason]);
+            assert!(!lags.are_small());
+        }
+        assert!(Lags { start: 1.0, read: 1.0 }.are_small());
     }
 }

@@ -1,4 +1,4 @@
-//! Measures the generator itself: requests per second of its thread, how punctual its starts are,
+//! Measures the generator itself: requests per second of its thread, how punctual it starts and reads,
 //! and whether its memory stays flat. Against a server of your own, or a trivial one in a second
 //! process on the loopback interface.
 //!
@@ -112,6 +112,8 @@ fn measure(what: &str, server: SocketAddr, path: &str, size: u64) -> Result<(), 
     println!("  {:.2} us of processor time each", report.processor_seconds / count * 1e6);
     let [half, p99, p999, most] = report.lag.map(|lag| lag * 1e6);
     println!("  lag: median {half:.1}, p99 {p99:.1}, p99.9 {p999:.1}, most {most:.1} us");
+    let [half, p99, p999, most] = report.read_lag.map(|lag| lag * 1e6);
+    println!("  read lag: median {half:.1}, p99 {p99:.1}, p99.9 {p999:.1}, most {most:.1} us");
     println!("  {} connections, {} at most at once", report.connections, report.most_open);
     println!("  steal {:.2} %, idle {:.1} %", report.steal * 100.0, report.idle * 100.0);
     println!("  resident at each fifth of the run: {memory:?} KiB");

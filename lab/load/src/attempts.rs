@@ -66,7 +66,9 @@ impl Engine<'_> {
                 return self.attempt_failed(index, Outcome::Unsent, 0);
             }
         };
-        let connection = self.connections.add(stream, index, class, slow);
+        // Here and not before: the other end may be as quick as the call that connects.
+        let now = self.clock.now();
+        let connection = self.connections.add(stream, index, class, slow, now);
         self.tasks[index].connection = Some(connection);
         self.count_open();
         if self.watch(connection).is_err() {
@@ -97,9 +99,10 @@ impl Engine<'_> {
         if connection.stream.send(&self.request).is_err() {
             return self.connection_failed(index, Outcome::Reset);
         }
+        let now = self.clock.now();
+        connection.touched = now;
         if connection.slow {
             let key = self.connections.key(index);
-            let now = self.clock.now();
             if let Some((_, ticks)) = &mut self.slow {
                 ticks.push(now, key);
             }
@@ -139,6 +142,11 @@ impl Engine<'_> {
     fn lose(&mut self, index: usize, outcome: Outcome) {
         let Some(connection) = self.connections.get(index) else { return };
         let (Some(task), carried) = (connection.task, connection.carried) else { return };
+        // What comes of another attempt comes later by it.
+        let lag = if connection.slow { 0.0 } else { connection.lag };
+        if let Some(task) = self.tasks.get_mut(task) {
+            task.read_lag += lag;
+        }
         let body = self.close_connection_of(task);
         let now = self.clock.now();
         let untouched = self.tasks.get(task).is_some_and(|task| {

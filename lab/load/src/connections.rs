@@ -29,6 +29,10 @@ pub(crate) struct Connection {
     pub(crate) carried: u32,
     pub(crate) response: Response,
     pub(crate) slow: bool,
+    /// When the engine last had done something on it: what is ready now came later.
+    pub(crate) touched: f64,
+    /// Seconds for which, at most, what is read now lay ready; 0 if they are counted already.
+    pub(crate) lag: f64,
     /// Requests of the same group can share it.
     group: usize,
     /// Where it stands among the idle ones of its group.
@@ -47,8 +51,15 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Add one that is being made for `task`; its index.
-    pub(crate) fn add(&mut self, stream: Stream, task: usize, class: u16, slow: bool) -> usize {
+    /// Add one that is being made for `task` since `now`; its index.
+    pub(crate) fn add(
+        &mut self,
+        stream: Stream,
+        task: usize,
+        class: u16,
+        slow: bool,
+        now: f64,
+    ) -> usize {
         let index = self.slab.insert(Connection {
             stream,
             state: State::Connecting,
@@ -56,6 +67,8 @@ impl Connections {
             carried: 0,
             response: Response::new(None),
             slow,
+            touched: now,
+            lag: 0.0,
             group: group(class, slow),
             position: 0,
             serial: self.made as u32,

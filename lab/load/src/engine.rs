@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::http1::Template;
 use crate::machine::ProcessorWatch;
 use crate::plan::Plan;
+use crate::ready::Ready;
 use crate::report::{Live, Report};
 use crate::schedule::{Due, Schedule};
 use crate::socket::Sources;
@@ -110,6 +111,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) buffer: Vec<u8>,
     pub(crate) request: Vec<u8>,
     pub(crate) lags: Times,
+    read_lags: Times,
+    ready: Ready,
     /// Of a run over TLS.
     pub(crate) handshakes: Option<HandshakeCounts>,
     pub(crate) totals: Totals,
@@ -132,11 +135,12 @@ impl<'a> Engine<'a> {
         let timer = Timer::new().map_err(loop_failed)?;
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(&epoll, &timer, EventData::new_u64(TIMER), flags).map_err(loop_failed)?;
+        let clock = Clock { origin: Instant::now() + LEAD };
         Ok(Engine {
             plan,
             live,
             record,
-            clock: Clock { origin: Instant::now() + LEAD },
+            clock,
             epoll,
             timer,
             schedule: Schedule::new(demand, plan.duration),
@@ -152,6 +156,8 @@ impl<'a> Engine<'a> {
             buffer: vec![0; BUFFER],
             request: Vec::with_capacity(1024),
             lags: Times::new()?,
+            read_lags: Times::new()?,
+            ready: Ready::new(clock.now()),
             handshakes: plan.tls.as_ref().map(|_| HandshakeCounts::new()).transpose()?,
             totals: Totals::default(),
             serial: 0,
@@ -167,32 +173,35 @@ impl<'a> Engine<'a> {
             let now = self.clock.now();
             self.start_due(now);
             self.start_again();
-            self.expire(now);
             self.read_on();
             if self.is_over(now) {
                 return self.report();
             }
-            self.wait(&mut events).map_err(loop_failed)?;
+            let mut now = self.wait(&mut events).map_err(loop_failed)?;
             for event in &events {
                 match event.data.u64() {
                     TIMER => self.timer.fired(),
                     key => {
-                        let now = self.on_event(key, event.flags);
-                        self.start_due(now);
+                        now = self.on_event(key, event.flags, self.ready.since(), now);
+                        now = self.start_due(now);
                     }
                 }
             }
+            // After the events, and only until all of them were in hand: nobody gives up whose response may
+            // be there.
+            self.expire(self.ready.none_left());
         }
     }
 
-    /// Start the requests that are due, `now` being the time.
-    pub(crate) fn start_due(&mut self, now: f64) {
+    /// Start the requests that are due, `now` being the time; the time afterwards.
+    pub(crate) fn start_due(&mut self, now: f64) -> f64 {
         let mut now = now;
         for _ in 0..STARTS {
-            let Some(due) = self.schedule.take(now) else { return };
+            let Some(due) = self.schedule.take(now) else { break };
             self.start(due);
             now = self.clock.now();
         }
+        now
     }
 
     fn start(&mut self, due: Due) {
@@ -271,8 +280,8 @@ impl<'a> Engine<'a> {
         let _ = set_socket_linger(connection.stream.socket(), Some(Duration::ZERO));
     }
 
-    /// Wait until there is something to do.
-    fn wait(&mut self, events: &mut Vec<Event>) -> rustix::io::Result<()> {
+    /// Wait until there is something to do; the time then.
+    fn wait(&mut self, events: &mut Vec<Event>) -> rustix::io::Result<f64> {
         let now = self.clock.now();
         let spin = if self.plan.spin { SPIN } else { 0.0 };
         let end = match self.schedule.is_exhausted() {
@@ -286,15 +295,23 @@ impl<'a> Engine<'a> {
             self.closing.next_at(),
         ];
         let next = next.into_iter().flatten().fold(end, f64::min);
-        let timeout = if next <= now || !self.again.is_empty() || !self.unread.is_empty() {
-            AT_ONCE
-        } else {
-            self.timer.set(next, now)?;
-            NAP
-        };
+        let goes_on = next <= now || !self.again.is_empty() || !self.unread.is_empty();
+        // What is there at once may have been there for long; what ends a sleep was not.
+        self.poll(events, &AT_ONCE)?;
+        let sleeps = events.is_empty() && !goes_on;
+        if sleeps {
+            self.timer.set(next, self.clock.now())?;
+            self.poll(events, &NAP)?;
+        }
+        let woken = self.clock.now();
+        self.ready.waited(now, woken, sleeps, events.len() < EVENTS);
+        Ok(woken)
+    }
+
+    fn poll(&self, events: &mut Vec<Event>, timeout: &Timespec) -> rustix::io::Result<()> {
         events.clear();
         let room = rustix::buffer::spare_capacity(events);
-        match epoll::wait(&self.epoll, room, Some(&timeout)) {
+        match epoll::wait(&self.epoll, room, Some(timeout)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(e) => Err(e),
         }
@@ -309,6 +326,7 @@ impl<'a> Engine<'a> {
         }
         if outcome == Outcome::Ok {
             self.totals.complete += 1;
+            self.read_lags.add(task.read_lag);
             self.live.complete.store(self.totals.complete, Relaxed);
         } else {
             self.totals.failed += 1;
@@ -340,6 +358,7 @@ impl<'a> Engine<'a> {
         Ok(Report {
             duration: self.last_end,
             lag: self.lags.percentiles(),
+            read_lag: self.read_lags.percentiles(),
             most_open,
             connections,
             statuses: self.totals.statuses,

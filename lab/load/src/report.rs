@@ -30,6 +30,8 @@ pub struct Report {
     pub duration: f64,
     /// Start lag: 50th, 99th and 99.9th percentile and the most, in seconds.
     pub lag: [f64; 4],
+    /// Read lag of complete responses ([`Record::read_lag`](weir_stats::Record::read_lag)): the same.
+    pub read_lag: [f64; 4],
     /// Most connections open at once.
     pub most_open: u64,
     /// Connections made.

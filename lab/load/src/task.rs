@@ -19,6 +19,8 @@ pub(crate) struct Task {
     pub(crate) started: f64,
     pub(crate) connected: Option<f64>,
     pub(crate) first_byte: Option<f64>,
+    /// Seconds for which, at most, what came for it lay ready before it was read.
+    pub(crate) read_lag: f64,
     /// Times it was sent.
     pub(crate) attempts: u32,
     /// Times the user tries again.
@@ -41,6 +43,7 @@ impl Task {
             started: f64::NAN,
             connected: None,
             first_byte: None,
+            read_lag: 0.0,
             attempts: 0,
             retries,
             connection: None,
@@ -61,6 +64,7 @@ impl Task {
             class: self.class,
             outcome,
             attempts: self.attempts,
+            read_lag: self.read_lag,
         }
     }
 }

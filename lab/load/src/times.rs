@@ -1,5 +1,5 @@
 //! The distribution of times that the generator takes of itself, for its report: how late it started
-//! requests (the start lag), and how long handshakes took.
+//! requests (the start lag) and read responses (the read lag), and how long handshakes took.
 
 use hdrhistogram::Histogram;
 

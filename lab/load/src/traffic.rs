@@ -29,11 +29,20 @@ enum ReadResult {
 }
 
 impl Engine<'_> {
-    /// Something happened on a connection; the time it then was.
-    pub(crate) fn on_event(&mut self, key: u64, flags: EventFlags) -> f64 {
-        let now = self.clock.now();
+    /// Something happened on a connection, after `since`; `now` is the time. The time afterwards.
+    pub(crate) fn on_event(&mut self, key: u64, flags: EventFlags, since: f64, now: f64) -> f64 {
         let Some(index) = self.connections.find(key) else { return now };
+        let reads_on = since == f64::NEG_INFINITY;
         let Some(connection) = self.connections.get(index) else { return now };
+        // Where one turn did not suffice, the response was late by all of them together.
+        let before = if reads_on { connection.lag } else { 0.0 };
+        connection.lag = before + (now - since.max(connection.touched)).max(0.0);
+        if (connection.state == State::Connecting || connection.stream.is_handshaking())
+            && let Some(task) = connection.task.and_then(|task| self.tasks.get_mut(task))
+        {
+            // The request goes out later by it. Of what follows, only the end is waited for.
+            task.read_lag += std::mem::take(&mut connection.lag);
+        }
         let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
         let ended = broken || flags.contains(EventFlags::RDHUP);
         match connection.state {
@@ -67,6 +76,16 @@ impl Engine<'_> {
                 self.close(key);
             }
             State::Idle | State::Closing => {}
+        }
+        self.touch(key)
+    }
+
+    /// What there was to do on a connection is done; the time.
+    fn touch(&mut self, key: u64) -> f64 {
+        let now = self.clock.now();
+        let index = self.connections.find(key);
+        if let Some(connection) = index.and_then(|index| self.connections.get(index)) {
+            connection.touched = now;
         }
         now
     }
@@ -125,11 +144,12 @@ impl Engine<'_> {
         self.unread.push_back(self.connections.key(index));
     }
 
-    /// Read on where one turn did not suffice.
+    /// Read on where one turn did not suffice. What is to be read lies there since that turn.
     pub(crate) fn read_on(&mut self) {
         for _ in 0..self.unread.len() {
             if let Some(key) = self.unread.pop_front() {
-                let now = self.on_event(key, EventFlags::RDHUP);
+                let now = self.clock.now();
+                let now = self.on_event(key, EventFlags::RDHUP, f64::NEG_INFINITY, now);
                 self.start_due(now);
             }
         }
@@ -241,6 +261,8 @@ impl Engine<'_> {
             *self.totals.statuses.entry(connection.response.status()).or_default() += 1;
         }
         let task = connection.task.take();
+        // Slow readers come when they like.
+        let lag = if connection.slow { 0.0 } else { connection.lag };
         let whole = connection.stream.is_sent();
         if ending.reusable && whole && connection.carried < limit {
             self.connections.put_idle(index);
@@ -253,6 +275,9 @@ impl Engine<'_> {
             self.closing.push(self.clock.now(), key);
         }
         if let Some(task) = task {
+            if let Some(task) = self.tasks.get_mut(task) {
+                task.read_lag += lag;
+            }
             self.finish(task, ending.outcome, body);
         }
     }

@@ -8,7 +8,7 @@ mod write;
 pub use read::RecordReader;
 pub use write::RecordWriter;
 
-/// The header: the fields of [`crate::Record`] in their order.
+/// The header: the fields of [`crate::Record`] in their order, without its read lag.
 pub const COLUMNS: [&str; 9] = [
     "scheduled",
     "started",

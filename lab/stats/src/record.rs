@@ -82,6 +82,11 @@ pub struct Record {
     pub outcome: Outcome,
     /// Times the request was sent, first attempt and retries.
     pub attempts: u32,
+    /// Read lag: seconds for which, at most, what came for the request lay ready before the generator
+    /// read it; 0 where that is not known. Of a new connection, its handshake of TLS and the end of the
+    /// response, one after the other. In no file.
+    #[serde(skip)]
+    pub read_lag: f64,
 }
 
 impl Record {
@@ -93,9 +98,15 @@ impl Record {
         }
     }
 
-    /// Seconds by which the generator was late: the machine's fault, not the server's.
+    /// Start lag: seconds by which the generator was late with it, which is the machine's fault and not the
+    /// server's.
     pub fn lag(&self) -> f64 {
         self.started - self.scheduled
+    }
+
+    /// Start lag and read lag together: what of the response time may be the generator's own.
+    pub fn whole_lag(&self) -> f64 {
+        self.lag().max(0.0) + self.read_lag.max(0.0)
     }
 
     /// Whether the record can be counted: its times are numbers (within three centuries), and
@@ -111,6 +122,7 @@ impl Record {
             ("connected", self.connected),
             ("first_byte", self.first_byte),
             ("last_byte", self.last_byte),
+            ("read_lag", Some(self.read_lag)),
         ];
         for (field, time) in times {
             if let Some(time) = time.filter(|time| !(-FAR..=FAR).contains(time)) {
@@ -157,12 +169,13 @@ pub(crate) mod tests {
                     class,
                     outcome,
                     attempts,
+                    read_lag: 0.0,
                 }
             },
         )
     }
 
-    /// A record that started on time.
+    /// A record that started on time and was read at once.
     pub(crate) fn record(at: f64, size: u64, outcome: Outcome, time: Option<f64>) -> Record {
         Record {
             scheduled: at,
@@ -174,6 +187,7 @@ pub(crate) mod tests {
             class: 0,
             outcome,
             attempts: 1,
+            read_lag: 0.0,
         }
     }
 
@@ -203,5 +217,16 @@ pub(crate) mod tests {
             let error = no_time.check().unwrap_err();
             assert!(error.starts_with(&format!("first_byte is {word}, ")), "{error}");
         }
+        let no_lag = Record { read_lag: f64::NAN, ..good };
+        assert!(no_lag.check().unwrap_err().starts_with("read_lag is NaN, "));
+    }
+
+    #[test]
+    fn the_whole_lag_is_of_starting_and_of_reading() {
+        let right = record(1.0, 5, Outcome::Ok, Some(2.0));
+        let late = Record { started: 1.25, read_lag: 0.5, ..right };
+        assert_eq!((late.lag(), late.whole_lag()), (0.25, 0.75));
+        let early = Record { started: 0.5, ..late };
+        assert_eq!((early.lag(), early.whole_lag()), (-0.5, 0.5));
     }
 }

@@ -18,18 +18,20 @@ const MOST: f64 = 8_640_000.0;
 /// Bins of size to each factor of 10: one is 2.3 % wide.
 const BINS_PER_FACTOR: u32 = 100;
 
-/// Counts records. Memory is flat: less than a megabyte whatever the number of records (and 48 bytes
+/// Counts records. Memory is flat: about a megabyte whatever the number of records (and 48 bytes
 /// for each client class).
 #[derive(Clone, Debug)]
 pub struct Streaming {
     /// Response times of complete responses in nanoseconds.
     latency: Histogram<u64>,
     times: Welford,
-    /// The same without the lag: from when the request did start.
+    /// The same without the lag: from when the request did start to when the response can have been there.
     on_time: Histogram<u64>,
     /// Start lag in nanoseconds: it is compared with a hundredth of a latency.
     lag: Histogram<u64>,
-    /// Of complete responses, in seconds.
+    /// Read lag of complete responses, likewise.
+    read_lag: Histogram<u64>,
+    /// Start lag and read lag of complete responses together, in seconds.
     lags: Welford,
     outcomes: [u64; Outcome::ALL.len()],
     attempts: u64,
@@ -76,6 +78,7 @@ impl Streaming {
             times: Welford::default(),
             on_time: histogram(),
             lag: histogram(),
+            read_lag: histogram(),
             lags: Welford::default(),
             outcomes: [0; Outcome::ALL.len()],
             attempts: 0,
@@ -108,8 +111,9 @@ impl Streaming {
         class.times.add(time);
         self.bytes = self.bytes.saturating_add(record.size);
         self.times.add(time);
-        let lag = record.lag().max(0.0);
+        let lag = record.whole_lag();
         self.lags.add(lag);
+        count_into(&mut self.read_lag, record.read_lag, 1e9);
         count_into(&mut self.latency, time, 1e9);
         count_into(&mut self.on_time, time - lag, 1e9);
         let sums = &mut self.sums[self.bins.index(record.size)];
@@ -123,6 +127,7 @@ impl Streaming {
         self.latency.add(&other.latency).expect("a histogram that resizes takes any other");
         self.on_time.add(&other.on_time).expect("a histogram that resizes takes any other");
         self.lag.add(&other.lag).expect("a histogram that resizes takes any other");
+        self.read_lag.add(&other.read_lag).expect("a histogram that resizes takes any other");
         self.times.merge(&other.times);
         self.lags.merge(&other.lags);
         self.outcomes.iter_mut().zip(other.outcomes).for_each(|(mine, its)| *mine += its);
@@ -184,8 +189,8 @@ impl Streaming {
         percentile(&self.latency, share, 1e9)
     }
 
-    /// By how many seconds the mean of the response times would be less had every request started in
-    /// time and taken as long from there; never below zero.
+    /// By how many seconds at most the mean of the response times would be less had every request started
+    /// in time and every response been read when it was there; never below zero.
     pub fn lag_in_mean(&self) -> Option<f64> {
         self.lags.mean()
     }
@@ -200,6 +205,11 @@ impl Streaming {
     /// 1 ns, whichever is more. `None` without records or when the share is out of range.
     pub fn lag(&self, share: f64) -> Option<f64> {
         percentile(&self.lag, share, 1e9)
+    }
+
+    /// The same of the read lag of complete responses.
+    pub fn read_lag(&self, share: f64) -> Option<f64> {
+        percentile(&self.read_lag, share, 1e9)
     }
 
     /// Estimate of the mean response time in seconds of the largest `share` of the complete

@@ -127,18 +127,21 @@ fn its_commands_start_the_server_and_have_it_take_a_new_configuration() {
 }
 
 #[test]
-fn it_is_never_given_up_and_waits_for_no_clock() {
+fn it_is_started_anew_for_minutes_and_waits_for_no_clock() {
     let text = text();
     let (unit, service) = text.split_once("[Service]").expect("two sections");
     let value = |section: &str, key: &str| {
         let line = section.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.unwrap_or_else(|| panic!("{key} is not there")).to_owned()
     };
-    assert_eq!(value(unit, "StartLimitIntervalSec"), "0");
+    // With the pause between them, so many starts take at least five minutes.
+    let burst: u32 = value(unit, "StartLimitBurst").parse().expect("a number");
+    assert_eq!(value(unit, "StartLimitIntervalSec"), "10min");
+    assert_eq!(value(service, "RestartPreventExitStatus"), "2");
     assert_eq!(value(service, "Restart"), "on-failure");
     let pause = value(service, "RestartSec");
     let pause: u32 = pause.strip_suffix('s').expect("seconds").parse().expect("a number");
-    assert!((1..=10).contains(&pause), "{pause}");
+    assert!((1..=10).contains(&pause) && (300..600).contains(&(burst * pause)), "{burst} {pause}");
     assert!(value(unit, "After").contains(" time-set.target"));
     assert!(!value(unit, "Wants").contains("time-"));
 }

@@ -71,6 +71,8 @@ impl Machine {
             ("/run/systemd/system", self.path("run").to_str().unwrap()),
             ("/usr/bin/weir", program.as_str()),
             ("/etc/weir", self.path("etc").to_str().unwrap()),
+            // There is no such user here.
+            ("--reuid=weir --regid=weir --init-groups", "--reuid=0"),
         ]
         .into_iter()
         .fold(text, |text, (theirs, ours)| {

@@ -260,6 +260,7 @@ mod tests {
             class: 0,
             outcome,
             attempts: 1,
+            read_lag: 0.0,
         }
     }
 

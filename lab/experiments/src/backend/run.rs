@@ -232,8 +232,8 @@ fn assess(
     let (incomplete, incomplete_largest) = figures::incomplete(&records);
     let seconds = parameters.end() + parameters.after;
     let (responses_per_second, goodput_bytes) = figures::throughput(&records, seconds);
-    let lag_p99 = report.lag[1] * 1e3;
-    let mut invalid = figures::why_invalid(lag_p99, report.steal, &records, None);
+    let lags = figures::Lags::of(&report);
+    let mut invalid = figures::why_invalid(lags, report.steal, &records, None);
     if found.late_p99_ms > MOST_LATE_MS {
         let late = found.late_p99_ms;
         invalid.push(format!("the application answered late: p99 {late:.2} ms"));
@@ -258,7 +258,8 @@ fn assess(
         series: figures::series(&records),
         small_p95: Vec::new(),
         distribution: figures::distribution(&responses),
-        lag_p99,
+        lag_p99: lags.start,
+        read_lag_p99: Some(lags.read),
         steal: report.steal,
         idle: report.idle,
         server_cpu,

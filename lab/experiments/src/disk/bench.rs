@@ -22,6 +22,7 @@ use super::stand::Stand;
 use super::systems;
 use super::watch;
 use crate::cell::{Files, Users, What};
+use crate::figures::Lags;
 use crate::outcome::Observed;
 use crate::settings::Settings;
 use crate::{kept, machine};
@@ -90,8 +91,8 @@ pub(super) struct Trial {
     pub(super) requests: usize,
     /// Those that were answered by the end.
     pub(super) answered: usize,
-    /// How late the clients sent them, 99th percentile.
-    pub(super) lag_ms: f64,
+    /// How late the clients were.
+    pub(super) lags: Lags,
 }
 
 impl<'a> Bench<'a> {
@@ -238,8 +239,8 @@ impl<'a> Bench<'a> {
             record.outcome == End::Ok && record.last_byte.is_some_and(|last| last <= seconds)
         };
         let answered = seen.records.iter().filter(in_time).count();
-        let lag_ms = seen.report.lag[1] * 1e3;
-        Ok(Trial { requests: seen.records.len(), answered, lag_ms })
+        let lags = Lags::of(&seen.report);
+        Ok(Trial { requests: seen.records.len(), answered, lags })
     }
 
     /// Wait until the server works for nobody: one that does not notice departures goes on with the

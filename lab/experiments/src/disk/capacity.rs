@@ -5,6 +5,7 @@
 use weir_peers::Result;
 
 use crate::cell::TRIALS;
+use crate::figures::Lags;
 use crate::outcome::SearchEnd;
 
 /// Shares of what the server did in saturation between which the rate is searched for. In saturation
@@ -32,6 +33,16 @@ pub(super) enum Tried {
     Behind,
     /// The clients were late, so the trial says nothing of the server.
     ClientsLate,
+}
+
+/// What a trial came to. Clients who were late, in asking or in reading what the server had answered, say
+/// nothing of it.
+pub(super) fn tried(kept_up: bool, lags: Lags) -> Tried {
+    match (lags.are_small(), kept_up) {
+        (true, true) => Tried::KeptUp,
+        (true, false) => Tried::Behind,
+        (false, _) => Tried::ClientsLate,
+    }
 }
 
 /// What to make of a rate. A server that is behind may still have worked for clients of an earlier trial
@@ -139,6 +150,17 @@ mod tests {
             let found = decide(tries, || Ok(rest.next().expect("no further trial")));
             assert_eq!(found.expect("no trial fails"), expected);
             assert_eq!(rest.next(), None, "{trials:?}");
+        }
+    }
+
+    #[test]
+    fn a_trial_of_late_clients_says_nothing_of_the_server() {
+        let of = |kept_up, start, read| tried(kept_up, Lags { start, read });
+        assert_eq!([of(true, 0.5, 0.5), of(false, 0.5, 0.5)], [Tried::KeptUp, Tried::Behind]);
+        for (start, read) in [(1.5, 0.5), (0.5, 1.5), (f64::NAN, 0.5), (0.5, f64::NAN)] {
+            for kept_up in [true, false] {
+                assert_eq!(of(kept_up, start, read), Tried::ClientsLate);
+            }
         }
     }
 

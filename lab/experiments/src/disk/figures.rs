@@ -73,6 +73,7 @@ mod tests {
             class,
             outcome: if time.is_some() { End::Ok } else { End::Unfinished },
             attempts: 1,
+            read_lag: 0.0,
         }
     }
 

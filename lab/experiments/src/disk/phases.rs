@@ -8,7 +8,7 @@ use super::bench::{Bench, Seen, Trial};
 use super::capacity::{self, Tried};
 use super::figures;
 use crate::cell::{Files, Load, Phase, TRIAL, What};
-use crate::figures as common;
+use crate::figures::{self as common, Lags};
 use crate::outcome::{FilesOutcome, PhaseOutcome};
 
 /// A phase that does not count is run so often, if it is no quick one: the phases before it are worth
@@ -88,7 +88,7 @@ impl<'a> Phases<'a> {
             let seed = self.seed_of(place + RETRIED * (tried - 1));
             let seen = self.bench.phase(phase.what, rate, seed)?;
             let found = figures::phase(phase, rate, &seen);
-            let mut reasons = why_invalid(&seen);
+            let mut reasons = why_invalid(&seen, rate);
             reasons.extend(not_in_memory(&found));
             if tried < tries && !reasons.is_empty() {
                 continue;
@@ -152,15 +152,13 @@ impl<'a> Phases<'a> {
     /// Try a rate; after a failure nothing of it is left for the next trial.
     fn try_rate(&self, rate: f64, seed: u64) -> Result<Tried> {
         let seconds = TRIAL * self.files.seconds;
-        let Trial { requests, answered, lag_ms } = self.bench.trial(rate, seconds, seed)?;
+        let Trial { requests, answered, lags } = self.bench.trial(rate, seconds, seed)?;
         let kept_up = capacity::kept_up(requests, answered, self.files.connections);
-        // A lag that is not a number is no measured lag.
-        let on_time = lag_ms <= common::MOST_LAG_MS;
-        if on_time && kept_up {
-            return Ok(Tried::KeptUp);
+        let tried = capacity::tried(kept_up, lags);
+        if tried != Tried::KeptUp {
+            self.bench.settle()?;
         }
-        self.bench.settle()?;
-        Ok(if on_time { Tried::Behind } else { Tried::ClientsLate })
+        Ok(tried)
     }
 
     fn tries(&self) -> usize {
@@ -174,14 +172,21 @@ impl<'a> Phases<'a> {
 }
 
 /// Why a phase does not count.
-fn why_invalid(seen: &Seen) -> Vec<String> {
+fn why_invalid(seen: &Seen, rate: Option<f64>) -> Vec<String> {
     let report = &seen.report;
-    let mut reasons = common::why_invalid(report.lag[1] * 1e3, report.steal, &seen.records, None);
+    let lags = judged(Lags::of(report), rate);
+    let mut reasons = common::why_invalid(lags, report.steal, &seen.records, None);
     let lost = seen.observed.as_ref().map_or(0, |observed| observed.lost_events);
     if lost > 0 {
         reasons.push(format!("the server was not watched all the time: {lost} events were lost"));
     }
     reasons
+}
+
+/// The lags by which a phase counts or not. In saturation, without a rate, clients may read late: they
+/// ask the later for it, and hundreds of other requests keep the server busy meanwhile.
+fn judged(lags: Lags, rate: Option<f64>) -> Lags {
+    if rate.is_some() { lags } else { Lags { read: 0.0, ..lags } }
 }
 
 /// Why a phase was not in memory.
@@ -194,6 +199,13 @@ fn not_in_memory(found: &PhaseOutcome) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_late_spoils_an_open_loop_and_no_saturation() {
+        let late = Lags { start: 0.5, read: 4.0 };
+        assert!(!judged(late, Some(9000.0)).are_small() && judged(late, None).are_small());
+        assert!(!judged(Lags { start: 4.0, read: 0.5 }, None).are_small());
+    }
 
     #[test]
     fn what_reads_the_disk_is_not_in_memory() {

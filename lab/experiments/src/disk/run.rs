@@ -100,6 +100,7 @@ impl OneCell<'_> {
         server_cpu: f64,
     ) -> Outcome {
         let Seen { records, report, .. } = last;
+        let lags = figures::Lags::of(report);
         let responses = weir_stats::responses(records);
         let (incomplete, incomplete_largest) = figures::incomplete(records);
         let (responses_per_second, goodput_bytes) =
@@ -124,7 +125,8 @@ impl OneCell<'_> {
             series: figures::series(records),
             small_p95: Vec::new(),
             distribution: figures::distribution(&responses),
-            lag_p99: report.lag[1] * 1e3,
+            lag_p99: lags.start,
+            read_lag_p99: Some(lags.read),
             steal: report.steal,
             idle: report.idle,
             server_cpu,

@@ -263,7 +263,7 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
     let exact = exact.map(|all| figures::ideal(&all, &records, &wire, bits));
     let served = || figures::served(&records, &Wire { head, ..wire }, link_bytes);
     let cpu = |sample: Option<&crate::outcome::Sample>| sample.map_or(0.0, |sample| sample.cpu);
-    let lag_p99 = report.lag[1] * 1e3;
+    let lags = figures::Lags::of(&report);
     Outcome {
         cell: cell.clone(),
         commit: UNKNOWN.to_owned(),
@@ -283,11 +283,12 @@ fn assess(cell: &Cell, head: u64, observed: Observed) -> Outcome {
         series: figures::series(&records),
         small_p95: figures::small_p95(&records),
         distribution: figures::distribution(&responses),
-        lag_p99,
+        lag_p99: lags.start,
+        read_lag_p99: Some(lags.read),
         steal: report.steal,
         idle: report.idle,
         server_cpu: cpu(seen.samples.last()) - cpu(seen.samples.first()),
-        invalid: figures::why_invalid(lag_p99, report.steal, &records, wan.as_ref()),
+        invalid: figures::why_invalid(lags, report.steal, &records, wan.as_ref()),
         samples: seen.samples,
         served: cell.users.abort_after.map(|_| served()),
         application: None,

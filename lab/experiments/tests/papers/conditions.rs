@@ -120,13 +120,16 @@ fn rows_have_the_commits_of_all_runs_behind_them() {
         }
     });
     assert_eq!(row(&two, GAIN).commits(), "0123456789, abcdef0123");
-    // Outcomes that were written before they had one.
+    // Outcomes that were written before they had one, nor other fields of today.
     let cell = EXPERIMENTS[0].cells(&Choice::of(Scale::Quick)).remove(0).1;
     let mut text = serde_json::to_value(made_up::outcome(&cell)).expect("JSON");
     let fields = text.as_object_mut().expect("an object");
-    assert!(fields.remove("commit").is_some() && fields.remove("srpt_at_full_rate").is_some());
+    for field in ["commit", "srpt_at_full_rate", "read_lag_p99"] {
+        assert!(fields.remove(field).is_some(), "{field}");
+    }
     let demand = &mut fields["cell"]["demand"]["Open"];
     assert!(demand.as_object_mut().expect("an object").remove("load_is").is_some());
     let old: Outcome = serde_json::from_value(text).expect("an outcome");
     assert_eq!((old.commit.as_str(), old.srpt_at_full_rate), ("unknown", None));
+    assert_eq!((old.lag_p99, old.read_lag_p99), (0.1, None));
 }

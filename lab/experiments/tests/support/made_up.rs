@@ -86,6 +86,7 @@ pub(crate) fn outcome(cell: &Cell) -> Outcome {
         small_p95: vec![Some(mean); seconds / 60],
         distribution: SHARES.iter().map(|share| mean * 0.1 / (1.02 - share)).collect(),
         lag_p99: 0.1,
+        read_lag_p99: Some(0.1),
         steal: 0.0,
         idle: 0.6,
         server_cpu: 3.0,

@@ -3,6 +3,7 @@
 mod authority;
 mod demand;
 mod descriptors;
+mod late;
 mod outcomes;
 mod reuse;
 mod scripted;

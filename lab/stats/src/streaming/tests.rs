@@ -79,6 +79,7 @@ fn parts_merge_into_the_whole() {
     merged.merge(&counted(&records[3000..]));
     assert_eq!(merged.latency, whole.latency);
     assert_eq!((&merged.lag, &merged.on_time), (&whole.lag, &whole.on_time));
+    assert_eq!(merged.read_lag, whole.read_lag);
     assert_eq!(merged.lag_in_mean(), whole.lag_in_mean());
     assert_eq!((merged.bytes, merged.attempts), (whole.bytes, whole.attempts));
     assert_eq!((merged.requests(), merged.classes().len()), (10_000, 3));
@@ -106,6 +107,26 @@ fn what_lag_adds_to_a_figure_is_told_for_each() {
         assert!((found - lag).abs() < 3e-6, "{share}: {found}");
     }
     near(streaming.lag_in_percentile(0.99), 0.05, 0.002);
+}
+
+/// Everything started in time; one response in fifty lay ready for 50 ms before it was read.
+#[test]
+fn what_was_read_late_counts_as_what_started_late() {
+    let late = |i: u32| if i.is_multiple_of(50) { 0.05 } else { 0.0 };
+    let made = |i: u32| {
+        let mut made = record(f64::from(i), 1, Outcome::Ok, Some(0.002 + late(i)));
+        made.read_lag = late(i);
+        made
+    };
+    let streaming = counted(&(0..10_000).map(made).collect::<Vec<_>>());
+    near(streaming.lag_in_mean(), 0.02 * 0.05, 1e-9);
+    near(streaming.lag_in_percentile(0.99), 0.05, 0.002);
+    assert_eq!(streaming.lag_in_percentile(0.9), Some(0.0));
+    near(streaming.read_lag(0.99), 0.05, 0.002);
+    assert_eq!((streaming.lag(1.0), streaming.read_lag(0.9)), (Some(0.0), Some(0.0)));
+    // What never came was not read late.
+    let lost = Record { read_lag: 9.0, ..record(0.0, 1, Outcome::Reset, None) };
+    assert_eq!(counted(&[lost]).read_lag(1.0), None);
 }
 
 #[test]

@@ -192,8 +192,8 @@ Connecting takes until TCP's handshake is complete; that of TLS is counted apart
 the server's last message of it has come. A request whose handshake fails is refused.
 
 Figures are not valid, and marked so, where
-  - more than 1 % of a response time, and more than 10 µs, is that the generator started late,
-    also of a class of sizes or clients;
+  - more than 1 % of a response time, and more than 10 µs, may be that the generator started late
+    or read late what had come, also of a class of sizes or clients;
   - no response was complete, or a request was unsent: then none is valid;
   - the hypervisor took more than 1 % of the machine's processor time: then none is valid.
 

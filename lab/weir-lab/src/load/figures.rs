@@ -71,7 +71,12 @@ pub(crate) struct Figures {
     pub(crate) start_lag_us_p99: Option<f64>,
     pub(crate) start_lag_us_p999: Option<f64>,
     pub(crate) start_lag_us_max: Option<f64>,
-    /// Milliseconds that the lag adds to the response time of this name.
+    /// Of complete responses: for how long they, their connections and handshakes can have lain ready.
+    pub(crate) read_lag_us_p50: Option<f64>,
+    pub(crate) read_lag_us_p99: Option<f64>,
+    pub(crate) read_lag_us_p999: Option<f64>,
+    pub(crate) read_lag_us_max: Option<f64>,
+    /// Milliseconds that both lags add at most to the response time of this name.
     pub(crate) lag_in: BTreeMap<&'static str, f64>,
     pub(crate) steal_share: f64,
     pub(crate) idle_share: f64,
@@ -188,7 +193,7 @@ pub(crate) const FORMAT: u32 = 1;
 /// Steal may be this share of the machine's time before nothing is valid.
 const MOST_STEAL: f64 = 0.01;
 
-/// Lag below so many milliseconds does not matter: starting a request takes as long.
+/// Lag below so many milliseconds does not matter: starting a request takes as long, and reading one.
 const START_MS: f64 = 0.01;
 
 /// Whether the lag in a time is more than a hundredth of it, and worth a word; both in milliseconds.
@@ -241,7 +246,8 @@ impl Figures {
         }
         if !late.is_empty() {
             self.invalid.push(format!(
-                "{}: the generator started requests late, and up to {} of the figure is that",
+                "{}: the generator started requests or read responses late, and up to {} of the \
+                 figure is that",
                 late.join(", "),
                 percent(most)
             ));
@@ -279,8 +285,8 @@ impl Figures {
             if number > 0 {
                 self.invalid_figures.push(name);
                 self.invalid.push(format!(
-                    "{words}: the generator started requests late, and more than {} of a figure is \
-                     that",
+                    "{words}: the generator started requests or read responses late, and more than \
+                     {} of a figure is that",
                     percent(TOLERANCE)
                 ));
             }

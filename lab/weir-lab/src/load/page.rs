@@ -231,6 +231,10 @@ fn generator(figures: &Figures) -> Markup {
                 "p50 " (lag(figures.start_lag_us_p50)) ", p99 " (lag(figures.start_lag_us_p99))
                 ", p99.9 " (lag(figures.start_lag_us_p999)) ", most " (lag(figures.start_lag_us_max))
             } }
+            tr { th { "read lag" } td {
+                "p50 " (lag(figures.read_lag_us_p50)) ", p99 " (lag(figures.read_lag_us_p99))
+                ", p99.9 " (lag(figures.read_lag_us_p999)) ", most " (lag(figures.read_lag_us_max))
+            } }
             tr { th { "machine" } td {
                 "steal " (percent(figures.steal_share)) ", idle " (percent(figures.idle_share))
                 "; the generator used " (format!("{:.2}", figures.generator_processor_s)) " s of a processor"

@@ -26,6 +26,8 @@ pub(crate) struct Snapshot {
     pub(crate) max_ms: Option<f64>,
     pub(crate) lag_p99_ms: Option<f64>,
     pub(crate) lag_max_ms: Option<f64>,
+    pub(crate) read_lag_p99_ms: Option<f64>,
+    pub(crate) read_lag_max_ms: Option<f64>,
     /// Failed requests by outcome, those that happened.
     pub(crate) failures: Vec<(&'static str, u64)>,
     /// Mean response time by the second in which requests should have started, oldest first;
@@ -44,7 +46,8 @@ impl Snapshot {
             false => format!(" ({})", failures.join(", ")),
         };
         format!(
-            "{:.0} s{of}: {} started, {} complete, {} failed{failures}, {} open, {}, median {}, p99 {}, lag p99 {}",
+            "{:.0} s{of}: {} started, {} complete, {} failed{failures}, {} open, {}, median {}, \
+             p99 {}, start lag p99 {}, read lag p99 {}",
             self.elapsed,
             count(self.started),
             count(self.complete),
@@ -54,6 +57,7 @@ impl Snapshot {
             maybe_time(self.p50_ms),
             maybe_time(self.p99_ms),
             maybe_time(self.lag_p99_ms),
+            maybe_time(self.read_lag_p99_ms),
         )
     }
 }

@@ -147,6 +147,14 @@ fn generator(text: &mut String, figures: &Figures) {
     );
     let _ = writeln!(
         text,
+        "read lag     p50 {}, p99 {}, p99.9 {}, max {}",
+        lag(figures.read_lag_us_p50),
+        lag(figures.read_lag_us_p99),
+        lag(figures.read_lag_us_p999),
+        lag(figures.read_lag_us_max),
+    );
+    let _ = writeln!(
+        text,
         "machine      steal {}, idle {}; generator used {:.2} s of a processor",
         percent(figures.steal_share),
         percent(figures.idle_share),

@@ -61,7 +61,7 @@ fn draw(frame: &mut Frame<'_>, title: &str, now: &Snapshot) {
     let rows = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
-        Constraint::Length(9),
+        Constraint::Length(10),
         Constraint::Min(3),
         Constraint::Length(1),
     ]);
@@ -118,7 +118,10 @@ fn requests(now: &Snapshot) -> Paragraph<'static> {
 }
 
 fn responses(now: &Snapshot) -> Paragraph<'static> {
-    let lag = format!("{}, max {}", maybe_time(now.lag_p99_ms), maybe_time(now.lag_max_ms));
+    let lag = |word: &str, p99, max| {
+        let lag = format!("{}, max {}", maybe_time(p99), maybe_time(max));
+        Line::raw(format!("{word:<14}{lag:>16}"))
+    };
     let lines = vec![
         row("mean", maybe_time(now.mean_ms)),
         row("median", maybe_time(now.p50_ms)),
@@ -126,7 +129,8 @@ fn responses(now: &Snapshot) -> Paragraph<'static> {
         row("p99", maybe_time(now.p99_ms)),
         row("p99.9", maybe_time(now.p999_ms)),
         row("max", maybe_time(now.max_ms)),
-        Line::raw(format!("{:<12}{lag:>16}", "lag p99")),
+        lag("start lag p99", now.lag_p99_ms, now.lag_max_ms),
+        lag("read lag p99", now.read_lag_p99_ms, now.read_lag_max_ms),
     ];
     Paragraph::new(lines).block(Block::bordered().title(" response time so far "))
 }
@@ -169,6 +173,8 @@ mod tests {
             bytes_per_second: 1_250_000.0,
             mean_ms: Some(12.3),
             p99_ms: Some(87.6),
+            lag_p99_ms: Some(1.1),
+            read_lag_p99_ms: Some(543.2),
             means_ms: vec![1.0, 2.0, 40.0],
             ..Snapshot::default()
         };
@@ -184,6 +190,9 @@ mod tests {
             "10 Mbit/s",
             "12.3 ms",
             "87.6 ms",
+            "start lag p99",
+            "read lag p99",
+            "543 ms",
             "up to 40.0 ms",
             "q or Ctrl-C",
         ] {

@@ -77,6 +77,9 @@ fn every_output_tells_of_the_same_requests() {
     for name in ["response_ms_mean", "response_ms_p50", "response_ms_p999", "start_lag_us_p99"] {
         assert!(figures[name].as_f64().is_some_and(|value| value > 0.0), "{name}");
     }
+    for name in ["p50", "p99", "p999", "max"].map(|rank| format!("read_lag_us_{rank}")) {
+        assert!(figures[&name].is_f64(), "{name}");
+    }
     assert_eq!(figures["slowdown_mean"], Value::Null);
     let seconds = figures["by_second"].as_array().unwrap();
     assert_eq!(seconds.iter().map(|second| number(second, "requests")).sum::<u64>(), requests);
@@ -90,11 +93,13 @@ fn every_output_tells_of_the_same_requests() {
 
     let page = fs::read_to_string(&html).unwrap();
     assert!(page.contains("<svg") && page.contains(&url) && page.contains("</html>"));
+    assert!(page.contains("read lag"), "{page}");
     for outside in ["src=", "href=", "@import", "url("] {
         assert!(!page.contains(outside), "the page needs {outside}");
     }
     let (summary, plan) = (text(&output.stdout), text(&output.stderr));
     assert!(summary.contains(&format!("requests     {requests} in")), "{summary}");
+    assert!(summary.contains("\nread lag     p50 "), "{summary}");
     assert!(plan.contains("200/s, Poisson arrivals") && plan.contains("seed"), "{plan}");
 
     server.wait_for_metric("weir_responses_total", requests as f64);

@@ -28,6 +28,7 @@ fn record(scheduled: f64, outcome: End, took: f64, attempts: u32) -> Record {
         class: 0,
         outcome,
         attempts,
+        read_lag: 0.0,
     }
 }
 
