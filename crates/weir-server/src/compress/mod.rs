@@ -199,7 +199,7 @@ impl Compressor {
         }
     }
 
-    /// Whether nobody waits for a result; if not, the task is woken when that may have changed.
+    /// Whether nobody wants a result; if not, the task is woken when that may have changed.
     fn poll_deserted(&self, key: &Key, context: &mut Context<'_>) -> Poll<()> {
         let mut claims = self.claims();
         let mut waiting = claims.get_mut(key).into_iter().flatten();
@@ -243,7 +243,7 @@ impl Ticket {
         });
     }
 
-    /// Waits until nobody waits for the result any more.
+    /// Waits until all who waited for the result have left, before they had waited long enough.
     pub(crate) async fn deserted(&self) {
         if let Some(key) = &self.key {
             poll_fn(|context| self.compressor.poll_deserted(key, context)).await;
@@ -276,12 +276,17 @@ impl Waiting {
     /// # Errors
     ///
     /// It takes too long, failed, or there is too much to do, which was counted.
-    pub(crate) async fn result(self) -> Result<Arc<Compressed>, GivenUp> {
-        let why = match timeout(PATIENCE, self.result).await {
+    pub(crate) async fn result(mut self) -> Result<Arc<Compressed>, GivenUp> {
+        let why = match timeout(PATIENCE, &mut self.result).await {
             Ok(Ok(Ok(result))) => return Ok(result),
             Ok(Ok(Err(why))) => why,
             Ok(Err(_)) => GivenUp::Failed,
-            Err(_) => GivenUp::TooSlow,
+            Err(_) => {
+                // It is still wanted: who asks next has it. A disk that takes longer than this for the
+                // content would otherwise begin anew for everybody who asks.
+                drop(tokio::spawn(self.result));
+                GivenUp::TooSlow
+            }
         };
         self.metrics.compression.gave_up(why);
         Err(why)

@@ -227,6 +227,15 @@ async fn who_brings_content_learns_that_all_who_wanted_it_have_left() {
     assert!(matches!(compressor.claim(gzip, TEXT.len()), Claim::Mine(..)));
 }
 
+#[tokio::test]
+async fn who_has_waited_long_enough_still_wants_the_result() {
+    let compressor = compressor("");
+    let gzip = key(1, Coding::Gzip);
+    let (ticket, own) = mine(&compressor, gzip, TEXT.len());
+    assert_eq!(own.result().await.unwrap_err(), GivenUp::TooSlow);
+    assert!(is_pending(std::pin::pin!(ticket.deserted())).await);
+}
+
 #[test]
 fn streams_are_as_many_as_there_is_memory_for() {
     let compressor = compressor("");

@@ -19,9 +19,9 @@ use crate::sys::descriptors;
 /// [`FEWEST_NAMES`].
 const NAMES: usize = 65_536;
 
-/// Names that each site of a worker remembers, however many there are: those of a page and its parts. Many
-/// more would make much memory of many sites.
-const FEWEST_NAMES: usize = 64;
+/// Names that each site of a worker remembers, however many there are: those of a page and its parts, and of
+/// the compressed files that may lie beside each. Many more would make much memory of many sites.
+const FEWEST_NAMES: usize = 256;
 
 /// The most files that a worker keeps open between requests.
 const MOST_OPEN: usize = 4096;
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn many_sites_remember_no_more_names_together_than_one() {
-        for shares in [1, 3, 16, 64, 300, NAMES / FEWEST_NAMES] {
+        for shares in [1, 3, 16, 64, 200, NAMES / FEWEST_NAMES] {
             let names = names_each(shares);
             assert!(names >= FEWEST_NAMES && names * shares <= NAMES, "{shares}: {names} each");
         }

@@ -15,7 +15,7 @@ use super::size_classes::Label;
 /// Why something is sent as it is that a client would have taken compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GivenUp {
-    /// As much waits as may wait.
+    /// As much waits as may wait, or results that are being sent take too much memory.
     QueueFull,
     /// What waits has waited for long: the processor has other things to do.
     Busy,

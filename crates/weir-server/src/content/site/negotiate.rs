@@ -200,8 +200,8 @@ impl Inner {
         let length = usize::try_from(file.facts.length).ok()?;
         let made = match compressor.claim(key, length) {
             Claim::Mine(ticket, waiting) => {
-                // In a task of its own, which goes on when this client leaves or has waited long enough:
-                // others want the result, too.
+                // In a task of its own, which goes on when this client has waited long enough: others want
+                // the result, too.
                 let (site, object) = (self.clone(), object.clone());
                 tokio::task::spawn_local(async move {
                     if let Some(content) = site.whole(&object, &ticket, since).await {
