@@ -182,7 +182,7 @@ impl<'a> Engine<'a> {
                 match event.data.u64() {
                     TIMER => self.timer.fired(),
                     key => {
-                        now = self.on_event(key, event.flags, self.ready.since(), now);
+                        now = self.on_event(key, event.flags, Some(self.ready.since()), now);
                         now = self.start_due(now);
                     }
                 }

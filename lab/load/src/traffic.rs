@@ -29,14 +29,22 @@ enum ReadResult {
 }
 
 impl Engine<'_> {
-    /// Something happened on a connection, after `since`; `now` is the time. The time afterwards.
-    pub(crate) fn on_event(&mut self, key: u64, flags: EventFlags, since: f64, now: f64) -> f64 {
+    /// Something happened on a connection, after `since`, or without that its last turn left something to
+    /// read; `now` is the time. The time afterwards.
+    pub(crate) fn on_event(
+        &mut self,
+        key: u64,
+        flags: EventFlags,
+        since: Option<f64>,
+        now: f64,
+    ) -> f64 {
         let Some(index) = self.connections.find(key) else { return now };
-        let reads_on = since == f64::NEG_INFINITY;
         let Some(connection) = self.connections.get(index) else { return now };
         // Where one turn did not suffice, the response was late by all of them together.
-        let before = if reads_on { connection.lag } else { 0.0 };
-        connection.lag = before + (now - since.max(connection.touched)).max(0.0);
+        connection.lag = match since {
+            Some(since) => (now - since.max(connection.touched)).max(0.0),
+            None => connection.lag + (now - connection.touched).max(0.0),
+        };
         if (connection.state == State::Connecting || connection.stream.is_handshaking())
             && let Some(task) = connection.task.and_then(|task| self.tasks.get_mut(task))
         {
@@ -149,7 +157,7 @@ impl Engine<'_> {
         for _ in 0..self.unread.len() {
             if let Some(key) = self.unread.pop_front() {
                 let now = self.clock.now();
-                let now = self.on_event(key, EventFlags::RDHUP, f64::NEG_INFINITY, now);
+                let now = self.on_event(key, EventFlags::RDHUP, None, now);
                 self.start_due(now);
             }
         }

@@ -110,16 +110,7 @@ fn compare(checked: Checked) {
         let (of_opener, before) = (with.of_opener(), opener.counts());
         plain.process.allow(more);
         with.process.allow(more);
-        let right = (more > 0).then(|| content(0));
-        for _ in 0..REQUESTS {
-            let (expected, found) = (plain.get(), with.get());
-            let heads = format!("{more}, without:\n{}with:\n{}", expected.head, found.head);
-            if more == 2 && found.head.starts_with("HTTP/1.1 403 ") {
-                continue;
-            }
-            assert!(expected == found, "{heads}{}", with.apache.errors());
-            assert!(found.content() == right.as_deref(), "{heads}");
-        }
+        must_answer_alike(&mut plain, &mut with, more);
         let (of_opener, after) = (with.of_opener() - of_opener, opener.counts());
         match more {
             ENOUGH => assert_eq!(of_opener, REQUESTS),
@@ -139,6 +130,22 @@ fn compare(checked: Checked) {
     assert!(errors.contains(SAID) && errors.contains("answers again"), "{errors}");
 }
 
+/// With and without the module, when so many `more` files may be open.
+#[track_caller]
+fn must_answer_alike(plain: &mut Limited, with: &mut Limited, more: usize) {
+    let right = (more > 0).then(|| content(0));
+    for _ in 0..REQUESTS {
+        let (expected, found) = (plain.get(), with.get());
+        let heads = format!("{more}, without:\n{}with:\n{}", expected.head, found.head);
+        // What the opener passed left no descriptor for Apache's look at .htaccess.
+        if more == 2 && found.head.starts_with("HTTP/1.1 403 ") {
+            continue;
+        }
+        assert!(expected == found, "{heads}{}", with.apache.errors());
+        assert!(found.content() == right.as_deref(), "{heads}");
+    }
+}
+
 /// To look at what is in memory takes two descriptors, which are closed again before Apache opens the file.
 #[test]
 fn what_is_in_memory_is_answered_as_without_the_module() {
@@ -154,17 +161,7 @@ fn what_is_in_memory_is_answered_as_without_the_module() {
         for more in [ENOUGH, 3, 2, 1, 0] {
             plain.process.allow(more);
             with.process.allow(more);
-            let right = (more > 0).then(|| content(0));
-            for _ in 0..REQUESTS {
-                let (expected, found) = (plain.get(), with.get());
-                let heads = format!("{more}, without:\n{}with:\n{}", expected.head, found.head);
-                // As above, should the opener be asked.
-                if more == 2 && found.head.starts_with("HTTP/1.1 403 ") {
-                    continue;
-                }
-                assert!(expected == found, "{heads}{}", with.apache.errors());
-                assert!(found.content() == right.as_deref(), "{heads}");
-            }
+            must_answer_alike(&mut plain, &mut with, more);
             plain.process.must_have_the_first_and(0);
             with.process.must_have_the_first_and(1);
         }
