@@ -37,7 +37,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Connects, and speaks TLS as `tls` says; a name is resolved anew each time.
+    /// Connects, and speaks TLS as `tls` says; a name is looked up each time.
     pub(super) async fn connect(
         address: &BackendAddress,
         tls: Option<&ClientTls>,
