@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
     /// The longest of them.
     pub(crate) longest: f64,
     /// 99th percentile of the time from when a request should have started to when the client came to it,
-    /// and of that for which its response lay ready, together and in milliseconds.
+    /// and of that for which reading its response late held it up, together and in milliseconds.
     pub(crate) lag_p99: f64,
     /// Share of the processor time that the hypervisor stole.
     pub(crate) steal: f64,

@@ -94,13 +94,14 @@ impl Engine<'_> {
         connection.state = State::Busy;
         connection.carried += 1;
         connection.response.reset(task.size);
+        connection.read_lag.reset();
         let last = connection.carried >= self.plan.requests_per_connection;
         self.template.write(&mut self.request, &task.path, last);
         if connection.stream.send(&self.request).is_err() {
             return self.connection_failed(index, Outcome::Reset);
         }
         let now = self.clock.now();
-        connection.touched = now;
+        connection.read_lag.touch(now);
         if connection.slow {
             let key = self.connections.key(index);
             if let Some((_, ticks)) = &mut self.slow {
@@ -143,7 +144,7 @@ impl Engine<'_> {
         let Some(connection) = self.connections.get(index) else { return };
         let (Some(task), carried) = (connection.task, connection.carried) else { return };
         // What comes of another attempt comes later by it.
-        let lag = if connection.slow { 0.0 } else { connection.lag };
+        let lag = connection.read_lag.total();
         if let Some(task) = self.tasks.get_mut(task) {
             task.read_lag += lag;
         }

@@ -4,6 +4,7 @@
 use slab::Slab;
 
 use crate::http1::Response;
+use crate::read_lag::ReadLag;
 use crate::stream::Stream;
 
 /// What a connection is doing.
@@ -29,10 +30,8 @@ pub(crate) struct Connection {
     pub(crate) carried: u32,
     pub(crate) response: Response,
     pub(crate) slow: bool,
-    /// When the engine last had done something on it: what is ready now came later.
-    pub(crate) touched: f64,
-    /// Seconds for which, at most, what is read now lay ready; 0 if they are counted already.
-    pub(crate) lag: f64,
+    /// Of the response that is under way on it.
+    pub(crate) read_lag: ReadLag,
     /// Requests of the same group can share it.
     group: usize,
     /// Where it stands among the idle ones of its group.
@@ -67,8 +66,7 @@ impl Connections {
             carried: 0,
             response: Response::new(None),
             slow,
-            touched: now,
-            lag: 0.0,
+            read_lag: ReadLag::new(now, slow),
             group: group(class, slow),
             position: 0,
             serial: self.made as u32,

@@ -11,6 +11,7 @@ mod http1;
 mod limits;
 mod machine;
 mod plan;
+mod read_lag;
 mod ready;
 mod report;
 mod run;

@@ -19,7 +19,7 @@ pub(crate) struct Task {
     pub(crate) started: f64,
     pub(crate) connected: Option<f64>,
     pub(crate) first_byte: Option<f64>,
-    /// Seconds for which, at most, what came for it lay ready before it was read.
+    /// Seconds by which, at most, what came for it would have ended sooner had it been read when it came.
     pub(crate) read_lag: f64,
     /// Times it was sent.
     pub(crate) attempts: u32,

@@ -40,16 +40,13 @@ impl Engine<'_> {
     ) -> f64 {
         let Some(index) = self.connections.find(key) else { return now };
         let Some(connection) = self.connections.get(index) else { return now };
-        // Where one turn did not suffice, the response was late by all of them together.
-        connection.lag = match since {
-            Some(since) => (now - since.max(connection.touched)).max(0.0),
-            None => connection.lag + (now - connection.touched).max(0.0),
-        };
         if (connection.state == State::Connecting || connection.stream.is_handshaking())
             && let Some(task) = connection.task.and_then(|task| self.tasks.get_mut(task))
         {
-            // The request goes out later by it. Of what follows, only the end is waited for.
-            task.read_lag += std::mem::take(&mut connection.lag);
+            // The request goes out later by it.
+            task.read_lag += connection.read_lag.late(since, now);
+        } else {
+            connection.read_lag.turn(since, now);
         }
         let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
         let ended = broken || flags.contains(EventFlags::RDHUP);
@@ -93,7 +90,7 @@ impl Engine<'_> {
         let now = self.clock.now();
         let index = self.connections.find(key);
         if let Some(connection) = index.and_then(|index| self.connections.get(index)) {
-            connection.touched = now;
+            connection.read_lag.touch(now);
         }
         now
     }
@@ -194,7 +191,7 @@ impl Engine<'_> {
         let Some(task) = connection.task.filter(|_| connection.state == State::Busy) else {
             return ReadResult::Ended;
         };
-        let Connection { stream, response, .. } = connection;
+        let Connection { stream, response, read_lag, .. } = connection;
         let (mut progress, mut plain) = (Progress::More, 0);
         let input = stream.read(&mut self.buffer[..most], &mut |bytes| {
             plain += bytes.len() as u64;
@@ -204,7 +201,9 @@ impl Engine<'_> {
                 Progress::Done(ending) => Progress::Done(Ending { reusable: false, ..ending }),
             };
         });
-        self.totals.socket_bytes += stream.take_count();
+        let count = stream.take_count();
+        self.totals.socket_bytes += count;
+        read_lag.count(count);
         let resumed = stream.handshake_completed();
         if let (Some(resumed), Some(counts)) = (resumed, &mut self.handshakes) {
             let connected = self.tasks.get(task).and_then(|task| task.connected);
@@ -269,8 +268,7 @@ impl Engine<'_> {
             *self.totals.statuses.entry(connection.response.status()).or_default() += 1;
         }
         let task = connection.task.take();
-        // Slow readers come when they like.
-        let lag = if connection.slow { 0.0 } else { connection.lag };
+        let lag = connection.read_lag.total();
         let whole = connection.stream.is_sent();
         if ending.reusable && whole && connection.carried < limit {
             self.connections.put_idle(index);

@@ -82,9 +82,10 @@ pub struct Record {
     pub outcome: Outcome,
     /// Times the request was sent, first attempt and retries.
     pub attempts: u32,
-    /// Read lag: seconds for which, at most, what came for the request lay ready before the generator
-    /// read it; 0 where that is not known. Of a new connection, its handshake of TLS and the end of the
-    /// response, one after the other. In no file.
+    /// Read lag: seconds by which, at most, the response ended later because the generator read late what
+    /// had come for the request; 0 where that is not known. Of a new connection, its handshake of TLS, each
+    /// stretch of the response that can have filled the receive window and its end, one after the other. In
+    /// no file.
     #[serde(skip)]
     pub read_lag: f64,
 }

@@ -60,6 +60,8 @@ struct Sums {
     count: u64,
     bytes: f64,
     times: f64,
+    /// Start lag and read lag together.
+    lags: f64,
 }
 
 impl Default for Streaming {
@@ -120,6 +122,7 @@ impl Streaming {
         sums.count += 1;
         sums.bytes += record.size as f64;
         sums.times += time;
+        sums.lags += lag;
     }
 
     /// Counts everything that `other` counted.
@@ -145,6 +148,7 @@ impl Streaming {
             mine.count += its.count;
             mine.bytes += its.bytes;
             mine.times += its.times;
+            mine.lags += its.lags;
         }
     }
 
@@ -218,6 +222,16 @@ impl Streaming {
     /// than what times differ within a bin, whose sizes are within 2.3 %. `None` without complete
     /// responses or when the share is not from 0 to 1.
     pub fn largest(&self, share: f64) -> Option<f64> {
+        self.mean_of_largest(share, |sums| sums.times)
+    }
+
+    /// By how many seconds at most [`Streaming::largest`] would be less had every request started in time
+    /// and every response been read when it was there: large responses can be read late several times.
+    pub fn lag_in_largest(&self, share: f64) -> Option<f64> {
+        self.mean_of_largest(share, |sums| sums.lags)
+    }
+
+    fn mean_of_largest(&self, share: f64, sum_of: impl Fn(&Sums) -> f64) -> Option<f64> {
         if self.times.count() == 0 || !(0.0..=1.0).contains(&share) {
             return None;
         }
@@ -226,7 +240,7 @@ impl Streaming {
         let mut sum = 0.0;
         for sums in self.sums.iter().rev().filter(|sums| sums.count > 0) {
             let taken = missing.min(sums.count as f64);
-            sum += sums.times * taken / sums.count as f64;
+            sum += sum_of(sums) * taken / sums.count as f64;
             missing -= taken;
             if missing <= 0.0 {
                 break;

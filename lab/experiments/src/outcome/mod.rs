@@ -62,8 +62,8 @@ pub struct Outcome {
     /// 99th percentile of the start lag in milliseconds.
     #[serde(deserialize_with = "number")]
     pub lag_p99: f64,
-    /// 99th percentile of the read lag of complete responses in milliseconds: for how long they can have
-    /// lain ready; absent in outcomes that were made before it was measured.
+    /// 99th percentile of the read lag of complete responses in milliseconds: for how long reading them late
+    /// can have held them up; absent in outcomes that were made before it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_lag_p99: Option<f64>,
     /// Share of the processor time stolen by the hypervisor.

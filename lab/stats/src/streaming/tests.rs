@@ -130,6 +130,21 @@ fn what_was_read_late_counts_as_what_started_late() {
 }
 
 #[test]
+fn the_lag_of_the_largest_is_their_own() {
+    let late = |size: u64, read_lag: f64| Record {
+        started: 0.25,
+        read_lag,
+        ..record(0.0, size, Outcome::Ok, Some(4.0))
+    };
+    let small = counted(&[50, 60, 70].map(|size| late(size, 0.0)));
+    assert_eq!(small.lag_in_largest(0.25), Some(0.25));
+    let mut all = counted(&[late(5000, 1.5)]);
+    all.merge(&small);
+    assert_eq!((all.lag_in_largest(0.25), all.lag_in_largest(0.5)), (Some(1.75), Some(1.0)));
+    assert_eq!((all.lag_in_largest(2.0), Streaming::new().lag_in_largest(0.5)), (None, None));
+}
+
+#[test]
 fn of_a_bin_that_is_not_needed_whole_the_mean_counts() {
     let mut records = vec![record(0.0, 5000, Outcome::Ok, Some(4.0))];
     records.extend([1.0, 2.0, 3.0].map(|time| record(0.0, 50, Outcome::Ok, Some(time))));

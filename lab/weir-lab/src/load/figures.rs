@@ -71,7 +71,8 @@ pub(crate) struct Figures {
     pub(crate) start_lag_us_p99: Option<f64>,
     pub(crate) start_lag_us_p999: Option<f64>,
     pub(crate) start_lag_us_max: Option<f64>,
-    /// Of complete responses: for how long they, their connections and handshakes can have lain ready.
+    /// Of complete responses: for how long reading them, their connections and handshakes late can have
+    /// held them up.
     pub(crate) read_lag_us_p50: Option<f64>,
     pub(crate) read_lag_us_p99: Option<f64>,
     pub(crate) read_lag_us_p999: Option<f64>,
