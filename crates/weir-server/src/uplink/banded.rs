@@ -51,6 +51,7 @@ pub(crate) struct Banded {
 }
 
 impl Banded {
+    /// `peer`: the other end, which packets are sized for; `client`: whose responses it carries.
     pub(super) fn open(
         uplink: Arc<Uplink>,
         registry: Rc<Registry>,
@@ -58,6 +59,7 @@ impl Banded {
         worker: usize,
         socket: &Rc<Transport>,
         peer: PeerAddress,
+        client: PeerAddress,
     ) -> Banded {
         uplink.open.fetch_add(1, Ordering::Relaxed);
         // The kernel would count `send_timeout`, too, and takes the time that packets wait in a band for the
@@ -70,7 +72,7 @@ impl Banded {
         registry.add_banded(number, socket.clone());
         let (priority, unsent) = (Cell::new(OTHERS_PRIORITY), Cell::new(FIRST_UNSENT));
         let (asked, size, round_trip) = Default::default();
-        let client = Cell::new(peer);
+        let client = Cell::new(client);
         Banded {
             uplink,
             registry,
@@ -167,8 +169,8 @@ impl Banded {
     /// Its place at the gate, for a response that waits.
     pub(crate) fn at_gate(&self) -> Flow {
         let (uplink, registry) = (self.uplink.clone(), self.registry.clone());
-        let flow = Flow::open(uplink, registry, self.worker, &self.socket, self.peer);
-        flow.serves(self.client.get());
+        let (end, client) = (self.peer, self.client.get());
+        let flow = Flow::open(uplink, registry, self.worker, &self.socket, end, client);
         flow.asked.set(self.asked.get());
         flow
     }

@@ -43,12 +43,15 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// `end`: the other end, which packets are sized for; `address`: that of the client whose share of the
+    /// link its responses have.
     pub(super) fn open(
         uplink: Arc<Uplink>,
         registry: Rc<Registry>,
         worker: usize,
         socket: &Rc<Transport>,
-        peer: PeerAddress,
+        end: PeerAddress,
+        address: PeerAddress,
     ) -> Flow {
         let info = socket.tcp_info().ok();
         let mss = info.map_or(USUAL_MSS, |info| info.snd_mss.max(1));
@@ -61,14 +64,14 @@ impl Flow {
         }
         uplink.open.fetch_add(1, Ordering::Relaxed);
         let record = socket.record_overhead();
-        let packets = packets(mss, record, uplink.overhead_to(peer));
+        let packets = packets(mss, record, uplink.overhead_to(end));
         let path = info.map(|info| path(&info)).unwrap_or_default();
-        let meter = Meter::new(uplink.overhead_to(peer));
+        let meter = Meter::new(uplink.overhead_to(end));
         let beside = socket.take_beside();
         // Until now there is only the handshake of TLS, and the kernel has counted its packets.
         let of_tls = match info {
             Some(info) if beside > 0 => {
-                beside + uplink.overhead_to(peer).control(u64::from(info.data_segs_out))
+                beside + uplink.overhead_to(end).control(u64::from(info.data_segs_out))
             }
             _ => beside,
         };
@@ -78,7 +81,7 @@ impl Flow {
             uplink,
             registry,
             worker,
-            client: Cell::new(client(peer)),
+            client: Cell::new(client(address)),
             socket: socket.clone(),
             packets,
             record,

@@ -66,15 +66,13 @@ impl LocalUplink {
         // Packets go to the other end, whichever client it names. A Unix socket has none: what is at its
         // other end, on this host, sends them to the client.
         let end = peer.known_ip().map_or(client, |_| peer);
-        let lane = match &self.classes {
-            None => Lane::Paced(Flow::open(uplink, registry, self.worker, socket, end)),
+        Some(match &self.classes {
+            None => Lane::Paced(Flow::open(uplink, registry, self.worker, socket, end, client)),
             Some(classes) => {
-                let classes = classes.clone();
-                Lane::Banded(Banded::open(uplink, registry, classes, self.worker, socket, end))
+                let (classes, worker) = (classes.clone(), self.worker);
+                Lane::Banded(Banded::open(uplink, registry, classes, worker, socket, end, client))
             }
-        };
-        lane.serves(client);
-        Some(lane)
+        })
     }
 
     /// Counts what a connection from `peer` sent before it had a lane: a handshake that came to nothing.

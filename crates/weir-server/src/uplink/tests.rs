@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use weir_sched::{BitRate, policy};
+use weir_sched::{BitRate, Packets, policy};
 
 use super::bands::CONTROL_PRIORITY;
 use super::owner::Owner;
@@ -231,16 +231,24 @@ fn a_connection_that_serves_another_client_is_another_flow_and_its_responses_are
     assert!(bench.owner.flows.is_empty() && bench.uplink.open.load(Ordering::Relaxed) == 0);
 }
 
+/// The client and the packets of this connection, as the one event says that opened it at the gate. Closes
+/// it and leaves no event behind.
+fn opening(uplink: &Uplink, flow: Flow) -> (ClientId, Packets) {
+    let mut events = Vec::new();
+    uplink.inbox.take(&mut events);
+    let [Event::Open { flow: number, spec, .. }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(*number, flow.number.get());
+    drop(flow);
+    uplink.inbox.take(&mut Vec::new());
+    (spec.client, spec.packets)
+}
+
 #[test]
 fn packets_are_those_of_the_connection_whichever_client_a_load_balancer_names() {
     let mut bench = Bench::new();
     let mut opened = |named| {
-        let (_flow, mut events) = (bench.open_for(named), Vec::new());
-        bench.uplink.inbox.take(&mut events);
-        match events.pop() {
-            Some(Event::Open { spec, .. }) => (spec.client, spec.packets),
-            other => panic!("{other:?}"),
-        }
+        let flow = bench.open_for(named);
+        opening(&bench.uplink, flow)
     };
     let (_, packets) = opened(None);
     let other = PeerAddress::Ip(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 0).into());
@@ -308,14 +316,7 @@ fn a_sockets_priority_follows_what_is_left() {
 #[test]
 fn a_proxys_packets_are_its_own_whichever_client_has_the_share() {
     let (uplink, _socket, lane, _client) = banded();
-    let opened = || {
-        let (_flow, mut events) = (lane.at_gate(), Vec::new());
-        uplink.inbox.take(&mut events);
-        match events.pop() {
-            Some(Event::Open { spec, .. }) => (spec.client, spec.packets),
-            other => panic!("{other:?}"),
-        }
-    };
+    let opened = || opening(&uplink, lane.at_gate());
     let (_, packets) = opened();
     let other = PeerAddress::Ip(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 0).into());
     lane.serves(other);
