@@ -15,13 +15,14 @@ use crate::error::ServeError;
 use crate::metrics::Metrics;
 use crate::sys::descriptors;
 
-/// Names that are remembered, by all workers and sites together, while each site of a worker has more than
-/// [`FEWEST_NAMES`].
+/// Names that are remembered, by all workers and sites together, while that is more than [`NAMES_EACH`] for
+/// each site of a worker.
 const NAMES: usize = 65_536;
 
-/// Names that each site of a worker remembers, however many there are: those of a page and its parts, and of
-/// the compressed files that may lie beside each. Many more would make much memory of many sites.
-const FEWEST_NAMES: usize = 256;
+/// Names that a worker remembers for each of its sites, however many there are: those of a page and its
+/// parts, and of the compressed files that may lie beside each. Many more would make much memory of many
+/// sites. The sites share the room, so one that is busy has more of it.
+const NAMES_EACH: usize = 256;
 
 /// The most files that a worker keeps open between requests.
 const MOST_OPEN: usize = 4096;
@@ -35,8 +36,6 @@ pub(crate) struct SiteConfig {
     pub(crate) rules: Arc<Rules>,
     pub(crate) disks: Arc<FileDisks>,
     pub(crate) metrics: Arc<Metrics>,
-    /// The most names that are remembered.
-    pub(crate) names: usize,
     /// The most large files that are kept open.
     pub(crate) open: usize,
     /// How much of a file a helper fetches at once.
@@ -57,6 +56,8 @@ pub(crate) struct SitesConfig {
     pub(crate) sites: Vec<Option<SiteConfig>>,
     /// Bytes of memory for small files, of all sites together.
     pub(crate) hot: usize,
+    /// The most names that are remembered, of all sites together.
+    pub(crate) names: usize,
 }
 
 impl SitesConfig {
@@ -80,7 +81,6 @@ impl SitesConfig {
                 rules: Arc::new(Rules::new(files)),
                 disks: disks.clone(),
                 metrics: metrics.clone(),
-                names: names_each(shares),
                 open: (descriptors::limit() / 8 / shares).min(MOST_OPEN),
                 window: window_for(config),
                 work: config.disk_work,
@@ -88,15 +88,16 @@ impl SitesConfig {
                 coding: SiteCoding::new(&config.compression, &files.fields.headers, compressor),
             }))
         };
+        let names = names_of_worker(config.workers, served.len());
         let sites: Result<Vec<_>, ServeError> = served.into_iter().map(site).collect();
         let hot = usize::try_from(config.cache).unwrap_or(usize::MAX) / config.workers;
-        Ok(SitesConfig { sites: sites?, hot })
+        Ok(SitesConfig { sites: sites?, hot, names })
     }
 }
 
-/// How many names each of so many sites of workers remembers; there is one at least.
-fn names_each(shares: usize) -> usize {
-    (NAMES / shares).max(FEWEST_NAMES)
+/// How many names each of so many workers remembers for so many sites; there is one at least of each.
+fn names_of_worker(workers: usize, sites: usize) -> usize {
+    (NAMES / workers).max(NAMES_EACH * sites)
 }
 
 /// The directory of each site and how it is served, in the order of [`SitesConfig`].
@@ -162,10 +163,9 @@ mod tests {
 
     #[test]
     fn many_sites_remember_no_more_names_together_than_one() {
-        for shares in [1, 3, 16, 64, 200, NAMES / FEWEST_NAMES] {
-            let names = names_each(shares);
-            assert!(names >= FEWEST_NAMES && names * shares <= NAMES, "{shares}: {names} each");
+        for (workers, sites) in [(1, 1), (1, 200), (3, 16), (8, 32), (256, 1)] {
+            assert_eq!(names_of_worker(workers, sites), NAMES / workers);
         }
-        assert_eq!(names_each(100_000), FEWEST_NAMES);
+        assert_eq!(names_of_worker(8, 500), 500 * NAMES_EACH);
     }
 }

@@ -1,186 +1,90 @@
-//! The cache of names: metadata of files, directories, and names that lead nowhere. It is bounded in
-//! entries and in bytes, since clients choose how long names are. The site fills it and asks it first.
+//! The cache of names: what the names of each site stand for, also those that lead nowhere. The sites of a
+//! worker share the room for it, which is bounded in entries and in bytes, since clients choose how long
+//! names are. The site fills it and asks it first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
-use std::time::Duration;
 
-use http::StatusCode;
-use weir_http::message::coding::Coding;
-use weir_http::message::conditions::{ETag, Validators};
 use weir_http::message::path::{PathKind, SitePath};
-use weir_sched::{ObjectId, Time};
+use weir_sched::Time;
 
-use super::file::File;
-use super::hot::Hot;
-use super::object::{Facts, Found};
-use super::open::Identity;
-use super::rules::Rules;
-use super::uses::Uses;
-use super::variants::Variants;
-use crate::sys::clock;
-
-/// How long an entry is used without a check. With the time that a check may take, a change is noticed
-/// within a second.
-const FRESH: Duration = Duration::from_millis(900);
-
-/// Bytes that an entry takes beside names and fields of heads.
-const OVERHEAD: usize = 512;
+use super::entry::{Entry, Known};
 
 /// Bytes of memory for each entry that there is room for: more than entries of ordinary files take.
 const BYTES_EACH: usize = 1024;
 
-/// What a name stands for, and since when.
+/// Room for a bounded number of entries, and of their bytes, that sites share. Evicts with generalised
+/// CLOCK, whose hand passes the entries of one site after the other: so each has as much room as it uses. A
+/// site is left half of an equal share, however much is asked of the others.
 #[derive(Debug)]
-pub(super) struct Entry {
-    name: Rc<[u8]>,
-    kind: PathKind,
-    pub(super) known: Known,
-    checked: Cell<Time>,
-    pub(super) uses: Uses,
-    /// It is no longer in the cache.
-    dropped: Cell<bool>,
-    /// A helper is checking whether it is still true.
-    pub(super) checking: Cell<bool>,
+pub(super) struct NameBudget {
+    most: usize,
+    /// Entries of all sites.
+    count: Cell<usize>,
+    /// Bytes of these.
+    bytes: Cell<usize>,
+    sites: RefCell<Vec<Rc<Entries>>>,
+    /// At which of the sites the hand is, and how many entries it passes before it goes on to the next.
+    hand: Cell<(usize, usize)>,
 }
 
-#[derive(Debug)]
-pub(super) enum Known {
-    File(KnownFile),
-    /// A directory that was named without its slash.
-    Directory,
-    /// A directory without an index, of which a list may be shown.
-    List,
-    /// A directory without an index, of which none may be shown.
-    Bare,
-    /// A file that is served under a shorter name: without so many bytes at the end.
-    Shorter(usize),
-    Error(StatusCode),
-}
+impl NameBudget {
+    /// Room for `most` entries of ordinary length, at least 1.
+    pub(super) fn new(most: usize) -> NameBudget {
+        let (count, bytes, sites, hand) = Default::default();
+        NameBudget { most: most.max(1), count, bytes, sites, hand }
+    }
 
-impl Known {
-    /// What the name stands for, if it is no file.
-    pub(super) fn found(&self) -> Option<Result<Found, StatusCode>> {
-        match self {
-            Known::File(_) => None,
-            Known::Directory => Some(Ok(Found::Directory)),
-            Known::List => Some(Ok(Found::List)),
-            Known::Bare => Some(Ok(Found::Bare)),
-            Known::Shorter(cut) => Some(Ok(Found::Shorter(*cut))),
-            Known::Error(status) => Some(Err(*status)),
+    fn is_exceeded(&self) -> bool {
+        self.count.get() > self.most || self.bytes.get() > self.most.saturating_mul(BYTES_EACH)
+    }
+
+    /// Evicts entries until the others have room.
+    fn make_room(&self) {
+        let sites = self.sites.borrow();
+        let number = sites.len().max(1);
+        // All sites may have so much at once: while the room is exceeded, some site has more.
+        let left_to_each = self.most / 2 / number;
+        let (mut place, mut to_pass) = self.hand.get();
+        while self.is_exceeded() {
+            match sites.get(place) {
+                Some(site) if to_pass > 0 && site.are_more_than(left_to_each) => {
+                    to_pass -= 1;
+                    if let Some(cost) = site.pass() {
+                        self.give_back(1, cost);
+                    }
+                }
+                _ => {
+                    place = (place + 1) % number;
+                    to_pass = sites.get(place).map_or(0, |site| site.ring.borrow().len());
+                }
+            }
         }
-    }
-}
-
-/// A file as it was last seen.
-#[derive(Debug)]
-pub(super) struct KnownFile {
-    pub(super) identity: Identity,
-    pub(super) facts: Rc<Facts>,
-    /// The name that was opened: that of the index for a directory.
-    pub(super) name: Rc<[u8]>,
-    pub(super) hot: Rc<Hot>,
-    pub(super) open: RefCell<Option<Rc<File>>>,
-    /// What may be sent in its place, if anything may.
-    pub(super) variants: Option<Box<Variants>>,
-    pub(super) used: Cell<Time>,
-    /// It is at the first place where it was looked for. If not, another may come to stand before it.
-    pub(super) is_first: bool,
-}
-
-impl KnownFile {
-    /// What was found under `name` at `now`, where it was looked for first.
-    pub(super) fn new(
-        identity: Identity,
-        name: Rc<[u8]>,
-        facts: Rc<Facts>,
-        now: Time,
-    ) -> KnownFile {
-        let (hot, open) = Default::default();
-        let (variants, used) = (facts.varies.then(Box::default), Cell::new(now));
-        KnownFile { identity, facts, name, hot, open, variants, used, is_first: true }
-    }
-}
-
-/// The facts of a file of `length` bytes with the tag `etag`, as the `rules` of its site say.
-pub(super) fn facts(
-    identity: &Identity,
-    name: &[u8],
-    length: u64,
-    etag: ETag,
-    rules: &Rules,
-) -> Facts {
-    let mut hasher = DefaultHasher::new();
-    (identity.device, identity.inode).hash(&mut hasher);
-    // Never later than Date (RFC 9110 section 8.8.2.1).
-    let modified = Some(identity.modified.0.min(clock::unix_seconds()));
-    let validators = Some(Validators { etag, modified });
-    let facts = Facts::new(length, rules.media(name), validators, ObjectId(hasher.finish()));
-    facts.changed_by(rules.changes(name))
-}
-
-impl Entry {
-    /// The file that the name stands for.
-    pub(super) fn file(&self) -> Option<&KnownFile> {
-        match &self.known {
-            Known::File(file) => Some(file),
-            _ => None,
-        }
+        self.hand.set((place, to_pass));
     }
 
-    /// The tag of that file.
-    pub(super) fn etag(&self) -> Option<ETag> {
-        Some(self.file()?.facts.validators.as_ref()?.etag)
-    }
-
-    pub(super) fn is_fresh(&self, now: Time) -> bool {
-        now.since(self.checked.get()) < FRESH
-    }
-
-    /// Bytes of memory that it takes, approximately.
-    fn cost(&self) -> usize {
-        let of_variants = |file: &KnownFile| match file.variants {
-            Some(_) => Variants::COST + Coding::COUNT * (file.name.len() + file.facts.head_bytes()),
-            None => 0,
-        };
-        let of_file =
-            |file: &KnownFile| of_variants(file) + file.name.len() + file.facts.head_bytes();
-        OVERHEAD + self.name.len() + self.file().map_or(0, of_file)
-    }
-
-    /// It was found to be true at `now`.
-    pub(super) fn confirm(&self, now: Time) {
-        self.checked.set(now);
+    fn give_back(&self, count: usize, bytes: usize) {
+        self.count.set(self.count.get() - count);
+        self.bytes.set(self.bytes.get() - bytes);
     }
 }
 
 type Map = HashMap<Rc<[u8]>, Rc<Entry>>;
 
-/// A bounded number of entries, and of their bytes.
-#[derive(Debug)]
-pub(super) struct Names {
+/// The entries of one site.
+#[derive(Debug, Default)]
+struct Entries {
     files: RefCell<Map>,
     directories: RefCell<Map>,
     /// Files beside others, by their own names: paths of requests may stand for others.
     beside: RefCell<Map>,
     ring: RefCell<VecDeque<Rc<Entry>>>,
-    most: usize,
     /// Bytes of the entries in the ring.
-    used: Cell<usize>,
-    most_bytes: usize,
+    bytes: Cell<usize>,
 }
 
-impl Names {
-    /// Room for `most` entries of ordinary length, at least 1.
-    pub(super) fn new(most: usize) -> Names {
-        let (files, directories, beside, ring, used) = Default::default();
-        let most = most.max(1);
-        let most_bytes = most.saturating_mul(BYTES_EACH);
-        Names { files, directories, beside, ring, most, used, most_bytes }
-    }
-
+impl Entries {
     fn map(&self, kind: PathKind) -> &RefCell<Map> {
         match kind {
             PathKind::File => &self.files,
@@ -189,59 +93,82 @@ impl Names {
         }
     }
 
-    pub(super) fn get(&self, path: &SitePath<'_>) -> Option<Rc<Entry>> {
-        self.map(path.kind()).borrow().get(path.as_bytes()).cloned()
-    }
-
-    /// Puts what was found at `now` in the place of what was known.
-    pub(super) fn learn(&self, path: &SitePath<'_>, known: Known, now: Time) -> Rc<Entry> {
-        let entry = Rc::new(Entry {
-            name: path.as_bytes().into(),
-            kind: path.kind(),
-            known,
-            checked: Cell::new(now),
-            uses: Uses::default(),
-            dropped: Cell::new(false),
-            checking: Cell::new(false),
-        });
-        let map = self.map(entry.kind);
-        if let Some(old) = map.borrow_mut().insert(entry.name.clone(), entry.clone()) {
-            old.dropped.set(true);
-        }
-        self.used.set(self.used.get() + entry.cost());
-        self.ring.borrow_mut().push_back(entry.clone());
-        self.make_room();
-        entry
-    }
-
-    /// Forgets an entry.
-    pub(super) fn forget(&self, entry: &Entry) {
+    fn forget(&self, entry: &Entry) {
         if !entry.dropped.replace(true) {
             self.map(entry.kind).borrow_mut().remove(&entry.name);
         }
     }
 
-    /// Forgets everything, and gives the memory back.
-    pub(super) fn clear(&self) {
-        for entry in self.ring.take() {
-            entry.dropped.set(true);
-        }
-        self.used.set(0);
-        for map in [&self.files, &self.directories, &self.beside] {
-            map.take();
-        }
+    fn are_more_than(&self, count: usize) -> bool {
+        self.ring.borrow().len() > count || self.bytes.get() > count.saturating_mul(BYTES_EACH)
     }
 
-    fn make_room(&self) {
+    /// The hand passes an entry, which loses a use; if it had none left it goes, and its bytes are told.
+    fn pass(&self) -> Option<usize> {
         let mut ring = self.ring.borrow_mut();
-        while ring.len() > self.most || self.used.get() > self.most_bytes {
-            let Some(entry) = ring.pop_front() else { return };
-            if !entry.dropped.get() && entry.uses.spend() {
-                ring.push_back(entry);
-                continue;
-            }
-            self.used.set(self.used.get() - entry.cost());
-            self.forget(&entry);
+        let entry = ring.pop_front()?;
+        if !entry.dropped.get() && entry.uses.spend() {
+            ring.push_back(entry);
+            return None;
+        }
+        let cost = entry.cost();
+        self.bytes.set(self.bytes.get() - cost);
+        self.forget(&entry);
+        Some(cost)
+    }
+}
+
+/// The names of one site, in the room that it shares with others.
+#[derive(Debug)]
+pub(super) struct Names {
+    budget: Rc<NameBudget>,
+    own: Rc<Entries>,
+}
+
+impl Names {
+    /// Those of another site of this worker.
+    pub(super) fn new(budget: Rc<NameBudget>) -> Names {
+        let own = Rc::<Entries>::default();
+        budget.sites.borrow_mut().push(own.clone());
+        Names { budget, own }
+    }
+
+    pub(super) fn get(&self, path: &SitePath<'_>) -> Option<Rc<Entry>> {
+        self.own.map(path.kind()).borrow().get(path.as_bytes()).cloned()
+    }
+
+    /// Puts what was found at `now` in the place of what was known.
+    pub(super) fn learn(&self, path: &SitePath<'_>, known: Known, now: Time) -> Rc<Entry> {
+        let Names { budget, own } = self;
+        let entry = Rc::new(Entry::new(path, known, now));
+        let map = own.map(entry.kind);
+        if let Some(old) = map.borrow_mut().insert(entry.name.clone(), entry.clone()) {
+            old.dropped.set(true);
+        }
+        let cost = entry.cost();
+        own.bytes.set(own.bytes.get() + cost);
+        own.ring.borrow_mut().push_back(entry.clone());
+        budget.count.set(budget.count.get() + 1);
+        budget.bytes.set(budget.bytes.get() + cost);
+        budget.make_room();
+        entry
+    }
+
+    /// Forgets an entry.
+    pub(super) fn forget(&self, entry: &Entry) {
+        self.own.forget(entry);
+    }
+
+    /// Forgets everything of this site, and gives the memory back.
+    pub(super) fn clear(&self) {
+        let Entries { files, directories, beside, ring, bytes } = &*self.own;
+        let ring = ring.take();
+        self.budget.give_back(ring.len(), bytes.take());
+        for entry in ring {
+            entry.dropped.set(true);
+        }
+        for map in [files, directories, beside] {
+            map.take();
         }
     }
 }
@@ -250,6 +177,16 @@ impl Names {
 mod tests {
     use super::*;
     use weir_http::message::path::resolve;
+
+    /// A site that shares its room with nobody.
+    fn alone(most: usize) -> Names {
+        Names::new(Rc::new(NameBudget::new(most)))
+    }
+
+    /// Entries that a site takes room for.
+    fn held(names: &Names) -> usize {
+        names.own.ring.borrow().len()
+    }
 
     fn learn(names: &Names, path: &str) {
         names.learn(&resolve(path).unwrap(), Known::Directory, Time::ZERO);
@@ -261,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_used_outlives_a_flood() {
-        let names = Names::new(100);
+        let names = alone(100);
         learn(&names, "/used");
         for number in 0..10_000 {
             if number % 50 == 0 {
@@ -271,37 +208,37 @@ mod tests {
         }
         assert!(knows(&names, "/used") && knows(&names, "/flood/9999"));
         assert!(!knows(&names, "/flood/5000"));
-        assert!(names.files.borrow().len() <= 100 && names.ring.borrow().len() <= 100);
+        assert!(names.own.files.borrow().len() <= 100 && held(&names) <= 100);
         names.clear();
         assert!(!knows(&names, "/used"));
     }
 
     #[test]
     fn long_names_take_the_place_of_many() {
-        let names = Names::new(100);
+        let names = alone(100);
         learn(&names, "/used");
         let long = "n".repeat(4000);
         for number in 0..1000 {
             names.get(&resolve("/used").unwrap()).unwrap().uses.count();
             learn(&names, &format!("/{number}/{long}"));
-            let ring = names.ring.borrow();
+            let ring = names.own.ring.borrow();
             let bytes: usize = ring.iter().map(|entry| entry.cost()).sum();
-            assert!(bytes <= 100 * BYTES_EACH && bytes == names.used.get(), "{bytes}");
-            assert!(names.files.borrow().len() <= ring.len() && ring.len() <= 23);
+            assert!(bytes <= 100 * BYTES_EACH && bytes == names.budget.bytes.get(), "{bytes}");
+            assert!(names.own.files.borrow().len() <= ring.len() && ring.len() <= 23);
         }
         assert!(knows(&names, "/used") && knows(&names, &format!("/999/{long}")));
         // Short names have all the places again.
         for number in 0..1000 {
             learn(&names, &format!("/{number}"));
         }
-        assert_eq!(names.ring.borrow().len(), 100);
+        assert_eq!(held(&names), 100);
         names.clear();
-        assert_eq!(names.used.get(), 0);
+        assert_eq!((names.budget.bytes.get(), names.budget.count.get()), (0, 0));
     }
 
     #[test]
     fn a_name_learned_anew_is_the_one_that_counts() {
-        let names = Names::new(3);
+        let names = alone(3);
         for _ in 0..10 {
             learn(&names, "/a");
         }
@@ -317,15 +254,59 @@ mod tests {
         assert!(!knows(&names, "/a") && knows(&names, "/b"));
     }
 
+    /// All sites are full, such as after a crawler's visit, and then only one is asked for names.
     #[test]
-    fn entries_age() {
-        let names = Names::new(3);
-        learn(&names, "/a");
-        let entry = names.get(&resolve("/a").unwrap()).unwrap();
-        assert!(entry.is_fresh(Time::from_nanos(1)));
-        let later = Time::ZERO + Duration::from_secs(1);
-        assert!(!entry.is_fresh(later));
-        entry.confirm(later);
-        assert!(entry.is_fresh(later));
+    fn a_busy_site_has_more_than_its_share_and_the_others_keep_half_of_theirs() {
+        const SITES: usize = 20;
+        const SHARE: usize = 256;
+        let budget = Rc::new(NameBudget::new(SITES * SHARE));
+        let sites: Vec<Names> = (0..SITES).map(|_| Names::new(budget.clone())).collect();
+        for names in &sites {
+            (0..SHARE).for_each(|number| learn(names, &format!("/{number}")));
+        }
+        let (busy, others) = sites.split_first().unwrap();
+        others[0].get(&resolve("/7").unwrap()).unwrap().uses.count();
+        // Then it is another's turn.
+        for (busy, before) in [(busy, &others[0]), (&others[0], busy)] {
+            for number in 0..50_000 {
+                learn(busy, &format!("/busy/{number}"));
+                assert!(budget.count.get() <= SITES * SHARE);
+            }
+            assert_eq!(held(busy), SITES * SHARE - (SITES - 1) * SHARE / 2);
+            assert_eq!(held(before), SHARE / 2);
+            assert!(others[1..].iter().all(|names| held(names) == SHARE / 2));
+        }
+        assert_eq!(sites.iter().map(held).sum::<usize>(), budget.count.get());
+        // What a site does not hold, others may.
+        others[1..].iter().for_each(Names::clear);
+        (0..10_000).for_each(|number| learn(busy, &format!("/again/{number}")));
+        assert_eq!(held(busy) + held(&others[0]), SITES * SHARE);
+    }
+
+    #[test]
+    fn a_flood_of_long_names_leaves_another_site_its_own() {
+        const SHARE: usize = 256;
+        let budget = Rc::new(NameBudget::new(2 * SHARE));
+        let (flooded, other) = (Names::new(budget.clone()), Names::new(budget.clone()));
+        let paths: Vec<String> = (0..SHARE / 2).map(|number| format!("/{number}")).collect();
+        paths.iter().for_each(|path| learn(&other, path));
+        let long = "n".repeat(4000);
+        for number in 0..1000 {
+            learn(&flooded, &format!("/{number}/{long}"));
+            assert!(budget.bytes.get() <= 2 * SHARE * BYTES_EACH);
+        }
+        assert!(paths.iter().all(|path| knows(&other, path)));
+        flooded.clear();
+        assert_eq!(budget.count.get(), paths.len());
+    }
+
+    #[test]
+    fn there_may_be_more_sites_than_names() {
+        let budget = Rc::new(NameBudget::new(2));
+        let sites: Vec<Names> = (0..5).map(|_| Names::new(budget.clone())).collect();
+        for names in sites.iter().cycle().take(100) {
+            learn(names, "/a");
+            assert!(budget.count.get() <= 2);
+        }
     }
 }

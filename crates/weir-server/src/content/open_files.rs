@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use weir_sched::Time;
 
+use super::entry::Entry;
 use super::file::File;
-use super::names::Entry;
 
 /// How long a descriptor is kept that nobody uses.
 const UNUSED: Duration = Duration::from_secs(2);

@@ -10,9 +10,9 @@ use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
 use super::Inner;
+use crate::content::entry::{Entry, Known, KnownFile, facts};
 use crate::content::file::File;
 use crate::content::mount::{self, Access};
-use crate::content::names::{Entry, Known, KnownFile, facts};
 use crate::content::object::{Body, Facts, Found, Object};
 use crate::content::open::{CHUNK, Opened};
 use crate::content::tag;

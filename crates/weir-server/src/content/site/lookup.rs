@@ -14,12 +14,12 @@ use weir_http::message::path::{PathKind, SitePath};
 use weir_sched::Time;
 
 use super::{Inner, OPENING};
+use crate::content::entry::{Entry, Known};
 use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
-use crate::content::names::{Entry, Known};
 use crate::content::object::Found;
-use crate::content::open::{self, Opened};
-use crate::content::root::Look;
+use crate::content::open::{self, Identity, Opened};
+use crate::content::root::{Directory, Look};
 use crate::content::rules::Spare;
 use crate::content::work::{DiskResult, Key};
 use crate::disk::{DiskError, Piece};
@@ -61,13 +61,13 @@ impl Inner {
         let mut is_directory = false;
         let mut status = StatusCode::NOT_FOUND;
         for (place, candidate) in self.rules.candidates(name).enumerate() {
-            // Files alone are kept back, so it is opened to see what it is.
-            let is_kept_back = self.rules.keeps_back(&candidate);
+            if self.rules.keeps_back(&candidate) {
+                is_directory |= *candidate == *name && self.is_directory(&candidate, since).await?;
+                continue;
+            }
             match self.open_name(&candidate, since).await {
                 Ok(opened) => match opened.kind {
                     FileType::Directory => is_directory |= *candidate == *name,
-                    // Nobody is told that there is anything.
-                    _ if is_kept_back => {}
                     FileType::RegularFile => {
                         let candidate = Rc::from(&*candidate);
                         let is_first = place == 0;
@@ -78,7 +78,6 @@ impl Inner {
                     _ => status = StatusCode::FORBIDDEN,
                 },
                 Err(StatusCode::NOT_FOUND) => {}
-                Err(StatusCode::FORBIDDEN) if is_kept_back => {}
                 Err(status) => return Err(self.learn_error(path, status)),
             }
         }
@@ -113,7 +112,14 @@ impl Inner {
         since: Time,
     ) -> Result<Found, StatusCode> {
         let directory = path.as_bytes();
-        match self.open_name(directory, since).await.map(|opened| opened.kind) {
+        let kind = if !self.rules.keeps_back(directory) {
+            self.open_name(directory, since).await.map(|opened| opened.kind)
+        } else if self.is_directory(directory, since).await? {
+            Ok(FileType::Directory)
+        } else {
+            Err(StatusCode::NOT_FOUND)
+        };
+        match kind {
             Ok(FileType::Directory) => {}
             Ok(FileType::RegularFile) => return Err(self.learn_error(path, StatusCode::NOT_FOUND)),
             Ok(_) => return Err(self.learn_error(path, StatusCode::FORBIDDEN)),
@@ -189,6 +195,49 @@ impl Inner {
         }
     }
 
+    /// Whether a name that is kept back is that of a directory: files alone are kept back. It is not opened to
+    /// find out, since nobody is told that there is a file, nor what is wrong with it.
+    async fn is_directory(&self, name: &[u8], since: Time) -> Result<bool, StatusCode> {
+        let mut found = self.identify_below_root(name, since).await?;
+        if found == Err(Errno::NOENT) {
+            match self.look_for_root(since).await {
+                Look::Same | Look::Unknown => {}
+                Look::Vanished => return Err(StatusCode::SERVICE_UNAVAILABLE),
+                Look::Changed => found = self.identify_below_root(name, since).await?,
+            }
+        }
+        match found.map_err(|error| self.failed(name, error)) {
+            Ok(identity) => Ok(identity.kind() == FileType::Directory),
+            // Nobody can tell now, whatever there is.
+            Err(StatusCode::SERVICE_UNAVAILABLE) => Err(StatusCode::SERVICE_UNAVAILABLE),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Finds out what a name stands for, from memory or by a helper.
+    async fn identify_below_root(
+        &self,
+        name: &[u8],
+        since: Time,
+    ) -> Result<Result<Identity, Errno>, StatusCode> {
+        let c_name = CString::new(name).map_err(|_| StatusCode::BAD_REQUEST)?;
+        let directory = self.root.directory();
+        let may_wait = self.work.opens_in_worker();
+        let found = self.spent_on_opening(|| open::identify(&directory, &c_name, may_wait));
+        // Only a helper can tell.
+        if !matches!(found, Err(Errno::XDEV | Errno::AGAIN)) {
+            return Ok(found);
+        }
+        let work = |directory: &Directory, name: &[u8]| {
+            DiskResult::Identified(open::identify_on_disk(directory, name))
+        };
+        match self.by_helper(name, since, Key::Identity, work).await {
+            Ok(DiskResult::Identified(found)) => Ok(found.map(|(identity, _)| identity)),
+            Ok(_) => Ok(Err(Errno::IO)),
+            Err(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
+        }
+    }
+
     /// Opens a name, and looks whether the root is still there if there is no such name.
     async fn open_name(&self, name: &[u8], since: Time) -> Result<Arc<Opened>, StatusCode> {
         let opened = self.open_below_root(name, since).await?;
@@ -241,6 +290,25 @@ impl Inner {
         name: &[u8],
         since: Time,
     ) -> Result<Result<Arc<Opened>, Errno>, DiskError> {
+        let reads = !self.work.reads_in_worker();
+        let work = move |directory: &Directory, name: &[u8]| {
+            DiskResult::Opened(open::from_disk(directory, name, reads).map(Arc::new))
+        };
+        match self.by_helper(name, since, Key::Name, work).await? {
+            DiskResult::Opened(opened) => Ok(opened),
+            _ => Ok(Err(Errno::IO)),
+        }
+    }
+
+    /// Has a helper do `work` on a name below the root. `key`: that of such work, by the device and the inode
+    /// of the root and by the name.
+    async fn by_helper(
+        &self,
+        name: &[u8],
+        since: Time,
+        key: fn(u64, u64, Arc<[u8]>) -> Key,
+        work: impl FnOnce(&Directory, &[u8]) -> DiskResult + Send + 'static,
+    ) -> Result<DiskResult, DiskError> {
         let directory = self.root.directory();
         let (place, own) = (place(name), directory.disk);
         // A name without a slash may be a mount itself, and says nothing of the others.
@@ -248,21 +316,15 @@ impl Inner {
         let disk = self.places.disk(place).unwrap_or(own);
         // It may wait for long, so it is there once.
         let name: Arc<[u8]> = name.into();
-        let key = Key::Name(directory.device, directory.inode, name.clone());
+        let key = key(directory.device, directory.inode, name.clone());
         let piece = Piece { key, bytes: OPENING, place, since };
-        let reads = !self.work.reads_in_worker();
-        let open = move || open::from_disk(&directory, &name, reads).map(Arc::new);
-        match self.disks.run(disk, piece, move || DiskResult::Opened(open())).await? {
-            DiskResult::Opened(opened) => {
-                if let Ok(opened) = &opened
-                    && tells
-                {
-                    self.places.learn(place, opened.disk, own);
-                }
-                Ok(opened)
-            }
-            DiskResult::Part(_) | DiskResult::Root(_) | DiskResult::Listed(_) => Ok(Err(Errno::IO)),
+        let result = self.disks.run(disk, piece, move || work(&directory, &name)).await?;
+        if let Some(disk) = result.disk()
+            && tells
+        {
+            self.places.learn(place, disk, own);
         }
+        Ok(result)
     }
 
     /// The answer when a helper did not fetch what is to be sent.

@@ -13,8 +13,8 @@ use weir_sched::Time;
 use super::{CHECK, Inner};
 use crate::compress::{Claim, Compressor, Content, Key, Ticket};
 use crate::content::coding::{Accepts, SiteCoding};
+use crate::content::entry::KnownFile;
 use crate::content::file::{File, ReadError};
-use crate::content::names::KnownFile;
 use crate::content::object::{Body, Found, Object};
 use crate::content::open::CHUNK;
 use crate::content::variants::{Choice, Sibling, Variants};
@@ -78,12 +78,14 @@ impl Inner {
         found: Result<Found, StatusCode>,
         accepts: &Accepts<'_>,
         since: Time,
+        wait: Option<&Wait<'_>>,
     ) -> Result<Found, StatusCode> {
         match (found?, accepts.codings) {
             (Found::Object(object), Some(accepted)) if object.facts.varies => {
                 let accepted = AcceptedCodings::parse(accepted);
                 // Boxed: files that are never compressed need no room for it.
-                let other = Box::pin(self.variant(path, &object, &accepted, accepts, since)).await;
+                let other =
+                    Box::pin(self.variant(path, &object, &accepted, accepts, since, wait)).await;
                 Ok(Found::Object(other.map_or(object, |other| self.counted(other))))
             }
             (found, _) => Ok(found),
@@ -98,6 +100,7 @@ impl Inner {
         accepted: &AcceptedCodings,
         accepts: &Accepts<'_>,
         since: Time,
+        wait: Option<&Wait<'_>>,
     ) -> Option<Object> {
         let coding = self.coding.as_ref().filter(|_| !accepted.is_none())?;
         // A file that is not remembered changed just now: what is made of it would not last.
@@ -121,7 +124,7 @@ impl Inner {
                 let compressor = coding.compressor(&file.facts)?;
                 // A task of its own reads the file: who waits for that and for the compressor waits for no
                 // disk.
-                let _pause = accepts.wait.map(Wait::pause);
+                let _pause = wait.map(Wait::pause);
                 self.compressed(compressor, file, variants, wanted, object, since).await
             }
         }

@@ -21,8 +21,8 @@ fn site_of(root: &Path) -> Site {
     let metrics = Arc::new(Metrics::new());
     let disks = FileDisks::new(Duration::from_secs(10), metrics.clone());
     let mut opened = SitesConfig::open(&config, &disks, &metrics, None).unwrap();
-    let hot = Rc::new(HotSet::new(100_000));
-    Site::new(opened.sites.remove(0).unwrap(), hot)
+    let (hot, names) = (Rc::new(HotSet::new(100_000)), Rc::new(NameBudget::new(opened.names)));
+    Site::new(opened.sites.remove(0).unwrap(), hot, names)
 }
 
 /// A file is known, hot and open, and a response with it is under way.
