@@ -18,7 +18,8 @@ pub use orders::ProtectiveOrder;
 /// See the module.
 pub const PROTECTIVE: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective",
-    help: "the least left to send first, as long as nobody ends later than under fair sharing",
+    help: "the least left to send first, unless somebody would then finish later than under fair \
+           sharing",
     needs: NEEDS,
     build: |rate| Box::new(Protective::on_a_link_of(rate, Srpt)),
 });

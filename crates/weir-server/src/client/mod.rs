@@ -38,7 +38,7 @@ use crate::client::deadlines::{Deadline, Deadlines};
 use crate::client::input::Input;
 use crate::config::{DisconnectDetection, PortKind};
 use crate::identity::PeerAddress;
-use crate::logs::access_log::Details;
+use crate::logs::access_log::{Details, Ending};
 use crate::metrics::note_event;
 use crate::runtime::stop::Stop;
 use crate::runtime::turn;
@@ -61,8 +61,9 @@ pub(crate) struct Client {
     pub(crate) peer: PeerAddress,
     /// Of the port that it has connected to.
     pub(crate) port: PortKind,
-    /// It is not waited for any more: what is being sent to it ends because it has left.
-    pub(crate) counts_as_left: Cell<bool>,
+    /// Why a response to it is cut that is dropped while it is being sent: because the server stops, unless
+    /// the client was found to have left.
+    pub(crate) cut_by: Cell<Ending>,
     deadline: Deadline,
     /// The one for writing, made when it is first needed: reading and writing may go on at once.
     writing: OnceCell<Deadline>,
@@ -123,7 +124,7 @@ impl Client {
             socket: Rc::new(socket),
             peer,
             port: PortKind::Clear,
-            counts_as_left: Cell::new(false),
+            cut_by: Cell::new(Ending::Stopped),
             deadline: deadlines.enter(),
             writing: OnceCell::new(),
             served: OnceCell::new(),

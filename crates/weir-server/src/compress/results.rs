@@ -3,7 +3,7 @@
 //! so that it is not made again, and counts as memory that is taken. Used by [`super::Compressor`].
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use weir_http::message::coding::Coding;
@@ -37,21 +37,50 @@ pub(crate) struct Compressed {
     /// Since the hand of the clock last passed.
     used: AtomicBool,
     /// Where the memory that it takes is counted.
+    taken: Arc<Taken>,
+}
+
+/// Memory that results take. The figure among the metrics is that of the whole server.
+#[derive(Debug)]
+struct Taken {
+    /// Of these results alone: those of the [`Results`] that were replaced by others are bounded apart, or
+    /// slow clients could keep the others from making any for as long as they like.
+    bytes: AtomicUsize,
     metrics: Arc<Metrics>,
 }
 
+impl Taken {
+    fn new(metrics: &Arc<Metrics>) -> Arc<Taken> {
+        Arc::new(Taken { bytes: AtomicUsize::new(0), metrics: metrics.clone() })
+    }
+
+    fn add(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.metrics.compression.takes(bytes);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.metrics.compression.gives_back(bytes);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
 impl Compressed {
-    fn new(bytes: Option<Vec<u8>>, metrics: &Arc<Metrics>) -> Arc<Compressed> {
+    fn new(bytes: Option<Vec<u8>>, taken: &Arc<Taken>) -> Arc<Compressed> {
         let bytes = bytes.map(Vec::into_boxed_slice);
-        let made = Compressed { bytes, used: AtomicBool::new(false), metrics: metrics.clone() };
-        metrics.compression.takes(made.cost());
+        let made = Compressed { bytes, used: AtomicBool::new(false), taken: taken.clone() };
+        taken.add(made.cost());
         Arc::new(made)
     }
 
     /// A result for tests of whoever learns about it.
     #[cfg(test)]
     pub(crate) fn of(bytes: Option<Vec<u8>>) -> Arc<Compressed> {
-        Compressed::new(bytes, &Arc::new(Metrics::new()))
+        Compressed::new(bytes, &Taken::new(&Arc::new(Metrics::new())))
     }
 
     /// The compressed content; `None`: it would hardly be smaller.
@@ -74,7 +103,7 @@ impl Compressed {
 
 impl Drop for Compressed {
     fn drop(&mut self) {
-        self.metrics.compression.gives_back(self.cost());
+        self.taken.give_back(self.cost());
     }
 }
 
@@ -83,7 +112,7 @@ impl Drop for Compressed {
 pub(super) struct Results {
     state: Mutex<State>,
     most: usize,
-    metrics: Arc<Metrics>,
+    taken: Arc<Taken>,
 }
 
 #[derive(Debug, Default)]
@@ -114,17 +143,17 @@ impl State {
 impl Results {
     /// Keeps at most so many bytes.
     pub(super) fn new(most: usize, metrics: &Arc<Metrics>) -> Results {
-        Results { state: Mutex::default(), most, metrics: metrics.clone() }
+        Results { state: Mutex::default(), most, taken: Taken::new(metrics) }
     }
 
     /// What came of compressing something, which counts as memory that is taken until nobody holds it.
     pub(super) fn made(&self, bytes: Option<Vec<u8>>) -> Arc<Compressed> {
-        Compressed::new(bytes, &self.metrics)
+        Compressed::new(bytes, &self.taken)
     }
 
     /// Whether results take so much memory, with those that are being sent, that no more are to be made.
     pub(super) fn is_full(&self) -> bool {
-        self.metrics.compression.taken() > self.most.saturating_add(self.most.max(LEAST_LENT))
+        self.taken.bytes() > self.most.saturating_add(self.most.max(LEAST_LENT))
     }
 
     /// The result, if it is kept, or somebody holds it.
@@ -200,7 +229,7 @@ mod tests {
     }
 
     fn taken(results: &Results) -> usize {
-        results.metrics.compression.taken()
+        results.taken.bytes()
     }
 
     #[test]

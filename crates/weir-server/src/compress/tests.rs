@@ -13,9 +13,13 @@ use crate::metrics::Format;
 const TEXT: &[u8] = &[b'x'; 50_000];
 
 fn compressor(keys: &str) -> Arc<Compressor> {
+    compressor_with(keys, &Arc::new(Metrics::new()))
+}
+
+fn compressor_with(keys: &str, metrics: &Arc<Metrics>) -> Arc<Compressor> {
     let text = format!("root = \".\"\ncompress = true\n{keys}");
     let config = Config::from_settings(parse(&text).unwrap()).unwrap();
-    Compressor::open(&config, &Arc::new(Metrics::new())).expect("it is switched on")
+    Compressor::open(&config, metrics).expect("it is switched on")
 }
 
 fn key(number: u64, coding: Coding) -> Key {
@@ -188,6 +192,27 @@ fn nothing_is_made_while_what_is_being_sent_takes_too_much() {
     drop(sent);
     assert!(matches!(claim(), Claim::Mine(..)));
     assert_eq!(figure(&compressor, "weir_compression_cache_bytes "), 0.0);
+}
+
+/// A reload has replaced it, and slow clients take their time.
+#[test]
+fn what_one_before_is_still_sending_keeps_the_next_from_nothing() {
+    let before = compressor("compress_cache = \"1MB\"");
+    let sent: Vec<_> = (0..9).map(|_| before.results.made(Some(vec![1; 1_000_000]))).collect();
+    before.give_up();
+    let keys = "compress_cache = \"1MB\"\ncompress_threads = 2";
+    let next = compressor_with(keys, &before.metrics);
+    let claim = |compressor: &Arc<Compressor>| compressor.claim(key(1, Coding::Gzip), TEXT.len());
+    assert!(matches!(claim(&before), Claim::Refused(GivenUp::QueueFull)));
+    assert!(matches!(claim(&next), Claim::Mine(..)));
+    // The figure is of both.
+    let own = next.results.made(Some(vec![1; 1_000_000]));
+    let figure = || figure(&next, "weir_compression_cache_bytes ");
+    assert!(figure() > 10e6, "{}", figure());
+    drop(sent);
+    assert!(figure() > 1e6 && figure() < 2e6, "{}", figure());
+    drop(own);
+    assert_eq!(figure(), 0.0);
 }
 
 #[tokio::test]

@@ -9,9 +9,8 @@ use weir_http::forward::FieldEdits;
 use super::object::Facts;
 use crate::compress::{Compressor, LONGEST, SHORTEST};
 use crate::config::{CompressionConfig, MediaPattern};
-use crate::runtime::wait::Wait;
 
-/// What a request says about codings, and how it waits for one.
+/// What a request says about codings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accepts<'a> {
     /// Its `Accept-Encoding`.
@@ -19,13 +18,11 @@ pub(crate) struct Accepts<'a> {
     /// It asks for a part. What is compressed on the fly has none that are good for ever: it may be
     /// compressed otherwise the next time.
     pub(crate) part: bool,
-    /// The wait for a disk that is under way. Waiting for the compressor is no part of it.
-    pub(crate) wait: Option<&'a Wait<'a>>,
 }
 
 impl Accepts<'_> {
     /// Nothing but the content as it is.
-    pub(crate) const PLAIN: Accepts<'static> = Accepts { codings: None, part: false, wait: None };
+    pub(crate) const PLAIN: Accepts<'static> = Accepts { codings: None, part: false };
 }
 
 /// What a site offers beside its files as they are.

@@ -263,9 +263,7 @@ impl File {
         match disks.run(self.disk, piece, work).await.map_err(FetchError::Disk)? {
             DiskResult::Part(Ok(bytes)) => Ok((start, bytes)),
             DiskResult::Part(Err(error)) => Err(FetchError::Failed(error)),
-            DiskResult::Opened(_) | DiskResult::Root(_) | DiskResult::Listed(_) => {
-                Err(FetchError::Failed(Errno::IO))
-            }
+            _ => Err(FetchError::Failed(Errno::IO)),
         }
     }
 }

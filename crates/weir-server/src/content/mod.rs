@@ -5,6 +5,7 @@ mod builtin;
 mod coding;
 mod config;
 mod descriptor;
+mod entry;
 mod file;
 mod hot;
 mod listing;
@@ -39,10 +40,12 @@ pub(crate) use self::file::ReadError;
 use self::hot::HotSet;
 pub(crate) use self::listing::ListFormat;
 pub use self::mount::{Access as FileAccess, access as file_access};
+use self::names::NameBudget;
 pub(crate) use self::object::{Body, Facts, Found, Object, copy};
 pub(crate) use self::open::{CHUNK, DIRECT_FROM};
 pub(crate) use self::site::Site;
 pub(crate) use self::work::FileDisks;
+use crate::runtime::wait::Wait;
 
 /// Where the content of a worker comes from.
 #[derive(Debug)]
@@ -57,11 +60,12 @@ impl Content {
         Content::Builtin(Box::new(Builtin::new()))
     }
 
-    /// Those of all sites of a worker, which share the memory for small files.
+    /// Those of all sites of a worker, which share the memory for small files and that for names.
     pub(crate) fn all(config: SitesConfig) -> Vec<Content> {
         let hot = Rc::new(HotSet::new(config.hot));
+        let names = Rc::new(NameBudget::new(config.names));
         let content = |site: Option<SiteConfig>| match site {
-            Some(site) => Content::Files(Site::new(site, hot.clone())),
+            Some(site) => Content::Files(Site::new(site, hot.clone(), names.clone())),
             None => Content::builtin(),
         };
         config.sites.into_iter().map(content).collect()
@@ -92,7 +96,8 @@ impl Content {
         }
     }
 
-    /// What `path` stands for; `since`: when it was asked for.
+    /// What `path` stands for; `since`: when it was asked for, `wait`: the wait for a disk meanwhile, of which
+    /// waiting for the compressor is no part.
     ///
     /// # Errors
     ///
@@ -102,9 +107,10 @@ impl Content {
         path: &SitePath<'_>,
         accepts: &Accepts<'_>,
         since: Time,
+        wait: Option<&Wait<'_>>,
     ) -> Result<Found, StatusCode> {
         match self {
-            Content::Files(site) => site.find(path, accepts, since).await,
+            Content::Files(site) => site.find(path, accepts, since, wait).await,
             Content::Builtin(site) => site.find(path).map(Found::Object),
         }
     }

@@ -83,6 +83,11 @@ impl Identity {
         }
     }
 
+    /// Whether it is that of a file, of a directory or of something else.
+    pub(super) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.mode)
+    }
+
     /// What the file is now.
     pub(super) fn now(file: impl AsFd) -> Result<Identity, Errno> {
         Ok(Identity::of(&fstat(file)?))
@@ -133,6 +138,17 @@ pub(super) fn identify(
     let how = if may_wait { ResolveFlags::empty() } else { IN_MEMORY };
     let (_, stat) = look(directory, name, how)?;
     Ok(Identity::of(&stat))
+}
+
+/// What the name stands for and the disk that it is on, without opening it, however long it takes. For
+/// helpers.
+pub(super) fn identify_on_disk(
+    directory: &Directory,
+    name: &[u8],
+) -> Result<(Identity, DiskId), Errno> {
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    let identity = unless_renamed(|| identify(directory, &name, true))?;
+    Ok((identity, DiskId::below(identity.device)))
 }
 
 /// Opens a name, however long it takes, and with `reads` reads a file of up to a chunk. For helpers.

@@ -22,11 +22,12 @@ use weir_sched::Time;
 
 use super::coding::{Accepts, SiteCoding};
 use super::config::SiteConfig;
+use super::entry::{Entry, Known, KnownFile};
 use super::file::{FetchError, File};
 use super::hot::HotSet;
 use super::listing::EACH;
 use super::mount::Access;
-use super::names::{Entry, Known, KnownFile, Names};
+use super::names::{NameBudget, Names};
 use super::object::{Body, Found, Object};
 use super::open::{self, CHUNK};
 use super::open_files::OpenFiles;
@@ -39,6 +40,7 @@ use crate::config::{DiskWork, FileDepartures};
 use crate::disk::{DiskError, Piece};
 use crate::metrics::{Cause, Metrics};
 use crate::runtime::turn;
+use crate::runtime::wait::Wait;
 use crate::sys::clock;
 
 /// Bytes that a helper is expected to read for a name.
@@ -59,6 +61,7 @@ pub(crate) struct Site(Rc<Inner>);
 struct Inner {
     root: Root,
     rules: Arc<Rules>,
+    /// In room that the sites of a worker share.
     names: Names,
     /// The sites of a worker share it.
     hot: Rc<HotSet>,
@@ -79,12 +82,12 @@ struct Inner {
 }
 
 impl Site {
-    /// `hot`: the memory for small files.
-    pub(super) fn new(config: SiteConfig, hot: Rc<HotSet>) -> Site {
+    /// `hot`: the memory for small files, `names`: that for names.
+    pub(super) fn new(config: SiteConfig, hot: Rc<HotSet>, names: Rc<NameBudget>) -> Site {
         Site(Rc::new(Inner {
             root: config.root,
             rules: config.rules,
-            names: Names::new(config.names),
+            names: Names::new(names),
             hot,
             open: OpenFiles::new(config.open),
             lists: Space::new(LISTS * EACH, 0, None),
@@ -124,12 +127,13 @@ impl Site {
         Some(found)
     }
 
-    /// What `path` stands for; `since`: when it was asked for.
+    /// What `path` stands for; `since`: when it was asked for, `wait`: the wait for a disk meanwhile.
     pub(crate) async fn find(
         &self,
         path: &SitePath<'_>,
         accepts: &Accepts<'_>,
         since: Time,
+        wait: Option<&Wait<'_>>,
     ) -> Result<Found, StatusCode> {
         let site = &self.0;
         if site.root.is_stale(turn::began()) {
@@ -144,12 +148,12 @@ impl Site {
         {
             site.metrics.cache_hits.inc();
             entry.uses.count();
-            return site.as_accepted(path, found, accepts, since).await;
+            return site.as_accepted(path, found, accepts, since, wait).await;
         }
         site.metrics.cache_misses.inc();
         // Boxed, here and below: rare work must not make every connection larger.
         let found = Box::pin(site.look_up(path, known, since)).await;
-        site.as_accepted(path, found, accepts, since).await
+        site.as_accepted(path, found, accepts, since, wait).await
     }
 
     pub(crate) fn disks(&self) -> &Arc<FileDisks> {

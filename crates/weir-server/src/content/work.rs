@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
-use super::open::Opened;
+use super::open::{Identity, Opened};
 use super::root::Directory;
-use crate::disk::{self, Disks};
+use crate::disk::{self, DiskId, Disks};
 
 /// The disks as files use them.
 pub(crate) type FileDisks = Disks<Key, DiskResult>;
@@ -19,6 +19,8 @@ pub(crate) type FileDisks = Disks<Key, DiskResult>;
 pub(crate) enum Key {
     /// Opening a name below a directory: its device and inode, and the name.
     Name(u64, u64, Arc<[u8]>),
+    /// Finding out what a name stands for, likewise.
+    Identity(u64, u64, Arc<[u8]>),
     /// Reading a file from an offset on: device, inode, offset.
     Part(u64, u64, u64),
     /// Looking where the site of this path is.
@@ -38,7 +40,7 @@ impl Key {
 impl disk::Key for Key {
     fn bytes(&self) -> usize {
         match self {
-            Key::Name(_, _, name) => name.len(),
+            Key::Name(_, _, name) | Key::Identity(_, _, name) => name.len(),
             // The path of a root is there once.
             Key::Part(..) | Key::Root(_) | Key::List(_) => 0,
         }
@@ -49,8 +51,21 @@ impl disk::Key for Key {
 #[derive(Clone, Debug)]
 pub(crate) enum DiskResult {
     Opened(Result<Arc<Opened>, Errno>),
+    /// With the disk that it is on.
+    Identified(Result<(Identity, DiskId), Errno>),
     Part(Result<Arc<[u8]>, Errno>),
     Root(Result<Arc<Directory>, Errno>),
     /// The next bytes of a list, and whether these are the last.
     Listed(Result<(Arc<[u8]>, bool), Errno>),
+}
+
+impl DiskResult {
+    /// The disk that a name was found on.
+    pub(super) fn disk(&self) -> Option<DiskId> {
+        match self {
+            DiskResult::Opened(opened) => opened.as_ref().ok().map(|opened| opened.disk),
+            DiskResult::Identified(found) => found.as_ref().ok().map(|(_, disk)| *disk),
+            DiskResult::Part(_) | DiskResult::Root(_) | DiskResult::Listed(_) => None,
+        }
+    }
 }

@@ -97,9 +97,4 @@ impl Compression {
     pub(crate) fn gives_back(&self, bytes: usize) {
         self.results.dec_by(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
-
-    /// Bytes of all results that are there.
-    pub(crate) fn taken(&self) -> usize {
-        usize::try_from(self.results.get()).unwrap_or(0)
-    }
 }

@@ -14,8 +14,8 @@ pub(crate) struct InForce {
 impl InForce {
     pub(super) fn register(registry: &mut Registry) -> InForce {
         let all = InForce::default();
-        let help = "1 while the uplink's order is in force; 0 without an uplink, and while the \
-                    kernel's bands are missing or priorities are refused";
+        let help = "1 while the uplink's order is in force; 0 without an uplink, and in kernel \
+                    mode while the bands are missing or priorities are refused";
         registry.register("uplink_scheduled", help, all.scheduled.clone());
         let help = "In kernel mode: 1 while the device has weir's bands";
         registry.register("uplink_kernel_bands", help, all.bands.clone());

@@ -53,8 +53,8 @@ pub(super) async fn deliver(
     outcome
 }
 
-/// A response that is being sent. Dropped before it is over, it was cut with the server, or its client is
-/// not waited for any more: then that is counted and logged.
+/// A response that is being sent. Dropped before it is over, it was cut: that is counted and logged, with
+/// the reason that its client has ([`Client::cut_by`]).
 struct UnderWay<'a> {
     serving: &'a Serving,
     client: &'a Client,
@@ -86,10 +86,7 @@ impl UnderWay<'_> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.note(match self.client.counts_as_left.get() {
-                true => Ending::ClientLeft,
-                false => Ending::Stopped,
-            });
+            self.note(self.client.cut_by.get());
         }
     }
 }

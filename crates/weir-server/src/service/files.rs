@@ -41,8 +41,7 @@ pub(super) async fn respond(
     }
     match path::resolve(request.path) {
         Ok(path) => {
-            let accepts = Accepts { wait, ..accepts(request) };
-            let found = content.find(&path, &accepts, begun).await;
+            let found = content.find(&path, &accepts(request), begun, wait).await;
             let answer = present_found(request, &path, found);
             let mut answer = begin(answer, content, request.method == Method::HEAD, begun).await;
             answer.abort_on = abort_on(content);
@@ -59,7 +58,7 @@ pub(super) fn abort_on(content: &Content) -> AbortOn {
 
 /// What a request says about codings.
 pub(super) fn accepts<'b>(request: &Request<'b>) -> Accepts<'b> {
-    Accepts { codings: request.accept_encoding, part: request.range.is_some(), wait: None }
+    Accepts { codings: request.accept_encoding, part: request.range.is_some() }
 }
 
 /// The answer with what `path`, the whole path of the request, stands for.

@@ -40,13 +40,6 @@ struct Asked<'a> {
     wait: Option<&'a Wait<'a>>,
 }
 
-impl<'a> Asked<'a> {
-    /// What it says about codings.
-    fn accepts(&self) -> Accepts<'a> {
-        Accepts { wait: self.wait, ..files::accepts(self.request) }
-    }
-}
-
 impl Files {
     /// A site without options.
     #[cfg(any(test, feature = "fuzzing"))]
@@ -148,7 +141,7 @@ impl Files {
 
     /// The answer before its error, if it is one, has a page.
     async fn found(&self, options: &SiteOptions, asked: Asked<'_>) -> Answer {
-        let Asked { request, fields, begun, .. } = asked;
+        let Asked { request, fields, begun, wait, .. } = asked;
         if !is_get_or_head(&request.method) {
             return methods::answer(&request.method);
         }
@@ -157,7 +150,8 @@ impl Files {
             Err(error) => return Answer::error(error.status()),
         };
         let Some(below) = options.below(&path) else { return Answer::error(StatusCode::NOT_FOUND) };
-        let found = match self.content.find(&below, &asked.accepts(), begun).await {
+        let accepts = files::accepts(request);
+        let found = match self.content.find(&below, &accepts, begun, wait).await {
             Ok(Found::Object(object)) => {
                 return files::present(request, options.for_origin(object, fields));
             }
@@ -176,12 +170,12 @@ impl Files {
         below: &SitePath<'_>,
         found: &Result<Found, StatusCode>,
     ) -> Option<Answer> {
-        let Asked { request, fields, begun, .. } = asked;
+        let Asked { request, fields, begun, wait, .. } = asked;
         let page = options.fallback(below, fields)?;
         if !self.is_nothing(below, found, begun).await {
             return None;
         }
-        let found = self.content.find(&page, &asked.accepts(), begun).await;
+        let found = self.content.find(&page, &files::accepts(request), begun, wait).await;
         let Ok(Found::Object(object)) = found else { return None };
         let object = options.for_origin(options.as_fallback(object), fields);
         Some(files::present(request, object))
@@ -199,7 +193,7 @@ impl Files {
             Ok(Found::Bare) | Err(StatusCode::NOT_FOUND) => true,
             Ok(Found::Directory) => {
                 let directory = below.as_directory();
-                let found = self.content.find(&directory, &Accepts::PLAIN, begun).await;
+                let found = self.content.find(&directory, &Accepts::PLAIN, begun, None).await;
                 matches!(found, Ok(Found::Bare))
             }
             _ => false,
@@ -234,7 +228,7 @@ impl Files {
         let page = async {
             let found = match self.content.find_in_memory(&path, &Accepts::PLAIN) {
                 Some(found) => found,
-                None => self.content.find(&path, &Accepts::PLAIN, begun).await,
+                None => self.content.find(&path, &Accepts::PLAIN, begun, None).await,
             };
             let Ok(Found::Object(page)) = found else { return None };
             let answer = Answer::whole(page.clone());

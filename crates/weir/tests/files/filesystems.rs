@@ -141,7 +141,8 @@ fn overlayfs() {
     disk.unmount().unwrap();
 }
 
-/// Opening is doing something already: a FIFO lets its writer go on, a tape is wound back.
+/// Opening is doing something already: a FIFO lets its writer go on, a tape is wound back. And what is kept
+/// back is not read to say that it is not there.
 #[test]
 fn what_is_neither_a_file_nor_a_directory_is_never_opened() {
     let at = tempfile::tempdir().unwrap();
@@ -156,6 +157,7 @@ fn what_is_neither_a_file_nor_a_directory_is_never_opened() {
     // Its name stays; a socket that is open would keep the disk in use.
     drop(UnixListener::bind(name("socket")).unwrap());
     fs::write(name("file"), "opened").unwrap();
+    fs::write(name("source.php"), "kept back").unwrap();
     // A helper opens what is not in memory, a worker what is.
     for forget in [true, false] {
         if forget {
@@ -168,6 +170,9 @@ fn what_is_neither_a_file_nor_a_directory_is_never_opened() {
         for node in ["fifo", "device", "socket"] {
             assert_eq!(client.get(&format!("/{node}")).status, 403, "{node}");
             assert_eq!(client.get(&format!("/{node}/")).status, 403, "{node}/");
+        }
+        for path in ["/source.php", "/source.php/"] {
+            assert_eq!(client.get(path).status, 404, "{path}");
         }
         assert_eq!(client.get("/file").text(), "opened");
         let mut space = [MaybeUninit::uninit(); 4096];

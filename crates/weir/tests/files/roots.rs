@@ -189,7 +189,9 @@ fn sources_and_backups_are_kept_back_unless_they_are_wanted() {
     }
     // What cannot be opened is no more there than what could be.
     std::os::unix::fs::symlink("/etc/passwd", site.path().join("out.php")).unwrap();
-    assert_eq!(plain.get("/out.php").status, 404);
+    for path in ["/out.php", "/out.php/", "/a.php/"] {
+        assert_eq!(plain.get(path).status, 404, "{path}");
+    }
     // Nor by way of another name.
     let tried =
         Server::site(site.path(), "try_files = [\"{path}\", \"{path}.php\"]\nindex = \"app.py\"");

@@ -1,5 +1,5 @@
 //! The orders that may stand for least remaining size inside `protective`: each goes first by its own
-//! rule as long as nobody ends later than under fair sharing. What the promise counts is the same
+//! rule unless somebody would then finish later than under fair sharing. What the promise counts is the same
 //! for all. The setting `protective_order` chooses one, and the simulator takes them by name.
 
 use super::{NEEDS, PROTECTIVE, Protective};
@@ -39,21 +39,21 @@ pub(in crate::policy) const ORDERS: &[PolicyKind] = &[SRRT, BURST, SWIFT];
 
 const SRRT: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective/srrt",
-    help: "srrt, as long as nobody ends later than under fair sharing",
+    help: "srrt, unless somebody would then finish later than under fair sharing",
     needs: Needs { path_updates: true, ..NEEDS },
     build: |rate| Box::new(Protective::on_a_link_of(rate, Srrt)),
 });
 
 const BURST: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective/burst",
-    help: "burst, as long as nobody ends later than under fair sharing",
+    help: "burst, unless somebody would then finish later than under fair sharing",
     needs: Needs { path_updates: true, choice: Choice::Grant, ..NEEDS },
     build: |rate| Box::new(Protective::on_a_link_of(rate, Burst::on_a_link_of(rate))),
 });
 
 const SWIFT: PolicyKind = PolicyKind::new(&Descriptor {
     name: "protective/swift",
-    help: "swift, as long as nobody ends later than under fair sharing",
+    help: "swift, unless somebody would then finish later than under fair sharing",
     needs: Needs { bytes: true, choice: Choice::Grant, ..NEEDS },
     build: |rate| Box::new(Protective::on_a_link_of(rate, Swift::new(SwiftChoices::PAPER))),
 });

@@ -153,8 +153,7 @@ impl List {
         let slash: &[u8] = if self.directory.is_empty() { b"" } else { b"/" };
         let path = CString::new([&self.directory[..], slash, name].concat()).ok()?;
         let identity = open::identify(&self.root, &path, true).ok()?;
-        let kind = FileType::from_raw_mode(identity.mode);
-        Some((kind, identity.length, identity.modified.0))
+        Some((identity.kind(), identity.length, identity.modified.0))
     }
 }
 

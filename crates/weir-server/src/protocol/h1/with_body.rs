@@ -15,6 +15,7 @@ use super::requester::H1Requester;
 use crate::answer::AbortOn;
 use crate::client::BodyReading;
 use crate::client::input::Input;
+use crate::logs::access_log::Ending;
 use crate::protocol::exchange::{Asked, exchange};
 use crate::send::Outcome;
 use crate::service::Destination;
@@ -117,7 +118,7 @@ pub(super) async fn afterwards(
     }
     // While the server stops, that is why the client had no longer.
     if !exchanging.context.stop.is_stopping() {
-        exchanging.client.counts_as_left.set(true);
+        exchanging.client.cut_by.set(Ending::ClientLeft);
     }
     Outcome::ClientLeft
 }
