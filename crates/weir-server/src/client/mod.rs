@@ -9,6 +9,7 @@ pub(crate) mod handshake;
 pub(crate) mod input;
 pub(crate) mod rate;
 mod requester;
+pub(crate) mod stall;
 mod times;
 
 pub(crate) use asker::{Asker, Behind};

@@ -16,6 +16,7 @@ use weir_sched::Time;
 use self::push::{Pushed, SCRATCH};
 use crate::answer::{AbortOn, Part, Place};
 use crate::client::rate::Pace;
+use crate::client::stall::Lull;
 use crate::client::{Client, Left, Times, Wait};
 use crate::content::{CHUNK, Site};
 use crate::disk::Age;
@@ -51,8 +52,9 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// What it means that nothing can be written any more. The kernel counts `send_timeout` as well
-    /// (TCP_USER_TIMEOUT, tcp(7)), and ends the connection before a worker that was held up looks.
+    /// What it means that nothing can be written any more. The kernel gives up a client that acknowledges
+    /// nothing, too: after `send_timeout` (TCP_USER_TIMEOUT, tcp(7)), before a worker that was held up looks;
+    /// on a connection in its bands only after the time that it has for all (net.ipv4.tcp_retries2).
     fn of_broken(error: Errno) -> Outcome {
         match error {
             Errno::TIMEDOUT => Outcome::TimedOut,
@@ -102,6 +104,7 @@ impl Sender {
             age,
             fetching: None,
             pace: None,
+            lull: None,
             banded: None,
         }
     }
@@ -126,6 +129,8 @@ pub(crate) struct Sending<'a> {
     fetching: Option<JoinSet<()>>,
     /// The client's speed, once it was waited for. Boxed: that is rare.
     pace: Option<Box<Pace>>,
+    /// The time in which there was nothing to send to a client in a band. Boxed, too.
+    lull: Option<Box<Lull>>,
     /// The connection in the kernel's bands, if it goes through them.
     banded: Option<&'a Banded>,
 }

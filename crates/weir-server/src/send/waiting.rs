@@ -1,17 +1,14 @@
 //! Waits until a client has taken so much that more can be sent, and lets one go that takes too little. Used
-//! where its socket is full. Through the kernel's bands, time in which its packets wait for a device of this
-//! host does not count against it.
+//! where its socket is full, and through the kernel's bands where a backend is waited for, too. There, time in
+//! which its packets wait for a device of this host does not count against it.
 
 use std::time::Duration;
 
 use super::{Outcome, Sending};
 use crate::client::rate::Pace;
+use crate::client::stall::{LOOK, Stall};
 use crate::runtime::turn;
 use crate::uplink::Banded;
-
-/// How often it is looked whether a connection in a band has packets in this host. The kernel has no event
-/// for that.
-const LOOK: Duration = Duration::from_secs(1);
 
 impl Sending<'_> {
     /// Waits until the socket takes more, and has the kernel keep as much as the client's speed is worth.
@@ -34,21 +31,19 @@ impl Sending<'_> {
             let kept = self.client.socket.unacknowledged().unwrap_or(0);
             self.sent as i64 - kept as i64
         };
-        let (mut seen, mut since) = (taken(), turn::began());
+        let seen = taken();
+        let mut stall = Stall::new(times.send, seen);
         let new = || Box::new(Pace::new(times.rate, seen));
         let mut pace = self.pace.take().unwrap_or_else(new);
         let longest = if self.banded.is_some() { LOOK } else { Duration::MAX };
         loop {
             let asked = turn::began();
-            let left = times.send.saturating_sub(asked.since(since)).min(pace.left());
-            let wait = left.min(longest);
+            let wait = stall.left().min(pace.left()).min(longest);
             let writable = self.client.writable(wait).await.map_err(|_| Outcome::ClientLeft)?;
-            let now = turn::began();
-            let waited = now.since(asked);
-            if self.banded.is_some_and(Banded::has_packets_here) {
-                // It cannot take what has not left this host.
-                since += waited;
-            } else {
+            // It cannot take what has not left this host.
+            if !self.banded.is_some_and(Banded::has_packets_here) {
+                let waited = turn::began().since(asked);
+                stall.waited(waited);
                 pace.waited(waited);
             }
             if pace.is_too_slow(taken) {
@@ -63,16 +58,43 @@ impl Sending<'_> {
             if writable {
                 break;
             }
-            if now.since(since) >= times.send {
-                // The kernel says so only when the client has taken a good part: it may have taken some.
-                let before = std::mem::replace(&mut seen, taken());
-                if before == seen {
-                    return Err(Outcome::TimedOut);
-                }
-                since = now;
+            // The kernel says so only when the client has taken a good part: it may have taken some.
+            if stall.is_over(taken) {
+                return Err(Outcome::TimedOut);
             }
         }
         self.pace = Some(pace);
         Ok(())
+    }
+
+    /// Waits until it is time for [`Sending::look`].
+    pub(super) async fn until_look(&self) {
+        let lull = self.lull.as_deref().copied().unwrap_or_default();
+        tokio::time::sleep(lull.until_look(self.sender.times.send)).await;
+    }
+
+    /// There was nothing to send for so long.
+    pub(super) fn had_nothing_to_send(&mut self, time: Duration) {
+        // Elsewhere the kernel finds out (TCP_USER_TIMEOUT).
+        if self.banded.is_some() {
+            self.lull.get_or_insert_default().waited(time);
+        }
+    }
+
+    /// Looks, while there is nothing to send, whether the client takes what it was sent before.
+    ///
+    /// # Errors
+    ///
+    /// It has taken nothing for `send_timeout`.
+    pub(super) fn look(&mut self) -> Result<(), Outcome> {
+        let (banded, longest) = (self.banded, self.sender.times.send);
+        // By the kernel's count: with TLS more is written than what is sent.
+        let part = self.client.socket.tcp_info().ok().and_then(|info| info.acknowledged_part());
+        let taken = part.map(|bytes| bytes as i64);
+        let is_starved = || banded.is_some_and(Banded::has_packets_here);
+        match self.lull.get_or_insert_default().is_too_long(longest, taken, is_starved) {
+            true => Err(Outcome::TimedOut),
+            false => Ok(()),
+        }
     }
 }

@@ -101,6 +101,12 @@ impl TcpInfo {
         Duration::from_micros(self.rtt.into())
     }
 
+    /// Bytes that the other end has acknowledged since the beginning, if it has not acknowledged all that was
+    /// written.
+    pub(crate) fn acknowledged_part(&self) -> Option<u64> {
+        (self.unacked > 0 || self.notsent_bytes > 0).then_some(self.bytes_acked)
+    }
+
     /// Whether a whole segment is written that TCP has not sent yet.
     pub(crate) fn has_unsent_segment(&self) -> bool {
         self.notsent_bytes >= self.snd_mss.max(1)

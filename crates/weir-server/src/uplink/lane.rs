@@ -22,6 +22,14 @@ impl Lane {
         }
     }
 
+    /// The connection in the kernel's bands, if it goes through them.
+    pub(crate) fn banded(&self) -> Option<&Banded> {
+        match self {
+            Lane::Paced(_) => None,
+            Lane::Banded(banded) => Some(banded),
+        }
+    }
+
     /// The responses from now on are for the client at this address, whose share of the link they have: a
     /// connection of a trusted proxy serves many. No response is under way.
     pub(crate) fn serves(&self, client: PeerAddress) {

@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 use crate::support::link::Link;
-use crate::support::{Client, Server, eventually, output_of};
+use crate::support::{Backend, Barrier, Client, Server, Then, eventually, output_of};
 
 const DEVICE: &str = Link::DEVICE;
 
@@ -179,6 +179,95 @@ fn a_client_whose_packets_wait_here_is_not_slow_and_one_that_takes_nothing_is() 
         });
         assert_eq!(starved.response().body.len(), 1_000_000);
     });
+}
+
+/// Neither while its backend is silent nor when its connection ends.
+#[test]
+fn a_client_whose_packets_wait_here_has_time_when_nothing_more_is_to_be_sent() {
+    Bench::run("8mbit", |bench| {
+        let next = Barrier::default();
+        let more = next.clone();
+        let backend = bench.link.at_near(|| {
+            Backend::new(move |call| {
+                let target = call.asked.target();
+                if target == "/whole" {
+                    return call.ok([b'x'; 10_000]);
+                }
+                call.send("HTTP/1.1 200 OK\r\nContent-Length: 12001\r\n\r\n");
+                call.send([b'x'; 12_000]);
+                match target {
+                    "/silent" => more.pass(),
+                    _ => call.until_closed(),
+                }
+                call.send("y");
+                Then::Keep
+            })
+        });
+        let proxy = format!("/={}", backend.url);
+        let flags = ["--uplink-kernel-cap", "off", "--send-timeout", "1s", "--proxy", &proxy];
+        let server = bench.serve(&[&["--uplink-bands", "paper"][..], &flags].concat());
+        let connect = || {
+            let mut client = server.connect();
+            assert_eq!(client.get("/whole").status, 200);
+            client
+        };
+        let (mut waiting, mut closing) = (connect(), connect());
+        bench.starving_others(|| {
+            waiting.ask("/silent");
+            closing.ask_with("/whole", "Connection: close\r\n");
+            // Over loopback, where nothing waits.
+            bench.link.at_near(|| {
+                server.wait_for_metric("weir_responses_total", 3.0);
+                backend.wait_for_requests(4);
+                let lets_one_go = |cut: f64| {
+                    let mut stalled = Client::with_small_buffer(server.address());
+                    stalled.ask("/stalled");
+                    server.wait_for_metric("weir_incomplete_responses_total", cut);
+                };
+                lets_one_go(1.0);
+                // Who may be sending still is waited for to its end.
+                let mut lingering = server.connect();
+                let head = "POST /whole HTTP/1.1\r\nHost: weir\r\nConnection: close\r\n";
+                lingering.send(format!("{head}Content-Length: 1\r\n\r\nx"));
+                assert_eq!(lingering.response().status, 200);
+                lets_one_go(2.0);
+                eventually("its connection is gone", || lingering.try_send("x").is_err());
+                let open = server.metrics().sum("weir_connections");
+                assert_eq!(open, 2.0, "those whose packets wait");
+            });
+        });
+        next.open(1);
+        assert_eq!(waiting.response().body.len(), 12_001);
+        assert_eq!(closing.response().body.len(), 10_000);
+    });
+}
+
+/// The kernel does not count for it, and nothing more is sent that would fill its socket.
+#[test]
+fn a_client_that_takes_nothing_is_let_go_while_its_backend_is_silent() {
+    let next = Barrier::default();
+    let more = next.clone();
+    let backend = Backend::new(move |call| {
+        call.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+        // More than a small buffer takes, and less than makes the server's socket full.
+        call.send([b'x'; 12_000]);
+        more.pass();
+        call.send("y");
+        Then::Keep
+    });
+    let kernel = ["--uplink", "kernel", "--uplink-device", "no-device"];
+    let flags = ["--uplink-kernel-cap", "off", "--send-timeout", "1s"];
+    let server = Server::before(&backend, &[&kernel[..], &flags].concat());
+    let mut reading = server.connect();
+    reading.ask("/");
+    assert_eq!((reading.head().status, reading.read(12_000).len()), (200, 12_000));
+    let mut stalled = Client::with_small_buffer(server.address());
+    stalled.ask("/");
+    for cut in ["weir_incomplete_responses_total", "weir_backend_dead_while_sending_total"] {
+        server.wait_for_metric(cut, 1.0);
+    }
+    next.open(2);
+    assert_eq!(reading.read(1), b"y", "who has taken all may wait");
 }
 
 #[test]

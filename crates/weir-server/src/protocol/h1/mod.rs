@@ -39,7 +39,7 @@ pub(super) async fn serve(
 ) {
     match answer_requests(context, client, input, lane.as_ref()).await {
         End::Broken => {}
-        end => close(context, client, input, end).await,
+        end => close(context, client, input, lane.as_ref(), end).await,
     }
 }
 
