@@ -57,6 +57,18 @@ pub(super) enum Known {
 }
 
 impl Known {
+    /// Whether it says the same as `other`, which is no file: files tell themselves apart by more.
+    pub(super) fn says(&self, other: &Known) -> bool {
+        match (self, other) {
+            (Known::Directory, Known::Directory)
+            | (Known::List, Known::List)
+            | (Known::Bare, Known::Bare) => true,
+            (Known::Shorter(cut), Known::Shorter(other)) => cut == other,
+            (Known::Error(status), Known::Error(other)) => status == other,
+            _ => false,
+        }
+    }
+
     /// What the name stands for, if it is no file.
     pub(super) fn found(&self) -> Option<Result<Found, StatusCode>> {
         match self {

@@ -14,6 +14,10 @@ use super::entry::{Entry, Known};
 /// Bytes of memory for each entry that there is room for: more than entries of ordinary files take.
 const BYTES_EACH: usize = 1024;
 
+/// The most entries in use that the hand passes before it takes one of them: the worker does nothing else
+/// meanwhile, and where all are in use, it would pass each of them several times.
+const MOST_PASSED: usize = 1000;
+
 /// Room for a bounded number of entries, and of their bytes, that sites share. Evicts with generalised
 /// CLOCK, whose hand passes the entries of one site after the other: so each has as much room as it uses. A
 /// site is left half of an equal share, however much is asked of the others.
@@ -47,11 +51,13 @@ impl NameBudget {
         // All sites may have so much at once: while the room is exceeded, some site has more.
         let left_to_each = self.most / 2 / number;
         let (mut place, mut to_pass) = self.hand.get();
+        let mut passed = 0;
         while self.is_exceeded() {
             match sites.get(place) {
                 Some(site) if to_pass > 0 && site.are_more_than(left_to_each) => {
                     to_pass -= 1;
-                    if let Some(cost) = site.pass() {
+                    passed += 1;
+                    if let Some(cost) = site.pass(passed > MOST_PASSED) {
                         self.give_back(1, cost);
                     }
                 }
@@ -103,11 +109,12 @@ impl Entries {
         self.ring.borrow().len() > count || self.bytes.get() > count.saturating_mul(BYTES_EACH)
     }
 
-    /// The hand passes an entry, which loses a use; if it had none left it goes, and its bytes are told.
-    fn pass(&self) -> Option<usize> {
+    /// The hand passes an entry, which loses a use; if it had none left, or `in_any_case`, it goes, and its
+    /// bytes are told.
+    fn pass(&self, in_any_case: bool) -> Option<usize> {
         let mut ring = self.ring.borrow_mut();
         let entry = ring.pop_front()?;
-        if !entry.dropped.get() && entry.uses.spend() {
+        if !entry.dropped.get() && entry.uses.spend() && !in_any_case {
             ring.push_back(entry);
             return None;
         }
@@ -137,8 +144,13 @@ impl Names {
         self.own.map(path.kind()).borrow().get(path.as_bytes()).cloned()
     }
 
-    /// Puts what was found at `now` in the place of what was known.
+    /// Puts what was found at `now` in the place of what was known, unless that says the same.
     pub(super) fn learn(&self, path: &SitePath<'_>, known: Known, now: Time) -> Rc<Entry> {
+        if let Some(old) = self.get(path).filter(|old| old.known.says(&known)) {
+            old.confirm(now);
+            old.uses.count();
+            return old;
+        }
         let Names { budget, own } = self;
         let entry = Rc::new(Entry::new(path, known, now));
         let map = own.map(entry.kind);
@@ -175,6 +187,8 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
     use weir_http::message::path::resolve;
 
@@ -298,6 +312,46 @@ mod tests {
         assert!(paths.iter().all(|path| knows(&other, path)));
         flooded.clear();
         assert_eq!(budget.count.get(), paths.len());
+    }
+
+    /// As a page of which each part is looked for beside it, too, where nothing is.
+    #[test]
+    fn what_is_found_to_be_so_still_takes_no_further_room() {
+        let names = alone(100);
+        let path = resolve("/").unwrap();
+        for (second, known) in [
+            || Known::Directory,
+            || Known::List,
+            || Known::Bare,
+            || Known::Shorter(5),
+            || Known::Shorter(6),
+            || Known::Error(StatusCode::NOT_FOUND),
+            || Known::Error(StatusCode::FORBIDDEN),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let at = |tenths: usize| Time::from_nanos((10 * second + tenths) as u64 * 100_000_000);
+            let first = names.learn(&path, known(), at(0));
+            let again = names.learn(&path, known(), at(9));
+            assert!(Rc::ptr_eq(&first, &again) && again.is_fresh(at(10)) && again.uses.spend());
+            assert_eq!(held(&names), second + 1);
+        }
+    }
+
+    #[test]
+    fn where_all_are_in_use_the_hand_does_not_pass_each_of_them() {
+        const MOST: usize = 10 * MOST_PASSED;
+        let names = alone(MOST);
+        for number in 0..MOST {
+            let path = format!("/{number}");
+            learn(&names, &path);
+            names.get(&resolve(&path).unwrap()).unwrap().uses.count();
+        }
+        learn(&names, "/new");
+        let unused = names.own.ring.borrow().iter().filter(|entry| !entry.uses.spend()).count() - 1;
+        assert!(unused <= MOST_PASSED && knows(&names, "/new"), "{unused}");
+        assert_eq!(held(&names), MOST);
     }
 
     #[test]

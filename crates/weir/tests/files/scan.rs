@@ -105,7 +105,7 @@ fn a_scan_of_all_files_does_not_evict_those_that_are_asked_for_often() {
             client.send(format!("HEAD /{directory}/{number} HTTP/1.1\r\nHost: weir\r\n\r\n"));
             assert_eq!(client.head().status, 200);
         }
-        // Half of the room is taken then, and the kernel needs none yet.
+        // In the first pass half of the room is taken then, and the kernel needs none yet.
         let first = count.min(LIMIT / 2 / size);
         ask(&mut client, directory, 0..first);
         group.count_pages();

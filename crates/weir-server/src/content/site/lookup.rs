@@ -209,7 +209,9 @@ impl Inner {
         match found.map_err(|error| self.failed(name, error)) {
             Ok(identity) => Ok(identity.kind() == FileType::Directory),
             // Nobody can tell now, whatever there is.
-            Err(StatusCode::SERVICE_UNAVAILABLE) => Err(StatusCode::SERVICE_UNAVAILABLE),
+            Err(status @ (StatusCode::SERVICE_UNAVAILABLE | StatusCode::INTERNAL_SERVER_ERROR)) => {
+                Err(status)
+            }
             Err(_) => Ok(false),
         }
     }
@@ -223,7 +225,11 @@ impl Inner {
         let c_name = CString::new(name).map_err(|_| StatusCode::BAD_REQUEST)?;
         let directory = self.root.directory();
         let may_wait = self.work.opens_in_worker();
-        let found = self.spent_on_opening(|| open::identify(&directory, &c_name, may_wait));
+        let mut found = self.spent_on_opening(|| open::identify(&directory, &c_name, may_wait));
+        if matches!(found, Err(Errno::MFILE | Errno::NFILE)) {
+            self.open.clear();
+            found = open::identify(&directory, &c_name, may_wait);
+        }
         // Only a helper can tell.
         if !matches!(found, Err(Errno::XDEV | Errno::AGAIN)) {
             return Ok(found);

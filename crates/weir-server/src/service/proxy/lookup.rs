@@ -5,24 +5,48 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 use std::vec;
 
 use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
-/// The most names that a worker looks up at once. Each blocks a thread for as long as a name server does
-/// not answer, and temporary files need some of the worker's 512, too.
-const MAX_NAMES: usize = 64;
+/// The most look-ups of a worker at once. Each blocks a thread for as long as a name server does not
+/// answer, and temporary files need some of the worker's 512, too.
+const MOST: usize = 64;
+
+/// The most of these for those who wait for one name.
+const MOST_OF_A_NAME: usize = 4;
+
+/// Who wants a name that has been looked up for so long begins another look-up beside it: the system asks a
+/// name server again only after 5 s (resolv.conf(5)), and a lost packet should not hold up those who come
+/// later.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// How a look-up ends; the addresses have port 0.
 type Found = io::Result<Vec<SocketAddr>>;
 
+/// Tells those who wait for a name how the first of its look-ups ended.
+type Teller = watch::Sender<Option<Found>>;
+
+/// A name that is looked up.
+struct UnderWay {
+    /// The look-ups have it: when there is none left, nothing is told any more.
+    teller: Weak<Teller>,
+    /// When the last of them began, and how many there were.
+    last: Instant,
+    count: usize,
+    /// How many wait or have waited for the answer.
+    asked: usize,
+}
+
 thread_local! {
     /// Room for the look-ups of this worker: each has a permit until its thread has ended.
-    static PERMITS: Arc<Semaphore> = Arc::new(Semaphore::new(MAX_NAMES));
-    /// Where the look-ups of this worker tell how they ended, by name. If it is closed, the look-up is over.
-    static UNDER_WAY: RefCell<HashMap<Box<str>, watch::Receiver<Found>>> = RefCell::default();
+    static PERMITS: Arc<Semaphore> = Arc::new(Semaphore::new(MOST));
+    /// The names that this worker looks up.
+    static UNDER_WAY: RefCell<HashMap<Box<str>, UnderWay>> = RefCell::default();
 }
 
 /// The addresses of `host`, which is a name or an address.
@@ -36,40 +60,86 @@ pub(super) async fn look_up(host: &str, port: u16) -> io::Result<vec::IntoIter<S
     }
     let name = host.to_owned();
     let work = move || (name.as_str(), 0_u16).to_socket_addrs().map(Iterator::collect);
-    let mut addresses = end_of(shared_look_up(host, work)).await?;
+    let mut addresses = share(host, Instant::now(), work).end().await?;
     for address in &mut addresses {
         address.set_port(port);
     }
     Ok(addresses.into_iter())
 }
 
-/// The look-up of `name` that is under way; if there is none, a new one, which does `work`. It is a task
-/// of its own, so that whoever gives up takes it from nobody else.
-fn shared_look_up(
-    name: &str,
-    work: impl FnOnce() -> Found + Send + 'static,
-) -> watch::Receiver<Found> {
+/// Who waits for a name.
+struct Waiting {
+    answer: watch::Receiver<Option<Found>>,
+    /// How many asked for it before.
+    place: usize,
+}
+
+/// Waits for `name`, which those share who want it at the same time. If it is not looked up, or has been
+/// for long at `now`, a look-up begins, which does `work`. It is a task of its own, so that whoever gives up
+/// takes it from nobody else.
+fn share(name: &str, now: Instant, work: impl FnOnce() -> Found + Send + 'static) -> Waiting {
     UNDER_WAY.with_borrow_mut(|all| {
-        if let Some(end) = all.get(name).filter(|end| !end.is_closed()) {
-            return end.clone();
+        if let Some(under_way) = all.get_mut(name)
+            && let Some(teller) = under_way.teller()
+        {
+            let is_late = now.saturating_duration_since(under_way.last) >= AGAIN_AFTER;
+            let answer = teller.subscribe();
+            if is_late && under_way.count < MOST_OF_A_NAME {
+                (under_way.last, under_way.count) = (now, under_way.count + 1);
+                begin(teller, work);
+            }
+            under_way.asked += 1;
+            return Waiting { answer, place: under_way.asked - 1 };
         }
-        all.retain(|_, end| !end.is_closed());
-        let (teller, end) = watch::channel(Ok(Vec::new()));
-        tokio::spawn(async move {
-            let found = by_helper(work).await;
-            // Somebody listens: the map has a receiver.
-            let _ = teller.send(found);
-        });
-        all.insert(name.into(), end.clone());
-        end
+        all.retain(|_, under_way| under_way.teller().is_some());
+        let (teller, answer) = watch::channel(None);
+        let teller = Arc::new(teller);
+        let weak = Arc::downgrade(&teller);
+        all.insert(name.into(), UnderWay { teller: weak, last: now, count: 1, asked: 1 });
+        begin(teller, work);
+        Waiting { answer, place: 0 }
     })
 }
 
-/// Waits for the end of a look-up.
-async fn end_of(mut under_way: watch::Receiver<Found>) -> Found {
-    // No thread could be started for it, or the worker ends.
-    under_way.changed().await.map_err(|_| io::Error::other("the look-up broke off"))?;
-    under_way.borrow().as_ref().cloned().map_err(copy)
+/// Begins a look-up. Only the first to end has anything to tell.
+fn begin(teller: Arc<Teller>, work: impl FnOnce() -> Found + Send + 'static) {
+    tokio::spawn(async move {
+        let found = by_helper(work).await;
+        teller.send_if_modified(|answer| {
+            let is_first = answer.is_none();
+            answer.get_or_insert(found);
+            is_first
+        });
+    });
+}
+
+impl UnderWay {
+    /// None if the name's look-ups are over.
+    fn teller(&self) -> Option<Arc<Teller>> {
+        self.teller.upgrade().filter(|teller| teller.borrow().is_none())
+    }
+}
+
+impl Waiting {
+    /// Waits for the answer. A name server deals out the addresses of a name in turn, so those who share an
+    /// answer begin with different ones.
+    async fn end(mut self) -> Found {
+        let answer = self.answer.wait_for(Option::is_some).await;
+        // No thread could be started for it, or the worker ends.
+        let answer = answer.map_err(|_| io::Error::other("the look-up broke off"))?;
+        let mut addresses = match &*answer {
+            Some(Ok(addresses)) => addresses.clone(),
+            Some(Err(error)) => return Err(copy(error)),
+            None => Vec::new(),
+        };
+        // Of the family that the system prefers.
+        let is_ipv4 = addresses.first().is_some_and(SocketAddr::is_ipv4);
+        let alike = addresses.iter().take_while(|address| address.is_ipv4() == is_ipv4).count();
+        if let Some(preferred) = addresses.get_mut(..alike).filter(|_| alike > 0) {
+            preferred.rotate_left(self.place % alike);
+        }
+        Ok(addresses)
+    }
 }
 
 /// `error` once more. The system's errors keep their code: it tells what is short on this host from what
@@ -120,10 +190,10 @@ mod tests {
     }
 
     /// Begins to look `name` up at a server that answers `address(1)` when the sender is dropped.
-    async fn hang(name: &str) -> (mpsc::Sender<()>, watch::Receiver<Found>) {
+    async fn hang(name: &str, now: Instant) -> (mpsc::Sender<()>, Waiting) {
         let (answer, server) = mpsc::channel::<()>();
         let (asked, is_asked) = oneshot::channel();
-        let waiting = shared_look_up(name, move || {
+        let waiting = share(name, now, move || {
             let _ = asked.send(());
             let _ = server.recv();
             Ok(vec![address(1)])
@@ -132,36 +202,49 @@ mod tests {
         (answer, waiting)
     }
 
-    async fn soon(under_way: watch::Receiver<Found>) -> Found {
-        timeout(DEADLINE, end_of(under_way)).await.unwrap()
+    async fn soon(waiting: Waiting) -> Found {
+        timeout(DEADLINE, waiting.end()).await.unwrap()
     }
 
     /// How many threads look names up.
     fn threads() -> usize {
-        MAX_NAMES - PERMITS.with(|permits| permits.available_permits())
+        MOST - PERMITS.with(|permits| permits.available_permits())
     }
 
     #[tokio::test]
-    async fn a_name_that_nobody_answers_for_takes_one_thread_and_leaves_room_for_others() {
-        let (answer, first) = hang("hangs.test").await;
+    async fn a_name_that_nobody_answers_for_takes_few_threads_and_leaves_room_for_others() {
+        let start = Instant::now();
+        let (answer, first) = hang("hangs.test", start).await;
         // Whether or not somebody waits: its thread cannot be stopped.
         drop(first);
-        let later = [(); 2 * MAX_NAMES].map(|()| shared_look_up("hangs.test", asked_again));
-        for number in 0..2 * MAX_NAMES {
-            let other = shared_look_up(&format!("{number}.test"), || Ok(vec![address(2)]));
+        let soon_after = start + AGAIN_AFTER - Duration::from_millis(1);
+        let later = [(); 2 * MOST].map(|()| share("hangs.test", soon_after, asked_again));
+        for number in 0..2 * MOST {
+            let other = share(&format!("{number}.test"), start, || Ok(vec![address(2)]));
             assert_eq!(soon(other).await.unwrap(), [address(2)]);
             assert_eq!(threads(), 1);
         }
-        drop(answer);
-        for waiting in later {
+        let mut answers = vec![answer];
+        for number in 1..MOST_OF_A_NAME as u32 {
+            let (answer, _) = hang("hangs.test", start + AGAIN_AFTER * number).await;
+            answers.push(answer);
+        }
+        let much_later = start + AGAIN_AFTER * 100;
+        let last = share("hangs.test", much_later, asked_again);
+        assert_eq!(threads(), MOST_OF_A_NAME);
+        // One answer is enough for all.
+        answers.pop();
+        for waiting in later.into_iter().chain([last]) {
             assert_eq!(soon(waiting).await.unwrap(), [address(1)]);
         }
-        assert_eq!(threads(), 0);
+        let anew = share("hangs.test", much_later, || Ok(vec![address(2)]));
+        assert_eq!(soon(anew).await.unwrap(), [address(2)]);
+        assert_eq!(threads(), MOST_OF_A_NAME - 1);
     }
 
     #[tokio::test]
     async fn all_who_share_a_look_up_have_ports_of_their_own() {
-        let (answer, _first) = hang("shared.test").await;
+        let (answer, _first) = hang("shared.test", Instant::now() + DEADLINE).await;
         let asking = async {
             let answering = async { drop(answer) };
             tokio::join!(look_up("shared.test", 80), look_up("shared.test", 443), answering)
@@ -174,12 +257,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn those_who_share_an_answer_begin_with_different_addresses_of_the_preferred_family() {
+        let other: SocketAddr = "[2001:db8::1]:0".parse().unwrap();
+        let all = vec![address(1), address(2), other, address(3)];
+        let (now, found) = (Instant::now(), all.clone());
+        let first = share("many.test", now, move || Ok(found));
+        let others = [(); 2].map(|()| share("many.test", now, asked_again));
+        assert_eq!(soon(first).await.unwrap(), all);
+        let [second, third] = others;
+        assert_eq!(soon(second).await.unwrap(), [address(2), address(1), other, address(3)]);
+        assert_eq!(soon(third).await.unwrap(), all);
+        let none = share("none.test", now, || Ok(Vec::new()));
+        assert_eq!(soon(none).await.unwrap(), []);
+    }
+
+    #[tokio::test]
     async fn a_name_waits_for_a_place_and_an_address_does_not() {
         let permits = PERMITS.with(Arc::clone);
-        let all = permits.acquire_many(MAX_NAMES as u32).await.unwrap();
+        let all = permits.acquire_many(MOST as u32).await.unwrap();
+        let start = Instant::now();
         assert!(timeout(A_WHILE, look_up("localhost", 80)).await.is_err());
         // Its place is kept for whoever comes next.
-        let next = shared_look_up("localhost", asked_again);
+        let next = share("localhost", start, asked_again);
         for address in ["127.0.0.1", "::1"] {
             let found: Vec<_> = look_up(address, 80).await.unwrap().collect();
             assert_eq!(found, [SocketAddr::new(address.parse().unwrap(), 80)]);
@@ -191,40 +290,46 @@ mod tests {
 
     #[tokio::test]
     async fn all_who_wait_are_told_why_it_failed() {
+        let now = Instant::now();
         for (number, why) in ["no such name", "no answer"].into_iter().enumerate() {
             let name = format!("{number}.test");
             let work = move || Err(io::Error::new(io::ErrorKind::NotFound, why));
-            let first = shared_look_up(&name, work);
-            for waiting in [shared_look_up(&name, asked_again), first] {
+            let first = share(&name, now, work);
+            for waiting in [share(&name, now, asked_again), first] {
                 let error = soon(waiting).await.unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::NotFound);
                 assert_eq!(error.to_string(), why);
             }
         }
-        let first = shared_look_up("short.test", || Err(descriptors::none_left()));
-        for waiting in [shared_look_up("short.test", asked_again), first] {
+        let first = share("short.test", now, || Err(descriptors::none_left()));
+        for waiting in [share("short.test", now, asked_again), first] {
             assert!(descriptors::is_own(&soon(waiting).await.unwrap_err()));
         }
     }
 
     #[tokio::test]
     async fn a_look_up_is_forgotten_when_it_is_over() {
-        let (_, broken_off) = watch::channel(Ok(Vec::new()));
-        assert!(soon(broken_off.clone()).await.is_err());
-        UNDER_WAY.with_borrow_mut(|all| all.insert("again.test".into(), broken_off));
+        let now = Instant::now();
         let found = || -> Found { Ok(vec![address(1)]) };
         let failed = || -> Found { Err(io::ErrorKind::NotFound.into()) };
         let panicked = asked_again;
         let ends: [(fn() -> Found, bool); 3] = [(found, true), (failed, false), (panicked, false)];
         for (end, is_found) in ends {
-            assert_eq!(soon(shared_look_up("again.test", end)).await.is_ok(), is_found);
-            let next = shared_look_up("again.test", || Ok(vec![address(2)]));
+            assert_eq!(soon(share("again.test", now, end)).await.is_ok(), is_found);
+            let next = share("again.test", now, || Ok(vec![address(2)]));
             assert_eq!(soon(next).await.unwrap(), [address(2)]);
         }
         assert_eq!(threads(), 0);
         for number in 0..100 {
-            soon(shared_look_up(&format!("{number}.test"), found)).await.unwrap();
+            soon(share(&format!("{number}.test"), now, found)).await.unwrap();
         }
         assert!(UNDER_WAY.with_borrow(HashMap::len) <= 1);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_look_up_that_broke_off_is_told() {
+        let (teller, answer) = watch::channel(None);
+        drop(teller);
+        assert!(soon(Waiting { answer, place: 0 }).await.is_err());
     }
 }
