@@ -46,7 +46,7 @@ use crate::runtime::turn;
 use crate::transport::{Event, Transport, Unsent};
 
 /// A client that has never sent a request counts as idle for so much longer when descriptors are short:
-/// a request usually comes together with its connection.
+/// a request usually comes together with its connection. So does one that has had its last response.
 const UNPROVEN: Duration = Duration::from_secs(10);
 
 /// A client whose request has begun to come counts as idle for so much less: more than heads take.
@@ -103,6 +103,8 @@ pub(crate) enum Read {
 pub(crate) enum Waits {
     /// The next request, or the end of the connection.
     Anything,
+    /// The end of the connection.
+    End,
     /// The rest of a head that began to come at `begun`.
     Rest { begun: Time },
 }
@@ -113,7 +115,7 @@ impl Waits {
     fn since(self, now: Time, has_asked: bool) -> Time {
         match self {
             Waits::Anything if has_asked => now,
-            Waits::Anything => now.before(UNPROVEN),
+            Waits::Anything | Waits::End => now.before(UNPROVEN),
             Waits::Rest { begun } => begun + BEGUN,
         }
     }
@@ -245,7 +247,7 @@ impl Client {
             if left.is_zero() {
                 return false;
             }
-            match self.read_unless_given_up(buffers, left, stop, Waits::Anything).await {
+            match self.read_unless_given_up(buffers, left, stop, Waits::End).await {
                 Read::More => buffers.answered(buffers.bytes().len()),
                 Read::End => return true,
                 Read::TimedOut | Read::Stopped | Read::GivenUp => return false,
@@ -386,6 +388,7 @@ mod tests {
         let regular = Waits::Anything.since(old, true);
         let asking = Waits::Rest { begun: old }.since(new, false);
         assert!(silent < regular && regular < asking);
+        assert!(Waits::End.since(new, true) < regular);
         // But not for ever.
         assert!(regular < Waits::Anything.since(at(111), false));
         assert!(asking < Waits::Anything.since(at(111), true));

@@ -25,6 +25,8 @@ impl Sending<'_> {
         let response = self.response;
         if let Body::Relayed(relayed) = &response.answer.body {
             let at = self.body_sent();
+            // Who has taken all before more is sent owes nothing until then: an idle tunnel costs nothing.
+            let mut owes = self.banded.is_some();
             loop {
                 let asked = turn::began();
                 let more = poll_fn(|context| relayed.poll_more(context, at));
@@ -32,12 +34,12 @@ impl Sending<'_> {
                     biased;
                     more = more => Some(more.map_err(|Truncated(why)| self.content_failed(why))),
                     () = self.departure(), if self.is_watched() => Some(Err(Outcome::ClientLeft)),
-                    () = self.until_look(), if self.banded.is_some() => None,
+                    () = self.until_look(), if owes => None,
                 };
                 self.had_nothing_to_send(turn::began().since(asked));
                 match fetched {
                     Some(fetched) => return fetched,
-                    None => self.look()?,
+                    None => owes = self.look()?,
                 }
             }
         }
@@ -150,6 +152,7 @@ mod tests {
         let mut sending = sender.sending(&client, &response, "/", turn::began());
         sending.banded = lane.as_ref().and_then(Lane::banded);
         assert!(sending.banded.is_some());
+        assert_eq!(sending.look(), Ok(false), "it owes nothing yet");
         // More than the client's kernel takes while nobody reads.
         assert!(client.socket.write(&[b'x'; 100_000], false).unwrap() > Some(4096));
         let fetched = async {

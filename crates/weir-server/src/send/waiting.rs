@@ -81,12 +81,13 @@ impl Sending<'_> {
         }
     }
 
-    /// Looks, while there is nothing to send, whether the client takes what it was sent before.
+    /// Looks, while there is nothing to send, whether the client takes what it was sent before. Returns whether
+    /// it still has some of it to take.
     ///
     /// # Errors
     ///
     /// It has taken nothing for `send_timeout`.
-    pub(super) fn look(&mut self) -> Result<(), Outcome> {
+    pub(super) fn look(&mut self) -> Result<bool, Outcome> {
         let (banded, longest) = (self.banded, self.sender.times.send);
         // By the kernel's count: with TLS more is written than what is sent.
         let part = self.client.socket.tcp_info().ok().and_then(|info| info.acknowledged_part());
@@ -94,7 +95,7 @@ impl Sending<'_> {
         let is_starved = || banded.is_some_and(Banded::has_packets_here);
         match self.lull.get_or_insert_default().is_too_long(longest, taken, is_starved) {
             true => Err(Outcome::TimedOut),
-            false => Ok(()),
+            false => Ok(taken.is_some()),
         }
     }
 }

@@ -17,29 +17,30 @@ use tokio::time::Instant;
 /// answer, and temporary files need some of the worker's 512, too.
 const MOST: usize = 64;
 
-/// The most of these for those who wait for one name.
-const MOST_OF_A_NAME: usize = 4;
-
-/// Who wants a name that has been looked up for so long begins another look-up beside it: the system asks a
-/// name server again only after 5 s (resolv.conf(5)), and a lost packet should not hold up those who come
-/// later.
+/// Who wants a name that has been looked up for so long begins another look-up beside it, and after twice the
+/// time a third, and so on: the system asks a name server again only after 5 s (resolv.conf(5)), and a lost
+/// packet should not hold up those who come later.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
+
+/// Look-ups beside others leave room for so many.
+const LEFT_FREE: usize = MOST / 2;
 
 /// How a look-up ends; the addresses have port 0.
 type Found = io::Result<Vec<SocketAddr>>;
 
-/// Tells those who wait for a name how the first of its look-ups ended.
+/// Tells those who wait for a name what the first of its look-ups found, or why the last failed.
 type Teller = watch::Sender<Option<Found>>;
+
+/// Who waits for a name.
+type Waiting = watch::Receiver<Option<Found>>;
 
 /// A name that is looked up.
 struct UnderWay {
     /// The look-ups have it: when there is none left, nothing is told any more.
     teller: Weak<Teller>,
-    /// When the last of them began, and how many there were.
-    last: Instant,
-    count: usize,
-    /// How many wait or have waited for the answer.
-    asked: usize,
+    /// When another one may begin beside them, and how long the next waits then.
+    again_at: Instant,
+    gap: Duration,
 }
 
 thread_local! {
@@ -60,18 +61,11 @@ pub(super) async fn look_up(host: &str, port: u16) -> io::Result<vec::IntoIter<S
     }
     let name = host.to_owned();
     let work = move || (name.as_str(), 0_u16).to_socket_addrs().map(Iterator::collect);
-    let mut addresses = share(host, Instant::now(), work).end().await?;
+    let mut addresses = end_of(share(host, Instant::now(), work)).await?;
     for address in &mut addresses {
         address.set_port(port);
     }
     Ok(addresses.into_iter())
-}
-
-/// Who waits for a name.
-struct Waiting {
-    answer: watch::Receiver<Option<Found>>,
-    /// How many asked for it before.
-    place: usize,
 }
 
 /// Waits for `name`, which those share who want it at the same time. If it is not looked up, or has been
@@ -82,35 +76,52 @@ fn share(name: &str, now: Instant, work: impl FnOnce() -> Found + Send + 'static
         if let Some(under_way) = all.get_mut(name)
             && let Some(teller) = under_way.teller()
         {
-            let is_late = now.saturating_duration_since(under_way.last) >= AGAIN_AFTER;
-            let answer = teller.subscribe();
-            if is_late && under_way.count < MOST_OF_A_NAME {
-                (under_way.last, under_way.count) = (now, under_way.count + 1);
+            let waiting = teller.subscribe();
+            if under_way.again_at <= now && free() > LEFT_FREE {
+                under_way.gap *= 2;
+                under_way.again_at = now + under_way.gap;
                 begin(teller, work);
             }
-            under_way.asked += 1;
-            return Waiting { answer, place: under_way.asked - 1 };
+            return waiting;
         }
         all.retain(|_, under_way| under_way.teller().is_some());
-        let (teller, answer) = watch::channel(None);
+        let (teller, waiting) = watch::channel(None);
         let teller = Arc::new(teller);
-        let weak = Arc::downgrade(&teller);
-        all.insert(name.into(), UnderWay { teller: weak, last: now, count: 1, asked: 1 });
+        let (gap, again_at) = (AGAIN_AFTER, now + AGAIN_AFTER);
+        all.insert(name.into(), UnderWay { teller: Arc::downgrade(&teller), again_at, gap });
         begin(teller, work);
-        Waiting { answer, place: 0 }
+        waiting
     })
 }
 
-/// Begins a look-up. Only the first to end has anything to tell.
+/// Begins a look-up, unless another one has found the name until there is room for it.
 fn begin(teller: Arc<Teller>, work: impl FnOnce() -> Found + Send + 'static) {
     tokio::spawn(async move {
-        let found = by_helper(work).await;
+        let Ok(permit) = PERMITS.with(Arc::clone).acquire_owned().await else { return };
+        if teller.borrow().is_some() {
+            return;
+        }
+        // It is kept for as long as the thread hangs.
+        let work = move || {
+            let _permit = permit;
+            work()
+        };
+        let found = spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()));
+        // What one could not find, another may, as long as there is one.
+        let counts = found.is_ok() || Arc::strong_count(&teller) == 1;
         teller.send_if_modified(|answer| {
-            let is_first = answer.is_none();
-            answer.get_or_insert(found);
+            let is_first = counts && answer.is_none();
+            if is_first {
+                *answer = Some(found);
+            }
             is_first
         });
     });
+}
+
+/// How many more look-ups may begin.
+fn free() -> usize {
+    PERMITS.with(|permits| permits.available_permits())
 }
 
 impl UnderWay {
@@ -120,26 +131,13 @@ impl UnderWay {
     }
 }
 
-impl Waiting {
-    /// Waits for the answer. A name server deals out the addresses of a name in turn, so those who share an
-    /// answer begin with different ones.
-    async fn end(mut self) -> Found {
-        let answer = self.answer.wait_for(Option::is_some).await;
-        // No thread could be started for it, or the worker ends.
-        let answer = answer.map_err(|_| io::Error::other("the look-up broke off"))?;
-        let mut addresses = match &*answer {
-            Some(Ok(addresses)) => addresses.clone(),
-            Some(Err(error)) => return Err(copy(error)),
-            None => Vec::new(),
-        };
-        // Of the family that the system prefers.
-        let is_ipv4 = addresses.first().is_some_and(SocketAddr::is_ipv4);
-        let alike = addresses.iter().take_while(|address| address.is_ipv4() == is_ipv4).count();
-        if let Some(preferred) = addresses.get_mut(..alike).filter(|_| alike > 0) {
-            preferred.rotate_left(self.place % alike);
-        }
-        Ok(addresses)
-    }
+/// Waits for the answer.
+async fn end_of(mut waiting: Waiting) -> Found {
+    let answer = waiting.wait_for(Option::is_some).await;
+    // No thread could be started for it, or the worker ends.
+    let broke_off = || io::Error::other("the look-up broke off");
+    let answer = answer.map_err(|_| broke_off())?;
+    answer.as_ref().ok_or_else(broke_off)?.as_ref().cloned().map_err(copy)
 }
 
 /// `error` once more. The system's errors keep their code: it tells what is short on this host from what
@@ -149,18 +147,6 @@ fn copy(error: &io::Error) -> io::Error {
         Some(code) => io::Error::from_raw_os_error(code),
         None => io::Error::new(error.kind(), error.to_string()),
     }
-}
-
-/// Has a helper do `work` when there is room for one more.
-async fn by_helper(work: impl FnOnce() -> Found + Send + 'static) -> Found {
-    let permits = PERMITS.with(Arc::clone);
-    let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
-    // It is kept for as long as the thread hangs.
-    let work = move || {
-        let _permit = permit;
-        work()
-    };
-    spawn_blocking(work).await?
 }
 
 #[cfg(test)]
@@ -203,16 +189,16 @@ mod tests {
     }
 
     async fn soon(waiting: Waiting) -> Found {
-        timeout(DEADLINE, waiting.end()).await.unwrap()
+        timeout(DEADLINE, end_of(waiting)).await.unwrap()
     }
 
     /// How many threads look names up.
     fn threads() -> usize {
-        MOST - PERMITS.with(|permits| permits.available_permits())
+        MOST - free()
     }
 
     #[tokio::test]
-    async fn a_name_that_nobody_answers_for_takes_few_threads_and_leaves_room_for_others() {
+    async fn a_name_that_nobody_answers_for_takes_one_thread_and_leaves_room_for_others() {
         let start = Instant::now();
         let (answer, first) = hang("hangs.test", start).await;
         // Whether or not somebody waits: its thread cannot be stopped.
@@ -224,22 +210,58 @@ mod tests {
             assert_eq!(soon(other).await.unwrap(), [address(2)]);
             assert_eq!(threads(), 1);
         }
-        let mut answers = vec![answer];
-        for number in 1..MOST_OF_A_NAME as u32 {
-            let (answer, _) = hang("hangs.test", start + AGAIN_AFTER * number).await;
-            answers.push(answer);
-        }
-        let much_later = start + AGAIN_AFTER * 100;
-        let last = share("hangs.test", much_later, asked_again);
-        assert_eq!(threads(), MOST_OF_A_NAME);
-        // One answer is enough for all.
-        answers.pop();
-        for waiting in later.into_iter().chain([last]) {
+        drop(answer);
+        for waiting in later {
             assert_eq!(soon(waiting).await.unwrap(), [address(1)]);
         }
-        let anew = share("hangs.test", much_later, || Ok(vec![address(2)]));
+        assert_eq!(threads(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_look_up_that_takes_long_has_others_beside_it() {
+        let start = Instant::now();
+        let (first, waiting) = hang("lost.test", start).await;
+        let (second, _) = hang("lost.test", start + AGAIN_AFTER).await;
+        let (third, _) = hang("lost.test", start + 3 * AGAIN_AFTER).await;
+        let between = share("lost.test", start + 6 * AGAIN_AFTER, asked_again);
+        assert_eq!(threads(), 3);
+        // One answer is enough for all.
+        drop(third);
+        for waiting in [waiting, between] {
+            assert_eq!(soon(waiting).await.unwrap(), [address(1)]);
+        }
+        let anew = share("lost.test", start, || Ok(vec![address(2)]));
         assert_eq!(soon(anew).await.unwrap(), [address(2)]);
-        assert_eq!(threads(), MOST_OF_A_NAME - 1);
+        drop((first, second));
+    }
+
+    #[tokio::test]
+    async fn look_ups_beside_others_leave_room_for_first_ones() {
+        let start = Instant::now();
+        let (_answer, _first) = hang("hangs.test", start).await;
+        let permits = PERMITS.with(Arc::clone);
+        let _taken = permits.acquire_many((free() - LEFT_FREE) as u32).await.unwrap();
+        drop(share("hangs.test", start + 100 * AGAIN_AFTER, asked_again));
+        let other = share("other.test", start, || Ok(vec![address(2)]));
+        assert_eq!(soon(other).await.unwrap(), [address(2)]);
+    }
+
+    #[tokio::test]
+    async fn what_one_look_up_cannot_find_another_may() {
+        let start = Instant::now();
+        let (answer, first) = hang("refused.test", start).await;
+        let refused = || Err(io::ErrorKind::ConnectionRefused.into());
+        let second = share("refused.test", start + AGAIN_AFTER, refused);
+        let ended = async {
+            while threads() > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(DEADLINE, ended).await.unwrap();
+        drop(answer);
+        for waiting in [first, second] {
+            assert_eq!(soon(waiting).await.unwrap(), [address(1)]);
+        }
     }
 
     #[tokio::test]
@@ -254,21 +276,6 @@ mod tests {
             let found: Vec<_> = found.unwrap().collect();
             assert_eq!(found, [SocketAddr::new(address(1).ip(), port)]);
         }
-    }
-
-    #[tokio::test]
-    async fn those_who_share_an_answer_begin_with_different_addresses_of_the_preferred_family() {
-        let other: SocketAddr = "[2001:db8::1]:0".parse().unwrap();
-        let all = vec![address(1), address(2), other, address(3)];
-        let (now, found) = (Instant::now(), all.clone());
-        let first = share("many.test", now, move || Ok(found));
-        let others = [(); 2].map(|()| share("many.test", now, asked_again));
-        assert_eq!(soon(first).await.unwrap(), all);
-        let [second, third] = others;
-        assert_eq!(soon(second).await.unwrap(), [address(2), address(1), other, address(3)]);
-        assert_eq!(soon(third).await.unwrap(), all);
-        let none = share("none.test", now, || Ok(Vec::new()));
-        assert_eq!(soon(none).await.unwrap(), []);
     }
 
     #[tokio::test]
@@ -328,8 +335,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_a_look_up_that_broke_off_is_told() {
-        let (teller, answer) = watch::channel(None);
+        let (teller, waiting) = watch::channel(None);
         drop(teller);
-        assert!(soon(Waiting { answer, place: 0 }).await.is_err());
+        assert!(soon(waiting).await.is_err());
     }
 }
