@@ -242,6 +242,7 @@ mod tests {
         let permits = PERMITS.with(Arc::clone);
         let _taken = permits.acquire_many((free() - LEFT_FREE) as u32).await.unwrap();
         drop(share("hangs.test", start + 100 * AGAIN_AFTER, asked_again));
+        assert_eq!(UNDER_WAY.with_borrow(|all| all["hangs.test"].gap), AGAIN_AFTER);
         let other = share("other.test", start, || Ok(vec![address(2)]));
         assert_eq!(soon(other).await.unwrap(), [address(2)]);
     }
