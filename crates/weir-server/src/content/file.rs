@@ -100,9 +100,23 @@ impl File {
         matches!(self.access, Access::Memory | Access::NoWait)
     }
 
-    /// Whether it has not changed since it was opened.
+    /// Whether it has not changed since it was opened. May wait unless the file tells what of it is in
+    /// memory.
     pub(super) fn is_as_opened(&self) -> bool {
         Identity::now(&self.fd).is_ok_and(|now| now == self.identity)
+    }
+
+    /// The same for any file, asked for a request of this age: a helper looks where that may wait. `false` also
+    /// if that cannot be told.
+    pub(super) async fn is_still_as_opened(&self, disks: &FileDisks, since: Time) -> bool {
+        if self.tells_residency() {
+            return self.is_as_opened();
+        }
+        let (fd, disk) = (self.fd.clone(), self.disk);
+        let (key, place) = (Key::of_comparison(), self.identity.device);
+        let work = move || DiskResult::Identified(Identity::now(&fd).map(|now| (now, disk)));
+        let now = disks.run(disk, Piece { key, bytes: 1, place, since }, work).await;
+        matches!(now, Ok(DiskResult::Identified(Ok((now, _)))) if now == self.identity)
     }
 
     /// Whether the chunk that begins at `offset` is in memory, so that sending can begin.
@@ -254,17 +268,21 @@ impl File {
         since: Time,
     ) -> Result<(u64, Arc<[u8]>), FetchError> {
         let start = offset - offset % CHUNK;
-        let Identity { device, inode, length, .. } = self.identity;
+        let Identity { device, length, .. } = self.identity;
         let count = window.max(CHUNK).min(length.saturating_sub(start).max(1));
         let fd = self.fd.clone();
-        let key = Key::Part(device, inode, start);
-        let piece = Piece { key, bytes: count, place: device, since };
+        let piece = Piece { key: self.part(start), bytes: count, place: device, since };
         let work = move || DiskResult::Part(read_window(&fd, start, count));
         match disks.run(self.disk, piece, work).await.map_err(FetchError::Disk)? {
             DiskResult::Part(Ok(bytes)) => Ok((start, bytes)),
             DiskResult::Part(Err(error)) => Err(FetchError::Failed(error)),
             _ => Err(FetchError::Failed(Errno::IO)),
         }
+    }
+
+    /// Tells reading from `start` on apart from other work.
+    fn part(&self, start: u64) -> Key {
+        Key::Part(self.identity, start)
     }
 }
 
@@ -302,4 +320,52 @@ fn read_window(fd: &Descriptor, start: u64, count: u64) -> Result<Arc<[u8]>, Err
         rustix::io::pread(fd, &mut byte, at - 1)?;
     }
     Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+
+    use super::*;
+    use crate::content::root::Directory;
+    use crate::metrics::Metrics;
+    use crate::sys::clock;
+
+    /// The file `file` of this directory, as it is opened now.
+    fn opened(directory: &Path, access: Access) -> File {
+        let held = Directory::open(directory).unwrap();
+        let opened = open::from_disk(&held, b"file", false).unwrap();
+        File::new(&opened, access, Rc::from(&b"file"[..]), &Arc::from(directory))
+    }
+
+    #[test]
+    fn what_is_read_is_shared_by_those_who_opened_the_same_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = directory.path().join("file");
+        fs::write(&name, "before").unwrap();
+        let part = || opened(directory.path(), Access::NoWait).part(0);
+        let before = part();
+        assert_eq!(part(), before);
+        OpenOptions::new().append(true).open(&name).unwrap().write_all(b", and more").unwrap();
+        assert_ne!(part(), before);
+    }
+
+    #[tokio::test]
+    async fn a_helper_looks_whether_a_file_has_changed_where_that_may_wait() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = directory.path().join("file");
+        for (access, looks) in
+            [(Access::Memory, 0), (Access::NoWait, 0), (Access::Blocking, 2), (Access::Remote, 2)]
+        {
+            fs::write(&name, "before").unwrap();
+            let metrics = Arc::new(Metrics::new());
+            let disks = FileDisks::new(Duration::from_secs(600), metrics.clone());
+            let file = opened(directory.path(), access);
+            assert!(file.is_still_as_opened(&disks, clock::now()).await, "{access:?}");
+            fs::write(&name, "of another length").unwrap();
+            assert!(!file.is_still_as_opened(&disks, clock::now()).await, "{access:?}");
+            assert_eq!(metrics.disk_jobs.get(), looks, "{access:?}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What can be sent: the files of directories or the built-in site, and the bytes of any body. `service`
 //! looks paths up here and makes responses of what is found; `send` reads the bodies.
 
+mod below;
 mod builtin;
 mod coding;
 mod config;
@@ -10,6 +11,7 @@ mod file;
 mod hot;
 mod listing;
 mod mount;
+mod mounts;
 mod names;
 mod object;
 mod open;

@@ -1,18 +1,17 @@
 //! Opens a name below a directory and never outside it: by a worker, as far as memory tells, or by a
-//! helper. Whatever is neither a file nor a directory is looked at and never opened: opening a FIFO
-//! lets its writer go on, opening a device may move it. Used by the site.
+//! helper. Used by the site.
 
 use std::ffi::{CStr, CString};
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use http::StatusCode;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2};
+use rustix::fs::{FileType, OFlags, ResolveFlags, Stat, fstat};
 use rustix::io::{Errno, preadv};
-use rustix::path::DecInt;
 use weir_sched::Time;
 
+use super::below;
 use super::descriptor::{Closing, Descriptor};
 use super::mount::{self, Access};
 use super::root::Directory;
@@ -51,7 +50,7 @@ pub(crate) struct Opened {
 }
 
 /// The metadata that changes when a file changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
@@ -93,11 +92,6 @@ impl Identity {
         Ok(Identity::of(&fstat(file)?))
     }
 
-    /// Whether both are the same file, changed or not.
-    fn is_file_of(&self, other: &Identity) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
-    }
-
     /// Whether it changed so shortly before `unix_seconds` that its next change might leave the same
     /// times.
     fn is_recent(&self, unix_seconds: i64) -> bool {
@@ -120,7 +114,7 @@ pub(super) fn from_memory(directory: &Directory, name: &CStr) -> Result<Opened, 
         return Err(Errno::AGAIN);
     }
     let at = turn::began();
-    let (fd, stat) = open(directory, name, IN_MEMORY)?;
+    let (fd, stat) = below::open(directory, name, IN_MEMORY)?;
     // Of the mount of the directory, therefore.
     Ok(opened(fd, false, &stat, at, directory.disk))
 }
@@ -136,7 +130,7 @@ pub(super) fn identify(
         return Err(Errno::AGAIN);
     }
     let how = if may_wait { ResolveFlags::empty() } else { IN_MEMORY };
-    let (_, stat) = look(directory, name, how)?;
+    let (_, stat) = below::look(directory, name, how)?;
     Ok(Identity::of(&stat))
 }
 
@@ -155,8 +149,8 @@ pub(super) fn identify_on_disk(
 pub(super) fn from_disk(directory: &Directory, name: &[u8], reads: bool) -> Result<Opened, Errno> {
     let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     let at = clock::now();
-    let (fd, stat) = unless_renamed(|| open(directory, &name, ResolveFlags::empty()))?;
-    let is_file = is_file(&stat);
+    let (fd, stat) = unless_renamed(|| below::open(directory, &name, ResolveFlags::empty()))?;
+    let is_file = below::is_file(&stat);
     let access = if is_file { Some(mount::access(&fd)?) } else { None };
     let disk = DiskId::below(stat.st_dev);
     let mut opened = opened(fd, access == Some(Access::Remote), &stat, at, disk);
@@ -176,8 +170,8 @@ pub(super) fn from_disk(directory: &Directory, name: &[u8], reads: bool) -> Resu
 pub(super) fn to_list(directory: &Directory, name: &[u8]) -> Result<OwnedFd, Errno> {
     let name = if name.is_empty() { b"." } else { name };
     let name = CString::new(name).map_err(|_| Errno::INVAL)?;
-    let flags = reading() | OFlags::DIRECTORY;
-    unless_renamed(|| below(directory, &name, flags, ResolveFlags::empty()))
+    let flags = below::reading() | OFlags::DIRECTORY;
+    unless_renamed(|| below::descriptor(directory, &name, flags, ResolveFlags::empty()))
 }
 
 /// Looks again while something is renamed at the same time.
@@ -195,85 +189,12 @@ fn unless_renamed<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Er
 /// Another mount could be a remote one, where opening waits.
 const IN_MEMORY: ResolveFlags = ResolveFlags::CACHED.union(ResolveFlags::NO_XDEV);
 
-/// Opens a file to be read; of anything else, a descriptor that only names it (`O_PATH`).
-fn open(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
-    let (found, stat) = look(directory, name, how)?;
-    if !is_file(&stat) {
-        return Ok((found, stat));
-    }
-    match descriptors() {
-        Some(descriptors) => {
-            let number = DecInt::from_fd(&found);
-            let file = openat(descriptors, number, reading(), Mode::empty())?;
-            drop(found);
-            Ok((spared(file)?, stat))
-        }
-        // By its name, which may stand for something else by now: then the caller tries again.
-        None => {
-            let file = below(directory, name, reading(), how)?;
-            let is_same = Identity::now(&file)?.is_file_of(&Identity::of(&stat));
-            if is_same { Ok((file, stat)) } else { Err(Errno::AGAIN) }
-        }
-    }
-}
-
-/// What a name stands for, without opening it.
-fn look(directory: &Directory, name: &CStr, how: ResolveFlags) -> Result<(OwnedFd, Stat), Errno> {
-    let found = below(directory, name, OFlags::PATH | OFlags::CLOEXEC, how)?;
-    let stat = fstat(&found)?;
-    Ok((found, stat))
-}
-
-fn below(
-    directory: &Directory,
-    name: &CStr,
-    flags: OFlags,
-    how: ResolveFlags,
-) -> Result<OwnedFd, Errno> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | how;
-    let file = openat2(&directory.fd, name, flags, Mode::empty(), resolve)?;
-    if descriptors::is_last(&file) {
-        return Err(Errno::MFILE);
-    }
-    Ok(file)
-}
-
-/// /proc/self/fd, where the process's own descriptors can be reopened: that is the very file that was
-/// looked at, whatever its name stands for by then. `None`: /proc is not mounted.
-fn descriptors() -> Option<&'static OwnedFd> {
-    static DESCRIPTORS: OnceLock<OwnedFd> = OnceLock::new();
-    if let Some(descriptors) = DESCRIPTORS.get() {
-        return Some(descriptors);
-    }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok()?;
-    Some(DESCRIPTORS.get_or_init(|| opened))
-}
-
-/// Moves a descriptor out of the reserve if descriptors are short: to the number that was just closed.
-fn spared(file: OwnedFd) -> Result<OwnedFd, Errno> {
-    if descriptors::taken_of_reserve(&file) == 0 {
-        return Ok(file);
-    }
-    let file = descriptors::out_of_reserve(file).unwrap_or_else(|same| same);
-    if descriptors::is_last(&file) { Err(Errno::MFILE) } else { Ok(file) }
-}
-
-// NONBLOCK: nothing waits for a lease on the file.
-fn reading() -> OFlags {
-    OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
-}
-
-fn is_file(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-}
-
 fn opened(fd: OwnedFd, remote: bool, stat: &Stat, at: Time, disk: DiskId) -> Opened {
     let identity = Identity::of(stat);
     let closing = match remote {
         true => Closing::MayHang,
         // It is open while it is sent, and may be kept open longer; a shorter one is read at once.
-        false if is_file(stat) && identity.length > DIRECT_FROM => Closing::MayFree,
+        false if below::is_file(stat) && identity.length > DIRECT_FROM => Closing::MayFree,
         false => Closing::AtOnce,
     };
     Opened {
@@ -333,7 +254,8 @@ pub(super) fn status(error: Errno) -> StatusCode {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, FileTimes};
+    use std::time::{Duration, SystemTime};
 
     use super::*;
 
@@ -349,6 +271,20 @@ mod tests {
             fs::remove_file(&name).unwrap();
             assert_eq!(opened.fd.takes_long(), takes_long, "{length}");
         }
+    }
+
+    #[test]
+    fn reading_leaves_the_time_of_the_last_access() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = directory.path().join("file");
+        fs::write(&name, "content").unwrap();
+        // Older than the last change: otherwise most file systems would leave it, too.
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::File::open(&name).unwrap().set_times(FileTimes::new().set_accessed(long_ago)).unwrap();
+        let held = Directory::open(directory.path()).unwrap();
+        let opened = from_disk(&held, b"file", true).unwrap();
+        assert_eq!(opened.first.as_deref(), Some(&b"content"[..]));
+        assert_eq!(fs::metadata(&name).unwrap().accessed().unwrap(), long_ago);
     }
 
     #[test]

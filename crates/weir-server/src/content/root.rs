@@ -10,11 +10,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, open, openat2, statat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, fstat, makedev, open, openat2, statat,
+    statx,
+};
 use rustix::io::Errno;
 use weir_sched::Time;
 
 use super::mount;
+use super::mounts::{Mounts, path_of};
 use crate::disk::DiskId;
 
 /// How often it is checked where the path leads.
@@ -30,20 +34,38 @@ pub(crate) struct Directory {
     pub(super) disk: DiskId,
     /// Workers may open files below it: it is not of a remote file system.
     pub(super) local: bool,
+    /// What was mounted there when it was opened.
+    pub(super) mounts: Arc<Mounts>,
 }
 
 impl Directory {
     /// Opens it; this may wait for a disk.
     pub(super) fn open(path: &Path) -> Result<Directory, Errno> {
-        Directory::held(open(path, flags(), Mode::empty())?, DiskId::below)
-    }
-
-    /// `disk_of`: the disk of a device.
-    fn held(fd: OwnedFd, disk_of: fn(u64) -> DiskId) -> Result<Directory, Errno> {
+        let fd = open(path, flags(), Mode::empty())?;
         let stat = fstat(&fd)?;
         let local = mount::is_local(&fd)?;
-        let disk = disk_of(stat.st_dev);
-        Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, disk, local })
+        let disk = DiskId::below(stat.st_dev);
+        // Without /proc there is nothing to tell mounts apart by.
+        let mounts = Arc::new(Mounts::around(path, &path_of(&fd)).unwrap_or_default());
+        Ok(Directory { fd, device: stat.st_dev, inode: stat.st_ino, disk, local, mounts })
+    }
+
+    /// One that was found on the device of this one, which is local. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// `AGAIN`: it is on another device, which may be that of a remote file system: only asking it tells.
+    fn beside(&self, fd: OwnedFd) -> Result<Directory, Errno> {
+        // DONT_SYNC: a remote file system goes by what is in memory.
+        let how = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+        let found = statx(&fd, c"", how, StatxFlags::INO)?;
+        let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+        if device != self.device {
+            return Err(Errno::AGAIN);
+        }
+        let (inode, disk) = (found.stx_ino, DiskId::as_known(device));
+        let mounts = self.mounts.clone();
+        Ok(Directory { fd, device, inode, disk, local: self.local, mounts })
     }
 
     /// Whether this is the same directory as `other`, and that still exists: the numbers of removed
@@ -128,11 +150,12 @@ impl Root {
     /// Looks where the path leads, as far as memory tells.
     pub(super) fn look(&self, now: Time) -> Look {
         self.looked.set(now);
-        if !self.directory.borrow().local {
+        let held = self.directory();
+        if !held.local {
             return Look::Unknown;
         }
         let found = openat2(CWD, &self.name, flags(), Mode::empty(), ResolveFlags::CACHED);
-        match found.and_then(|fd| Directory::held(fd, DiskId::as_known)) {
+        match found.and_then(|fd| held.beside(fd)) {
             Err(Errno::AGAIN) => Look::Unknown,
             found => self.found(found.map(Arc::new)),
         }
@@ -178,5 +201,22 @@ impl Root {
             tracing::info!("root {} is there again", self.path.display());
         }
         look
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_another_device_is_for_a_helper() {
+        let at = tempfile::tempdir().unwrap();
+        let held = Directory::open(at.path()).unwrap();
+        let found = |path: &Path| held.beside(open(path, flags(), Mode::empty()).unwrap());
+        let same = found(at.path()).unwrap();
+        assert!(same.is(&held) && same.local);
+        let above = found(at.path().parent().unwrap()).unwrap();
+        assert!(!above.is(&held) && above.device == held.device);
+        assert_eq!(found(Path::new("/proc")).unwrap_err(), Errno::AGAIN);
     }
 }

@@ -2,20 +2,22 @@
 //! thread. No worker waits for a disk here; changes are noticed within a second. Used through
 //! [`super::Content`].
 
+mod helpers;
 mod learn;
 mod list;
+mod looks;
 mod lookup;
 mod negotiate;
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 use rustix::io::Errno;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use weir_http::message::path::SitePath;
 use weir_sched::Time;
@@ -32,12 +34,12 @@ use super::object::{Body, Found, Object};
 use super::open::{self, CHUNK};
 use super::open_files::OpenFiles;
 use super::places::Places;
-use super::root::{Directory, Look, Root};
+use super::root::{Look, Root};
 use super::rules::Rules;
-use super::work::{DiskResult, FileDisks, Key};
+use super::work::FileDisks;
 use crate::body::Space;
 use crate::config::{DiskWork, FileDepartures};
-use crate::disk::{DiskError, Piece};
+use crate::disk::DiskError;
 use crate::metrics::{Cause, Metrics};
 use crate::runtime::turn;
 use crate::runtime::wait::Wait;
@@ -53,13 +55,20 @@ const CHECK: Duration = Duration::from_millis(100);
 /// bodies: who begins many and does not read them keeps nobody else from one.
 const LISTS: u64 = 64;
 
+/// Tells what a helper has found where the root should be.
+type Looking = watch::Receiver<Option<Look>>;
+
 /// A directory that is served; clones are the same site.
 #[derive(Clone, Debug)]
 pub(crate) struct Site(Rc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    /// For what goes on when nobody waits for it any more.
+    me: Weak<Inner>,
     root: Root,
+    /// A helper looks where the root is.
+    looking: RefCell<Option<Looking>>,
     rules: Arc<Rules>,
     /// In room that the sites of a worker share.
     names: Names,
@@ -84,8 +93,11 @@ struct Inner {
 impl Site {
     /// `hot`: the memory for small files, `names`: that for names.
     pub(super) fn new(config: SiteConfig, hot: Rc<HotSet>, names: Rc<NameBudget>) -> Site {
-        Site(Rc::new(Inner {
+        let places = Places::new(&config.root.directory());
+        Site(Rc::new_cyclic(|me| Inner {
+            me: me.clone(),
             root: config.root,
+            looking: RefCell::default(),
             rules: config.rules,
             names: Names::new(names),
             hot,
@@ -95,7 +107,7 @@ impl Site {
             access: Cell::new(None),
             scratch: RefCell::new(vec![0; CHUNK as usize].into()),
             disks: config.disks,
-            places: Places::default(),
+            places,
             work: config.work,
             departures: config.departures,
             coding: config.coding,
@@ -202,26 +214,6 @@ impl Site {
 }
 
 impl Inner {
-    async fn look_for_root(&self, since: Time) -> Look {
-        let mut look = self.root.look(turn::began());
-        if look == Look::Unknown {
-            let path = self.root.path.clone();
-            let key = Key::Root(path.clone());
-            let work = move || DiskResult::Root(Directory::open(&path).map(Arc::new));
-            let piece = Piece { key, bytes: OPENING, place: 0, since };
-            let patience = timeout(CHECK, self.disks.run(self.root.directory().disk, piece, work));
-            if let Ok(Ok(DiskResult::Root(found))) = patience.await {
-                look = self.root.found(found);
-            }
-        }
-        if matches!(look, Look::Changed | Look::Vanished) {
-            self.names.clear();
-            self.open.clear();
-            self.access.set(None);
-        }
-        look
-    }
-
     /// What a name stands for that no client has asked for.
     async fn plain(self: &Rc<Self>, path: &SitePath<'_>, since: Time) -> Result<Found, StatusCode> {
         let known = self.names.get(path);

@@ -30,6 +30,14 @@ const VALID: Duration = Duration::from_secs(60);
 pub(crate) struct DiskId(u64);
 
 impl DiskId {
+    /// No disk: has helpers of its own for looks for roots, which must not wait for those of a disk that
+    /// hangs. No device has this number.
+    pub(crate) const ROOTS: DiskId = DiskId(0);
+
+    /// Likewise for looks at the mount table: roots that hang must not keep weir from noticing that
+    /// something else was mounted. The numbers of devices have fewer bits.
+    pub(crate) const MOUNTS: DiskId = DiskId(1 << 63);
+
     /// The disk that `device` (`st_dev`) is on. May wait for the disk that the image of a loop device is
     /// on, so it is for helpers.
     pub(crate) fn below(device: u64) -> DiskId {

@@ -65,15 +65,21 @@ impl<K: Key, T: Clone + Send + 'static> Disks<K, T> {
 
     /// What all gates and helpers are doing now, added up.
     pub(crate) fn load(&self) -> Load {
-        let mut disks: Vec<_> = self.gates().values().cloned().collect();
-        if Arc::strong_count(&self.others) > 1 {
-            disks.push(self.others.clone());
-        }
-        disks.iter().map(|disk| disk.load()).fold(Load::default(), |sum, load| Load {
-            queued: sum.queued + load.queued,
-            under_way: sum.under_way + load.under_way,
-            stuck: sum.stuck + load.stuck,
-            limit: sum.limit + load.limit,
+        let others = (Arc::strong_count(&self.others) > 1).then(|| (None, self.others.clone()));
+        let gates = self.gates();
+        let of_disks = gates.iter().map(|(id, disk)| (Some(*id), disk.clone()));
+        let disks: Vec<_> = of_disks.chain(others).collect();
+        drop(gates);
+        disks.iter().fold(Load::default(), |sum, (id, disk)| {
+            let load = disk.load();
+            // These two are no disks.
+            let is_disk = !matches!(id, Some(DiskId::ROOTS | DiskId::MOUNTS));
+            Load {
+                queued: sum.queued + load.queued,
+                under_way: sum.under_way + load.under_way,
+                stuck: sum.stuck + load.stuck,
+                limit: sum.limit + if is_disk { load.limit } else { 0 },
+            }
         })
     }
 

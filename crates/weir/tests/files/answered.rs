@@ -18,7 +18,8 @@ pub(crate) struct Answered {
 impl Answered {
     pub(crate) fn mount(of: &Path, at: &Path) -> Answered {
         let mut command = tool("bindfs", "bindfs");
-        command.arg("-f").args(["-o", "attr_timeout=0,entry_timeout=0"]).arg(of).arg(at);
+        let options = "attr_timeout=0,entry_timeout=0,nonempty";
+        command.arg("-f").args(["-o", options]).arg(of).arg(at);
         let daemon = command.stdin(Stdio::null()).spawn().expect("bindfs starts");
         let answered = Answered { daemon, at: at.to_owned() };
         let mounts = || fs::read_to_string("/proc/mounts").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Shows that a reload is refused in time while a root hangs, and that everybody is served meanwhile. This
-//! test needs root and /dev/fuse.
+//! Shows that a reload is refused in time while a root hangs, that everybody is served meanwhile, and that no
+//! worker waits for what is mounted over a root. These tests need root and /dev/fuse.
 
 use std::fs;
 use std::thread;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::answered::Answered;
-use crate::support::{Client, Configuration, SMALL};
+use crate::support::{Client, Configuration, SMALL, Server, eventually};
 
 #[test]
 fn a_root_that_does_not_answer_refuses_a_reload_and_holds_up_nobody() {
@@ -46,5 +46,30 @@ fn a_root_that_does_not_answer_refuses_a_reload_and_holds_up_nobody() {
     answered.signal(Signal::CONT);
     configuration.change(&text("remote"));
     assert_eq!(server.get("/page.html").text(), "page");
+    server.assert_alive();
+}
+
+#[test]
+fn what_is_mounted_over_a_root_and_hangs_delays_nobody() {
+    let (files, outer) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = outer.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("page"), "before").unwrap();
+    fs::write(files.path().join("page"), "after").unwrap();
+    let mut server = Server::of(&root, &["--workers", "1"]);
+    let mut client = server.connect();
+    server.make_hot(&mut client, "/page");
+    // Nobody asks for anything before it hangs.
+    let answered = Answered::mount(files.path(), &root);
+    answered.signal(Signal::STOP);
+    eventually("a helper looks where the root is", || {
+        assert_eq!(client.get("/page").text(), "before");
+        server.metrics().sum("weir_disk_jobs_under_way") > 0.0
+    });
+    for _ in 0..10 {
+        assert_eq!(client.get("/page").text(), "before");
+    }
+    answered.signal(Signal::CONT);
+    eventually("the new root is served", || client.get("/page").text() == "after");
     server.assert_alive();
 }

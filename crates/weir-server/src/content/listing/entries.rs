@@ -1,8 +1,8 @@
 //! Reads the names of a directory and looks at each: which of them are shown, in which order. Done by
 //! helpers of the disk, a part at a time, for [`super::Listing`].
 
-use std::ffi::CString;
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::vec;
 
@@ -21,9 +21,11 @@ const SORTED: usize = 512 * 1024;
 /// Bytes that keeping a name costs beside its own.
 const OVERHEAD: usize = 56;
 
-/// A part ends once it has so many bytes, or so many names have been looked at.
+/// A part ends once it has so many bytes, or took so much effort, whether or not anything came of that: reading
+/// an entry is one unit, looking at what it stands for [`LOOK`].
 const PART: usize = 64 * 1024;
-const LOOKED_AT: usize = 512;
+const EFFORT: usize = 4096;
+const LOOK: usize = 8;
 
 /// The list of one directory, as far as it was read.
 pub(in crate::content) struct List {
@@ -37,8 +39,18 @@ pub(in crate::content) struct List {
 
 enum Reading {
     NotYet,
+    /// The first names, and the bytes that they cost: more of them are to be sorted.
+    First(Dir, Vec<Name>, usize),
     /// All names, or the first of many, in order.
     Names(vec::IntoIter<Name>, Option<Dir>),
+}
+
+/// What comes next in a directory.
+enum Next {
+    Name(Name),
+    /// Something that nobody is to see.
+    Hidden,
+    End,
 }
 
 /// A name, and whether it is that of a directory, as far as its directory tells.
@@ -46,6 +58,9 @@ struct Name {
     name: Box<[u8]>,
     is_directory: bool,
 }
+
+/// Names in order, and where the rest is to be read.
+type FirstNames = (Vec<Name>, Option<Dir>);
 
 impl List {
     /// Of `directory` below `root`, which pages call `shown`; both are segments joined by `/`.
@@ -63,21 +78,26 @@ impl List {
     /// The next bytes, and whether these are the last. Takes as long as the disk does.
     pub(super) fn next_part(&mut self) -> Result<(Arc<[u8]>, bool), Errno> {
         let mut out = Vec::with_capacity(PART);
-        if matches!(self.reading, Reading::NotYet) {
-            let (names, rest) = self.first_names()?;
+        let mut effort = 0;
+        if !matches!(self.reading, Reading::Names(..)) {
+            let Some((names, rest)) = self.first_names(&mut effort)? else {
+                return Ok((out.into(), false));
+            };
             self.page.begin(&mut out, rest.is_none());
             self.reading = Reading::Names(names.into_iter(), rest);
         }
-        for _ in 0..LOOKED_AT {
-            if out.len() >= PART {
-                break;
-            }
-            let Some(name) = self.next_name()? else {
-                self.page.end(&mut out);
-                // A slow client may hold the list for long: what it was made of need not wait for that.
-                self.reading = Reading::Names(Vec::new().into_iter(), None);
-                return Ok((out.into(), true));
+        while effort < EFFORT && out.len() < PART {
+            let name = match self.next_name(&mut effort)? {
+                Next::Name(name) => name,
+                Next::Hidden => continue,
+                Next::End => {
+                    self.page.end(&mut out);
+                    // A slow client may hold the list for long: what it was made of need not wait for that.
+                    self.reading = Reading::Names(Vec::new().into_iter(), None);
+                    return Ok((out.into(), true));
+                }
             };
+            effort += LOOK;
             if let Some(entry) = self.look_at(&name) {
                 self.page.entry(&mut out, &entry);
             }
@@ -85,50 +105,54 @@ impl List {
         Ok((out.into(), false))
     }
 
-    /// All names in order; or the first of them, and where the rest is to be read.
-    fn first_names(&self) -> Result<(Vec<Name>, Option<Dir>), Errno> {
-        let mut dir = Dir::new(open::to_list(&self.root, &self.directory)?)?;
-        let (mut names, mut bytes) = (Vec::new(), 0);
+    /// All names in order; or the first of them, and where the rest is to be read. `None`: there are more to be
+    /// read before.
+    fn first_names(&mut self, effort: &mut usize) -> Result<Option<FirstNames>, Errno> {
+        let reading = mem::replace(&mut self.reading, Reading::NotYet);
+        let (mut dir, mut names, mut bytes) = match reading {
+            Reading::First(dir, names, bytes) => (dir, names, bytes),
+            _ => (Dir::new(open::to_list(&self.root, &self.directory)?)?, Vec::new(), 0),
+        };
         while bytes < SORTED {
+            if *effort >= EFFORT {
+                self.reading = Reading::First(dir, names, bytes);
+                return Ok(None);
+            }
             let Some(entry) = dir.next() else {
                 sort(&mut names);
-                return Ok((names, None));
+                return Ok(Some((names, None)));
             };
-            if let Some(name) = self.shown(&entry?) {
+            if let Some(name) = self.shown(&entry?, effort) {
                 bytes += name.name.len() + OVERHEAD;
                 names.push(name);
             }
         }
         sort(&mut names);
-        Ok((names, Some(dir)))
+        Ok(Some((names, Some(dir))))
     }
 
-    fn next_name(&mut self) -> Result<Option<Name>, Errno> {
-        let Reading::Names(names, rest) = &mut self.reading else { return Ok(None) };
+    fn next_name(&mut self, effort: &mut usize) -> Result<Next, Errno> {
+        let Reading::Names(names, rest) = &mut self.reading else { return Ok(Next::End) };
         if let Some(name) = names.next() {
-            return Ok(Some(name));
+            return Ok(Next::Name(name));
         }
-        let Some(mut dir) = rest.take() else { return Ok(None) };
-        while let Some(entry) = dir.next() {
-            if let Some(name) = self.shown(&entry?) {
-                if let Reading::Names(_, rest) = &mut self.reading {
-                    *rest = Some(dir);
-                }
-                return Ok(Some(name));
-            }
-        }
-        Ok(None)
+        let Some(entry) = rest.as_mut().and_then(Iterator::next) else { return Ok(Next::End) };
+        Ok(self.shown(&entry?, effort).map_or(Next::Hidden, Next::Name))
     }
 
     /// The name of an entry, unless nobody is to see it.
-    fn shown(&self, entry: &DirEntry) -> Option<Name> {
+    fn shown(&self, entry: &DirEntry, effort: &mut usize) -> Option<Name> {
+        *effort += 1;
         let name = entry.file_name().to_bytes();
         if name.starts_with(b".") {
             return None;
         }
         let is_directory = match entry.file_type() {
             FileType::Directory => true,
-            FileType::Symlink | FileType::Unknown => self.identify(name)?.0 == FileType::Directory,
+            FileType::Symlink | FileType::Unknown => {
+                *effort += LOOK;
+                self.identify(name)?.0 == FileType::Directory
+            }
             FileType::RegularFile => false,
             _ => return None,
         };
@@ -151,8 +175,8 @@ impl List {
     /// root stands for nothing.
     fn identify(&self, name: &[u8]) -> Option<(FileType, u64, i64)> {
         let slash: &[u8] = if self.directory.is_empty() { b"" } else { b"/" };
-        let path = CString::new([&self.directory[..], slash, name].concat()).ok()?;
-        let identity = open::identify(&self.root, &path, true).ok()?;
+        let path = [&self.directory[..], slash, name].concat();
+        let (identity, _) = open::identify_on_disk(&self.root, &path).ok()?;
         Some((identity.kind(), identity.length, identity.modified.0))
     }
 }
@@ -240,9 +264,31 @@ mod tests {
             .unwrap();
         let (text, parts) = all(&mut list(site.path(), "", ""));
         let mut found = names(&text);
-        assert!(parts >= FILES / LOOKED_AT, "{parts}");
+        assert!(parts >= FILES * LOOK / EFFORT, "{parts}");
         found.sort();
         found.dedup();
         assert_eq!(found.len(), FILES);
+    }
+
+    /// Each part is one job of a helper, whatever it finds.
+    #[test]
+    fn names_that_are_not_shown_make_no_part_long() {
+        const HIDDEN: usize = 2 * EFFORT;
+        const LINKS: usize = 2 * EFFORT / LOOK;
+        let site = tempfile::tempdir().unwrap();
+        let at = |name: String| site.path().join(name);
+        fs::write(at("shown".to_owned()), "x").unwrap();
+        for number in 0..HIDDEN {
+            fs::hard_link(at("shown".to_owned()), at(format!(".{number}"))).unwrap();
+        }
+        let (_, parts) = all(&mut list(site.path(), "", ""));
+        assert!(parts > HIDDEN / EFFORT, "{parts}");
+        // Each link has to be looked at, to find that it leads nowhere.
+        for number in 0..LINKS {
+            std::os::unix::fs::symlink("nowhere", at(number.to_string())).unwrap();
+        }
+        let (text, parts) = all(&mut list(site.path(), "", ""));
+        assert_eq!(names(&text), ["shown"]);
+        assert!(parts > HIDDEN / EFFORT + LINKS * LOOK / EFFORT, "{parts}");
     }
 }

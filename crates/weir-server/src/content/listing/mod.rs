@@ -81,7 +81,11 @@ impl Listing {
         since: Time,
     ) -> Result<Listing, FetchError> {
         let list = Arc::new(Mutex::new(list));
-        let (bytes, is_last) = next_part(list.clone(), at.clone(), since).await?;
+        let (mut bytes, mut is_last) = next_part(list.clone(), at.clone(), since).await?;
+        // What is wrong with the directory may show only after much that is not shown.
+        while bytes.is_empty() && !is_last {
+            (bytes, is_last) = next_part(list.clone(), at.clone(), since).await?;
+        }
         let charge = Some(charge).filter(|_| !is_last);
         let state = State { bytes, start: 0, is_last, next: None, has_failed: false, charge };
         Ok(Listing { list, at, state: RefCell::new(state) })

@@ -20,8 +20,9 @@ use crate::metrics::Cause;
 use crate::runtime::turn;
 
 impl Inner {
-    /// Serves a file that was opened under `name`, and remembers it unless it changed just now: its
-    /// next change might not show. `is_first`: that is where it was looked for first.
+    /// Serves a file that was opened under `name`, and remembers it unless it changed just now, since its
+    /// next change might not show, or has fewer bytes than it says. `is_first`: that is where it was looked
+    /// for first.
     pub(super) async fn learn_file(
         &self,
         path: &SitePath<'_>,
@@ -44,7 +45,10 @@ impl Inner {
             }
             None => None,
         };
-        let steady = opened.is_steady();
+        // What has fewer bytes than it was said to have may be the beginning of the content only.
+        let text = by_content.as_ref().and_then(|(_, text)| text.as_ref());
+        let is_whole = text.is_none_or(|text| text.len() as u64 == opened.identity.length);
+        let steady = is_whole && opened.is_steady();
         let (etag, text) = by_content.unwrap_or_else(|| match steady {
             true => (tag::of_state(&opened.identity), None),
             false => (tag::of_this_response(), None),

@@ -9,7 +9,6 @@ use weir_http::message::path::SitePath;
 use weir_sched::Time;
 
 use super::Site;
-use super::lookup::place;
 use crate::body::{Coming, Kind};
 use crate::content::file::FetchError;
 use crate::content::listing::{EACH, List, ListFormat, Listing, Place};
@@ -37,10 +36,13 @@ impl Site {
         }
         let charge = account.charge(Kind::Memory, EACH);
         let (name, directory) = (path.as_bytes(), site.root.directory());
-        let place_of = place(name);
-        let disk = site.places.disk(place_of).unwrap_or(directory.disk);
+        // It may be a mount, which is not to keep others from their lists and files if it hangs.
+        let at = match name {
+            b"" => site.places.at(&directory, name),
+            _ => site.places.at(&directory, &[name, b"/"].concat()),
+        };
         let list = List::new(directory, site.rules.clone(), name, shown.as_bytes(), format);
-        let at = Place { disks: site.disks.clone(), disk, place: place_of };
+        let at = Place { disks: site.disks.clone(), disk: at.disk, place: at.place };
         let listing = Listing::begin(list, at, charge, since).await;
         let listing = listing.map_err(|error| match error {
             FetchError::Failed(error) => site.failed(name, error),

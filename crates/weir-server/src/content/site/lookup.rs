@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::ffi::CString;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use rustix::io::Errno;
 use weir_http::message::path::{PathKind, SitePath};
 use weir_sched::Time;
 
-use super::{Inner, OPENING};
+use super::Inner;
 use crate::content::entry::{Entry, Known};
 use crate::content::file::{FetchError, File};
 use crate::content::mount::Access;
@@ -22,7 +21,7 @@ use crate::content::open::{self, Identity, Opened};
 use crate::content::root::{Directory, Look};
 use crate::content::rules::Spare;
 use crate::content::work::{DiskResult, Key};
-use crate::disk::{DiskError, Piece};
+use crate::disk::DiskError;
 use crate::runtime::turn;
 
 /// Names of so many bytes lead nowhere on Linux (PATH_MAX, with the byte that ends them): there is
@@ -198,15 +197,8 @@ impl Inner {
     /// Whether a name that is kept back is that of a directory: files alone are kept back. It is not opened to
     /// find out, since nobody is told that there is a file, nor what is wrong with it.
     async fn is_directory(&self, name: &[u8], since: Time) -> Result<bool, StatusCode> {
-        let mut found = self.identify_below_root(name, since).await?;
-        if found == Err(Errno::NOENT) {
-            match self.look_for_root(since).await {
-                Look::Same | Look::Unknown => {}
-                Look::Vanished => return Err(StatusCode::SERVICE_UNAVAILABLE),
-                Look::Changed => found = self.identify_below_root(name, since).await?,
-            }
-        }
-        match found.map_err(|error| self.failed(name, error)) {
+        let identify = async || self.identify_below_root(name, since).await;
+        match self.or_below_new_root(name, since, identify).await {
             Ok(identity) => Ok(identity.kind() == FileType::Directory),
             // Nobody can tell now, whatever there is.
             Err(status @ (StatusCode::SERVICE_UNAVAILABLE | StatusCode::INTERNAL_SERVER_ERROR)) => {
@@ -225,11 +217,9 @@ impl Inner {
         let c_name = CString::new(name).map_err(|_| StatusCode::BAD_REQUEST)?;
         let directory = self.root.directory();
         let may_wait = self.work.opens_in_worker();
-        let mut found = self.spent_on_opening(|| open::identify(&directory, &c_name, may_wait));
-        if matches!(found, Err(Errno::MFILE | Errno::NFILE)) {
-            self.open.clear();
-            found = open::identify(&directory, &c_name, may_wait);
-        }
+        let found = self.spent_on_opening(|| {
+            self.with_descriptors(|| open::identify(&directory, &c_name, may_wait))
+        });
         // Only a helper can tell.
         if !matches!(found, Err(Errno::XDEV | Errno::AGAIN)) {
             return Ok(found);
@@ -244,19 +234,42 @@ impl Inner {
         }
     }
 
-    /// Opens a name, and looks whether the root is still there if there is no such name.
+    /// Opens a name.
     async fn open_name(&self, name: &[u8], since: Time) -> Result<Arc<Opened>, StatusCode> {
-        let opened = self.open_below_root(name, since).await?;
-        if !matches!(opened, Err(Errno::NOENT)) {
-            return opened.map_err(|error| self.failed(name, error));
-        }
-        match self.look_for_root(since).await {
-            Look::Same | Look::Unknown => Err(StatusCode::NOT_FOUND),
-            Look::Vanished => Err(StatusCode::SERVICE_UNAVAILABLE),
-            Look::Changed => {
-                let opened = self.open_below_root(name, since).await?;
-                opened.map_err(|error| self.failed(name, error))
+        let open = async || self.open_below_root(name, since).await;
+        self.or_below_new_root(name, since, open).await
+    }
+
+    /// Takes `step`, which is about `name`. If there is no such name, looks whether the root is still there, and
+    /// takes the step again below the one that has its place now.
+    pub(super) async fn or_below_new_root<T>(
+        &self,
+        name: &[u8],
+        since: Time,
+        step: impl AsyncFn() -> Result<Result<T, Errno>, StatusCode>,
+    ) -> Result<T, StatusCode> {
+        let below = self.root.directory();
+        let mut found = step().await?;
+        if matches!(found, Err(Errno::NOENT)) {
+            if self.look_for_root(since).await == Look::Vanished {
+                return Err(StatusCode::SERVICE_UNAVAILABLE);
             }
+            // Another request may have noticed it first.
+            if !Arc::ptr_eq(&below, &self.root.directory()) {
+                found = step().await?;
+            }
+        }
+        found.map_err(|error| self.failed(name, error))
+    }
+
+    /// Takes `step`, again without the files that are kept open if descriptors are short.
+    fn with_descriptors<T>(&self, step: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+        match step() {
+            Err(Errno::MFILE | Errno::NFILE) => {
+                self.open.clear();
+                step()
+            }
+            done => done,
         }
     }
 
@@ -274,14 +287,12 @@ impl Inner {
             return Ok(opened.map(Arc::new));
         }
         // Where reading is for helpers, they open as well: that is one job instead of two.
-        let mut opened = match self.access.get() {
+        let opened = match self.access.get() {
             Some(Access::Blocking) => Err(Errno::AGAIN),
-            _ => self.spent_on_opening(|| open::from_memory(&directory, &c_name)),
+            _ => self.spent_on_opening(|| {
+                self.with_descriptors(|| open::from_memory(&directory, &c_name))
+            }),
         };
-        if matches!(opened, Err(Errno::MFILE | Errno::NFILE)) {
-            self.open.clear();
-            opened = open::from_memory(&directory, &c_name);
-        }
         // Another mount is AGAIN, too; XDEV is a link that leads out, but helpers say what is answered.
         if !matches!(opened, Err(Errno::XDEV | Errno::AGAIN)) {
             return Ok(opened.map(Arc::new));
@@ -306,33 +317,6 @@ impl Inner {
         }
     }
 
-    /// Has a helper do `work` on a name below the root. `key`: that of such work, by the device and the inode
-    /// of the root and by the name.
-    async fn by_helper(
-        &self,
-        name: &[u8],
-        since: Time,
-        key: fn(u64, u64, Arc<[u8]>) -> Key,
-        work: impl FnOnce(&Directory, &[u8]) -> DiskResult + Send + 'static,
-    ) -> Result<DiskResult, DiskError> {
-        let directory = self.root.directory();
-        let (place, own) = (place(name), directory.disk);
-        // A name without a slash may be a mount itself, and says nothing of the others.
-        let tells = name.contains(&b'/');
-        let disk = self.places.disk(place).unwrap_or(own);
-        // It may wait for long, so it is there once.
-        let name: Arc<[u8]> = name.into();
-        let key = key(directory.device, directory.inode, name.clone());
-        let piece = Piece { key, bytes: OPENING, place, since };
-        let result = self.disks.run(disk, piece, move || work(&directory, &name)).await?;
-        if let Some(disk) = result.disk()
-            && tells
-        {
-            self.places.learn(place, disk, own);
-        }
-        Ok(result)
-    }
-
     /// The answer when a helper did not fetch what is to be sent.
     pub(super) fn fetch_failed(&self, file: &File, error: &FetchError) -> StatusCode {
         match error {
@@ -349,12 +333,4 @@ impl Inner {
         }
         status
     }
-}
-
-/// The part of the site that a name lies in: mounts are mostly first segments.
-pub(super) fn place(name: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let first = name.split(|&byte| byte == b'/').next().filter(|first| first.len() < name.len());
-    first.hash(&mut hasher);
-    hasher.finish()
 }

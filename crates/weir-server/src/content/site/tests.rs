@@ -1,5 +1,5 @@
-//! Shows that a site whose place others have taken keeps no memory, whoever still holds the site. The
-//! module of the site has it as its tests.
+//! Shows that a site whose place others have taken keeps no memory, whoever still holds the site, and that
+//! the beginning of a file is not remembered as the file. The module of the site has it as its tests.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::content::object::Facts;
 const LENGTH: usize = 1000;
 
 /// The site of this directory.
-fn site_of(root: &Path) -> Site {
+pub(super) fn site_of(root: &Path) -> Site {
     let text = format!("root = {root:?}\nworkers = 1\n");
     let config = Config::from_settings(parse(&text).unwrap()).unwrap();
     let metrics = Arc::new(Metrics::new());
@@ -56,4 +56,25 @@ fn a_site_that_is_given_up_has_nothing_but_what_is_being_sent() {
     let Body::Text(bytes) = sent.body else { panic!("it is text") };
     assert!(*bytes == [b'a'; LENGTH]);
     assert_eq!(Arc::strong_count(&bytes), 1, "only the response holds it");
+}
+
+/// Such as files of the kernel, which say that they have a page; or what a file had before it grew.
+#[tokio::test]
+async fn what_has_fewer_bytes_than_it_says_is_sent_and_not_remembered() {
+    // Nobody has changed it just now.
+    let site = site_of(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let (inner, path) = (&site.0, resolve("/Cargo.toml").unwrap());
+    for (missing, is_known) in [(1, false), (0, true)] {
+        let directory = inner.root.directory();
+        let mut opened = open::from_disk(&directory, b"Cargo.toml", true).unwrap();
+        let mut content = opened.first.as_deref().unwrap().to_vec();
+        content.truncate(content.len() - missing);
+        opened.first = Some(content.as_slice().into());
+        let (name, opened) = (Rc::from(&b"Cargo.toml"[..]), Arc::new(opened));
+        let found = inner.learn_file(&path, name, true, &opened, None, turn::began()).await;
+        let Ok(Found::Object(object)) = found else { panic!("it is there") };
+        let Body::Text(sent) = object.body else { panic!("it was read") };
+        assert!(*sent == *content && object.facts.length == content.len() as u64);
+        assert_eq!(inner.names.get(&path).is_some(), is_known, "{missing}");
+    }
 }
